@@ -1,0 +1,78 @@
+//! What a policy is.
+
+use bitflags::bitflags;
+use sojourn_stats::{Span, Stream, Time};
+
+use crate::{BackendId, Decision, Event, Table};
+
+/// What a face can tell of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Request {
+    /// The key of the client's address (see [`crate::policies::client_key`]).
+    pub client: u64,
+    /// Index of the request's class.
+    pub class: u8,
+    /// The backend that the client's cookie names.
+    pub cookie: Option<BackendId>,
+}
+
+bitflags! {
+    /// What a policy needs to know, and what a face can tell it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Signals: u32 {
+        /// Requests in flight: the face sees each request end.
+        const IN_FLIGHT = 1;
+        /// The instant of a reply's first byte.
+        const FIRST_BYTE = 1 << 1;
+        /// Bytes of replies.
+        const BYTES = 1 << 2;
+        /// The client's address.
+        const ADDRESS = 1 << 3;
+        /// Cookies can be read and set.
+        const COOKIE = 1 << 4;
+        /// The backends report their load.
+        const REPORTS = 1 << 5;
+        /// The path asked for.
+        const PATH = 1 << 6;
+    }
+}
+
+/// What a policy or its table wants done by the face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Ask the backend for its load and feed the answer back as [`Event::Reported`].
+    Poll(BackendId),
+}
+
+/// A load-distribution policy.
+///
+/// It must choose only among the backends that the table says are eligible and `exclude` does not name (those already
+/// tried for this request), must draw only from `stream`, and may keep state of its own.
+pub trait Policy: Send {
+    /// What it must be told.
+    fn requires(&self) -> Signals;
+
+    /// The averaging window whose totals it reads from the table, if any.
+    fn window(&self) -> Option<Span> {
+        None
+    }
+
+    /// Chooses.
+    fn choose(&mut self, request: &Request, table: &Table, exclude: &[BackendId], now: Time, stream: &mut Stream) -> Decision;
+
+    /// Learns. The table already knows.
+    fn observe(&mut self, event: &Event, table: &Table, now: Time) {
+        let _ = (event, table, now);
+    }
+
+    /// Does what is due by `now`.
+    fn poll(&mut self, table: &Table, now: Time) -> Vec<Command> {
+        let _ = (table, now);
+        Vec::new()
+    }
+
+    /// When it next wants to be polled.
+    fn next_deadline(&self) -> Option<Time> {
+        None
+    }
+}

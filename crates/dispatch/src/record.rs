@@ -1,0 +1,1 @@
+//! Recording decisions and replaying them.
