@@ -6,12 +6,14 @@
 
 pub mod law;
 pub mod measure;
+mod nearest;
 pub mod quantity;
 mod stream;
 mod time;
 
-pub use law::Law;
+pub use law::{Law, LawError};
 pub use measure::{Estimate, Measure};
+pub use nearest::nearest;
 pub use quantity::Dimension;
 pub use stream::Stream;
 pub use time::{Span, Time};

@@ -1,0 +1,45 @@
+//! The name that a misspelt word was probably meant to be.
+
+/// The candidate nearest to `word`, where one is near enough to be offered: within a third of its length in edits
+/// (insert, delete, replace, swap neighbours; a change of case is free), or the only one that `word` begins.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let mut best: Option<(usize, &str)> = None;
+    let (mut begun, mut begun_count) = (None, 0);
+    for candidate in candidates {
+        let lower = candidate.to_lowercase();
+        if word.chars().count() >= 3 && lower.starts_with(&word) {
+            begun = Some(candidate);
+            begun_count += 1;
+        }
+        let edits = distance(&word, &lower);
+        let allowed = (lower.chars().count().max(word.chars().count()) + 1) / 3;
+        if edits <= allowed && best.is_none_or(|(least, _)| edits < least) {
+            best = Some((edits, candidate));
+        }
+    }
+    match best {
+        Some((_, candidate)) => Some(candidate),
+        None if begun_count == 1 => begun,
+        None => None,
+    }
+}
+
+/// Optimal string alignment distance: Levenshtein's, with neighbours swapped as one edit.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
+    for i in 1..=from.len() {
+        let mut row = vec![i; to.len() + 1];
+        for j in 1..=to.len() {
+            let replaced = above[j - 1] + usize::from(from[i - 1] != to[j - 1]);
+            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[to.len()]
+}
