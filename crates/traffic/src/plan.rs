@@ -1,11 +1,17 @@
 //! The plan: who asks for what, and when. An open plan is ONE global arrival process; a closed one is a script per
 //! user. The same workload and seed give the same plan to every engine.
+//!
+//! Each purpose (arrivals, clients, sizes, demands, patience) draws from a stream of its own, so that another law of
+//! sizes leaves every arrival where it was. A plan is an enum and not a trait object, and draws only what is random: a
+//! constant size or a single client costs nothing. The only indirect call per request is the server's demand.
 
 use std::sync::Arc;
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Law, Span, Stream, Time};
 
-use crate::workload::{Closed, Workload, WorkloadError};
+use crate::log::Log;
+use crate::webstone::FileList;
+use crate::workload::{Closed, Open, Replay, Sizes, Workload, WorkloadError};
 
 /// One request, as its client will send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,45 +61,267 @@ impl<F: Fn(u8, u64, &mut Stream) -> Span + Send + Sync> Demand for F {
     }
 }
 
+/// The class of every request so far: `static`.
+const STATIC: u8 = 0;
+
 /// An open plan: requests in order of their planned instants. Ends when a log ends; endless otherwise.
 pub struct Plan {
+    source: Source,
+    demands: Stream,
     demand: Arc<dyn Demand>,
+}
+
+#[allow(clippy::large_enum_variant, reason = "there is one plan per run, and a box would cost a jump per request")]
+enum Source {
+    Open(Renewal),
+    Replay(Playback),
 }
 
 impl Plan {
     /// The plan of an open or log `workload`.
     ///
+    /// The first arrival of an open plan is one gap after the start (an ordinary renewal process). A log's requests
+    /// are spread inside their second by uniform order statistics, so that they keep their order; the plan starts with
+    /// the second of the first one.
+    ///
     /// # Errors
-    /// When the workload is closed, or its arrival rate was never settled.
+    /// When the workload is closed, or its arrival rate was never settled, and as [`Workload::check`].
     pub fn new(workload: &Workload, seed: u64, demand: Arc<dyn Demand>) -> Result<Plan, WorkloadError> {
-        let _ = (workload, seed);
-        Ok(Plan { demand })
+        workload.check()?;
+        let source = match workload {
+            Workload::Open(open) => Source::Open(Renewal::new(open, seed)?),
+            Workload::Replay(replay) => Source::Replay(Playback::new(replay, seed)),
+            Workload::Closed(_) => {
+                let reason =
+                    "a closed workload has no plan: its instants depend on the replies (use a script per user)";
+                return Err(WorkloadError::Invalid(reason.into()));
+            }
+        };
+        Ok(Plan { source, demands: Stream::new(seed, "source", "demands"), demand })
+    }
+
+    /// Every request planned before `end`.
+    pub fn collect_until(self, end: Time) -> Vec<Planned> {
+        self.take_while(|planned| planned.at < end).collect()
     }
 }
 
 impl Iterator for Plan {
     type Item = Planned;
+
+    #[inline]
     fn next(&mut self) -> Option<Planned> {
-        let _ = &self.demand;
-        None
+        let mut planned = match &mut self.source {
+            Source::Open(renewal) => renewal.next(),
+            Source::Replay(playback) => playback.next()?,
+        };
+        let request = &mut planned.request;
+        request.demand = self.demand.draw(request.class, request.size, &mut self.demands);
+        Some(planned)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.source {
+            Source::Open(_) => (usize::MAX, None),
+            Source::Replay(playback) => (playback.remaining(), Some(playback.remaining())),
+        }
     }
 }
 
 /// The endless script of one closed user.
 pub struct Script {
+    user: u32,
+    think: Law,
+    thinks: Stream,
+    sizes: Sizer,
+    patience: Patience,
+    demands: Stream,
     demand: Arc<dyn Demand>,
 }
 
 impl Script {
     /// The script of user number `user`; a user's script does not depend on how many others there are.
     pub fn new(workload: &Closed, user: u32, seed: u64, demand: Arc<dyn Demand>) -> Script {
-        let _ = (workload, user, seed);
-        Script { demand }
+        let name = format!("user {user}");
+        // Users count the objects that they make up from starts that lie as far apart as they can for however many
+        // users there are (van der Corput): nobody's number is another's, short of thousands of millions of requests.
+        let first_object = user.reverse_bits();
+        Script {
+            user,
+            think: workload.think.clone(),
+            thinks: Stream::new(seed, &name, "think"),
+            sizes: Sizer::new(&workload.sizes, first_object, seed, &name),
+            patience: Patience::new(workload.patience.as_ref(), seed, &name),
+            demands: Stream::new(seed, &name, "demands"),
+            demand,
+        }
     }
 
     /// The next step.
     pub fn step(&mut self) -> Step {
-        let _ = &self.demand;
-        unreachable!()
+        let think = Span::from_secs_f64(self.think.sample(&mut self.thinks));
+        let (object, size) = self.sizes.next();
+        let patience = self.patience.next();
+        let demand = self.demand.draw(STATIC, size, &mut self.demands);
+        Step { think, request: Request { client: self.user, class: STATIC, object, size, demand, patience } }
+    }
+}
+
+/// An open workload's source; the demand is left to the plan.
+struct Renewal {
+    clock: Clock,
+    clients: usize,
+    choices: Stream,
+    sizes: Sizer,
+    patience: Patience,
+}
+
+impl Renewal {
+    fn new(open: &Open, seed: u64) -> Result<Renewal, WorkloadError> {
+        let law = open.arrivals.law().ok_or_else(|| {
+            let text = open.arrivals.text();
+            WorkloadError::Invalid(format!("arrivals = \"{text}\": the utilization was never settled into a rate"))
+        })?;
+        Ok(Renewal {
+            clock: Clock {
+                gap: law.clone(),
+                gaps: Stream::new(seed, "source", "arrivals"),
+                now: Time::ZERO,
+                rest_ns: 0.0,
+            },
+            clients: open.clients as usize,
+            choices: Stream::new(seed, "source", "clients"),
+            sizes: Sizer::new(&open.sizes, 0, seed, "source"),
+            patience: Patience::new(open.patience.as_ref(), seed, "source"),
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Planned {
+        let at = self.clock.next();
+        let client = if self.clients == 1 { 0 } else { self.choices.below(self.clients) as u32 };
+        let (object, size) = self.sizes.next();
+        let patience = self.patience.next();
+        Planned { at, request: Request { client, class: STATIC, object, size, demand: Span::ZERO, patience } }
+    }
+}
+
+/// A renewal process in whole nanoseconds. What a gap has beyond them is carried into the next one: an instant is the
+/// floor of the exact sum of the gaps, so that rounding never changes the rate.
+struct Clock {
+    gap: Law,
+    gaps: Stream,
+    now: Time,
+    rest_ns: f64,
+}
+
+impl Clock {
+    #[inline]
+    fn next(&mut self) -> Time {
+        let exact_ns = self.gap.sample(&mut self.gaps) * 1e9 + self.rest_ns;
+        let whole_ns = exact_ns as u64;
+        self.rest_ns = exact_ns - whole_ns as f64;
+        self.now += Span(whole_ns);
+        self.now
+    }
+}
+
+/// What is asked for and how large it is. Sizes drawn anew get running object numbers.
+enum Sizer {
+    Constant { object: u32, size: u64 },
+    Law { object: u32, law: Law, stream: Stream },
+    WebStone { list: FileList, stream: Stream },
+}
+
+impl Sizer {
+    fn new(sizes: &Sizes, first_object: u32, seed: u64, entity: &str) -> Sizer {
+        let stream = Stream::new(seed, entity, "sizes");
+        match sizes {
+            Sizes::WebStone(list) => Sizer::WebStone { list: list.clone(), stream },
+            Sizes::Law(law) => match law.limits() {
+                (low, high) if low == high => Sizer::Constant { object: first_object, size: whole_bytes(low) },
+                _ => Sizer::Law { object: first_object, law: law.clone(), stream },
+            },
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> (u32, u64) {
+        match self {
+            Sizer::Constant { object, size } => (take_number(object), *size),
+            Sizer::Law { object, law, stream } => (take_number(object), whole_bytes(law.sample(stream))),
+            Sizer::WebStone { list, stream } => list.sample(stream),
+        }
+    }
+}
+
+#[inline]
+fn take_number(next: &mut u32) -> u32 {
+    let number = *next;
+    *next = next.wrapping_add(1);
+    number
+}
+
+/// To the nearest byte; the conversion saturates.
+#[inline]
+fn whole_bytes(size: f64) -> u64 {
+    (size + 0.5) as u64
+}
+
+/// How long clients wait.
+struct Patience(Option<(Law, Stream)>);
+
+impl Patience {
+    fn new(law: Option<&Law>, seed: u64, entity: &str) -> Patience {
+        Patience(law.map(|law| (law.clone(), Stream::new(seed, entity, "patience"))))
+    }
+
+    #[inline]
+    fn next(&mut self) -> Span {
+        match &mut self.0 {
+            None => Span::FOREVER,
+            Some((law, stream)) => Span::from_secs_f64(law.sample(stream)),
+        }
+    }
+}
+
+/// A log's source; the demand is left to the plan.
+struct Playback {
+    log: Arc<Log>,
+    speed: f64,
+    spread: Stream,
+    /// The next request to plan, and where in its second each one of that second's rest is (ns, latest first).
+    next: usize,
+    places: Vec<u32>,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Playback {
+    fn new(replay: &Replay, seed: u64) -> Playback {
+        let (log, spread) = (replay.log.clone(), Stream::new(seed, "source", "arrivals"));
+        Playback { log, speed: replay.speed, spread, next: 0, places: Vec::new() }
+    }
+
+    fn next(&mut self) -> Option<Planned> {
+        let entry = self.log.entries().get(self.next)?;
+        if self.places.is_empty() {
+            let second = &self.log.entries()[self.next..];
+            let requests = second.iter().take_while(|other| other.time_s == entry.time_s).count();
+            self.places.extend((0..requests).map(|_| self.spread.below(SECOND_NS as usize) as u32));
+            self.places.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let place = self.places.pop().expect("a place was drawn for every request of the second");
+        self.next += 1;
+        let since_first_s = (entry.time_s - self.log.entries()[0].time_s) as u64;
+        let happened = Span(since_first_s * SECOND_NS + u64::from(place));
+        let at = if self.speed == 1.0 { happened.0 } else { (happened.0 as f64 / self.speed) as u64 };
+        let (client, object, size) = (entry.client, entry.object, entry.bytes);
+        let request = Request { client, class: STATIC, object, size, demand: Span::ZERO, patience: Span::FOREVER };
+        Some(Planned { at: Time(at), request })
+    }
+
+    fn remaining(&self) -> usize {
+        self.log.requests() - self.next
     }
 }

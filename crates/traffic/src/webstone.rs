@@ -1,12 +1,180 @@
 //! WebStone file lists: `/file500.html 350` means a file of 500 bytes asked for with weight 350.
+//!
+//! A line is a path, a whole-number weight and, where the name does not tell it, a size in bytes (`/index.html 20 4096`).
+//! `#` starts a comment. The size in a name is the number its stem ends with, `k` for a thousand and `m` for a million
+//! (`/file5k.html` has 5000 bytes). Weights are relative: they need not add up to 1000. The price of whole weights is
+//! WebStone's own: nothing rarer than one in their sum can be said.
 
-/// A WebStone file list.
-#[derive(Clone, Debug)]
-pub struct FileList {}
+use std::path::Path;
+use std::sync::Arc;
+
+use sojourn_stats::Stream;
+use thiserror::Error;
+
+/// `filelist.standard` of WebStone 2.0.1, as printed by Fujita (2000), section 1.2.
+const STANDARD: &str = "/file500.html 350\n/file5k.html 500\n/file50k.html 140\n/file500k.html 9\n/file5m.html 1\n";
+
+/// A WebStone file list. Cheap to clone: the list itself is shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileList {
+    paths: Arc<[String]>,
+    files: Arc<[File]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct File {
+    size: u64,
+    /// The weights up to this file's, its own included.
+    weight_up_to: u64,
+}
+
+/// Why a text is not a file list.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FileListError {
+    /// One line of it cannot be read.
+    #[error("{name}:{line}: {fault}")]
+    Line {
+        /// What was read.
+        name: String,
+        /// Line number, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        fault: String,
+    },
+    /// There is no file that could be asked for.
+    #[error("{name}: no file with a weight above 0; a line looks like `/file500.html 350`")]
+    Empty {
+        /// What was read.
+        name: String,
+    },
+    /// The file could not be read.
+    #[error("{name}: {fault}")]
+    Io {
+        /// What was read.
+        name: String,
+        /// What the system said.
+        fault: String,
+    },
+}
 
 impl FileList {
+    /// The standard list of WebStone 2.0.1: 500 B, 5 kB, 50 kB, 500 kB and 5 MB with weights 350, 500, 140, 9 and 1
+    /// (Fujita 2000, section 1.2).
+    pub fn standard() -> FileList {
+        FileList::parse(STANDARD, "filelist.standard").expect("the standard list is well-formed")
+    }
+
+    /// Reads the list in the file at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and as [`FileList::parse`].
+    pub fn read(path: &Path) -> Result<FileList, FileListError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => FileList::parse(&text, &name),
+            Err(error) => Err(FileListError::Io { name, fault: error.to_string() }),
+        }
+    }
+
+    /// Reads a list; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// On the first line that is not a path, a weight and a size, with its number; when no file has a weight.
+    pub fn parse(text: &str, name: &str) -> Result<FileList, FileListError> {
+        let (mut paths, mut files, mut weights) = (Vec::new(), Vec::new(), 0u64);
+        for (index, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            let (path, size, weight) =
+                read_line(line).map_err(|fault| FileListError::Line { name: name.into(), line: index + 1, fault })?;
+            weights += u64::from(weight);
+            paths.push(path.to_owned());
+            files.push(File { size, weight_up_to: weights });
+        }
+        if weights == 0 {
+            return Err(FileListError::Empty { name: name.into() });
+        }
+        Ok(FileList { paths: paths.into(), files: files.into() })
+    }
+
+    /// The files' paths, in the order of the list.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// The files' sizes (bytes) and the chance of each to be the one asked for.
+    pub fn sizes(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        let total = self.total() as f64;
+        let mut below = 0;
+        self.files.iter().map(move |file| {
+            let weight = file.weight_up_to - below;
+            below = file.weight_up_to;
+            (file.size, weight as f64 / total)
+        })
+    }
+
     /// Mean and variance of the size of a request (bytes, bytes^2).
     pub fn moments(&self) -> (f64, f64) {
-        (0.0, 0.0)
+        let mean: f64 = self.sizes().map(|(size, chance)| size as f64 * chance).sum();
+        let variance = self.sizes().map(|(size, chance)| (size as f64 - mean).powi(2) * chance).sum();
+        (mean, variance)
     }
+
+    /// Draws a file by its weight: its index in the list and its size (bytes). Exact, in O(log n) for n files.
+    #[inline]
+    pub fn sample(&self, stream: &mut Stream) -> (u32, u64) {
+        let drawn = stream.below(self.total() as usize) as u64;
+        let index = self.files.partition_point(|file| file.weight_up_to <= drawn);
+        (index as u32, self.files[index].size)
+    }
+
+    #[inline]
+    fn total(&self) -> u64 {
+        self.files[self.files.len() - 1].weight_up_to
+    }
+}
+
+fn read_line(line: &str) -> Result<(&str, u64, u32), String> {
+    let mut words = line.split_whitespace();
+    let path = words.next().unwrap_or("");
+    if !path.starts_with('/') {
+        return Err(format!("`{path}` is not a path from the root, such as `/file500.html`"));
+    }
+    let weight = words.next().ok_or_else(|| format!("no weight after `{path}`, as in `{path} 350`"))?;
+    let weight: u32 =
+        weight.parse().map_err(|_| format!("the weight `{weight}` is not a whole number, as in `{path} 350`"))?;
+    let size = match words.next() {
+        Some(word) => {
+            size(word).ok_or_else(|| format!("the size `{word}` is not a number of bytes, such as 500, 5k or 5m"))?
+        }
+        None => size_in_name(path)
+            .ok_or_else(|| format!("no size in the name: write it in bytes after the weight, `{path} {weight} 500`"))?,
+    };
+    match words.next() {
+        Some(word) => Err(format!("`{word}` is too much: a line is a path, a weight and a size")),
+        None => Ok((path, size, weight)),
+    }
+}
+
+/// `500`, `5k`, `5m`.
+fn size(word: &str) -> Option<u64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match word[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// The size that the stem of a file's name ends with: 5000 of `/dir9/file5k.html`.
+fn size_in_name(path: &str) -> Option<u64> {
+    let name = path.rsplit('/').next()?;
+    let stem = name.split('.').next()?;
+    let before_unit = stem.strip_suffix(['k', 'K', 'm', 'M']).unwrap_or(stem);
+    size(&stem[before_unit.trim_end_matches(|c: char| c.is_ascii_digit()).len()..])
 }

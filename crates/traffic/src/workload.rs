@@ -1,13 +1,13 @@
 //! Workloads as data: what an experiment's `[workload]` says, parsed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_stats::Law;
+use sojourn_stats::{Dimension, Law, LawError, Span};
 use thiserror::Error;
 
-use crate::log::Log;
-use crate::webstone::FileList;
+use crate::log::{Log, LogError};
+use crate::webstone::{FileList, FileListError};
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -71,6 +71,8 @@ pub enum Sizes {
 pub struct Arrivals {
     text: String,
     utilization: Option<f64>,
+    /// The law at mean 1, where the scale is a utilisation.
+    shape: Option<Law>,
     law: Option<Law>,
 }
 
@@ -81,6 +83,64 @@ pub enum WorkloadError {
     /// What it says.
     #[error("{0}")]
     Invalid(String),
+    /// A law's text.
+    #[error(transparent)]
+    Law(#[from] LawError),
+    /// A log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A WebStone file list.
+    #[error(transparent)]
+    FileList(#[from] FileListError),
+}
+
+impl Workload {
+    /// What can be asked for, by object number: the paths of a log or of a WebStone list; none where sizes are drawn
+    /// anew, because then every request has an object of its own.
+    pub fn objects(&self) -> &[String] {
+        match self {
+            Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.objects(),
+            Workload::Replay(replay) => replay.log.paths(),
+        }
+    }
+
+    /// The classes of requests, by class number.
+    pub fn classes(&self) -> &'static [&'static str] {
+        &["static"]
+    }
+
+    /// Mean and variance of the size of a reply (bytes, bytes^2).
+    pub fn size_moments(&self) -> (f64, f64) {
+        match self {
+            Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.moments(),
+            Workload::Replay(replay) => replay.log.moments(),
+        }
+    }
+
+    /// Checks what the types do not: that somebody asks, and that time goes on.
+    ///
+    /// # Errors
+    /// Without clients or users, with a mean gap of 0, a speed that is not positive, or an empty log.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        let fault = match self {
+            Workload::Open(open) if open.clients == 0 => "clients = 0: an open workload needs at least one".into(),
+            Workload::Open(open) => match open.arrivals.law() {
+                Some(law) if law.mean() > 0.0 => return Ok(()),
+                Some(_) => format!("arrivals = \"{}\": the mean gap must be above 0", open.arrivals.text),
+                None => return Ok(()),
+            },
+            Workload::Closed(closed) if closed.users == 0 => "users = 0: a closed workload needs at least one".into(),
+            Workload::Closed(_) => return Ok(()),
+            Workload::Replay(replay) if !(replay.speed > 0.0 && replay.speed.is_finite()) => {
+                format!("speed = {}: a log is replayed at a speed above 0, such as 60", replay.speed)
+            }
+            Workload::Replay(replay) if replay.log.requests() == 0 => {
+                format!("{}: there is no request to replay", replay.path.display())
+            }
+            Workload::Replay(_) => return Ok(()),
+        };
+        Err(WorkloadError::Invalid(fault))
+    }
 }
 
 impl Arrivals {
@@ -89,7 +149,33 @@ impl Arrivals {
     /// # Errors
     /// As [`Law::parse`]; also when two scales are given, or none.
     pub fn parse(text: &str) -> Result<Arrivals, WorkloadError> {
-        Ok(Arrivals { text: text.into(), utilization: None, law: None })
+        let text = text.trim();
+        match parse_shape(text)? {
+            Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
+                Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
+            }
+            Some((shape, utilization)) => {
+                Ok(Arrivals { text: text.into(), utilization: Some(utilization), shape: Some(shape), law: None })
+            }
+            None => {
+                let law = Law::parse(text, Dimension::Time)?;
+                if law.mean() > 0.0 {
+                    Ok(Arrivals { text: text.into(), utilization: None, shape: None, law: Some(law) })
+                } else {
+                    Err(WorkloadError::Invalid(format!("`{text}`: the mean gap must be above 0")))
+                }
+            }
+        }
+    }
+
+    /// Arrivals whose gaps (seconds) have this law.
+    pub fn of(law: Law) -> Arrivals {
+        Arrivals { text: format!("{law:?}"), utilization: None, shape: None, law: Some(law) }
+    }
+
+    /// The text that was read, for messages.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The utilisation asked for, where the rate was given so.
@@ -97,18 +183,53 @@ impl Arrivals {
         self.utilization
     }
 
-    /// Settles a rate given as utilisation: `capacity` is the rate (1/s) at which the system would be at 1.
+    /// Settles a rate given as utilisation: `capacity` is the rate (1/s) at which the system would be at 1. Does nothing
+    /// where the rate was given otherwise; may be called again for another system.
     pub fn settle(&mut self, capacity: f64) {
-        let _ = (capacity, &self.text);
+        if let (Some(utilization), Some(shape)) = (self.utilization, &self.shape) {
+            self.law = Some(shape.scaled(1.0 / (utilization * capacity)));
+        }
     }
 
     /// The law of the gaps (seconds), once settled.
     pub fn law(&self) -> Option<&Law> {
         self.law.as_ref()
     }
+
+    /// Mean arrival rate (1/s), once settled; 0 where the mean gap is infinite.
+    pub fn rate(&self) -> Option<f64> {
+        self.law.as_ref().map(|law| 1.0 / law.mean())
+    }
 }
 
 impl Sizes {
+    /// Reads a law of bytes (`lognormal(mu = 7.881, sigma = 1.339, unit = B)`), `webstone` (the standard list) or
+    /// `webstone(file = "filelist.txt")`.
+    ///
+    /// # Errors
+    /// As [`Law::parse`] and [`FileList::read`].
+    pub fn parse(text: &str) -> Result<Sizes, WorkloadError> {
+        Sizes::parse_in(text, Path::new(""))
+    }
+
+    /// As [`Sizes::parse`], with a WebStone list's file sought in the folder `dir`.
+    ///
+    /// # Errors
+    /// As [`Sizes::parse`].
+    pub fn parse_in(text: &str, dir: &Path) -> Result<Sizes, WorkloadError> {
+        let text = text.trim();
+        match text.strip_prefix("webstone") {
+            Some(arguments) => match webstone_file(arguments.trim()) {
+                Some("") => Ok(Sizes::WebStone(FileList::standard())),
+                Some(file) => Ok(Sizes::WebStone(FileList::read(&dir.join(file))?)),
+                None => Err(WorkloadError::Invalid(format!(
+                    "`{text}`: write `webstone` for the standard list or `webstone(file = \"filelist.txt\")`"
+                ))),
+            },
+            None => Ok(Sizes::Law(Law::parse(text, Dimension::Size)?)),
+        }
+    }
+
     /// Mean and variance of the size (bytes, bytes^2); infinite where they do not exist.
     pub fn moments(&self) -> (f64, f64) {
         match self {
@@ -116,4 +237,52 @@ impl Sizes {
             Sizes::WebStone(list) => list.moments(),
         }
     }
+
+    /// The paths by object number; none where sizes are drawn anew.
+    pub fn objects(&self) -> &[String] {
+        match self {
+            Sizes::Law(_) => &[],
+            Sizes::WebStone(list) => list.paths(),
+        }
+    }
+}
+
+/// The file of `(file = "filelist.txt")`; empty where none is named.
+fn webstone_file(arguments: &str) -> Option<&str> {
+    if arguments.is_empty() {
+        return Some("");
+    }
+    let inside = arguments.strip_prefix('(')?.strip_suffix(')')?.trim();
+    if inside.is_empty() {
+        return Some("");
+    }
+    let (key, value) = inside.split_once('=')?;
+    let file = value.trim().trim_matches(['"', '\'']);
+    (key.trim() == "file" && !file.is_empty()).then_some(file)
+}
+
+impl Replay {
+    /// The log at `path`, replayed as fast as it happened.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub fn read(path: &Path) -> Result<Replay, WorkloadError> {
+        Ok(Replay { log: Arc::new(Log::read(path)?), path: path.into(), speed: 1.0 })
+    }
+
+    /// The same log at the speed at which it lasts `span`.
+    pub fn lasting(self, span: Span) -> Replay {
+        Replay { speed: self.log.span().as_secs_f64() / span.as_secs_f64(), ..self }
+    }
+
+    /// How long it lasts at its speed.
+    pub fn span(&self) -> Span {
+        Span::from_secs_f64(self.log.span().as_secs_f64() / self.speed)
+    }
+}
+
+/// Until laws can be read without their scale.
+fn parse_shape(text: &str) -> Result<Option<(Law, f64)>, LawError> {
+    let _ = text;
+    Ok(None)
 }
