@@ -1,6 +1,9 @@
 //! How much work a request is: a law, a cost per byte, or both (`1 ms + 1 us/B`).
 
-use sojourn_stats::{Law, Span, Stream};
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer};
+use sojourn_stats::{Dimension, Law, Span, Stream, quantity};
 
 /// Work of a request on a server of speed 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +12,8 @@ pub struct Demand {
     pub fixed: Law,
     /// Seconds per byte of the reply.
     pub per_byte: f64,
+    /// As written.
+    text: String,
 }
 
 impl Demand {
@@ -17,8 +22,35 @@ impl Demand {
     /// # Errors
     /// One line that says what would be right.
     pub fn parse(text: &str) -> Result<Demand, String> {
-        let _ = text;
-        Ok(Demand { fixed: Law::constant(0.001), per_byte: 0.0 })
+        let mut fixed = None;
+        let mut per_byte = None;
+        for term in terms(text) {
+            if term.is_empty() {
+                return Err(format!("demand `{text}`: write it as `1 ms`, `1 us/B`, or `1 ms + 1 us/B`"));
+            }
+            if is_per_byte(term) {
+                let cost_s = quantity::parse(term, Dimension::TimePerSize).map_err(|e| e.to_string())?;
+                if cost_s < 0.0 {
+                    return Err(format!("demand `{term}`: a cost per byte is not negative"));
+                }
+                if per_byte.replace(cost_s).is_some() {
+                    return Err(format!("demand `{text}`: one cost per byte, not two"));
+                }
+            } else {
+                let law = match quantity::parse(term, Dimension::Time) {
+                    Ok(value_s) => Law::constant(value_s),
+                    Err(_) => Law::parse(term, Dimension::Time).map_err(|e| e.to_string())?,
+                };
+                if law.limits().0 < 0.0 {
+                    return Err(format!("demand `{term}`: work is not negative"));
+                }
+                if fixed.replace(law).is_some() {
+                    return Err(format!("demand `{text}`: one law, not two; a mixture is `mix(0.9: ..., 0.1: ...)`"));
+                }
+            }
+        }
+        let fixed = fixed.unwrap_or_else(|| Law::constant(0.0));
+        Ok(Demand { fixed, per_byte: per_byte.unwrap_or(0.0), text: text.trim().to_string() })
     }
 
     /// Draws the work of a request with a reply of `size` bytes.
@@ -35,4 +67,48 @@ impl Demand {
         let variance = self.fixed.variance() + part(self.per_byte * self.per_byte, size_variance);
         (mean, variance)
     }
+}
+
+impl fmt::Display for Demand {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Demand {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Demand, D::Error> {
+        Demand::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// The terms of a sum, split at every `+` outside parentheses that is not an exponent's sign.
+fn terms(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let mut depth = 0i32;
+    let mut plus = Vec::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b'+' if depth == 0 => {
+                let exponent = at >= 2 && matches!(bytes[at - 1], b'e' | b'E') && bytes[at - 2].is_ascii_digit();
+                if !exponent {
+                    plus.push(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    let starts = std::iter::once(0).chain(plus.clone().into_iter().map(|at| at + 1));
+    starts.zip(plus.into_iter().chain([text.len()])).map(|(from, to)| text[from..to].trim())
+}
+
+/// Whether a term is a cost per byte: a `/` outside parentheses.
+fn is_per_byte(term: &str) -> bool {
+    let mut depth = 0i32;
+    term.bytes().any(|byte| {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth == 0 && byte == b'/'
+    })
 }

@@ -10,6 +10,6 @@ mod server;
 mod station;
 
 pub use demand::Demand;
-pub use link::Link;
+pub use link::{Link, Passage, Wire};
 pub use server::{Discipline, Server, ServerError};
 pub use station::{Admission, Departure, Station, Ticket};

@@ -1,5 +1,20 @@
 //! The server model: a small TOML file that `theory` and `sim` read and a live node can be.
+//!
+//! ```toml
+//! discipline = "limited-ps"      # fcfs | ps | limited-ps
+//! helpers = 16                   # jobs served at once, by limited-ps only
+//! cores = 1
+//! speed = 1
+//! demand = "1 ms + 1 us/B"       # or a table: [demand] static = "1 ms", dynamic = "20 ms", other = "5 ms"
+//! limits = { jobs = 100 }
+//! ```
+//!
+//! The same keys serve inline as an experiment's `[system.server]`: [`Server`] deserializes by itself, and its errors
+//! carry the place of the key.
 
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_stats::Span;
 use thiserror::Error;
 
@@ -46,8 +61,35 @@ impl Server {
     /// # Errors
     /// One line: what, where, and what would be right.
     pub fn from_toml(text: &str) -> Result<Server, ServerError> {
-        let _ = text;
-        Err(ServerError("not yet".into()))
+        toml::from_str(text).map_err(|error| ServerError(one_line(&error, text)))
+    }
+
+    /// The model as [`Server::from_toml`] reads it.
+    pub fn to_toml(&self) -> String {
+        use fmt::Write;
+        let mut text = String::new();
+        let _ = writeln!(text, "discipline = \"{}\"", self.discipline.name());
+        if let Discipline::LimitedPs { helpers } = self.discipline {
+            let _ = writeln!(text, "helpers = {helpers}");
+        }
+        let _ = writeln!(text, "cores = {}\nspeed = {:?}", self.cores, self.speed);
+        if let Some(jobs) = self.capacity {
+            let _ = writeln!(text, "limits = {{ jobs = {jobs} }}");
+        }
+        let literal = |demand: &Demand| toml::Value::String(demand.to_string()).to_string();
+        match self.demand.as_slice() {
+            [(class, demand)] if class.is_empty() => {
+                let _ = writeln!(text, "demand = {}", literal(demand));
+            }
+            classes => {
+                text.push_str("[demand]\n");
+                for (class, demand) in classes {
+                    let class = if class.is_empty() { "other" } else { class };
+                    let _ = writeln!(text, "{} = {}", toml::Value::String(class.into()), literal(demand));
+                }
+            }
+        }
+        text
     }
 
     /// The demand of `class`.
@@ -61,4 +103,146 @@ impl Server {
     pub fn service_time(&self, work: Span) -> Span {
         if self.speed == 1.0 { work } else { Span::from_secs_f64(work.as_secs_f64() / self.speed) }
     }
+}
+
+impl Discipline {
+    /// Its name in a server model.
+    pub fn name(self) -> &'static str {
+        match self {
+            Discipline::Fcfs => "fcfs",
+            Discipline::Ps => "ps",
+            Discipline::LimitedPs { .. } => "limited-ps",
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Server {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Server, D::Error> {
+        Server::try_from(Raw::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// The shape of the file.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    discipline: Name,
+    helpers: Option<u32>,
+    cores: Option<u32>,
+    speed: Option<f64>,
+    demand: Demands,
+    #[serde(default)]
+    limits: Limits,
+}
+
+#[derive(Clone, Copy)]
+enum Name {
+    Fcfs,
+    Ps,
+    LimitedPs,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    jobs: Option<u32>,
+}
+
+/// Demands by class, in the order of the file.
+struct Demands(Vec<(String, Demand)>);
+
+impl TryFrom<Raw> for Server {
+    type Error = String;
+
+    fn try_from(raw: Raw) -> Result<Server, String> {
+        let discipline = match (raw.discipline, raw.helpers) {
+            (Name::LimitedPs, Some(0)) => return Err("helpers: at least 1 job is served at once".into()),
+            (Name::LimitedPs, Some(helpers)) => Discipline::LimitedPs { helpers },
+            (Name::LimitedPs, None) => return Err("limited-ps needs `helpers = N`, the jobs served at once".into()),
+            (_, Some(_)) => return Err("helpers: only limited-ps has them; leave it out".into()),
+            (Name::Fcfs, None) => Discipline::Fcfs,
+            (Name::Ps, None) => Discipline::Ps,
+        };
+        let cores = raw.cores.unwrap_or(1);
+        if cores == 0 {
+            return Err("cores: a server has at least 1".into());
+        }
+        let speed = raw.speed.unwrap_or(1.0);
+        if !(speed > 0.0 && speed.is_finite()) {
+            return Err(format!("speed = {speed}: a speed is above 0, and 1 is the reference"));
+        }
+        if raw.limits.jobs == Some(0) {
+            return Err("limits.jobs: a server without room for a job serves nobody; leave it out for no limit".into());
+        }
+        Ok(Server { discipline, cores, speed, demand: raw.demand.0, capacity: raw.limits.jobs })
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "fcfs" => Ok(Name::Fcfs),
+            "ps" => Ok(Name::Ps),
+            "limited-ps" => Ok(Name::LimitedPs),
+            other => Err(de::Error::custom(unknown("discipline", other, &["fcfs", "ps", "limited-ps"]))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Demands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Demands, D::Error> {
+        struct ByClass;
+        impl<'de> Visitor<'de> for ByClass {
+            type Value = Demands;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a demand such as \"1 ms + 1 us/B\", or a table of them by class")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Demands, E> {
+                Ok(Demands(vec![(String::new(), Demand::parse(text).map_err(E::custom)?)]))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Demands, A::Error> {
+                let table = toml::Table::deserialize(MapAccessDeserializer::new(map))?;
+                let mut demands = Vec::with_capacity(table.len() + 1);
+                for (class, value) in &table {
+                    let Some(text) = value.as_str() else {
+                        return Err(de::Error::custom(format!(
+                            "demand.{class}: a demand is a text, e.g. \"1 ms + 1 us/B\""
+                        )));
+                    };
+                    let demand = Demand::parse(text).map_err(|e| de::Error::custom(format!("demand.{class}: {e}")))?;
+                    demands.push((if class == "other" { String::new() } else { class.clone() }, demand));
+                }
+                if demands.iter().all(|(class, _)| !class.is_empty()) {
+                    // Every request has a class, and `static` is the one it has when nobody said.
+                    let Some((_, fallback)) = demands.iter().find(|(class, _)| class == "static") else {
+                        let rule = "demand: needs `static` or `other`, for requests of a class that is not named";
+                        return Err(de::Error::custom(rule));
+                    };
+                    demands.push((String::new(), fallback.clone()));
+                }
+                Ok(Demands(demands))
+            }
+        }
+        deserializer.deserialize_any(ByClass)
+    }
+}
+
+/// `unknown key `x`; did you mean `y`? known: ...`.
+fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    format!("unknown {what} `{word}`; known: {}", known.join(", "))
+}
+
+/// A TOML error on one line, with its line and the nearest valid key where a key is unknown.
+fn one_line(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().lines().next().unwrap_or("not TOML");
+    let mut ticked = message.split('`').skip(1).step_by(2);
+    let message = match (message.starts_with("unknown field"), ticked.next()) {
+        (true, Some(word)) => unknown("key", word, &ticked.collect::<Vec<_>>()),
+        _ => message.to_string(),
+    };
+    let start = error.span().map_or(0, |span| span.start.min(text.len()));
+    format!("line {}: {message}", text[..start].matches('\n').count() + 1)
 }
