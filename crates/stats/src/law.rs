@@ -1,18 +1,51 @@
 //! Probability laws written as text with units, parsed once: `lognormal(mu = 7.881, sigma = 1.339, unit = B)`.
+//!
+//! | law | parameters |
+//! |---|---|
+//! | `constant(10 ms)`, or just `10 ms` | the value |
+//! | `uniform(low, high)` | |
+//! | `exponential(mean)` | |
+//! | `erlang(k, mean)` | k stages |
+//! | `gamma(mean, cv)` or `(shape, scale)` or `(shape, mean)` | cv: standard deviation over mean |
+//! | `hyperexponential(mean, cv)` | cv >= 1; two exponentials that carry half of the mean each (balanced means) |
+//! | `lognormal(mean, cv)` or `(mu, sigma, unit)` or `(mean, sigma)` | mu, sigma: of the logarithm of the number of units |
+//! | `normal(mean, cv)` or `(mean, sd)` | redrawn below 0; mean and sd are of the law before that |
+//! | `pareto(alpha, min)` or `(alpha, mean)` | P(X > x) = (min/x)^alpha |
+//! | `bounded-pareto(alpha, min, max)` | Pareto given X <= max |
+//! | `weibull(shape, scale)` or `(shape, mean)` | P(X > x) = exp(-(x/scale)^shape) |
+//! | `inverse-gaussian(mean, cv)` or `(mean, lambda)` | variance mean^3/lambda |
+//! | `zipf(n, s)` | rank 1 to n with chance proportional to rank^-s; a number |
+//! | `empirical(file = "gaps.txt", unit = ms)` | each number of the file (one per line) equally likely |
+//! | `mix(0.93: lognormal(...), 0.07: pareto(...))` | one of the laws, by weight |
+//!
+//! For a law of times, `rate = 374 /s` may stand wherever `mean` may. Every law takes `max = q` (draws above are
+//! redrawn, so the mean falls) and `cap = q` (values above become q). The laws that have a scale of their own (uniform,
+//! bounded Pareto, Zipf, empirical, mix) take a `mean` as well and are then stretched to it.
+//!
+//! A law is an enum, not a trait object: drawing is a match on the simulator's hottest path, and the price is that a
+//! new law is an edit here. Its moments are computed once, in closed form, when it is parsed; infinite moments are said
+//! (`f64::INFINITY`), not computed.
+
+mod display;
+mod expression;
+mod kind;
+mod moments;
+mod parse;
 
 use thiserror::Error;
 
+pub use self::expression::{Argument, Expression};
+use self::kind::Kind;
 use crate::{Dimension, Stream};
 
 /// A probability law of a non-negative quantity, in the SI unit of its dimension.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Law {
     kind: Kind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
-    Constant(f64),
+    mean: f64,
+    variance: f64,
+    /// Only for display.
+    dimension: Dimension,
 }
 
 /// Why a text is not a law; the message says what would be right.
@@ -26,54 +59,128 @@ impl Law {
     /// # Errors
     /// On an unknown law, parameter or unit, or an impossible value.
     pub fn parse(text: &str, dimension: Dimension) -> Result<Law, LawError> {
-        let _ = (text, dimension);
-        Ok(Law { kind: Kind::Constant(1.0) })
+        Law::checked(parse::law(text, dimension)?, dimension)
     }
 
-    /// The constant law at `value` (SI unit).
+    /// Reads a law whose scale is not known yet: `key` stands in place of its outermost `mean` or `rate`, as in
+    /// `erlang(k = 2, utilization = 0.7)`. Gives the law scaled to mean 1 (SI unit) and the number given for `key`;
+    /// [`Law::scaled`] by m then makes its mean m. `None` when `key` is not among the outermost arguments.
+    ///
+    /// # Errors
+    /// As [`Law::parse`]; also when another parameter sets the scale too, or the mean is infinite.
+    pub fn parse_shape(text: &str, dimension: Dimension, key: &str) -> Result<Option<(Law, f64)>, LawError> {
+        let Some((kind, value)) = parse::shape(text, dimension, key)? else { return Ok(None) };
+        let law = Law::checked(kind, dimension)?;
+        match law.rescaled_to_mean(1.0) {
+            Some(law) => Ok(Some((law, value))),
+            None => Err(LawError(format!("`{text}` has no finite mean that {key} could set"))),
+        }
+    }
+
+    /// The constant law at `value` (SI unit); displayed as a bare number.
     pub fn constant(value: f64) -> Law {
-        Law { kind: Kind::Constant(value) }
+        Law::of(Kind::Constant(value), Dimension::Number)
+    }
+
+    /// The exponential law of this mean (seconds).
+    ///
+    /// # Panics
+    /// When `mean` is not a positive number.
+    pub fn exponential(mean: f64) -> Law {
+        assert!(mean > 0.0 && mean.is_finite(), "the mean of an exponential law is a positive number");
+        Law::of(Kind::Exponential { mean }, Dimension::Time)
     }
 
     /// Draws one value (SI unit).
     #[inline]
     pub fn sample(&self, stream: &mut Stream) -> f64 {
-        let _ = stream;
         match self.kind {
             Kind::Constant(value) => value,
+            Kind::Exponential { mean } => mean * kind::exp1(stream),
+            _ => self.kind.sample(stream),
         }
     }
 
     /// The mean; `f64::INFINITY` where it does not exist.
+    #[inline]
     pub fn mean(&self) -> f64 {
-        match self.kind {
-            Kind::Constant(value) => value,
-        }
+        self.mean
     }
 
     /// The variance; `f64::INFINITY` where it does not exist.
+    #[inline]
     pub fn variance(&self) -> f64 {
-        0.0
+        self.variance
     }
 
-    /// Squared coefficient of variation, variance / mean^2.
+    /// Squared coefficient of variation, variance / mean^2; infinite with the variance, 0 for the constant 0.
     pub fn scv(&self) -> f64 {
-        self.variance() / (self.mean() * self.mean())
+        match self.variance {
+            0.0 => 0.0,
+            f64::INFINITY => f64::INFINITY,
+            variance => variance / (self.mean * self.mean),
+        }
     }
 
     /// Smallest and largest possible value.
     pub fn limits(&self) -> (f64, f64) {
-        (self.mean(), self.mean())
+        self.kind.limits()
+    }
+
+    /// P(X <= x).
+    pub fn cdf(&self, x: f64) -> f64 {
+        self.kind.partial(0, x)
+    }
+
+    /// P(X > x), with full relative precision in the tail for the laws with a simple one.
+    pub fn survival(&self, x: f64) -> f64 {
+        self.kind.survival(x)
     }
 
     /// Whether this is the exponential law (gaps of it are a Poisson process).
     pub fn is_exponential(&self) -> bool {
-        false
+        self.kind.is_exponential()
+    }
+
+    /// What the law's values measure.
+    pub fn dimension(&self) -> Dimension {
+        self.dimension
     }
 
     /// The same law in other units: every value multiplied by `factor` > 0.
+    ///
+    /// # Panics
+    /// When `factor` is not a positive number.
     pub fn scaled(&self, factor: f64) -> Law {
-        let _ = factor;
-        self.clone()
+        assert!(factor > 0.0 && factor.is_finite(), "a law is scaled by a positive number, not by {factor}");
+        Law::of(self.kind.scaled(factor), self.dimension)
+    }
+
+    /// The same law scaled to this mean; `None` when its own mean is infinite or 0.
+    ///
+    /// # Panics
+    /// When `mean` is not a positive number.
+    pub fn rescaled_to_mean(&self, mean: f64) -> Option<Law> {
+        (self.mean.is_finite() && self.mean > 0.0).then(|| self.scaled(mean / self.mean))
+    }
+
+    fn of(kind: Kind, dimension: Dimension) -> Law {
+        Law { mean: kind.mean(), variance: kind.variance(), kind, dimension }
+    }
+
+    /// A law whose numbers can be computed with.
+    fn checked(kind: Kind, dimension: Dimension) -> Result<Law, LawError> {
+        let law = Law::of(kind, dimension);
+        if law.mean.is_nan() || law.variance.is_nan() {
+            return Err(LawError(format!("the parameters of {law} are too extreme to compute with")));
+        }
+        Ok(law)
+    }
+}
+
+impl PartialEq for Law {
+    /// The same law of the same SI values, however it is displayed.
+    fn eq(&self, other: &Law) -> bool {
+        self.kind == other.kind
     }
 }

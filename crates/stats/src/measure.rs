@@ -34,7 +34,9 @@ impl Estimate {
     /// The number, where there is one.
     pub fn value(&self) -> Option<f64> {
         match *self {
-            Estimate::Sampled { value, .. } | Estimate::Exact { value } | Estimate::Approximate { value } => Some(value),
+            Estimate::Sampled { value, .. } | Estimate::Exact { value } | Estimate::Approximate { value } => {
+                Some(value)
+            }
             Estimate::TooFew { .. } => None,
         }
     }

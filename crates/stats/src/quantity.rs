@@ -72,6 +72,11 @@ pub fn unit(unit: &str, dimension: Dimension) -> Result<f64, QuantityError> {
     parse(&format!("1 {}", unit.trim()), dimension)
 }
 
+/// The names of the units of `dimension`, smallest first; none for a bare number.
+pub fn known_units(dimension: Dimension) -> Vec<&'static str> {
+    dimension.units().iter().map(|known| known.name).filter(|name| name.trim_matches('%') != "").collect()
+}
+
 /// Writes `value` (SI unit) in the largest unit that keeps a digit before the point, such that [`parse`] gives back
 /// the very same number: `10 ms`, `2.5 kB`, `374 /s`.
 pub fn format(value: f64, dimension: Dimension) -> String {
@@ -202,12 +207,8 @@ const TIME_PER_SIZE: &[Unit] = &[
     read("us/MB", 1.0, 1e12),
     read("ns/MB", 1.0, 1e15),
 ];
-const BANDWIDTH: &[Unit] = &[
-    shown("bit/s", 1.0, 1.0),
-    shown("kbit/s", 1e3, 1.0),
-    shown("Mbit/s", 1e6, 1.0),
-    shown("Gbit/s", 1e9, 1.0),
-];
+const BANDWIDTH: &[Unit] =
+    &[shown("bit/s", 1.0, 1.0), shown("kbit/s", 1e3, 1.0), shown("Mbit/s", 1e6, 1.0), shown("Gbit/s", 1e9, 1.0)];
 const NUMBER: &[Unit] = &[shown("", 1.0, 1.0), read("%", 1.0, 100.0)];
 
 /// What people write instead; only ever offered, never accepted.
@@ -278,14 +279,16 @@ fn dimension_of(unit: &str) -> Option<Dimension> {
 
 fn wrong_unit(text: &str, number: &str, unit: &str, dimension: Dimension) -> String {
     let names: Vec<&str> = dimension.units().iter().map(|known| known.name).filter(|name| !name.is_empty()).collect();
-    let known = format!("(known: {})", names.join(", "));
+    let known = format!("(known: {})", known_units(dimension).join(", "));
     let expected = dimension.name();
     if unit.is_empty() {
         return format!("`{text}` has no unit: write e.g. {} {known}", examples_with(number, dimension));
     }
     if let Some(other) = dimension_of(unit) {
         return match dimension {
-            Dimension::Number => format!("`{text}` is {} where a bare number is expected: write `{number}`", other.name()),
+            Dimension::Number => {
+                format!("`{text}` is {} where a bare number is expected: write `{number}`", other.name())
+            }
             _ => format!(
                 "`{text}` is {} where {expected} is expected: write e.g. {} {known}",
                 other.name(),
@@ -294,9 +297,12 @@ fn wrong_unit(text: &str, number: &str, unit: &str, dimension: Dimension) -> Str
         };
     }
     let lower = unit.to_lowercase();
-    let synonym = SYNONYMS.iter().find(|(word, meant)| *word == lower && names.contains(meant)).map(|(_, meant)| *meant);
+    let synonym =
+        SYNONYMS.iter().find(|(word, meant)| *word == lower && names.contains(meant)).map(|(_, meant)| *meant);
     match synonym.or_else(|| nearest(unit, names.iter().copied())) {
-        Some(meant) => format!("`{text}`: `{unit}` is not a unit of {expected}; did you mean `{number} {meant}`? {known}"),
+        Some(meant) => {
+            format!("`{text}`: `{unit}` is not a unit of {expected}; did you mean `{number} {meant}`? {known}")
+        }
         None => format!("`{text}`: `{unit}` is not a unit of {expected} {known}"),
     }
 }

@@ -152,7 +152,13 @@ impl fmt::Display for Span {
             _ => (1e9, "s"),
         };
         let value = self.0 as f64 / divisor;
-        let digits = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else { 2 };
+        let digits = if value >= 100.0 {
+            0
+        } else if value >= 10.0 {
+            1
+        } else {
+            2
+        };
         let text = format!("{value:.digits$}");
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
         write!(f, "{text} {unit}")

@@ -1,0 +1,501 @@
+//! From an expression to a law: which parameters each law takes, and what to say when they are wrong.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use statrs::function::gamma::gamma as gamma_function;
+
+use super::LawError;
+use super::expression::{Argument, Expression};
+use super::kind::{Empirical, Kind};
+use crate::nearest;
+use crate::quantity::{self, Dimension};
+
+/// Redrawing must keep at least this share of the draws, or sampling would crawl.
+const LEAST_KEPT: f64 = 1e-3;
+/// How far from 1 the weights of a mixture may sum.
+const WEIGHTS_WITHIN: f64 = 1e-9;
+
+/// Each law's name and parameters, as the error messages list them.
+const LAWS: &[(&str, &[&str])] = &[
+    ("constant", &["value", "mean", "rate"]),
+    ("uniform", &["low", "high", "mean", "rate"]),
+    ("exponential", &["mean", "rate"]),
+    ("erlang", &["k", "mean", "rate"]),
+    ("gamma", &["mean", "rate", "cv", "shape", "scale"]),
+    ("hyperexponential", &["mean", "rate", "cv"]),
+    ("lognormal", &["mean", "rate", "cv", "mu", "sigma", "unit"]),
+    ("normal", &["mean", "rate", "cv", "sd"]),
+    ("pareto", &["alpha", "min", "mean", "rate"]),
+    ("bounded-pareto", &["alpha", "min", "max", "mean", "rate"]),
+    ("weibull", &["shape", "scale", "mean", "rate"]),
+    ("inverse-gaussian", &["mean", "rate", "cv", "lambda"]),
+    ("zipf", &["n", "s", "mean", "scale"]),
+    ("empirical", &["file", "unit", "mean", "rate", "scale"]),
+    ("mix", &["mean", "rate"]),
+];
+
+/// Reads a law, or a bare quantity as the constant law.
+pub(super) fn law(text: &str, dimension: Dimension) -> Result<Kind, LawError> {
+    law_at(text, 1, dimension)
+}
+
+/// As [`law`], where `key` stands in place of the outermost `mean`: the law has the mean that `key` = 1 SI unit
+/// gives. `None` when `key` is not among the outermost arguments; else also the number given for it.
+pub(super) fn shape(text: &str, dimension: Dimension, key: &str) -> Result<Option<(Kind, f64)>, LawError> {
+    let Some(call) = Expression::parse(text)? else { return Ok(None) };
+    let Some(given) = call.arguments.iter().find(|argument| argument.key == Some(key)) else { return Ok(None) };
+    let value = quantity::parse(given.value, Dimension::Number)
+        .map_err(|error| LawError(format!("{key}: {error} (column {})", given.value_column)))?;
+    let reader = Reader { call: &call, dimension, scale_key: Some(key) };
+    Ok(Some((reader.law()?, value)))
+}
+
+fn law_at(text: &str, column: usize, dimension: Dimension) -> Result<Kind, LawError> {
+    match Expression::parse_at(text, column)? {
+        Some(call) => Reader { call: &call, dimension, scale_key: None }.law(),
+        None => bare(text.trim(), column, dimension),
+    }
+}
+
+/// `10 ms`, or a word that lacks its parentheses.
+fn bare(text: &str, column: usize, dimension: Dimension) -> Result<Kind, LawError> {
+    if !text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        let value = quantity::parse(text, dimension).map_err(|error| LawError(at(error, column)))?;
+        return if value < 0.0 {
+            Err(LawError(at(format!("`{text}` is negative"), column)))
+        } else {
+            Ok(Kind::Constant(value))
+        };
+    }
+    let word =
+        text.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-')).next().unwrap_or(text);
+    let known = known_law(word, column)?;
+    Err(LawError(at(
+        format!("`{text}`: write {} with its parameters ({}) in parentheses", known.0, known.1.join(", ")),
+        column,
+    )))
+}
+
+fn known_law(name: &str, column: usize) -> Result<&'static (&'static str, &'static [&'static str]), LawError> {
+    if let Some(known) = LAWS.iter().find(|known| known.0 == name) {
+        return Ok(known);
+    }
+    let names = || LAWS.iter().map(|known| known.0);
+    let meant = match nearest(name, names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(LawError(at(format!("`{name}` is not a law; {meant}"), column)))
+}
+
+/// A message with its place, which a reader of a short text needs only when it is not the beginning.
+fn at(message: impl std::fmt::Display, column: usize) -> String {
+    if column > 1 { format!("{message} (column {column})") } else { message.to_string() }
+}
+
+/// One call being read.
+struct Reader<'a, 't> {
+    call: &'a Expression<'t>,
+    dimension: Dimension,
+    /// The key that stands in place of the mean, when the mean is not known yet.
+    scale_key: Option<&'a str>,
+}
+
+impl Reader<'_, '_> {
+    fn law(&self) -> Result<Kind, LawError> {
+        let (name, parameters) = *known_law(self.call.name, self.call.column)?;
+        self.check_names(name, parameters)?;
+        let base = self.base(name)?;
+        let redrawn = match self.bound("max").filter(|_| name != "bounded-pareto") {
+            Some(argument) => self.redrawn(base, argument)?,
+            None => base,
+        };
+        match self.bound("cap") {
+            Some(argument) => {
+                let cap = self.read_bound("cap", argument)?;
+                Ok(Kind::Capped { law: Box::new(redrawn), cap })
+            }
+            None => Ok(redrawn),
+        }
+    }
+
+    fn base(&self, name: &str) -> Result<Kind, LawError> {
+        Ok(match name {
+            "constant" => Kind::Constant(match (self.amount("value")?, self.mean()?) {
+                (Some(value), None) | (None, Some(value)) => value,
+                _ => return self.takes("a value, as in `constant(10 ms)`, or a mean or rate"),
+            }),
+            "uniform" => {
+                let (Some(low), Some(high)) = (self.relative("low")?, self.relative("high")?) else {
+                    return self.takes("low and high");
+                };
+                if low >= high {
+                    return self.wrong("low", "is not below high");
+                }
+                self.rescaled(Kind::Uniform { low, high })?
+            }
+            "exponential" => Kind::Exponential { mean: self.needed_mean("mean or rate")? },
+            "erlang" => {
+                let k = self.count("k", f64::from(u32::MAX))?;
+                let mean = self.mean()?;
+                let (Some(k), Some(mean)) = (k, mean) else { return self.takes("k, and mean or rate") };
+                Kind::erlang(k as u32, mean)
+            }
+            "gamma" => match (self.mean()?, self.positive("cv")?, self.positive("shape")?, self.size("scale")?) {
+                (Some(mean), Some(cv), None, None) => Kind::gamma(1.0 / (cv * cv), mean * cv * cv),
+                (None, None, Some(shape), Some(scale)) => Kind::gamma(shape, scale),
+                (Some(mean), None, Some(shape), None) => Kind::gamma(shape, mean / shape),
+                _ => return self.takes("mean (or rate) and cv, or shape and scale"),
+            },
+            "hyperexponential" => {
+                let (Some(mean), Some(cv)) = (self.mean()?, self.positive("cv")?) else {
+                    return self.takes("mean (or rate) and cv");
+                };
+                if cv < 1.0 {
+                    return self.wrong("cv", "is below 1; for less spread than exponential write gamma or erlang");
+                }
+                Kind::hyperexponential(mean, cv)
+            }
+            "lognormal" => self.lognormal()?,
+            "normal" => match (self.mean()?, self.positive("cv")?, self.size("sd")?) {
+                (Some(mean), Some(cv), None) => Kind::Normal { mean, sd: mean * cv },
+                (Some(mean), None, Some(sd)) => Kind::Normal { mean, sd },
+                _ => return self.takes("mean (or rate), and cv or sd"),
+            },
+            "pareto" => match (self.positive("alpha")?, self.size("min")?, self.mean()?) {
+                (Some(alpha), Some(min), None) => Kind::Pareto { alpha, min },
+                (Some(alpha), None, Some(_)) if alpha <= 1.0 => {
+                    return self
+                        .wrong("alpha", "gives an infinite mean: write min instead of a mean, or alpha above 1");
+                }
+                (Some(alpha), None, Some(mean)) => Kind::Pareto { alpha, min: mean * (alpha - 1.0) / alpha },
+                _ => return self.takes("alpha, and min or mean"),
+            },
+            "bounded-pareto" => {
+                let bounds = (self.relative("min")?, self.relative("max")?);
+                let (Some(alpha), (Some(min), Some(max))) = (self.positive("alpha")?, bounds) else {
+                    return self.takes("alpha, min and max");
+                };
+                if min <= 0.0 || min >= max {
+                    return self.wrong("min", "must be above 0 and below max");
+                }
+                self.rescaled(Kind::BoundedPareto { alpha, min, max })?
+            }
+            "weibull" => match (self.positive("shape")?, self.size("scale")?, self.mean()?) {
+                (Some(shape), Some(scale), None) => Kind::Weibull { shape, scale },
+                (Some(shape), None, Some(mean)) => {
+                    Kind::Weibull { shape, scale: mean / gamma_function(1.0 + 1.0 / shape) }
+                }
+                _ => return self.takes("shape, and scale or mean"),
+            },
+            "inverse-gaussian" => match (self.mean()?, self.positive("cv")?, self.size("lambda")?) {
+                (Some(mean), Some(cv), None) => Kind::InverseGaussian { mean, lambda: mean / (cv * cv) },
+                (Some(mean), None, Some(lambda)) => Kind::InverseGaussian { mean, lambda },
+                _ => return self.takes("mean (or rate), and cv or lambda"),
+            },
+            "zipf" => {
+                if self.dimension != Dimension::Number {
+                    let expected = self.dimension.name();
+                    return Err(LawError(at(format!("zipf is a law of ranks, not of {expected}"), self.call.column)));
+                }
+                let (Some(n), Some(s)) = (self.count("n", 1e15)?, self.number("s")?) else {
+                    return self.takes("n and s");
+                };
+                if s < 0.0 {
+                    return self.wrong("s", "is negative");
+                }
+                self.rescaled(Kind::zipf(n as u64, s, self.positive("scale")?.unwrap_or(1.0)))?
+            }
+            "empirical" => self.empirical()?,
+            "mix" => self.mix()?,
+            _ => unreachable!("every law of LAWS is built above"),
+        })
+    }
+
+    fn lognormal(&self) -> Result<Kind, LawError> {
+        let spread = match (self.positive("cv")?, self.positive("sigma")?) {
+            (Some(cv), None) => (cv * cv).ln_1p().sqrt(),
+            (None, Some(sigma)) => sigma,
+            _ => return self.takes("mean (or rate) and cv, or mu, sigma and unit"),
+        };
+        match (self.mean()?, self.number("mu")?, self.written_unit()?) {
+            (Some(mean), None, None) => Ok(Kind::Lognormal { mu: mean.ln() - 0.5 * spread * spread, sigma: spread }),
+            (None, Some(mu), unit) if self.argument("sigma").is_some() => {
+                let unit = self.needed_unit(unit, "mu and sigma are of the logarithm of a number in this unit")?;
+                Ok(Kind::Lognormal { mu: mu + unit.ln(), sigma: spread })
+            }
+            _ => self.takes("mean (or rate) and cv, or mu, sigma and unit"),
+        }
+    }
+
+    fn empirical(&self) -> Result<Kind, LawError> {
+        let Some(file) = self.argument("file") else { return self.takes("file and unit") };
+        let unit = self.needed_unit(self.written_unit()?, "the numbers of the file are in this unit")?;
+        let path = PathBuf::from(file.value.trim_matches(['"', '\'']));
+        let written = self.argument("unit").map_or("", |argument| argument.value);
+        let data = read_numbers(path, written, unit).map_err(|error| LawError(at(error, file.value_column)))?;
+        let scale = self.positive("scale")?.unwrap_or(1.0);
+        self.rescaled(Kind::Empirical { data: Arc::new(data), scale })
+    }
+
+    fn mix(&self) -> Result<Kind, LawError> {
+        let mut parts = Vec::new();
+        for argument in self.call.arguments.iter().filter(|argument| argument.key.is_none()) {
+            let weight =
+                argument.weight.ok_or("a part of a mix has a weight, as in `0.9: exponential(mean = 10 ms)`".into());
+            let weight = weight.and_then(|weight| {
+                let value = quantity::parse(weight, Dimension::Number).map_err(|error| error.to_string())?;
+                if value > 0.0 { Ok(value) } else { Err(format!("weight `{weight}` is not above 0")) }
+            });
+            let weight = weight.map_err(|message| LawError(at(message, argument.column)))?;
+            parts.push((weight, law_at(argument.value, argument.value_column, self.dimension)?));
+        }
+        let sum: f64 = parts.iter().map(|part| part.0).sum();
+        if parts.is_empty() {
+            return self.takes("parts, as in `mix(0.9: exponential(mean = 1 ms), 0.1: exponential(mean = 20 ms))`");
+        }
+        if (sum - 1.0).abs() > WEIGHTS_WITHIN {
+            return Err(LawError(at(format!("the weights of the mix sum to {sum}, not to 1"), self.call.column)));
+        }
+        self.rescaled(Kind::mix(parts))
+    }
+
+    /// A law that has a scale of its own, stretched to the mean where one is given too.
+    fn rescaled(&self, law: Kind) -> Result<Kind, LawError> {
+        let Some(mean) = self.mean()? else { return Ok(law) };
+        let own = law.mean();
+        if own.is_finite() && own > 0.0 {
+            return Ok(law.scaled(mean / own));
+        }
+        let message = format!("{} has the mean {own} and cannot be scaled to another", self.call.name);
+        Err(LawError(at(message, self.call.column)))
+    }
+
+    fn redrawn(&self, law: Kind, argument: &Argument) -> Result<Kind, LawError> {
+        let max = self.read_bound("max", argument)?;
+        let kept = law.partial(0, max);
+        if kept < LEAST_KEPT {
+            let message = format!(
+                "max = {}: only {:.2e} of the draws are below it; redrawing would hardly end",
+                argument.value, kept
+            );
+            return Err(LawError(at(message, argument.column)));
+        }
+        Ok(Kind::Redrawn { law: Box::new(law), max })
+    }
+
+    fn bound(&self, key: &str) -> Option<&Argument<'_>> {
+        self.argument(key)
+    }
+
+    fn read_bound(&self, key: &str, argument: &Argument) -> Result<f64, LawError> {
+        if let Some(scale_key) = self.scale_key {
+            let message = format!(
+                "{key} = {} cannot be kept when {scale_key} sets the scale: give a mean or rate, or a mix(1: ...) of \
+                 the law with its {key}, scaled as a whole",
+                argument.value
+            );
+            return Err(LawError(at(message, argument.column)));
+        }
+        match self.size(key)? {
+            Some(value) => Ok(value),
+            None => self.takes(key),
+        }
+    }
+
+    /// The mean, from `mean`, `rate` or the key that stands in their place (then 1).
+    fn mean(&self) -> Result<Option<f64>, LawError> {
+        let given: Vec<&Argument> = self
+            .call
+            .arguments
+            .iter()
+            .filter(|argument| {
+                argument.key.is_some_and(|key| key == "mean" || key == "rate" || Some(key) == self.scale_key)
+            })
+            .collect();
+        match given[..] {
+            [] => Ok(None),
+            [one] if one.key == self.scale_key => Ok(Some(1.0)),
+            [one] if one.key == Some("rate") => {
+                if self.dimension != Dimension::Time {
+                    let message =
+                        format!("a rate sets the mean of a time, not of {}: give a mean", self.dimension.name());
+                    return Err(LawError(at(message, one.column)));
+                }
+                let rate = self.value("rate", one, Dimension::Rate)?;
+                Ok(Some(1.0 / self.above_zero("rate", one, rate)?))
+            }
+            [_] => self.size("mean"),
+            [first, second, ..] => {
+                let (first_key, second_key) = (first.key.unwrap_or(""), second.key.unwrap_or(""));
+                let message =
+                    format!("{first_key} and {second_key} both set the scale of {}: give one", self.call.name);
+                Err(LawError(at(message, second.column)))
+            }
+        }
+    }
+
+    fn needed_mean(&self, what: &str) -> Result<f64, LawError> {
+        match self.mean()? {
+            Some(mean) => Ok(mean),
+            None => self.takes(what),
+        }
+    }
+
+    /// A quantity of the law's dimension, above 0, that sets the scale.
+    fn size(&self, key: &str) -> Result<Option<f64>, LawError> {
+        let Some(argument) = self.argument(key) else { return Ok(None) };
+        if let Some(scale_key) = self.scale_key.filter(|_| key != "mean") {
+            let message = format!("{key} and {scale_key} both set the scale of {}: give one", self.call.name);
+            return Err(LawError(at(message, argument.column)));
+        }
+        let value = self.value(key, argument, self.dimension)?;
+        self.above_zero(key, argument, value).map(Some)
+    }
+
+    /// A quantity of the law's dimension, 0 or more, of which only the ratio to others counts when a mean is given.
+    fn relative(&self, key: &str) -> Result<Option<f64>, LawError> {
+        let Some(argument) = self.argument(key) else { return Ok(None) };
+        let value = self.value(key, argument, self.dimension)?;
+        if value < 0.0 { self.wrong(key, "is negative") } else { Ok(Some(value)) }
+    }
+
+    fn amount(&self, key: &str) -> Result<Option<f64>, LawError> {
+        self.relative(key)
+    }
+
+    fn number(&self, key: &str) -> Result<Option<f64>, LawError> {
+        self.argument(key).map(|argument| self.value(key, argument, Dimension::Number)).transpose()
+    }
+
+    fn positive(&self, key: &str) -> Result<Option<f64>, LawError> {
+        let Some(argument) = self.argument(key) else { return Ok(None) };
+        let value = self.value(key, argument, Dimension::Number)?;
+        self.above_zero(key, argument, value).map(Some)
+    }
+
+    fn count(&self, key: &str, most: f64) -> Result<Option<f64>, LawError> {
+        match self.number(key)? {
+            Some(value) if value < 1.0 || value.fract() != 0.0 || value > most => {
+                self.wrong(key, "is not a whole number from 1 up")
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// The unit written, in SI units.
+    fn written_unit(&self) -> Result<Option<f64>, LawError> {
+        let Some(argument) = self.argument("unit") else { return Ok(None) };
+        quantity::unit(argument.value, self.dimension).map(Some).map_err(|_| {
+            // The unit alone is named: the quantity it was tried in is ours, not the user's.
+            let known = quantity::known_units(self.dimension).join(", ");
+            let message =
+                format!("unit = {} is not a unit of {} (known: {known})", argument.value, self.dimension.name());
+            LawError(at(message, argument.column))
+        })
+    }
+
+    fn needed_unit(&self, unit: Option<f64>, why: &str) -> Result<f64, LawError> {
+        match unit {
+            Some(unit) => Ok(unit),
+            None if self.dimension == Dimension::Number => Ok(1.0),
+            None => {
+                let message =
+                    format!("{} needs a unit, e.g. unit = {}: {why}", self.call.name, self.dimension.si_unit());
+                Err(LawError(at(message, self.call.column)))
+            }
+        }
+    }
+
+    fn value(&self, key: &str, argument: &Argument, dimension: Dimension) -> Result<f64, LawError> {
+        quantity::parse(argument.value, dimension)
+            .map_err(|error| LawError(at(format!("{} of {}: {error}", key, self.call.name), argument.value_column)))
+    }
+
+    fn above_zero(&self, key: &str, argument: &Argument, value: f64) -> Result<f64, LawError> {
+        if value > 0.0 {
+            return Ok(value);
+        }
+        let hint = match key {
+            "cv" | "sd" | "sigma" => "; a law without spread is constant(...)",
+            _ => "",
+        };
+        let message = format!("{key} = {} of {} must be above 0{hint}", argument.value, self.call.name);
+        Err(LawError(at(message, argument.column)))
+    }
+
+    fn argument(&self, key: &str) -> Option<&Argument<'_>> {
+        let unnamed = match (self.call.name, key) {
+            ("constant", "value") | ("uniform", "low") => Some(0),
+            ("uniform", "high") => Some(1),
+            _ => None,
+        };
+        let named = self.call.arguments.iter().find(|argument| argument.key == Some(key));
+        named.or_else(|| {
+            let argument = self.call.arguments.get(unnamed?)?;
+            (argument.key.is_none() && argument.weight.is_none()).then_some(argument)
+        })
+    }
+
+    /// Every argument is one that the law takes, once.
+    fn check_names(&self, name: &str, parameters: &[&str]) -> Result<(), LawError> {
+        let takes = || parameters.iter().copied().chain(["max", "cap"]).chain(self.scale_key);
+        for (index, argument) in self.call.arguments.iter().enumerate() {
+            let message = match argument.key {
+                None if name == "mix" => continue,
+                None if argument.weight.is_some() => {
+                    format!("`{}:`: only a mix has weights", argument.weight.unwrap_or(""))
+                }
+                None if (name == "constant" && index < 1) || (name == "uniform" && index < 2) => continue,
+                None => format!("`{}`: name the parameter of {name}, e.g. {} = ...", argument.value, parameters[0]),
+                Some(key) if !takes().any(|known| known == key) => {
+                    let meant =
+                        nearest(key, takes()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+                    let known = takes().collect::<Vec<_>>().join(", ");
+                    format!("`{key}` is not a parameter of {name}{meant} (known: {known})")
+                }
+                Some(key) if self.call.arguments[..index].iter().any(|before| before.key == Some(key)) => {
+                    format!("{key} of {name} is given twice")
+                }
+                Some(_) => continue,
+            };
+            return Err(LawError(at(message, argument.column)));
+        }
+        Ok(())
+    }
+
+    fn takes<T>(&self, what: &str) -> Result<T, LawError> {
+        Err(LawError(at(format!("{} takes {what}", self.call.name), self.call.column)))
+    }
+
+    fn wrong<T>(&self, key: &str, why: &str) -> Result<T, LawError> {
+        let argument = self.argument(key);
+        let value = argument.map_or("", |argument| argument.value);
+        let column = argument.map_or(self.call.column, |argument| argument.column);
+        Err(LawError(at(format!("{key} = {value} of {} {why}", self.call.name), column)))
+    }
+}
+
+/// One number per line; empty lines and lines that begin with `#` are skipped.
+fn read_numbers(path: PathBuf, unit_name: &str, unit: f64) -> Result<Empirical, String> {
+    let shown = path.display();
+    let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    let mut values = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match line.parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => values.push(value * unit),
+            _ => return Err(format!("`{shown}` line {}: `{line}` is not a number, 0 or more", index + 1)),
+        }
+    }
+    if values.is_empty() {
+        return Err(format!("`{shown}` holds no numbers"));
+    }
+    values.sort_by(f64::total_cmp);
+    Ok(Empirical { path, unit: unit_name.to_owned(), values })
+}
