@@ -5,10 +5,10 @@
 //! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
 //! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
 //!
-//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so a job never leaves with work
-//! undone; rounding V down at each event costs a job less than 2^-32 ns per event that it lives through. Where a core
-//! is never shared V is the clock, no division is made, and the departure is known when service starts. Cancelled jobs
-//! stay in the heap as tombstones until they surface or outnumber the living.
+//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. What V loses
+//! by being rounded down at each event must not push a departure into the next nanosecond either: less than 2^-16 ns of
+//! work left is none. Where a core is never shared V is the clock, no division is made, and the departure is known when
+//! service starts. Cancelled jobs stay in the heap as tombstones until they surface or outnumber the living.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -105,6 +105,9 @@ struct Finish {
 }
 
 const NOBODY: u32 = u32::MAX;
+
+/// Work that counts as none, in 2^-32 ns: what rounding V down may take within 65,536 events.
+const SLACK: u128 = 1 << 16;
 
 impl Station {
     /// An empty station.
@@ -259,7 +262,7 @@ impl Station {
             self.next = Time::NEVER;
             return;
         };
-        let left = finish.instant().saturating_sub(self.attained);
+        let left = finish.instant().saturating_sub(self.attained + SLACK);
         let wait = if self.serving <= self.cores {
             ns_up(left)
         } else {

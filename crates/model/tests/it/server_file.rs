@@ -1,0 +1,74 @@
+//! Server models as text.
+
+use sojourn_model::{Discipline, Server};
+
+const APACHE: &str = r#"
+discipline = "limited-ps"
+helpers = 16
+cores = 2
+speed = 1.5
+demand = "1 ms + 1 us/B"
+limits = { jobs = 100 }
+"#;
+
+#[test]
+fn a_model_is_read_and_written() {
+    let server = Server::from_toml(APACHE).unwrap();
+    assert_eq!(server.discipline, Discipline::LimitedPs { helpers: 16 });
+    assert_eq!((server.cores, server.speed, server.capacity), (2, 1.5, Some(100)));
+    let (mean_s, _) = server.demand("").moments(1000.0, 0.0);
+    assert!((mean_s - 0.002).abs() < 1e-15, "{mean_s}");
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
+}
+
+#[test]
+fn demands_may_depend_on_the_class() {
+    let text = "discipline = \"ps\"\n[demand]\nstatic = \"1 ms\"\ndynamic = \"exponential(mean = 20 ms)\"\n";
+    let server = Server::from_toml(text).unwrap();
+    let mean_s = |class| server.demand(class).moments(0.0, 0.0).0;
+    assert_eq!((mean_s("static"), mean_s("dynamic"), mean_s("secure")), (0.001, 0.02, 0.001));
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
+    let server = Server::from_toml("discipline = \"ps\"\n[demand]\ndynamic = \"20 ms\"\nother = \"5 ms\"\n").unwrap();
+    assert_eq!(server.demand("static").moments(0.0, 0.0).0, 0.005);
+}
+
+#[test]
+fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
+    let cases = [
+        ("discipline = \"ps\"\nhelper = 3\ndemand = \"1 ms\"", &["line 2", "`helper`", "helpers"][..]),
+        ("discipline = \"psx\"\ndemand = \"1 ms\"", &["line 1", "psx", "limited-ps"]),
+        ("discipline = \"limited-ps\"\ndemand = \"1 ms\"", &["helpers = N"]),
+        ("discipline = \"limited-ps\"\nhelpers = 0\ndemand = \"1 ms\"", &["helpers", "at least 1"]),
+        ("discipline = \"ps\"\nhelpers = 2\ndemand = \"1 ms\"", &["helpers", "limited-ps"]),
+        ("discipline = \"ps\"\ncores = 0\ndemand = \"1 ms\"", &["cores"]),
+        ("discipline = \"ps\"\ncores = -1\ndemand = \"1 ms\"", &["line 2"]),
+        ("discipline = \"ps\"\nspeed = -1.0\ndemand = \"1 ms\"", &["speed", "above 0"]),
+        ("discipline = \"ps\"\n\ndemand = \"1 ms + 2 ms\"", &["line 3", "one law, not two"]),
+        ("discipline = \"ps\"\ndemand = \"1 ms +\"", &["line 2", "1 us/B"]),
+        ("discipline = \"ps\"\ndemand = \"1 us/B + 2 us/B\"", &["line 2", "not two"]),
+        ("discipline = \"ps\"\ndemand = \"5\"", &["line 2"]),
+        ("discipline = \"ps\"\ndemand = \"-5 ms\"", &["line 2"]),
+        ("discipline = \"ps\"\ndemand = \"1 parsec\"", &["line 2"]),
+        ("discipline = \"ps\"\n[demand]\ndynamic = \"1 ms\"", &["static", "other"]),
+        ("discipline = \"ps\"\nlimits = { jobs = 0 }\ndemand = \"1 ms\"", &["limits.jobs"]),
+        ("discipline = \"ps\"", &["demand"]),
+        ("discipline = ", &["line 1"]),
+    ];
+    for (text, needles) in cases {
+        let message = Server::from_toml(text).expect_err(text).to_string();
+        assert!(!message.contains('\n'), "{message}");
+        for needle in needles {
+            assert!(message.contains(needle), "{text:?} said {message:?}, not {needle:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_is_split_outside_parentheses_only() {
+    use sojourn_model::Demand;
+    let demand = Demand::parse("erlang(k = 2, mean = 1 ms) + 80 ns/B").unwrap();
+    let (mean_s, variance_s2) = demand.moments(1000.0, 0.0);
+    assert!((mean_s - 1.08e-3).abs() < 1e-12 && (variance_s2 - 0.5e-6).abs() < 1e-12);
+    let large = Demand::parse("1e+1 ms + 1 ms/kB").unwrap();
+    assert!((large.moments(1000.0, 0.0).0 - 0.011).abs() < 1e-12);
+}
