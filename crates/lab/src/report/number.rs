@@ -1,0 +1,172 @@
+//! Numbers for people: as many digits as are known, and the prefix that keeps them short.
+
+use sojourn_stats::Estimate;
+
+/// A unit with the prefix that suits a magnitude: shown = SI value times `per_si`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    pub(super) per_si: f64,
+    pub(super) unit: &'static str,
+}
+
+const SECONDS: [Scale; 4] = [
+    Scale { per_si: 1.0, unit: "s" },
+    Scale { per_si: 1e3, unit: "ms" },
+    Scale { per_si: 1e6, unit: "\u{b5}s" },
+    Scale { per_si: 1e9, unit: "ns" },
+];
+
+const BYTES: [Scale; 4] = [
+    Scale { per_si: 1e-9, unit: "GB" },
+    Scale { per_si: 1e-6, unit: "MB" },
+    Scale { per_si: 1e-3, unit: "kB" },
+    Scale { per_si: 1.0, unit: "B" },
+];
+
+impl Scale {
+    /// The scale for times around `seconds`.
+    pub(super) fn of_time(seconds: f64) -> Scale {
+        pick(&SECONDS, seconds)
+    }
+}
+
+/// The first scale in which `value` rounds to at least 1; zero is shown in the first of all.
+fn pick(scales: &[Scale; 4], value: f64) -> Scale {
+    let magnitude = value.abs();
+    if magnitude == 0.0 || !magnitude.is_finite() {
+        return scales[0];
+    }
+    *scales.iter().find(|scale| magnitude * scale.per_si >= 0.9995).unwrap_or(&scales[3])
+}
+
+/// `value` in SI `unit`, to three significant digits: "83.1 ms".
+pub(super) fn quantity(value: f64, unit: &str) -> String {
+    let (per_si, unit) = scaled(value, unit);
+    join(&significant(value * per_si), &unit)
+}
+
+/// `value` with its half width, both to two digits of the half width: "83.1 ± 1.2 ms".
+pub(super) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
+    let (per_si, unit) = scaled(value, unit);
+    let (value, half) = (value * per_si, half * per_si);
+    if half <= 0.0 || !half.is_finite() {
+        return join(&significant(value), &unit);
+    }
+    let decimals = decimals_for(half, 2);
+    join(&format!("{value:.decimals$}\u{a0}\u{b1}\u{a0}{half:.decimals$}"), &unit)
+}
+
+/// An estimate as the tables show it: with its half width, or the word that says why there is none.
+pub(super) fn estimate(estimate: &Estimate, unit: &str) -> String {
+    match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, .. } => with_half_width(value, (ci_high - ci_low) / 2.0, unit),
+        Estimate::Exact { value } => quantity(value, unit),
+        Estimate::Approximate { value } => format!("\u{2248}\u{a0}{}", quantity(value, unit)),
+        Estimate::TooFew { .. } => "too few samples".to_owned(),
+    }
+}
+
+/// A difference as a percentage with its sign: "+3.1 %".
+pub(super) fn signed_percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    let decimals = if percent.abs() < 9.95 { 1 } else { 0 };
+    let text = format!("{percent:+.decimals$}").replace('-', "\u{2212}");
+    let text = if percent.abs() < 0.05 { "0.0".to_owned() } else { text };
+    format!("{text}\u{a0}%")
+}
+
+/// Three significant digits, never in scientific notation between 1e-4 and 1e9.
+pub(super) fn significant(value: f64) -> String {
+    if value.is_nan() {
+        return "undefined".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "infinite" } else { "\u{2212}infinite" }.to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e9).contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let decimals = decimals_for(value, 3);
+    format!("{value:.decimals$}")
+}
+
+/// How many decimals show `digits` significant digits of `value`.
+fn decimals_for(value: f64, digits: i32) -> usize {
+    let exponent = value.abs().log10().floor() as i32;
+    // 9.996 to three digits is 10.0: rounding may carry into one digit more.
+    let carried = (value.abs() / 10f64.powi(exponent - digits + 1)).round() >= 10f64.powi(digits);
+    (digits - 1 - exponent - i32::from(carried)).clamp(0, 12) as usize
+}
+
+fn scaled(value: f64, unit: &str) -> (f64, String) {
+    match unit {
+        "s" => (pick(&SECONDS, value).per_si, pick(&SECONDS, value).unit.to_owned()),
+        "B" => (pick(&BYTES, value).per_si, pick(&BYTES, value).unit.to_owned()),
+        "1" | "" => (1.0, String::new()),
+        other => (1.0, other.strip_prefix('1').unwrap_or(other).to_owned()),
+    }
+}
+
+fn join(number: &str, unit: &str) -> String {
+    let words = number.starts_with(char::is_alphabetic) || number.ends_with("infinite");
+    if unit.is_empty() || words { number.to_owned() } else { format!("{number}\u{a0}{unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without the no-break spaces, which are hard to read in a test.
+    fn plain(text: String) -> String {
+        text.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn quantities_have_three_digits_and_a_sensible_prefix() {
+        let cases = [
+            (0.0831, "s", "83.1 ms"),
+            (12.345, "s", "12.3 s"),
+            (4.2e-5, "s", "42.0 \u{b5}s"),
+            (3e-10, "s", "0.300 ns"),
+            (0.0, "s", "0 s"),
+            (1234.0, "s", "1234 s"),
+            (0.99996, "s", "1.00 s"),
+            (0.0099996, "s", "10.0 ms"),
+            (2.5e6, "B", "2.50 MB"),
+            (374.0, "1/s", "374 /s"),
+            (0.7, "1", "0.700"),
+            (f64::INFINITY, "s", "infinite"),
+            (f64::NAN, "s", "undefined"),
+        ];
+        for (value, unit, expected) in cases {
+            assert_eq!(plain(quantity(value, unit)), expected, "{value} {unit}");
+        }
+    }
+
+    #[test]
+    fn intervals_decide_the_digits() {
+        assert_eq!(plain(with_half_width(0.08312, 0.00123, "s")), "83.1 \u{b1} 1.2 ms");
+        assert_eq!(plain(with_half_width(0.08312, 0.000099, "s")), "83.120 \u{b1} 0.099 ms");
+        assert_eq!(plain(with_half_width(0.08312, 0.0400, "s")), "83 \u{b1} 40 ms");
+        assert_eq!(plain(with_half_width(1.5, 0.2499, "s")), "1.50 \u{b1} 0.25 s");
+        assert_eq!(plain(with_half_width(1.5, 0.0999, "s")), "1.50 \u{b1} 0.10 s");
+        assert_eq!(plain(with_half_width(0.083, 0.0, "s")), "83.0 ms");
+    }
+
+    #[test]
+    fn estimates_say_what_they_are() {
+        assert_eq!(plain(estimate(&Estimate::Exact { value: 0.05 }, "s")), "50.0 ms");
+        assert_eq!(plain(estimate(&Estimate::Approximate { value: 0.05 }, "s")), "\u{2248} 50.0 ms");
+        assert_eq!(estimate(&Estimate::TooFew { samples: 71 }, "s"), "too few samples");
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        assert_eq!(plain(signed_percent(0.0312)), "+3.1 %");
+        assert_eq!(plain(signed_percent(-0.123)), "\u{2212}12 %");
+        assert_eq!(plain(signed_percent(-0.0002)), "0.0 %");
+    }
+}

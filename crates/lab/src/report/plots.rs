@@ -1,0 +1,171 @@
+//! The five figures.
+//!
+//! Each is a `<figure>` with an id of its own, a heading, one or more drawings and a caption that says what to see. A
+//! figure without data is replaced by a line that says so.
+
+mod canvas;
+mod curves;
+mod dots;
+mod shares;
+
+use super::html::{engine, escape};
+use super::{Engine, Report, Variant, compare};
+
+/// More variants than this are left to the tables.
+const MOST_VARIANTS: usize = 40;
+
+/// The section with every figure.
+pub(super) fn all(report: &Report) -> String {
+    if report.variants.is_empty() {
+        return String::new();
+    }
+    let figures =
+        [means(report), quantiles(report), curves::figure(report), shares::figure(report), differences(report)]
+            .concat();
+    format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n")
+}
+
+/// A figure: drawings and caption are HTML.
+struct Figure<'a> {
+    id: &'a str,
+    heading: &'a str,
+    /// How many drawings stand side by side where there is room: `one`, `two` or `three`.
+    columns: &'a str,
+    legend: String,
+    drawings: Vec<String>,
+    caption: String,
+}
+
+impl Figure<'_> {
+    fn html(&self) -> String {
+        format!(
+            "<figure id=\"{}\" class=\"{}\">\n<h3>{}</h3>\n{}<div class=\"panels\">\n{}</div>\n\
+             <figcaption>{}</figcaption>\n</figure>\n",
+            self.id,
+            self.columns,
+            self.heading,
+            self.legend,
+            self.drawings.concat(),
+            self.caption
+        )
+    }
+}
+
+/// What stands in the place of a figure that has no data.
+fn left_out(heading: &str, why: &str) -> String {
+    format!("<p class=\"left-out\"><strong>{heading}</strong> is left out: {why}.</p>\n")
+}
+
+/// What the markers stand for, for the engines that `shown` holds.
+fn legend(shown: &[Engine]) -> String {
+    let items: String = shown.iter().map(|e| format!("<li>{}</li>", engine(*e))).collect();
+    format!("<ul class=\"legend\" aria-label=\"Engines\">{items}</ul>\n")
+}
+
+/// The variants that are drawn, and a sentence about those that are not.
+fn drawn(report: &Report) -> (&[Variant], String) {
+    let all = &report.variants;
+    if all.len() <= MOST_VARIANTS {
+        return (all, String::new());
+    }
+    let rest = all.len() - MOST_VARIANTS;
+    (&all[..MOST_VARIANTS], format!(" {rest} more variants are not drawn; their numbers are in the tables."))
+}
+
+fn means(report: &Report) -> String {
+    let heading = "Mean response time";
+    let (variants, rest) = drawn(report);
+    let Some(drawing) = dots::estimates(variants, compare::MEAN, heading) else {
+        return left_out(heading, "no engine gave one");
+    };
+    let has = |engine: Engine| variants.iter().any(|v| v.estimate(engine, compare::MEAN).is_some());
+    let mut caption = "Further left is faster. Each marker is an engine\u{2019}s answer, the line through it its \
+                       confidence interval."
+        .to_owned();
+    if has(Engine::Theory) {
+        caption += " Theory has no interval: a filled diamond is exact for this system, a hollow one approximate.";
+    }
+    if has(Engine::Live) && has(Engine::Twin) {
+        caption += " Look first at <em>live</em> and <em>sim, live\u{2019}s plan</em>: where the two lie together, the \
+                    real system did what the model says. Where both lie apart from <em>sim</em>, the live run was too \
+                    short to be the long run.";
+    }
+    Figure {
+        id: "plot-means",
+        heading,
+        columns: "one",
+        legend: String::new(),
+        drawings: vec![drawing],
+        caption: caption + &rest,
+    }
+    .html()
+}
+
+fn quantiles(report: &Report) -> String {
+    let heading = "What slow requests see";
+    let (variants, rest) = drawn(report);
+    let drawings: Vec<String> = compare::quantiles(report)
+        .iter()
+        .filter_map(|metric| {
+            let title = format!("{} of the response time", compare::short(metric));
+            dots::estimates(variants, metric, &title)
+        })
+        .collect();
+    if drawings.is_empty() {
+        return left_out(heading, "no engine gave a quantile of the response time");
+    }
+    let columns = if drawings.len() == 1 { "one" } else { "two" };
+    let caption = format!(
+        "The times within which nine in ten requests (p90) and all but one in a hundred (p99) were answered, as far as \
+         asked for. The further into the tail, the wider the intervals, and the more a policy\u{2019}s mistakes \
+         show. Each plot has its own scale.{rest}"
+    );
+    Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption }.html()
+}
+
+fn differences(report: &Report) -> String {
+    let heading = "Live against its twin";
+    let (variants, rest) = drawn(report);
+    let mut metrics = vec![compare::MEAN.to_owned()];
+    metrics.extend(compare::quantiles(report));
+    let Some(drawing) = dots::differences(variants, &metrics, compare::AGREEMENT) else {
+        let live = report.variants.iter().any(|v| v.answer(Engine::Live).is_some());
+        let why = if live { "no run has both a live answer and its simulated twin" } else { "nothing was run live" };
+        return left_out(heading, why);
+    };
+    let caption = format!(
+        "How much longer (right) or shorter (left) response times were live than in the simulator given the very same \
+         requests. Inside the shaded band they differ by less than {:.0}\u{a0}%. An interval that crosses zero means \
+         that chance alone may explain the difference; the intervals treat the two runs as independent, which is \
+         cautious, since they share their traffic.{rest}",
+        compare::AGREEMENT * 100.0
+    );
+    Figure { id: "plot-differences", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
+        .html()
+}
+
+/// A variant's name above its panel.
+fn panel(variant: &Variant, drawing: &str) -> String {
+    format!("<div class=\"panel\"><h4>{}</h4>\n{drawing}</div>\n", escape(&variant.label))
+}
+
+/// `text` cut to about `most` characters, for a drawing, which cannot wrap.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    short + "\u{2026}"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn long_labels_are_cut_between_characters() {
+        assert_eq!(cut("round-robin", 20), "round-robin");
+        assert_eq!(cut("\u{e9}\u{e9}\u{e9} \u{e9}\u{e9}", 5), "\u{e9}\u{e9}\u{e9}\u{2026}");
+    }
+}

@@ -1,0 +1,312 @@
+//! A small drawing board over plotters: tenths of a pixel, colours by meaning, and axes.
+
+use crate::report::{Engine, html};
+use plotters::coord::Shift;
+use plotters::coord::combinators::{IntoLogRange, LogCoord};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// plotters places everything on whole units, so a drawing has this many units per pixel, and the browser scales it.
+const UNITS: f64 = 10.0;
+
+/// A colour by its meaning. The drawing carries a stand-in that becomes a class of the page's style sheet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    Text,
+    Muted,
+    Grid,
+    Band,
+    Paper,
+    Engine(Engine),
+    /// The engine's colour for a curve, which may be dashed.
+    Curve(Engine),
+}
+
+impl Ink {
+    const ALL: [Ink; 13] = [
+        Ink::Text,
+        Ink::Muted,
+        Ink::Grid,
+        Ink::Band,
+        Ink::Paper,
+        Ink::Engine(Engine::Theory),
+        Ink::Engine(Engine::Sim),
+        Ink::Engine(Engine::Live),
+        Ink::Engine(Engine::Twin),
+        Ink::Curve(Engine::Theory),
+        Ink::Curve(Engine::Sim),
+        Ink::Curve(Engine::Live),
+        Ink::Curve(Engine::Twin),
+    ];
+
+    fn code(self) -> u8 {
+        match self {
+            Ink::Text => 1,
+            Ink::Muted => 2,
+            Ink::Grid => 3,
+            Ink::Band => 4,
+            Ink::Paper => 5,
+            Ink::Engine(engine) => 16 + engine as u8,
+            Ink::Curve(engine) => 32 + engine as u8,
+        }
+    }
+
+    fn class(self) -> String {
+        match self {
+            Ink::Text => "text".to_owned(),
+            Ink::Muted => "muted".to_owned(),
+            Ink::Grid => "grid".to_owned(),
+            Ink::Band => "band".to_owned(),
+            Ink::Paper => "paper".to_owned(),
+            Ink::Engine(engine) => engine.name().to_owned(),
+            Ink::Curve(engine) => format!("curve-{}", engine.name()),
+        }
+    }
+
+    fn color(self, opacity: f64) -> RGBAColor {
+        RGBColor(0, 0, self.code()).mix(opacity)
+    }
+}
+
+/// Where text hangs on its point.
+#[derive(Clone, Copy)]
+pub(super) enum Align {
+    Left,
+    Center,
+    Right,
+}
+
+/// A drawing in progress; coordinates are pixels at the drawing's natural size.
+pub(super) struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+}
+
+/// An SVG of that size with `title` (which also tells those who do not see it what it shows), drawn by `draw`.
+pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
+    let mut raw = String::new();
+    {
+        let size = ((width * UNITS) as u32, (height * UNITS) as u32);
+        let area = SVGBackend::with_string(&mut raw, size).into_drawing_area();
+        let canvas = Canvas { area };
+        draw(&canvas);
+        canvas.area.present().expect(IN_MEMORY);
+    }
+    restyle(&raw, width, height, title)
+}
+
+const IN_MEMORY: &str = "drawing into a string cannot fail";
+
+/// Turns what plotters wrote into an inline element of the page: it scales with the page, has a name, and takes its
+/// colours and its font from the style sheet. User text is safe from this: plotters escapes quotes in text.
+fn restyle(raw: &str, width: f64, height: f64, title: &str) -> String {
+    let body = raw.split_once(">\n").map_or("", |(_, body)| body);
+    let mut body = body.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
+    for ink in Ink::ALL {
+        let color = format!("#0000{:02X}", ink.code());
+        body = body.replace(&format!("fill=\"{color}\""), &format!("class=\"f-{}\"", ink.class()));
+        body = body.replace(&format!("stroke=\"{color}\""), &format!("class=\"s-{}\"", ink.class()));
+    }
+    let title = html::escape(title);
+    format!(
+        "<svg class=\"plot\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\" \
+         style=\"--natural:{width}px\">\n<title>{title}</title>\n{body}",
+        width * UNITS,
+        height * UNITS
+    )
+}
+
+impl Canvas<'_> {
+    /// A line through `points`, `width` pixels wide.
+    pub(super) fn path(&self, points: &[(f64, f64)], ink: Ink, opacity: f64, width: f64) {
+        let points: Vec<(i32, i32)> = points.iter().map(|p| units(*p)).collect();
+        self.area
+            .draw(&PathElement::new(points, ink.color(opacity).stroke_width(length(width) as u32)))
+            .expect(IN_MEMORY);
+    }
+
+    /// A filled rectangle from one corner to the other.
+    pub(super) fn bar(&self, from: (f64, f64), to: (f64, f64), ink: Ink, opacity: f64) {
+        self.area.draw(&Rectangle::new([units(from), units(to)], ink.color(opacity).filled())).expect(IN_MEMORY);
+    }
+
+    /// `text` at `at`, vertically centred on it.
+    pub(super) fn text(&self, text: &str, at: (f64, f64), align: Align, size: f64, ink: Ink) {
+        self.write(text, at, align, size, ink, FontStyle::Normal);
+    }
+
+    /// The same in bold.
+    pub(super) fn bold(&self, text: &str, at: (f64, f64), align: Align, size: f64, ink: Ink) {
+        self.write(text, at, align, size, ink, FontStyle::Bold);
+    }
+
+    fn write(&self, text: &str, at: (f64, f64), align: Align, size: f64, ink: Ink, font: FontStyle) {
+        let h = match align {
+            Align::Left => HPos::Left,
+            Align::Center => HPos::Center,
+            Align::Right => HPos::Right,
+        };
+        // plotters divides font sizes by 1.24 on the way to SVG.
+        let style = ("sans-serif", size * UNITS * 1.24, font).into_font().color(&ink.color(1.0));
+        let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        self.area.draw(&Text::new(text, units(at), style.pos(Pos::new(h, VPos::Center)))).expect(IN_MEMORY);
+    }
+
+    /// The engine's marker at `at`, with a halo so that it stands off what lies under it.
+    pub(super) fn marker(&self, engine: Engine, at: (f64, f64), radius: f64, hollow: bool) {
+        let shape = |radius: f64, style: ShapeStyle| {
+            let (x, y) = at;
+            let corner = |dx: f64, dy: f64| units((x + dx * radius, y + dy * radius));
+            let drawn = match engine {
+                Engine::Theory => {
+                    let corners = vec![corner(0.0, -1.25), corner(1.25, 0.0), corner(0.0, 1.25), corner(-1.25, 0.0)];
+                    self.area.draw(&Polygon::new(corners, style))
+                }
+                Engine::Sim => self.area.draw(&Circle::new(units(at), length(radius), style)),
+                Engine::Live => self.area.draw(&Rectangle::new([corner(-0.9, -0.9), corner(0.9, 0.9)], style)),
+                Engine::Twin => {
+                    let corners = vec![corner(0.0, -1.2), corner(1.15, 0.85), corner(-1.15, 0.85)];
+                    self.area.draw(&Polygon::new(corners, style))
+                }
+            };
+            drawn.expect(IN_MEMORY);
+        };
+        shape(radius + 1.2, Ink::Paper.color(1.0).filled());
+        shape(radius, Ink::Engine(engine).color(1.0).filled());
+        if hollow {
+            shape(radius - 1.6, Ink::Paper.color(1.0).filled());
+        }
+    }
+
+    /// An interval as a line with end caps.
+    pub(super) fn interval(&self, engine: Engine, from: f64, to: f64, y: f64) {
+        let ink = Ink::Engine(engine);
+        self.bar((from, y - 0.9), (to, y + 0.9), ink, 1.0);
+        for x in [from, to] {
+            self.bar((x - 0.7, y - 4.0), (x + 0.7, y + 4.0), ink, 1.0);
+        }
+    }
+}
+
+fn length(pixels: f64) -> i32 {
+    (pixels * UNITS).round() as i32
+}
+
+fn units((x, y): (f64, f64)) -> (i32, i32) {
+    (length(x), length(y))
+}
+
+/// Maps values to pixels.
+pub(super) struct Axis {
+    coord: Coord,
+    low: f64,
+    high: f64,
+    ends: (i32, i32),
+}
+
+enum Coord {
+    Linear(RangedCoordf64),
+    Log(LogCoord<f64>),
+}
+
+impl Axis {
+    /// A linear axis from `low` at pixel `from` to `high` at pixel `to`.
+    pub(super) fn linear(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        let high = if high > low { high } else { low + 1.0 };
+        Axis { coord: Coord::Linear((low..high).into()), low, high, ends: (length(from), length(to)) }
+    }
+
+    /// A logarithmic axis; both ends are positive, and are moved outward to 1, 2 or 5 times a power of ten.
+    pub(super) fn log(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        let (low, high) = (step_below(low), step_above(high));
+        let high = if high > low { high } else { low * 10.0 };
+        Axis { coord: Coord::Log((low..high).log_scale().into()), low, high, ends: (length(from), length(to)) }
+    }
+
+    /// The pixel of `value`; what lies outside is at the nearer end.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
+        let units = match &self.coord {
+            Coord::Linear(coord) => coord.map(&value, self.ends),
+            Coord::Log(coord) => coord.map(&value, self.ends),
+        };
+        f64::from(units) / UNITS
+    }
+
+    /// Whether `value` lies on the axis.
+    pub(super) fn shows(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Round values along the axis, at most about `most`.
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        match &self.coord {
+            Coord::Linear(coord) => coord.key_points(most),
+            Coord::Log(_) => log_ticks(self.low, self.high, most),
+        }
+    }
+
+    pub(super) fn is_log(&self) -> bool {
+        matches!(self.coord, Coord::Log(_))
+    }
+
+    pub(super) fn high(&self) -> f64 {
+        self.high
+    }
+}
+
+/// The largest of 1, 2, 5 times a power of ten that is at most `value`.
+fn step_below(value: f64) -> f64 {
+    let decade = 10f64.powi(value.log10().floor() as i32);
+    let steps = [5.0, 2.0, 1.0].map(|step| step * decade);
+    steps.into_iter().find(|step| *step <= value * (1.0 + 1e-9)).unwrap_or(decade)
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is at least `value`.
+fn step_above(value: f64) -> f64 {
+    let decade = 10f64.powi(value.log10().floor() as i32);
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps.into_iter().find(|step| *step >= value * (1.0 - 1e-9)).unwrap_or(decade * 10.0)
+}
+
+fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let between = |steps: &[f64], every: usize| {
+        let decades = (first..=last).filter(|k| k.rem_euclid(every as i32) == 0);
+        let ticks = decades.flat_map(|k| steps.iter().map(move |step| step * 10f64.powi(k)));
+        ticks.filter(|t| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(t)).collect::<Vec<f64>>()
+    };
+    let fine = between(&[1.0, 2.0, 5.0], 1);
+    if fine.len() <= most {
+        return fine;
+    }
+    (1..).map(|every| between(&[1.0], every)).find(|ticks| ticks.len() <= most.max(1)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_axes_end_on_round_values_and_tick_there() {
+        let axis = Axis::log(0.0023, 0.83, 0.0, 300.0);
+        assert!((axis.low - 0.002).abs() < 1e-12 && (axis.high - 1.0).abs() < 1e-12, "{} {}", axis.low, axis.high);
+        assert_eq!(axis.ticks(4).len(), 3);
+        assert_eq!(Axis::log(1.0, 10.0, 0.0, 300.0).ticks(4), vec![1.0, 2.0, 5.0, 10.0]);
+        assert_eq!(axis.at(0.0), 0.0);
+        assert_eq!(axis.at(7.0), 300.0);
+        assert!(Axis::log(1e-9, 1e9, 0.0, 1.0).ticks(4).len() <= 4);
+    }
+
+    #[test]
+    fn drawings_are_restyled_and_their_text_is_escaped() {
+        let text = svg(100.0, 50.0, "a \"b\" <c>", |canvas| {
+            canvas.text("<script>fill=\"#000001\"", (10.0, 10.0), Align::Left, 12.0, Ink::Text);
+            canvas.marker(Engine::Live, (20.0, 20.0), 4.0, true);
+        });
+        assert!(text.contains("viewBox=\"0 0 1000 500\"") && text.contains("class=\"f-live\""), "{text}");
+        assert!(text.contains("<title>a &quot;b&quot; &lt;c&gt;</title>"), "{text}");
+        assert!(!text.contains("<script>") && !text.contains("\"#0000"), "{text}");
+        assert!(text.contains("&lt;script&gt;fill=&quot;#000001&quot;"), "text is not an attribute: {text}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Dot plots: values on a common scale, grouped by variant, with their intervals.
+
+use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::cut;
+use crate::report::number::{self, Scale};
+use crate::report::{Engine, Variant, compare};
+use sojourn_stats::Estimate;
+
+const WIDTH: f64 = 480.0;
+/// The column of names left of the scale.
+const NAMES: f64 = 96.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TEXT: f64 = 13.0;
+const LABEL: f64 = 24.0;
+const ROW: f64 = 17.0;
+const GAP: f64 = 9.0;
+const FOOT: f64 = 42.0;
+/// A linear scale that has to hold more than this ratio hides the small ones.
+const LARGEST_LINEAR_RATIO: f64 = 30.0;
+
+struct Group<'a, R> {
+    label: &'a str,
+    rows: Vec<R>,
+}
+
+/// One metric in seconds of every variant by every engine; nothing where no engine has a number.
+pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str) -> Option<String> {
+    let groups: Vec<Group<(Engine, &Estimate)>> = variants
+        .iter()
+        .map(|v| Group {
+            label: &v.label,
+            rows: Engine::ALL.into_iter().filter_map(|e| Some((e, v.estimate(e, metric)?))).collect(),
+        })
+        .filter(|group| !group.rows.is_empty())
+        .collect();
+    let known: Vec<(f64, f64, f64)> =
+        groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e)| compare::interval(e)).collect();
+    let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
+    let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+    if known.is_empty() || highest <= 0.0 {
+        return None;
+    }
+    let log = highest > lowest * LARGEST_LINEAR_RATIO;
+    let axis =
+        if log { Axis::log(lowest, highest, NAMES, RIGHT) } else { Axis::linear(0.0, highest * 1.04, NAMES, RIGHT) };
+    let height = height(&groups);
+    let drawing = svg(WIDTH, height, &format!("{title} by variant and engine"), |canvas| {
+        bands(canvas, &groups);
+        time_axis(canvas, &axis, 0.0, height - FOOT, title);
+        rows(canvas, &groups, |(engine, estimate), y| {
+            canvas.text(engine.title(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
+            match compare::interval(estimate) {
+                Some((value, low, high)) => {
+                    if matches!(estimate, Estimate::Sampled { .. }) {
+                        canvas.interval(*engine, axis.at(low), axis.at(high), y);
+                    }
+                    let hollow = matches!(estimate, Estimate::Approximate { .. });
+                    canvas.marker(*engine, (axis.at(value), y), 5.0, hollow);
+                }
+                None => {
+                    let why = number::estimate(estimate, "s");
+                    canvas.text(&why, (NAMES + 6.0, y), Align::Left, TEXT - 1.0, Ink::Muted);
+                }
+            }
+        });
+    });
+    Some(drawing)
+}
+
+/// Live minus twin, relative, for every variant and metric that has both.
+pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64) -> Option<String> {
+    /// Room for the number right of the scale.
+    const NUMBERS: f64 = 60.0;
+    let groups: Vec<Group<(&str, compare::Difference)>> = variants
+        .iter()
+        .map(|v| Group {
+            label: &v.label,
+            rows: metrics.iter().filter_map(|m| Some((compare::short(m), compare::difference(v, m)?))).collect(),
+        })
+        .filter(|group| !group.rows.is_empty())
+        .collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let all = || groups.iter().flat_map(|g| &g.rows).map(|(_, d)| d);
+    // A hopelessly wide interval runs off the scale instead of squeezing all others.
+    let low = all().map(|d| d.low.max(d.value - 0.5)).fold(-1.5 * band, f64::min).max(-1.0);
+    let high = all().map(|d| d.high.min(d.value + 0.5)).fold(1.5 * band, f64::max);
+    let axis = Axis::linear(low, high, NAMES - 28.0, RIGHT - NUMBERS);
+    let height = height(&groups);
+    let bottom = height - FOOT;
+    let drawing = svg(WIDTH, height, "Relative difference of live from the simulator given the same plan", |canvas| {
+        bands(canvas, &groups);
+        canvas.bar((axis.at(-band), 0.0), (axis.at(band), bottom), Ink::Engine(Engine::Twin), 0.16);
+        let label = |value: f64| number::signed_percent(value).replace(".0", "").replace("+0\u{a0}", "0\u{a0}");
+        x_axis(canvas, &axis, 0.0, bottom, 6, label, "live against sim, live\u{2019}s plan");
+        canvas.bar((axis.at(0.0) - 0.8, 0.0), (axis.at(0.0) + 0.8, bottom), Ink::Text, 1.0);
+        rows(canvas, &groups, |(name, d), y| {
+            canvas.text(name, (NAMES - 36.0, y), Align::Right, TEXT - 1.0, Ink::Muted);
+            canvas.interval(Engine::Live, axis.at(d.low), axis.at(d.high), y);
+            canvas.marker(Engine::Live, (axis.at(d.value), y), 5.0, false);
+            canvas.text(&number::signed_percent(d.value), (RIGHT, y), Align::Right, TEXT - 1.0, Ink::Text);
+        });
+    });
+    Some(drawing)
+}
+
+fn height<R>(groups: &[Group<R>]) -> f64 {
+    groups.iter().map(tall).sum::<f64>() + FOOT
+}
+
+fn tall<R>(group: &Group<R>) -> f64 {
+    LABEL + ROW * group.rows.len() as f64 + GAP
+}
+
+/// A tint behind every second group leads the eye from name to marker.
+fn bands<R>(canvas: &Canvas, groups: &[Group<R>]) {
+    let mut y = 0.0;
+    for (i, group) in groups.iter().enumerate() {
+        if i % 2 == 0 {
+            canvas.bar((0.0, y), (WIDTH, y + tall(group)), Ink::Band, 1.0);
+        }
+        y += tall(group);
+    }
+}
+
+/// Writes the groups' labels and has `draw` draw each row at its height.
+fn rows<R>(canvas: &Canvas, groups: &[Group<R>], draw: impl Fn(&R, f64)) {
+    let mut y = 0.0;
+    for group in groups {
+        canvas.bold(&cut(group.label, 58), (8.0, y + LABEL / 2.0 + 2.0), Align::Left, TEXT, Ink::Text);
+        for (i, row) in group.rows.iter().enumerate() {
+            draw(row, y + LABEL + ROW * (i as f64 + 0.5));
+        }
+        y += tall(group);
+    }
+}
+
+fn time_axis(canvas: &Canvas, axis: &Axis, top: f64, bottom: f64, title: &str) {
+    if axis.is_log() {
+        x_axis(canvas, axis, top, bottom, 6, round_time, title);
+    } else {
+        let scale = Scale::of_time(axis.high());
+        let label = |value: f64| trimmed(value * scale.per_si);
+        x_axis(canvas, axis, top, bottom, 6, label, &format!("{title} ({})", scale.unit));
+    }
+}
+
+/// Grid lines, tick labels and the axis title under a plot.
+pub(super) fn x_axis(
+    canvas: &Canvas,
+    axis: &Axis,
+    top: f64,
+    bottom: f64,
+    most: usize,
+    label: impl Fn(f64) -> String,
+    title: &str,
+) {
+    for tick in axis.ticks(most) {
+        let x = axis.at(tick);
+        canvas.bar((x - 0.4, top), (x + 0.4, bottom + 4.0), Ink::Grid, 1.0);
+        canvas.text(&label(tick), (x, bottom + 13.0), Align::Center, TEXT - 1.0, Ink::Muted);
+    }
+    let middle = (axis.at(f64::NEG_INFINITY) + axis.at(f64::INFINITY)) / 2.0;
+    canvas.text(title, (middle, bottom + 31.0), Align::Center, TEXT - 1.0, Ink::Text);
+}
+
+/// A round time: "20 ms".
+pub(super) fn round_time(seconds: f64) -> String {
+    let scale = Scale::of_time(seconds);
+    format!("{}\u{a0}{}", trimmed(seconds * scale.per_si), scale.unit)
+}
+
+/// A tick's number without the noise of floating point.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!(trimmed(0.30000000000000004), "0.3");
+        assert_eq!(trimmed(200.0), "200");
+        assert_eq!(round_time(0.02), "20\u{a0}ms");
+        assert_eq!(round_time(1e-6), "1\u{a0}\u{b5}s");
+    }
+}

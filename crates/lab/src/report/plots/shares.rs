@@ -1,0 +1,86 @@
+//! Who got the requests: one bar per variant and engine, one segment per server.
+
+use super::canvas::{Align, Axis, Ink, svg};
+use super::{Figure, cut, dots, drawn, left_out};
+use crate::report::{Engine, Report, Variant};
+
+const WIDTH: f64 = 480.0;
+const NAMES: f64 = 96.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TEXT: f64 = 13.0;
+const LABEL: f64 = 24.0;
+const ROW: f64 = 21.0;
+const GAP: f64 = 9.0;
+const FOOT: f64 = 42.0;
+/// More segments than this cannot be told apart.
+const MOST_SERVERS: usize = 24;
+
+pub(super) fn figure(report: &Report) -> String {
+    let heading = "Who got the requests";
+    let (variants, rest) = drawn(report);
+    let groups: Vec<(&str, Vec<(Engine, Vec<f64>)>)> = variants
+        .iter()
+        .map(|v| (v.label.as_str(), Engine::ALL.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect();
+    let Some(servers) = groups.iter().flat_map(|(_, rows)| rows).map(|(_, shares)| shares.len()).max() else {
+        return left_out(heading, "no engine gave the share of each server");
+    };
+    if servers > MOST_SERVERS {
+        return left_out(heading, &format!("{servers} servers cannot be told apart in a plot; see the outcomes"));
+    }
+    let height = groups.iter().map(|(_, rows)| LABEL + ROW * rows.len() as f64 + GAP).sum::<f64>() + FOOT;
+    let axis = Axis::linear(0.0, 1.0, NAMES, RIGHT);
+    let drawing = svg(WIDTH, height, "Share of the requests that each server got, by variant and engine", |canvas| {
+        dots::x_axis(canvas, &axis, 0.0, height - FOOT, 6, |v| format!("{:.0}\u{a0}%", v * 100.0), "share of requests");
+        let mut y = 0.0;
+        for (label, rows) in &groups {
+            canvas.bold(&cut(label, 58), (8.0, y + LABEL / 2.0 + 2.0), Align::Left, TEXT, Ink::Text);
+            y += LABEL;
+            for (engine, shares) in rows {
+                let middle = y + ROW / 2.0;
+                canvas.text(engine.title(), (NAMES - 8.0, middle), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
+                let mut from = 0.0;
+                for (i, share) in shares.iter().enumerate() {
+                    let (left, right) = (axis.at(from), axis.at(from + share));
+                    let opacity = if i % 2 == 0 { 1.0 } else { 0.82 };
+                    if right - left > 1.2 {
+                        canvas.bar((left + 0.6, y + 2.0), (right - 0.6, y + ROW - 2.0), Ink::Engine(*engine), opacity);
+                    }
+                    if right - left > 38.0 {
+                        let text = format!("{:.1}", share * 100.0);
+                        canvas.text(&text, ((left + right) / 2.0, middle), Align::Center, TEXT - 1.5, Ink::Paper);
+                    }
+                    from += share;
+                }
+                // Where the borders would be if all got the same.
+                for i in 1..shares.len() {
+                    let x = axis.at(i as f64 / shares.len() as f64);
+                    canvas.bar((x - 0.6, y - 0.5), (x + 0.6, y + 3.5), Ink::Text, 1.0);
+                }
+                y += ROW;
+            }
+            y += GAP;
+        }
+    });
+    let caption = format!(
+        "One segment per server, the first at the left, with its percentage where there is room. The ticks on top of a \
+         bar are where the borders would be if every server got the same number of requests. A fair share of requests \
+         is not a fair share of work: sizes differ.{rest}"
+    );
+    Figure { id: "plot-shares", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
+        .html()
+}
+
+/// The shares `share_1`, `share_2`, ... in the order of the servers.
+fn of(variant: &Variant, engine: Engine) -> Option<Vec<f64>> {
+    let mut shares: Vec<(u32, f64)> = variant
+        .answer(engine)?
+        .measures
+        .iter()
+        .filter_map(|m| Some((m.metric.strip_prefix("share_")?.parse().ok()?, m.estimate.value()?)))
+        .filter(|(_, share)| (0.0..=1.0).contains(share))
+        .collect();
+    shares.sort_by_key(|(server, _)| *server);
+    (!shares.is_empty()).then(|| shares.into_iter().map(|(_, share)| share).collect())
+}

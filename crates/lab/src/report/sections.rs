@@ -1,0 +1,450 @@
+//! The parts of the page that are text and tables.
+
+use super::html::{and_list, count, engine, escape};
+use super::{Engine, Report, Variant, Verdict, compare, number};
+use sojourn_stats::Estimate;
+use std::collections::BTreeMap;
+
+/// Title, question, verdict, and the answer in a sentence.
+pub(super) fn masthead(report: &Report) -> String {
+    let question = match &report.question {
+        Some(text) if !text.trim().is_empty() => format!("<p class=\"question\">{}</p>\n", escape(text.trim())),
+        _ => String::new(),
+    };
+    let (class, badge, sentence) = verdict(report);
+    let finding = match compare::finding(report) {
+        Some(text) => format!("<p class=\"finding\">{text}</p>\n"),
+        None => "<p class=\"finding\">No engine gave a mean response time: the notes say why.</p>\n".to_owned(),
+    };
+    let mut facts = vec![format!("seed {}", report.seed)];
+    facts.push(format!("sojourn {}", escape(&report.version)));
+    facts.push(escape(&report.when));
+    format!(
+        "<header>\n<p class=\"kicker\">Sojourn experiment report</p>\n<h1>{}</h1>\n{question}{finding}\
+         <p class=\"verdict {class}\"><strong>{badge}</strong> {sentence}</p>\n<p class=\"facts\">{}</p>\n</header>\n",
+        escape(&report.name),
+        facts.join(" \u{b7} "),
+    )
+}
+
+/// The class of the verdict's box, its word, and the sentence beside it.
+fn verdict(report: &Report) -> (&'static str, &'static str, String) {
+    let live: Vec<(&Variant, &Verdict)> =
+        report.variants.iter().filter_map(|v| Some((v, v.answer(Engine::Live)?.verdict.as_ref()?))).collect();
+    let bad: Vec<&(&Variant, &Verdict)> = live.iter().filter(|(_, verdict)| verdict.rank() > 0).collect();
+    let own = &report.verdict;
+    let worst = bad.iter().map(|(_, v)| *v).chain([own]).max_by_key(|v| v.rank()).unwrap_or(own);
+    let class = ["good", "warn", "bad"][usize::from(worst.rank())];
+    if worst.rank() == 0 {
+        let sentence = match live.len() {
+            0 => "No live run to judge.".to_owned(),
+            1 => "The live run is valid: nothing disturbed the measurement.".to_owned(),
+            n => format!("All {n} live runs are valid: nothing disturbed the measurement."),
+        };
+        return (class, worst.word(), sentence);
+    }
+    let mut sentences = Vec::new();
+    let reasons: Vec<String> = own.reasons().into_iter().map(escape).collect();
+    if !reasons.is_empty() {
+        sentences.push(format!("{}.", and_list(&reasons, 4).trim_end_matches('.')));
+    }
+    if !bad.is_empty() {
+        let named: Vec<String> = bad
+            .iter()
+            .map(|(variant, verdict)| {
+                let reasons: Vec<String> = verdict.reasons().into_iter().map(escape).collect();
+                format!("<strong>{}</strong> ({})", escape(&variant.label), and_list(&reasons, 2))
+            })
+            .collect();
+        sentences.push(format!(
+            "{} of {} {} not to be relied on: {}.",
+            bad.len(),
+            count(live.len(), "live run"),
+            if bad.len() == 1 { "is" } else { "are" },
+            and_list(&named, 3)
+        ));
+    }
+    (class, worst.word(), sentences.join(" "))
+}
+
+/// What was asked of the system, and the answers.
+pub(super) fn objectives(report: &Report) -> String {
+    if report.objectives.is_empty() {
+        return String::new();
+    }
+    let rows: String = report
+        .objectives
+        .iter()
+        .map(|objective| {
+            let (class, word) = match objective.met {
+                Some(true) => ("good", "\u{2713} met"),
+                Some(false) => ("bad", "\u{2717} missed"),
+                None => ("muted", "? no answer"),
+            };
+            format!(
+                "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td class=\"{class}\">{word}</td></tr>\n",
+                escape(&objective.text),
+                escape(&objective.variant),
+                engine(objective.engine)
+            )
+        })
+        .collect();
+    format!(
+        "<section id=\"objectives\">\n<h2>Objectives</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>\
+         <th scope=\"col\">Objective</th><th scope=\"col\">Variant</th><th scope=\"col\">By</th>\
+         <th scope=\"col\">Verdict</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+    )
+}
+
+/// The table that most readers come for.
+pub(super) fn summary(report: &Report) -> String {
+    let quantiles = compare::quantiles(report);
+    let engines: Vec<Engine> =
+        Engine::ALL.into_iter().filter(|engine| report.variants.iter().any(|v| v.answer(*engine).is_some())).collect();
+    if engines.is_empty() {
+        return "<section id=\"summary\">\n<h2>Response times</h2>\n<p>No engine was asked.</p>\n</section>\n"
+            .to_owned();
+    }
+    let paired = engines.contains(&Engine::Live) && engines.contains(&Engine::Twin);
+    let mut head = "<th scope=\"col\">Variant</th>".to_owned();
+    for e in &engines {
+        head += &format!("<th scope=\"col\">{}</th>", engine(*e));
+    }
+    if paired {
+        head += "<th scope=\"col\">live against its twin</th>";
+    }
+    let rows: String = report
+        .variants
+        .iter()
+        .map(|variant| {
+            let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(&variant.label));
+            for e in &engines {
+                row += &format!("<td data-label=\"{}\">{}</td>", e.title(), summary_cell(variant, *e, &quantiles));
+            }
+            if paired {
+                row += &format!("<td data-label=\"live against its twin\">{}</td>", difference_cell(variant));
+            }
+            row + "</tr>\n"
+        })
+        .collect();
+    let below = if quantiles.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = quantiles.iter().map(|q| compare::short(q).to_owned()).collect();
+        format!(" Below it, {}.", and_list(&names, 3))
+    };
+    format!(
+        "<section id=\"summary\">\n<h2>Response times</h2>\n<p class=\"lead\">Mean with the half width of its \
+         confidence interval.{below}</p>\n<table class=\"summary\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\
+         </tbody></table>\n</section>\n"
+    )
+}
+
+fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> String {
+    let Some(answer) = variant.answer(engine) else {
+        return "<span class=\"muted\">not asked</span>".to_owned();
+    };
+    let Some(mean) = variant.estimate(engine, compare::MEAN) else {
+        let why = if answer.notes.is_empty() { "no answer" } else { "no answer (see notes)" };
+        return format!("<span class=\"muted\">{why}</span>");
+    };
+    let mark = match mean {
+        Estimate::Exact { .. } => " <span class=\"tag\">exact</span>",
+        Estimate::Approximate { .. } => " <span class=\"tag\">approximate</span>",
+        _ => "",
+    };
+    let mut cell = format!("<span class=\"mean\">{}{mark}</span>", number::estimate(mean, "s"));
+    if let Some(verdict) = answer.verdict.as_ref().filter(|verdict| verdict.rank() > 0) {
+        cell += &format!(" <span class=\"tag warn\">{}</span>", verdict.word());
+    }
+    let known: Vec<String> = quantiles
+        .iter()
+        .filter_map(|metric| {
+            let estimate = variant.estimate(engine, metric)?;
+            let text = match estimate {
+                Estimate::TooFew { .. } => number::estimate(estimate, "s"),
+                other => number::quantity(other.value()?, "s"),
+            };
+            Some(format!("<span class=\"quantile\"><b>{}</b>\u{a0}{text}</span>", compare::short(metric)))
+        })
+        .collect();
+    if !known.is_empty() {
+        cell += &format!("<span class=\"quantiles\">{}</span>", known.join(" "));
+    }
+    cell
+}
+
+fn difference_cell(variant: &Variant) -> String {
+    match compare::difference(variant, compare::MEAN) {
+        Some(d) => format!(
+            "<span class=\"mean {class}\">{}</span><span class=\"quantiles {class}\">{}</span>",
+            number::signed_percent(d.value),
+            d.meaning().words(),
+            class = d.meaning().class(),
+        ),
+        None => "<span class=\"muted\">nothing to compare</span>".to_owned(),
+    }
+}
+
+/// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
+pub(super) fn notes(report: &Report) -> String {
+    let mut said: BTreeMap<(Engine, &str), Vec<String>> = BTreeMap::new();
+    for variant in &report.variants {
+        for answer in &variant.engines {
+            for note in &answer.notes {
+                said.entry((answer.engine, note)).or_default().push(escape(&variant.label));
+            }
+        }
+    }
+    if said.is_empty() {
+        return String::new();
+    }
+    let items: String = said
+        .iter()
+        .map(|((who, note), variants)| {
+            let scope = if variants.len() == report.variants.len() && variants.len() > 1 {
+                "every variant".to_owned()
+            } else {
+                and_list(variants, 6)
+            };
+            format!("<dt>{} <span class=\"muted\">\u{b7} {scope}</span></dt><dd>{}</dd>\n", engine(*who), escape(note))
+        })
+        .collect();
+    format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
+}
+
+/// What the live runs' verdicts rest on.
+pub(super) fn validity(report: &Report) -> String {
+    let runs: Vec<_> = report
+        .variants
+        .iter()
+        .filter_map(|v| Some((v, v.answer(Engine::Live)?)))
+        .filter(|(_, answer)| answer.verdict.is_some() || !answer.validity.is_empty())
+        .collect();
+    if runs.is_empty() {
+        return String::new();
+    }
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, _) in runs.iter().flat_map(|(_, answer)| &answer.validity) {
+        if !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    let head: String = columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let rows: String = runs
+        .iter()
+        .map(|(variant, answer)| {
+            let verdict = answer.verdict.clone().unwrap_or_default();
+            let class = ["good", "warn", "bad"][usize::from(verdict.rank())];
+            let reasons: Vec<String> = verdict.reasons().into_iter().map(escape).collect();
+            let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+            let cells: String = columns
+                .iter()
+                .map(|name| {
+                    let value = answer.validity.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
+                    format!("<td>{}</td>", escape(value))
+                })
+                .collect();
+            format!(
+                "<tr><th scope=\"row\">{}</th><td><span class=\"{class}\">{}</span>{reasons}</td>{cells}</tr>\n",
+                escape(&variant.label),
+                verdict.word()
+            )
+        })
+        .collect();
+    format!(
+        "<section id=\"validity\">\n<h2>Can the live runs be trusted?</h2>\n<p class=\"lead\">A live run is valid when \
+         the load generator sent its requests when they were planned, and no core that should not be the limit was \
+         full.</p>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th scope=\"col\">Variant</th>\
+         <th scope=\"col\">Verdict</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+    )
+}
+
+/// How to read the page.
+pub(super) fn glossary() -> String {
+    let entries = [
+        (
+            Engine::Theory,
+            "What queueing formulas say should happen. <em>Exact</em> where the formula is exact for this \
+          system, <em>approximate</em> (\u{2248}, hollow marker) where it is not; silent where there is none.",
+        ),
+        (
+            Engine::Sim,
+            "What a discrete-event simulation says would happen in the long run, until its intervals are as \
+          narrow as the experiment asks.",
+        ),
+        (Engine::Live, "What real sockets, a real dispatcher and real servers did, in the time given."),
+        (
+            Engine::Twin,
+            "The simulator given exactly the requests that live was given: same arrivals, sizes, demands and \
+          draws of the policy. It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
+          traffic differ from the long run: compare live with this, and this with sim.",
+        ),
+    ];
+    let engines: String =
+        entries.iter().map(|(who, text)| format!("<dt>{}</dt><dd>{text}</dd>\n", engine(*who))).collect();
+    format!(
+        "<section id=\"glossary\">\n<h2>How to read this</h2>\n<dl class=\"glossary\">\n{engines}\
+         <dt>Response time</dt><dd>From the moment a request was planned until its last byte, waiting and service \
+         together. A late load generator cannot hide in it.</dd>\n\
+         <dt>Mean, p90, p99</dt><dd>The average; the times within which 90\u{a0}% and 99\u{a0}% of the requests were \
+         answered. A quantile that rests on too few samples is not given.</dd>\n\
+         <dt>Utilisation</dt><dd>The share of time that a server is busy. Waiting grows without bound as it nears \
+         100\u{a0}%.</dd>\n\
+         <dt>\u{b1}</dt><dd>Half the width of the confidence interval, 95\u{a0}% unless the experiment file says \
+         otherwise. Two answers whose intervals overlap widely have not been told apart.</dd>\n</dl>\n</section>\n"
+    )
+}
+
+/// The commands, the machine and the experiment file.
+pub(super) fn reproduce(report: &Report) -> String {
+    let mut out = "<section id=\"reproduce\">\n<h2>Run it again</h2>\n".to_owned();
+    if !report.commands.is_empty() {
+        out += &format!("<pre class=\"commands\">{}</pre>\n", escape(&report.commands.join("\n")));
+    }
+    if !report.host.is_empty() {
+        let facts: String = report
+            .host
+            .iter()
+            .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value)))
+            .collect();
+        out += &format!("<h3>The machine</h3>\n<dl class=\"machine\">\n{facts}</dl>\n");
+    }
+    if !report.spec.trim().is_empty() {
+        out += &format!(
+            "<details>\n<summary>The experiment file</summary>\n<pre>{}</pre>\n</details>\n",
+            escape(report.spec.trim_end())
+        );
+    }
+    out + "</section>\n"
+}
+
+/// Every outcome row, as in `outcomes.csv`.
+pub(super) fn outcomes(report: &Report) -> String {
+    let mut rows = String::new();
+    let mut total = 0;
+    for variant in &report.variants {
+        let settings: String = report
+            .varied
+            .iter()
+            .map(|name| {
+                let value = variant.settings.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
+                format!("<td>{}</td>", escape(value))
+            })
+            .collect();
+        for answer in &variant.engines {
+            for measure in &answer.measures {
+                total += 1;
+                rows += &format!(
+                    "<tr>{settings}<td>{}</td><td>{}</td><td>{}</td>{}</tr>\n",
+                    answer.engine.name(),
+                    escape(&measure.metric),
+                    escape(&measure.unit),
+                    outcome_cells(&measure.estimate)
+                );
+            }
+        }
+    }
+    if total == 0 {
+        return String::new();
+    }
+    let settings: String =
+        report.varied.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let columns: String = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"]
+        .iter()
+        .map(|name| format!("<th scope=\"col\">{name}</th>"))
+        .collect();
+    format!(
+        "<section id=\"outcomes\">\n<details>\n<summary>All outcomes ({}, SI units, as in outcomes.csv)</summary>\n\
+         <div class=\"scroll\"><table class=\"plain outcomes\">\n<thead><tr>{settings}{columns}</tr></thead>\n<tbody>\n\
+         {rows}</tbody></table></div>\n</details>\n</section>\n",
+        count(total, "row")
+    )
+}
+
+fn outcome_cells(estimate: &Estimate) -> String {
+    let cell = |text: &str| format!("<td class=\"number\">{text}</td>");
+    match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            let digits = |x: f64| cell(&six_digits(x));
+            [digits(value), digits(ci_low), digits(ci_high), cell(&samples.to_string())].concat()
+        }
+        Estimate::Exact { value } => [cell(&six_digits(value)), "<td colspan=\"3\">exact</td>".to_owned()].concat(),
+        Estimate::Approximate { value } => {
+            [cell(&six_digits(value)), "<td colspan=\"3\">approximate</td>".to_owned()].concat()
+        }
+        Estimate::TooFew { samples } => {
+            ["<td colspan=\"3\">too few samples</td>".to_owned(), cell(&samples.to_string())].concat()
+        }
+    }
+}
+
+/// Six significant digits: more than any interval here justifies, enough to find the row in the file.
+fn six_digits(value: f64) -> String {
+    if !value.is_finite() || value == 0.0 {
+        return number::significant(value);
+    }
+    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// The last line.
+pub(super) fn colophon(report: &Report) -> String {
+    format!(
+        "<footer><p>Written by sojourn {}. This page is complete in itself: it loads nothing and runs nothing.{}</p>\
+         </footer>\n",
+        escape(&report.version),
+        if report.variants.is_empty() { "" } else { " The same numbers are in outcomes.csv beside it." }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::EngineAnswer;
+
+    fn with_live(verdicts: &[Verdict]) -> Report {
+        let variants = verdicts.iter().enumerate().map(|(i, verdict)| {
+            let live = EngineAnswer { verdict: Some(verdict.clone()), ..EngineAnswer::new(Engine::Live) };
+            Variant { label: format!("v{i}"), settings: Vec::new(), engines: vec![live] }
+        });
+        Report { variants: variants.collect(), ..Report::default() }
+    }
+
+    #[test]
+    fn the_worst_verdict_is_shown_with_its_reason() {
+        let (_, word, text) = verdict(&with_live(&[Verdict::Valid, Verdict::Valid]));
+        assert_eq!((word, text.as_str()), ("VALID", "All 2 live runs are valid: nothing disturbed the measurement."));
+        let suspect = Verdict::Suspect(vec!["core 0 was 97 % busy".to_owned()]);
+        let (class, word, text) = verdict(&with_live(&[Verdict::Valid, suspect]));
+        assert_eq!((class, word), ("warn", "SUSPECT"));
+        assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong> (core 0 was 97 % busy).");
+        let mut report = with_live(&[]);
+        report.verdict = Verdict::Incomplete("interrupted after 3 of 6 variants".to_owned());
+        let (class, word, text) = verdict(&report);
+        assert_eq!((class, word, text.as_str()), ("bad", "INCOMPLETE", "interrupted after 3 of 6 variants."));
+    }
+
+    #[test]
+    fn equal_notes_are_said_once() {
+        let note = "no formula for this policy";
+        let variant = |label: &str| {
+            let theory = EngineAnswer { notes: vec![note.to_owned()], ..EngineAnswer::new(Engine::Theory) };
+            Variant { label: label.to_owned(), settings: Vec::new(), engines: vec![theory] }
+        };
+        let other = Variant { label: "c".to_owned(), ..Variant::default() };
+        let report = Report { variants: vec![variant("a"), variant("b"), other], ..Report::default() };
+        let text = notes(&report);
+        assert_eq!(text.matches(note).count(), 1);
+        assert!(text.contains("a and b"), "{text}");
+    }
+
+    #[test]
+    fn outcome_digits_are_enough_to_find_the_row() {
+        assert_eq!(six_digits(0.0831234567), "0.0831235");
+        assert_eq!(six_digits(30969.0), "30969");
+        assert_eq!(six_digits(0.25), "0.25");
+        assert_eq!(six_digits(f64::INFINITY), "infinite");
+    }
+}

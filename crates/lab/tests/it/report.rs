@@ -1,0 +1,348 @@
+//! The report in a real browser: it loads without a complaint, every figure is there and has a size, and nothing
+//! sticks out of a phone's screen.
+
+use sojourn_lab::report::{Engine, EngineAnswer, Objective, Report, Variant, Verdict, render};
+use sojourn_stats::{Estimate, Measure};
+use std::path::Path;
+use std::process::Command;
+
+const FIGURES: [&str; 6] = ["plot-means", "plot-quantiles", "plot-cdf", "plot-tail", "plot-shares", "plot-differences"];
+
+/// What only a hostile author would write: it must be read, never run.
+const HOSTILE: &str = "</style></pre><script>document.title = 'owned'</script><img src=x onerror=alert(1)> & \"'";
+
+/// A report as `four-servers.toml` gives it, with made-up numbers: log-logistic response times, so that every quantile
+/// has a closed form.
+fn sample() -> Report {
+    let systems = [
+        ("random over PS", 0.021, 0.62, Some(true)),
+        ("round-robin", 0.0185, 0.60, Some(false)),
+        ("random", 0.0225, 0.64, None),
+        ("least-connections", 0.0125, 0.55, None),
+        ("round-trip", 0.0170, 0.66, None),
+        ("transmitted-size", 0.0160, 0.57, None),
+    ];
+    let mut variants = Vec::new();
+    for (i, (label, median, shape, exact)) in systems.into_iter().enumerate() {
+        let settings = match label.strip_suffix(" over PS") {
+            Some(policy) => vec![("policy".to_owned(), policy.to_owned()), ("discipline".to_owned(), "ps".to_owned())],
+            None => vec![("policy".to_owned(), label.to_owned()), ("discipline".to_owned(), "limited-ps".to_owned())],
+        };
+        // The plan of 15 s had somewhat larger requests than the long run, and live adds its own 0.3 ms.
+        let wobble = 1.0 + 0.05 * (i as f64 - 2.0) / 3.0;
+        let long_run = answer(Engine::Sim, median, shape, 0.012, 2_000_000, i);
+        let twin = answer(Engine::Twin, median * 1.14, shape * 0.93, 0.06, 5_600, i);
+        let mut live = answer(Engine::Live, median * 1.14 * wobble + 0.0003, shape * 0.93, 0.07, 5_600, i);
+        live.verdict = Some(Verdict::Valid);
+        live.validity = vec![
+            ("lateness p99".to_owned(), format!("{} \u{b5}s", 41 + 3 * i)),
+            ("core 0 busy".to_owned(), format!("{} %", 38 + i)),
+            ("core 1 busy".to_owned(), format!("{} %", 44 + 2 * i)),
+            ("requests".to_owned(), "5 603".to_owned()),
+        ];
+        if label == "round-trip" {
+            let reason = "the generator was late by 1.8 ms at p99 (more than 10 % of the mean response time)";
+            live.verdict = Some(Verdict::Suspect(vec![reason.to_owned()]));
+            live.validity[0].1 = "1.8 ms".to_owned();
+            live.measures[2].estimate = Estimate::TooFew { samples: 71 };
+        }
+        let mut theory = EngineAnswer::new(Engine::Theory);
+        match exact {
+            Some(exact) => {
+                let value = mean(median, shape) * 0.996;
+                let estimate = if exact { Estimate::Exact { value } } else { Estimate::Approximate { value } };
+                theory.measures.push(Measure::new("response_time_mean", "s", estimate));
+                theory.measures.push(Measure::new("utilization", "1", Estimate::Exact { value: 0.7 }));
+                theory.notes.push(if exact {
+                    "M/G/1-PS at each server: the mean depends on the mean demand alone; no formula for quantiles"
+                        .into()
+                } else {
+                    "E_4/M/1 with limited PS in two-moment form: within about 10 % for these sizes".into()
+                });
+            }
+            None => theory.notes.push("no formula for this policy over limited-PS servers".to_owned()),
+        }
+        variants.push(Variant { label: label.to_owned(), settings, engines: vec![theory, long_run, live, twin] });
+    }
+    let objective = |variant: &str, engine, met| Objective {
+        text: "response_time_p90 < 60 ms".to_owned(),
+        variant: variant.to_owned(),
+        engine,
+        met,
+    };
+    Report {
+        name: "Which dispatcher for four servers?".to_owned(),
+        question: Some(
+            "Four equal servers at 70 % utilisation, heavy-tailed file sizes: does it pay to look at the servers before \
+             choosing one, and which glance is worth most?"
+                .to_owned(),
+        ),
+        seed: 1,
+        version: "0.1.0".to_owned(),
+        when: "2026-11-20 12:04 UTC".to_owned(),
+        verdict: Verdict::Valid,
+        host: [
+            ("processor", "Intel Xeon Platinum 8481C at 2.7 GHz, 2 cores"),
+            ("memory", "7.8 GiB"),
+            ("kernel", "Linux 6.1.0-26-amd64"),
+            ("timer", "timerfd, 27 \u{b5}s late at p50"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec(),
+        spec: SPEC.to_owned(),
+        varied: vec!["policy".to_owned(), "discipline".to_owned()],
+        variants,
+        objectives: vec![
+            objective("least-connections", Engine::Sim, Some(true)),
+            objective("least-connections", Engine::Live, Some(true)),
+            objective("random", Engine::Sim, Some(false)),
+            objective("random", Engine::Theory, None),
+        ],
+        commands: vec![
+            "sojourn run experiments/four-servers.toml --seed 1".to_owned(),
+            "sojourn report runs/four-servers-1".to_owned(),
+        ],
+    }
+}
+
+const SPEC: &str = r#"name = "Which dispatcher for four servers?"
+seed = 1
+
+[workload]
+kind = "open"
+arrivals = "exponential(utilization = 0.7)"
+size = "lognormal(mu = 7.881, sigma = 1.339, unit = B)"   # <- as in SURGE
+
+[[system.tier]]
+face = "gateway"
+policy = "least-connections"
+targets = { servers = 4 }
+
+[vary]
+policy = ["round-robin", "random", "least-connections", "round-trip", "transmitted-size"]
+"#;
+
+/// The quantile function of the log-logistic law.
+fn quantile(median: f64, shape: f64, p: f64) -> f64 {
+    median * (p / (1.0 - p)).powf(shape)
+}
+
+fn mean(median: f64, shape: f64) -> f64 {
+    let angle = std::f64::consts::PI * shape;
+    median * angle / angle.sin()
+}
+
+fn answer(engine: Engine, median: f64, shape: f64, relative: f64, samples: u64, which: usize) -> EngineAnswer {
+    let sampled = |value: f64, width: f64| Estimate::Sampled {
+        value,
+        ci_low: value * (1.0 - relative * width),
+        ci_high: value * (1.0 + relative * width),
+        samples,
+    };
+    let mut answer = EngineAnswer::new(engine);
+    answer.measures = vec![
+        Measure::new("response_time_mean", "s", sampled(mean(median, shape), 1.0)),
+        Measure::new("response_time_p90", "s", sampled(quantile(median, shape, 0.9), 1.4)),
+        Measure::new("response_time_p99", "s", sampled(quantile(median, shape, 0.99), 2.6)),
+        Measure::new("throughput", "1/s", sampled(374.0, 0.3)),
+        Measure::new("utilization", "1", sampled(0.7, 0.4)),
+    ];
+    let tilt = if which == 1 { 0.0 } else { 0.006 * which as f64 };
+    for (server, lean) in [1.0, -0.4, 0.3, -0.9].into_iter().enumerate() {
+        let share = sampled(0.25 + tilt * lean, 0.5);
+        answer.measures.push(Measure::new(format!("share_{}", server + 1), "1", share));
+    }
+    let last = 1.0 - 1.0 / samples as f64;
+    let quantiles = (1..=400).map(|i| 1.0 / (1.0 + (-10.0 + 0.06 * f64::from(i)).exp()));
+    answer.cdf = quantiles.filter(|p| *p < last).map(|p| (quantile(median, shape, p), p)).collect();
+    answer.cdf.sort_by(|a, b| a.0.total_cmp(&b.0));
+    answer
+}
+
+/// Chromium, if this machine has it. In CI its absence is a failure: the check must not quietly stop.
+fn chromium() -> Option<&'static str> {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("chromium").is_file()));
+    if found {
+        return Some("chromium");
+    }
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "no chromium on PATH, and CI=true: install chromium");
+    eprintln!("SKIPPED: no chromium on PATH; the report was not opened in a browser");
+    None
+}
+
+/// Opens `page` and gives the document as it then is and what the browser logged.
+fn open(page: &Path) -> Option<(String, String)> {
+    let profile = tempfile::tempdir().expect("a folder for the browser's profile");
+    let output = Command::new(chromium()?)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--window-size=1280,900"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("chromium starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let log = text(output.stderr);
+    assert!(output.status.success(), "chromium failed: {log}");
+    Some((text(output.stdout), log))
+}
+
+fn console_errors(log: &str) -> Vec<&str> {
+    log.lines().filter(|line| line.contains(":CONSOLE") || line.contains("CONSOLE(")).collect()
+}
+
+/// A page that frames `report` at `widths`, unchanged and under its own security policy, and writes what it sees into
+/// an element: `WIDTH sticks-out=.. ID=WxH ...`, a line per width.
+fn inspector(report: &str, widths: &[u32]) -> String {
+    let attribute = report.replace('&', "&amp;").replace('"', "&quot;");
+    let frames: String = widths
+        .iter()
+        .map(|w| format!("<iframe width=\"{w}\" height=\"900\" srcdoc=\"{attribute}\"></iframe>\n"))
+        .collect();
+    format!(
+        "<!doctype html><meta charset=\"utf-8\"><title>inspector</title>\n{frames}<pre id=\"seen\"></pre>\n<script>
+addEventListener('load', () => {{
+  const lines = [...document.querySelectorAll('iframe')].map((frame) => {{
+    const page = frame.contentDocument;
+    const sizes = [...page.querySelectorAll('figure')].map((figure) => {{
+      const plots = [...figure.querySelectorAll('svg.plot')].map((svg) => svg.getBoundingClientRect());
+      const least = (side) => Math.round(Math.min(...plots.map((box) => box[side])));
+      return `${{figure.id}}=${{plots.length}}:${{least('width')}}x${{least('height')}}`;
+    }});
+    const root = page.documentElement;
+    return `width=${{frame.width}} sticks-out=${{root.scrollWidth - root.clientWidth}} title=${{page.title}} ${{sizes.join(' ')}}`;
+  }});
+  document.getElementById('seen').textContent = lines.join('\\n');
+}});
+</script>\n"
+    )
+}
+
+#[test]
+fn opens_in_a_browser_with_every_plot_in_sight() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+    std::fs::create_dir_all(&folder).expect("a folder for the pages");
+    let html = render(&sample());
+    let page = folder.join("report.html");
+    std::fs::write(&page, &html).expect("the report is written");
+    let Some((_, log)) = open(&page) else { return };
+    assert_eq!(console_errors(&log), Vec::<&str>::new());
+
+    let widths = [390, 1200];
+    let inspector_page = folder.join("inspector.html");
+    std::fs::write(&inspector_page, inspector(&html, &widths)).expect("the inspector is written");
+    let Some((dom, log)) = open(&inspector_page) else { return };
+    assert_eq!(console_errors(&log), Vec::<&str>::new());
+    let seen =
+        dom.rsplit_once("<pre id=\"seen\">").and_then(|(_, rest)| rest.split_once("</pre>")).expect("a result").0;
+    for width in widths {
+        let start = format!("width={width} ");
+        let line = seen.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{start}: {seen}"));
+        assert!(line.contains("sticks-out=0 "), "wider than the screen: {line}");
+        for id in FIGURES {
+            let size = line.split_whitespace().find_map(|word| word.strip_prefix(&format!("{id}=")));
+            let size = size.unwrap_or_else(|| panic!("no figure {id}: {line}"));
+            let (_, size) = size.split_once(':').expect("COUNT:WIDTHxHEIGHT");
+            let (w, h) = size.split_once('x').expect("WIDTHxHEIGHT");
+            let pixels = |text: &str| text.parse::<u32>().unwrap_or(0);
+            assert!(pixels(w) >= 200 && pixels(h) >= 100, "{id} is {size} at {width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn hostile_text_is_shown_and_never_run() {
+    let mut report = sample();
+    report.name = HOSTILE.to_owned();
+    report.question = Some(HOSTILE.to_owned());
+    report.spec = HOSTILE.to_owned();
+    report.when = HOSTILE.to_owned();
+    report.version = HOSTILE.to_owned();
+    report.commands = vec![HOSTILE.to_owned()];
+    report.host = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+    report.varied = vec![HOSTILE.to_owned()];
+    report.verdict = Verdict::Incomplete(HOSTILE.to_owned());
+    report.objectives[0].text = HOSTILE.to_owned();
+    report.objectives[0].variant = HOSTILE.to_owned();
+    for variant in &mut report.variants {
+        variant.label = HOSTILE.to_owned();
+        variant.settings = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+        for answer in &mut variant.engines {
+            answer.notes.push(HOSTILE.to_owned());
+            answer.validity.push((HOSTILE.to_owned(), HOSTILE.to_owned()));
+            answer.verdict = Some(Verdict::Suspect(vec![HOSTILE.to_owned()]));
+            answer.measures.push(Measure::new(HOSTILE, HOSTILE, Estimate::Exact { value: 1.0 }));
+        }
+    }
+    let html = render(&report);
+    assert!(!html.contains("<script") && !html.contains("<img"), "unescaped text");
+    assert_eq!(html.matches("</style>").count(), 1);
+    let folder = tempfile::tempdir().expect("a folder for the page");
+    let page = folder.path().join("hostile.html");
+    std::fs::write(&page, inspector(&html, &[390])).expect("the page is written");
+    let Some((dom, log)) = open(&page) else { return };
+    assert_eq!(console_errors(&log), Vec::<&str>::new());
+    assert!(dom.contains("title=&lt;/style&gt;"), "the title was changed");
+    assert!(dom.contains("sticks-out=0 "), "a long word sticks out");
+}
+
+#[test]
+fn loads_nothing_and_runs_nothing() {
+    let html = render(&sample());
+    for forbidden in ["<script", "src=", "href=", "@import", "url(", "http://", "https://", "NaN"] {
+        assert!(!html.contains(forbidden), "the report contains {forbidden}");
+    }
+    assert!(html.len() < 600_000, "{} bytes are too many to mail", html.len());
+    assert_eq!(html, render(&sample()), "same report, different bytes");
+}
+
+#[test]
+fn engines_may_be_missing() {
+    let only = |keep: &[Engine]| {
+        let mut report = sample();
+        for variant in &mut report.variants {
+            variant.engines.retain(|answer| keep.contains(&answer.engine));
+        }
+        render(&report)
+    };
+    let figures = |html: &str| FIGURES.iter().filter(|id| html.contains(&format!("<figure id=\"{id}\""))).count();
+
+    let html = only(&[Engine::Theory]);
+    assert_eq!(figures(&html), 1, "theory has means alone");
+    assert!(html.contains("is left out: no engine gave a distribution"));
+    assert!(html.contains("is left out: nothing was run live"));
+    assert!(html.contains("No live run to judge"));
+
+    let html = only(&[Engine::Sim]);
+    assert_eq!(figures(&html), 5, "all but the differences");
+
+    let html = only(&[Engine::Sim, Engine::Live]);
+    assert!(html.contains("no run has both a live answer and its simulated twin"));
+
+    let html = only(&[]);
+    assert_eq!(figures(&html), 0);
+    assert!(html.contains("No engine was asked"));
+
+    let html = render(&Report::default());
+    assert_eq!(figures(&html), 0);
+}
+
+#[test]
+fn numbers_without_sense_are_said_in_words() {
+    let mut report = sample();
+    let infinite = Measure::new("response_time_mean", "s", Estimate::Exact { value: f64::INFINITY });
+    report.variants[0].engines[0].measures = vec![infinite];
+    for answer in &mut report.variants[1].engines {
+        for measure in &mut answer.measures {
+            measure.estimate = Estimate::TooFew { samples: 71 };
+        }
+        answer.cdf = vec![(0.0, 0.0), (0.0, 1.0)];
+    }
+    let unknown = Estimate::Sampled { value: 0.0, ci_low: f64::NAN, ci_high: f64::INFINITY, samples: 0 };
+    report.variants[2].engines[1].measures[0].estimate = unknown;
+    let html = render(&report);
+    assert!(html.contains("infinite") && html.contains("too few samples"));
+    assert!(!html.contains("NaN") && !html.contains("inf\u{a0}"), "a number that is none");
+}
