@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use sojourn_stats::nearest;
 use thiserror::Error;
 
 use crate::log::Log;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_stats::{Dimension, Law, LawError, Span};
+use sojourn_stats::law::{Argument, Expression};
+use sojourn_stats::{Dimension, Law, LawError, Span, nearest};
 use thiserror::Error;
 
 use crate::log::{Log, LogError};
@@ -150,7 +151,7 @@ impl Arrivals {
     /// As [`Law::parse`]; also when two scales are given, or none.
     pub fn parse(text: &str) -> Result<Arrivals, WorkloadError> {
         let text = text.trim();
-        match parse_shape(text)? {
+        match Law::parse_shape(text, Dimension::Time, "utilization")? {
             Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
                 Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
             }
@@ -170,7 +171,7 @@ impl Arrivals {
 
     /// Arrivals whose gaps (seconds) have this law.
     pub fn of(law: Law) -> Arrivals {
-        Arrivals { text: format!("{law:?}"), utilization: None, shape: None, law: Some(law) }
+        Arrivals { text: law.to_string(), utilization: None, shape: None, law: Some(law) }
     }
 
     /// The text that was read, for messages.
@@ -217,16 +218,21 @@ impl Sizes {
     /// # Errors
     /// As [`Sizes::parse`].
     pub fn parse_in(text: &str, dir: &Path) -> Result<Sizes, WorkloadError> {
-        let text = text.trim();
-        match text.strip_prefix("webstone") {
-            Some(arguments) => match webstone_file(arguments.trim()) {
-                Some("") => Ok(Sizes::WebStone(FileList::standard())),
-                Some(file) => Ok(Sizes::WebStone(FileList::read(&dir.join(file))?)),
-                None => Err(WorkloadError::Invalid(format!(
-                    "`{text}`: write `webstone` for the standard list or `webstone(file = \"filelist.txt\")`"
-                ))),
-            },
-            None => Ok(Sizes::Law(Law::parse(text, Dimension::Size)?)),
+        let call = Expression::parse(text)?;
+        let (name, arguments) = call.as_ref().map_or((text.trim(), &[][..]), |call| (call.name, &call.arguments[..]));
+        match (name, arguments) {
+            ("webstone", []) => Ok(Sizes::WebStone(FileList::standard())),
+            ("webstone", [Argument { key: Some("file"), value, .. }]) => {
+                let file = value.trim_matches(['"', '\'']);
+                Ok(Sizes::WebStone(FileList::read(&dir.join(file))?))
+            }
+            ("webstone", _) => Err(WorkloadError::Invalid(format!(
+                "`{text}`: write `webstone` for the standard list or `webstone(file = \"filelist.txt\")`"
+            ))),
+            (name, _) if nearest(name, ["webstone"]).is_some() => {
+                Err(WorkloadError::Invalid(format!("unknown law `{name}`; did you mean `webstone`?")))
+            }
+            _ => Ok(Sizes::Law(Law::parse(text, Dimension::Size)?)),
         }
     }
 
@@ -247,20 +253,6 @@ impl Sizes {
     }
 }
 
-/// The file of `(file = "filelist.txt")`; empty where none is named.
-fn webstone_file(arguments: &str) -> Option<&str> {
-    if arguments.is_empty() {
-        return Some("");
-    }
-    let inside = arguments.strip_prefix('(')?.strip_suffix(')')?.trim();
-    if inside.is_empty() {
-        return Some("");
-    }
-    let (key, value) = inside.split_once('=')?;
-    let file = value.trim().trim_matches(['"', '\'']);
-    (key.trim() == "file" && !file.is_empty()).then_some(file)
-}
-
 impl Replay {
     /// The log at `path`, replayed as fast as it happened.
     ///
@@ -272,17 +264,11 @@ impl Replay {
 
     /// The same log at the speed at which it lasts `span`.
     pub fn lasting(self, span: Span) -> Replay {
-        Replay { speed: self.log.span().as_secs_f64() / span.as_secs_f64(), ..self }
+        Replay { speed: self.log.span().0 as f64 / span.0 as f64, ..self }
     }
 
     /// How long it lasts at its speed.
     pub fn span(&self) -> Span {
         Span::from_secs_f64(self.log.span().as_secs_f64() / self.speed)
     }
-}
-
-/// Until laws can be read without their scale.
-fn parse_shape(text: &str) -> Result<Option<(Law, f64)>, LawError> {
-    let _ = text;
-    Ok(None)
 }

@@ -1,0 +1,155 @@
+//! Lines of logs.
+
+use sojourn_traffic::log::{Fault, Log, Method};
+
+use crate::support::{gzip, line, read};
+
+#[test]
+fn common_and_combined() {
+    let log = read(concat!(
+        "pppa006.compuserve.com - - [01/Aug/1995:00:00:01 -0400] \"GET /images/logo.gif HTTP/1.0\" 200 1713\n",
+        "::1 - frank [01/Aug/1995:00:00:01 -0400] \"HEAD /index.html HTTP/1.1\" 304 - \"http://a/ b\" \"Mozilla/4.08 [en]\"\r\n",
+        "10.0.0.7 - [01/Jan] [01/Aug/1995:06:00:02 +0200] \"POST /images/logo.gif HTTP/1.0\" 500 0 \"-\" \"-\"",
+    ))
+    .unwrap();
+    assert_eq!(log.hosts(), ["pppa006.compuserve.com", "::1", "10.0.0.7"]);
+    assert_eq!(log.paths(), ["/images/logo.gif", "/index.html"]);
+    let entries = log.entries();
+    // 1995-08-01 04:00:01 UTC.
+    assert_eq!(entries.iter().map(|entry| entry.time_s).collect::<Vec<_>>(), [807_249_601, 807_249_601, 807_249_602]);
+    assert_eq!(entries.iter().map(|entry| entry.client).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(entries.iter().map(|entry| entry.object).collect::<Vec<_>>(), [0, 1, 0]);
+    assert_eq!(entries.iter().map(|entry| entry.status).collect::<Vec<_>>(), [200, 304, 500]);
+    assert_eq!(entries.iter().map(|entry| entry.bytes).collect::<Vec<_>>(), [1713, 0, 0]);
+    assert_eq!(entries.iter().map(|entry| entry.method).collect::<Vec<_>>(), [Method::Get, Method::Head, Method::Post]);
+    assert_eq!((log.bad_lines(), log.lines(), log.span().as_secs_f64()), (0, 3, 2.0));
+    assert_eq!(log.local_time(entries[2].time_s), "1995-08-01 00:00:02 -0400");
+    assert!(log.warnings().is_empty());
+}
+
+#[test]
+fn requests_as_they_really_are() {
+    for (request, path) in [
+        ("GET /old", Some("/old")),
+        ("GET /a b.html HTTP/1.0", Some("/a b.html")),
+        ("GET /say\"hello\".html HTTP/1.0", Some("/say\"hello\".html")),
+        (r#"GET /say\"hello\".html HTTP/1.0"#, Some(r#"/say\"hello\".html"#)),
+        (r#"GET /trap\" 200 5 HTTP/1.0"#, Some(r#"/trap\" 200 5"#)),
+        (r"GET /back\", Some(r"/back\")),
+        ("GET http://other.example/x HTTP/1.1", Some("http://other.example/x")),
+        ("VERSION-CONTROL /x HTTP/1.1", Some("/x")),
+        ("GET /caf\u{e9} HTTP/1.1", Some("/caf\u{e9}")),
+        ("-", None),
+        ("", None),
+        ("GET", None),
+        ("GET  HTTP/1.0", None),
+        (r"\x16\x03\x01\x02 \x01", None),
+    ] {
+        let text = format!("{}h - - [01/Aug/1995:00:00:00 -0400] \"{request}\" 200 5\n", line(0, "/", 1));
+        let log = read(&text).unwrap();
+        match path {
+            Some(path) => assert_eq!(log.paths()[1..], [path.to_owned()], "{request}"),
+            None => assert_eq!(log.bad_by_reason().collect::<Vec<_>>(), [(Fault::Request, 1)], "{request}"),
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_kept_apart() {
+    let mut text = line(0, "/", 1).into_bytes();
+    for byte in [0xe9, 0xe8] {
+        text.extend(b"h - - [01/Aug/1995:00:00:00 -0400] \"GET /caf");
+        text.extend([byte]);
+        text.extend(b" HTTP/1.0\" 200 5\n");
+    }
+    assert_eq!(read(&text).unwrap().entries().iter().map(|entry| entry.object).collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn bad_lines_are_counted_by_reason() {
+    let good = line(10, "/good", 1);
+    let with = |from: &str, to: &str| good.replace(from, to);
+    let bad = [
+        (" leading space is trimmed, then no time\n".to_owned(), Fault::Time),
+        ("one-word\n".to_owned(), Fault::Host),
+        (with("01/Aug", "32/Aug"), Fault::Time),
+        (with("01/Aug", "31/Jun"), Fault::Time),
+        (with("01/Aug/1995", "29/Feb/1900"), Fault::Time),
+        (with("Aug", "aug"), Fault::Time),
+        (with("00:00:10", "24:00:10"), Fault::Time),
+        (with(" -0400", ""), Fault::Time),
+        (with("\"GET /good HTTP/1.0\"", "GET /good HTTP/1.0"), Fault::Request),
+        (with("HTTP/1.0\"", "HTTP/1.0"), Fault::Request),
+        (with("200 1", "200"), Fault::Reply),
+        (with("200 1", "OK 1"), Fault::Reply),
+        (with("200 1", "200 1.5"), Fault::Reply),
+        (with("200 1", "200 99999999999999999999"), Fault::Reply),
+        (with("200 1", "200 -1"), Fault::Reply),
+        (with("/good", &"/long".repeat(60_000)), Fault::Long),
+        (with("/good", "/ni\0l"), Fault::Nul),
+    ];
+    for (line, fault) in &bad {
+        // Far enough from the start that a NUL is no sign of a binary file.
+        let text = good.repeat(200) + line + "\n\n" + &good;
+        let log = read(&text).unwrap();
+        assert_eq!(log.bad_by_reason().collect::<Vec<_>>(), [(*fault, 1)], "{line:.100}");
+        assert_eq!(log.first_bad(), [(201, *fault)]);
+        assert_eq!(log.requests(), 201);
+    }
+    let log = read(good.repeat(200) + &bad.map(|(line, _)| line).concat()).unwrap();
+    assert_eq!(log.bad_lines(), 17);
+    assert_eq!(log.first_bad().len(), 5);
+    let warnings = log.warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("17 of 217 lines are bad and left out (1 with no host, 7 with"), "{warnings:?}");
+    assert!(warnings[0].ends_with("line 201, 202, 203, 204, 205, ..."), "{warnings:?}");
+}
+
+#[test]
+fn calendars() {
+    for (date, days) in [("01/Jan/1970", 0), ("29/Feb/2000", 11_016), ("31/Dec/1999", 10_956), ("28/Feb/2100", 47_540)]
+    {
+        let log = read(line(0, "/", 1).replace("01/Aug/1995", date).replace("-0400", "+0000")).unwrap();
+        assert_eq!(log.entries()[0].time_s, days * 86_400, "{date}");
+        let day = log.local_time(days * 86_400);
+        assert_eq!(day[8..10], date[..2], "{day}");
+    }
+}
+
+#[test]
+fn gzip_is_told_by_content() {
+    let text: String = (0..5000).map(|second| line(second, "/a", 7)).collect();
+    let plain = read(&text).unwrap();
+    let packed = read(gzip(&text)).unwrap();
+    assert_eq!(plain.entries(), packed.entries());
+
+    // Two gzip files put together are one.
+    let (first, second) = text.split_at(text.len() / 2);
+    let joined = [gzip(first), gzip(second)].concat();
+    assert_eq!(plain.entries(), read(&joined).unwrap().entries());
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("access.txt");
+    std::fs::write(&path, &joined).unwrap();
+    assert_eq!(plain.entries(), Log::read(&path).unwrap().entries());
+}
+
+#[test]
+fn lines_across_buffers_are_whole() {
+    // Lines of many lengths, so that one straddles every possible edge of the reader's buffer.
+    let text: String =
+        (0..20_000u32).map(|n| line(n / 10, &format!("/{}", "x".repeat(n as usize % 97)), u64::from(n))).collect();
+    let log = read(&text).unwrap();
+    assert_eq!((log.bad_lines(), log.requests(), log.paths().len()), (0, 20_000, 97));
+    assert!(log.entries().iter().enumerate().all(|(n, entry)| entry.bytes == n as u64));
+}
+
+#[test]
+fn slightly_unsorted_lines_are_sorted_and_counted() {
+    let log = read([line(5, "/a", 1), line(9, "/b", 2), line(7, "/c", 3), line(9, "/d", 4), line(5, "/e", 5)].concat());
+    let log = log.unwrap();
+    let order: Vec<u64> = log.entries().iter().map(|entry| entry.bytes).collect();
+    assert_eq!(order, [1, 5, 3, 2, 4]);
+    assert_eq!(log.unsorted(), (2, 4));
+    assert_eq!(log.warnings(), ["2 of 5 requests were logged after a later one (by up to 4 s) and sorted"]);
+}

@@ -1,0 +1,12 @@
+//! What the traffic crate promises, one file per behaviour.
+
+mod arrivals;
+mod describe;
+mod generate;
+mod log_errors;
+mod log_format;
+mod plan;
+mod replay;
+mod script;
+mod support;
+mod webstone;
