@@ -143,10 +143,11 @@ pub fn read_column(text: &str, column: Option<&str>, name: &str) -> Result<Vec<f
         Some(column) => {
             let (_, heading) = lines.next().ok_or_else(|| ColumnError(format!("{name}: it is empty")))?;
             let known: Vec<&str> = heading.split(',').map(|word| word.trim().trim_matches('"')).collect();
-            known
-                .iter()
-                .position(|word| *word == column)
-                .ok_or_else(|| ColumnError(format!("{name}: no column `{column}`; there are {}", known.join(", "))))?
+            known.iter().position(|word| *word == column).ok_or_else(|| {
+                let meant = nearest(column, known.iter().copied());
+                let meant = meant.map_or(String::new(), |word| format!("; did you mean `{word}`?"));
+                ColumnError(format!("{name}: no column `{column}` among {}{meant}", known.join(", ")))
+            })?
         }
     };
     let number = |(index, line): (usize, &str)| {
