@@ -152,7 +152,7 @@ impl Log {
     /// From the start of the first request's second to the end of the last one's.
     pub fn span(&self) -> Span {
         match (self.entries.first(), self.entries.last()) {
-            (Some(first), Some(last)) => Span(((last.time_s - first.time_s) as u64 + 1) * 1_000_000_000),
+            (Some(first), Some(last)) => Span(((last.time_s - first.time_s) as u64 + 1).saturating_mul(1_000_000_000)),
             _ => Span::ZERO,
         }
     }

@@ -314,7 +314,7 @@ impl Playback {
         let place = self.places.pop().expect("a place was drawn for every request of the second");
         self.next += 1;
         let since_first_s = (entry.time_s - self.log.entries()[0].time_s) as u64;
-        let happened = Span(since_first_s * SECOND_NS + u64::from(place));
+        let happened = Span(since_first_s.saturating_mul(SECOND_NS)) + Span(u64::from(place));
         let at = if self.speed == 1.0 { happened.0 } else { (happened.0 as f64 / self.speed) as u64 };
         let (client, object, size) = (entry.client, entry.object, entry.bytes);
         let request = Request { client, class: STATIC, object, size, demand: Span::ZERO, patience: Span::FOREVER };

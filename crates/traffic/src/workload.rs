@@ -184,7 +184,7 @@ impl Arrivals {
         self.utilization
     }
 
-    /// Settles a rate given as utilisation: `capacity` is the rate (1/s) at which the system would be at 1. Does nothing
+    /// Settles a rate given as utilisation: `capacity` > 0 is the rate (1/s) at which the system would be at 1. Does nothing
     /// where the rate was given otherwise; may be called again for another system.
     pub fn settle(&mut self, capacity: f64) {
         if let (Some(utilization), Some(shape)) = (self.utilization, &self.shape) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_stats::Span;
+use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Plan, Planned, Replay, Workload};
 
 use crate::support::{demand, first, line, read, replay};
@@ -94,4 +94,13 @@ fn impossible_speeds_are_refused() {
         assert!(error.contains("speed"), "{error}");
     }
     assert!(!first(&replay(&uneven(), 0.5), 1, 3).is_empty());
+}
+
+/// A clock that once was two thousand years off must not make time wrap around.
+#[test]
+fn absurd_dates_saturate() {
+    let text = line(0, "/a", 1).replace("1995", "0001") + &line(0, "/b", 1);
+    let plan = all(&replay(&text, 1.0), 1);
+    assert!(plan[0].at.as_secs_f64() < 1.0);
+    assert_eq!(plan[1].at, Time::NEVER);
 }
