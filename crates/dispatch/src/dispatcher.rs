@@ -1,13 +1,42 @@
 //! A table, a policy and its stream, held together.
 
-use sojourn_stats::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::io::{self, Write};
+
+use sojourn_stats::{Span, Stream, Time};
 use thiserror::Error;
 
-use crate::{BackendId, Command, Decision, Event, Information, Request, Signals, Table};
+use crate::record::{Header, RecordError, Recorder};
+use crate::{
+    Action, BackendId, Command, Decision, Event, Information, Policy, Request, Signals, State, Table, policies,
+};
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
+///
+/// Every call takes the time, which must not run backwards. What is due (a window's end, a lease's end) is done before a
+/// choice or an event of that time or later, so that a late timer cannot let a choice read an old window.
 pub struct Dispatcher {
     table: Table,
+    policy: Box<dyn Policy>,
+    stream: Stream,
+    /// When the table is next to be brought up to date: a window's or a lease's end.
+    due: Time,
+    leases: BinaryHeap<Reverse<(Time, BackendId)>>,
+    polls: Option<Polls>,
+    requires: Signals,
+    listens: bool,
+    fresh: bool,
+    recorder: Option<Recorder<Box<dyn Write + Send>>>,
+    /// How it was made.
+    header: Header,
+}
+
+#[derive(Debug)]
+struct Polls {
+    every: Span,
+    next: Time,
 }
 
 /// Why a dispatcher cannot be made.
@@ -20,14 +49,23 @@ pub enum DispatchError {
     /// The message names the missing signal.
     #[error("{0}")]
     MissingSignal(String),
+    /// The message names the backend and what is wrong with it.
+    #[error("{0}")]
+    Backend(String),
+    /// The information model is impossible.
+    #[error("{0}")]
+    Information(String),
 }
 
 impl Dispatcher {
     /// A dispatcher that follows `policy` (a text such as `least-connections` or `round-trip(window = 1 s)`) at a face
-    /// that provides `signals`, over backends of these names and weights. `name` names its random stream.
+    /// that provides `signals`, over backends of these names and weights, all eligible. `name` names its random stream.
+    ///
+    /// With [`Information::Polled`], reports fill in for requests in flight that the face may not see.
     ///
     /// # Errors
-    /// On an unknown policy, a bad parameter, or a signal that the policy requires and the face does not provide.
+    /// On an unknown policy, a bad parameter, a signal that the policy requires and the face does not provide, two
+    /// backends of one name, a weight that is neither 0 nor from 1e-9 to 1e9, or polls every 0 s.
     pub fn new(
         policy: &str,
         backends: &[(String, f64)],
@@ -36,34 +74,260 @@ impl Dispatcher {
         seed: u64,
         name: &str,
     ) -> Result<Dispatcher, DispatchError> {
-        let _ = (policy, backends, information, signals, seed, name);
-        Ok(Dispatcher { table: Table {} })
+        Dispatcher::with_policy(policies::build(policy)?, policy, backends, information, signals, seed, name)
     }
 
-    /// Chooses a backend for `request` and counts the request as in flight there. `exclude`: those already tried.
+    /// The same with a policy of your own, which `text` names in messages and records.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::new`].
+    pub fn with_policy(
+        policy: Box<dyn Policy>,
+        text: &str,
+        backends: &[(String, f64)],
+        information: Information,
+        signals: Signals,
+        seed: u64,
+        name: &str,
+    ) -> Result<Dispatcher, DispatchError> {
+        let polls = polls(policy.requires(), text, information, signals)?;
+        let counted = signals.contains(Signals::IN_FLIGHT);
+        let mut table = Table::new(policy.index(), policy.window(), polls.is_some(), counted);
+        for (backend, weight) in backends {
+            check_weight(backend, *weight)?;
+            if table.id(backend).is_some() {
+                return Err(DispatchError::Backend(format!("two backends are called `{backend}`; names must differ")));
+            }
+            table.join(backend, *weight);
+        }
+        let reports = if polls.is_some() { Signals::REPORTS } else { Signals::empty() };
+        let mut dispatcher = Dispatcher {
+            requires: policy.requires() | reports,
+            listens: policy.listens(),
+            due: Time::NEVER,
+            leases: BinaryHeap::new(),
+            polls,
+            stream: Stream::new(seed, name, "dispatch"),
+            fresh: true,
+            recorder: None,
+            header: Header::new(text, backends, information, signals, seed, name),
+            table,
+            policy,
+        };
+        dispatcher.reschedule();
+        Ok(dispatcher)
+    }
+
+    /// Chooses a backend for `request` and counts the request as in flight there (under a lease, if the decision carries
+    /// one). `exclude`: those already tried.
+    ///
+    /// # Panics
+    /// When the policy breaks its contract and chooses a backend that is not eligible or was already tried.
+    #[inline]
     pub fn choose(&mut self, request: &Request, exclude: &[BackendId], now: Time) -> Decision {
-        let _ = (request, exclude, now);
-        unreachable!()
+        self.catch_up(now);
+        let decision = self.policy.choose(request, &self.table, exclude, now, &mut self.stream);
+        if let Action::Forward(id) = decision.action {
+            assert!(exclude.is_empty() || !exclude.contains(&id), "a policy chose {id:?}, which was already tried");
+            self.table.forwarded(id, decision.lease.is_some());
+        }
+        if let Some(until) = decision.lease {
+            self.lease(&decision, until);
+        }
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.choose(request, exclude, &decision, now);
+        }
+        decision
     }
 
     /// Tells the table and the policy what happened.
+    ///
+    /// # Panics
+    /// When a request ends that was never forwarded, a connection closes that was never opened, or the backend's number
+    /// was never given: the face's books are wrong.
+    #[inline]
     pub fn observe(&mut self, event: Event, now: Time) {
-        let _ = (event, now);
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.observe(&event, now); // first, so that the record ends with what broke an invariant
+        }
+        self.table.observe(&event);
+        if self.listens {
+            self.policy.observe(&event, &self.table, now);
+        }
+    }
+
+    /// Makes a backend of this name known and eligible. One that was known before, and left, keeps its number and its
+    /// counters; its weight is the new one.
+    ///
+    /// # Errors
+    /// When the weight is neither 0 nor from 1e-9 to 1e9.
+    pub fn join(&mut self, name: &str, weight: f64, now: Time) -> Result<BackendId, DispatchError> {
+        check_weight(name, weight)?;
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.join(name, weight, now);
+        }
+        let id = self.table.join(name, weight);
+        if self.listens {
+            self.policy.observe(&Event::Joined { backend: id }, &self.table, now);
+        }
+        Ok(id)
     }
 
     /// Does what is due by `now` (window ends, polls) and returns what the face must do.
     pub fn poll(&mut self, now: Time) -> Vec<Command> {
-        let _ = now;
-        Vec::new()
+        self.catch_up(now);
+        self.fresh = false;
+        let mut commands = Vec::new();
+        if let Some(polls) = self.polls.as_mut().filter(|polls| polls.next <= now) {
+            polls.next = Time((now.0 - now.0 % polls.every.0).saturating_add(polls.every.0));
+            let ids = (0..self.table.len() as u32).map(BackendId);
+            let asked = ids.filter(|&id| matches!(self.table.state(id), State::Up | State::Draining));
+            commands.extend(asked.map(Command::Poll));
+        }
+        commands.append(&mut self.policy.poll(&self.table, now));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.poll(&commands, now);
+        }
+        commands
     }
 
-    /// When [`Dispatcher::poll`] is next due.
+    /// When [`Dispatcher::poll`] is next due. Polls are due from the start of the run on.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        None
+        let polls = self.polls.as_ref().map_or(Time::NEVER, |polls| polls.next);
+        let policy = self.policy.next_deadline().unwrap_or(Time::NEVER);
+        let next = self.due.min(polls).min(policy);
+        (next < Time::NEVER).then_some(next)
     }
 
     /// What is known of the backends.
+    #[inline]
     pub fn table(&self) -> &Table {
         &self.table
     }
+
+    /// The signals that somebody here reads. A face need not tell `FirstByte` or `Transmitted` where [`Signals::FIRST_BYTE`]
+    /// or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees them.
+    pub fn requires(&self) -> Signals {
+        self.requires
+    }
+
+    /// The policy, as it was asked for.
+    pub fn policy(&self) -> &str {
+        &self.header.policy
+    }
+
+    /// From now on writes every call and every decision to `out`, as lines of JSON that [`crate::record::replay`]
+    /// understands. Written through a buffer: call [`Dispatcher::finish_record`] at the end.
+    ///
+    /// # Errors
+    /// When this dispatcher has been used already (a replay could not begin where the record does), or `out` fails.
+    pub fn record_to(&mut self, out: Box<dyn Write + Send>) -> Result<(), RecordError> {
+        if !self.fresh {
+            return Err(RecordError::Late);
+        }
+        self.recorder = Some(Recorder::new(out, &self.header)?);
+        Ok(())
+    }
+
+    /// Ends the record, if there is one, and writes out its last lines.
+    ///
+    /// # Errors
+    /// The first error that writing met; what came after it is not in the record. Decisions never wait for this.
+    pub fn finish_record(&mut self) -> io::Result<()> {
+        self.recorder.take().map_or(Ok(()), Recorder::finish)
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        if now >= self.due {
+            self.do_due(now);
+        }
+    }
+
+    #[cold]
+    fn do_due(&mut self, now: Time) {
+        while let Some(&Reverse((until, id))) = self.leases.peek().filter(|lease| lease.0.0 <= now) {
+            debug_assert!(until <= now);
+            self.leases.pop();
+            self.table.lease_ended(id);
+        }
+        self.table.roll(now);
+        self.reschedule();
+    }
+
+    fn lease(&mut self, decision: &Decision, until: Time) {
+        let id = match decision.action {
+            Action::Forward(id) => id, // counted already
+            Action::Redirect(id) => {
+                self.table.forwarded(id, true);
+                id
+            }
+            Action::Answer { backends, count, .. } if count > 0 => {
+                self.table.forwarded(backends[0], true);
+                backends[0]
+            }
+            _ => return,
+        };
+        self.leases.push(Reverse((until, id)));
+        self.reschedule();
+    }
+
+    fn reschedule(&mut self) {
+        let lease = self.leases.peek().map_or(Time::NEVER, |lease| lease.0.0);
+        self.due = self.table.window_end().unwrap_or(Time::NEVER).min(lease);
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatcher").field("policy", &self.header.policy).field("table", &self.table).finish()
+    }
+}
+
+/// What must be polled, if anything; an error where a signal is missing.
+fn polls(
+    requires: Signals,
+    text: &str,
+    information: Information,
+    signals: Signals,
+) -> Result<Option<Polls>, DispatchError> {
+    let mut provided = signals;
+    let mut polls = None;
+    if let Information::Polled { every } = information {
+        if every == Span::ZERO {
+            return Err(DispatchError::Information(
+                "polls every 0 s; the time between polls must be above zero".into(),
+            ));
+        }
+        if requires.contains(Signals::IN_FLIGHT) {
+            if !signals.contains(Signals::REPORTS) {
+                return Err(missing(text, Signals::REPORTS, " when its information is polled"));
+            }
+            provided |= Signals::IN_FLIGHT;
+            polls = Some(Polls { every, next: Time::ZERO });
+        }
+    }
+    match requires.difference(provided).iter().next() {
+        Some(signal) => Err(missing(text, signal, "")),
+        None => Ok(polls),
+    }
+}
+
+fn missing(text: &str, signal: Signals, when: &str) -> DispatchError {
+    let words = signal.in_words();
+    DispatchError::MissingSignal(format!("policy `{text}` needs {words}{when}, which this face does not provide"))
+}
+
+fn check_weight(backend: &str, weight: f64) -> Result<(), DispatchError> {
+    if weight == 0.0 || (1e-9..=1e9).contains(&weight) {
+        return Ok(());
+    }
+    let right = "a weight is 0 (never chosen by weighted policies) or from 1e-9 to 1e9";
+    Err(DispatchError::Backend(format!("backend `{backend}` has weight {weight}; {right}")))
 }

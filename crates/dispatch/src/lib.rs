@@ -7,13 +7,17 @@
 mod decision;
 mod dispatcher;
 mod event;
+mod index;
 pub mod policies;
 mod policy;
 pub mod record;
 mod table;
+mod window;
 
 pub use decision::{Action, Code, Decision, Reason};
 pub use dispatcher::{DispatchError, Dispatcher};
 pub use event::Event;
+pub use index::Index;
 pub use policy::{Command, Policy, Request, Signals};
-pub use table::{BackendId, Information, Table};
+pub use table::{BackendId, Information, State, Table, Totals};
+pub use window::WindowTotals;

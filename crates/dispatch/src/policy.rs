@@ -3,7 +3,7 @@
 use bitflags::bitflags;
 use sojourn_stats::{Span, Stream, Time};
 
-use crate::{BackendId, Decision, Event, Table};
+use crate::{BackendId, Decision, Event, Index, Table};
 
 /// What a face can tell of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -37,8 +37,28 @@ bitflags! {
     }
 }
 
+impl Signals {
+    /// What an HTTP gateway sees: everything.
+    pub const GATEWAY: Signals = Signals::all();
+
+    /// In words, for messages: what a face does that provides the first of these signals.
+    pub(crate) fn in_words(self) -> &'static str {
+        const WORDS: [(Signals, &str); 7] = [
+            (Signals::IN_FLIGHT, "the end of each request (in-flight)"),
+            (Signals::FIRST_BYTE, "the first byte of each reply (first-byte)"),
+            (Signals::BYTES, "the bytes of replies (bytes)"),
+            (Signals::ADDRESS, "the client's address (address)"),
+            (Signals::COOKIE, "the client's cookies (cookie)"),
+            (Signals::REPORTS, "the load that backends report (reports)"),
+            (Signals::PATH, "the path asked for (path)"),
+        ];
+        WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)
+    }
+}
+
 /// What a policy or its table wants done by the face.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Ask the backend for its load and feed the answer back as [`Event::Reported`].
     Poll(BackendId),
@@ -57,8 +77,25 @@ pub trait Policy: Send {
         None
     }
 
+    /// The order that the table keeps for it, so that it need not scan: see [`Table::least`].
+    fn index(&self) -> Index {
+        Index::None
+    }
+
+    /// Whether [`Policy::observe`] does anything; where it says no, the dispatcher saves the calls.
+    fn listens(&self) -> bool {
+        true
+    }
+
     /// Chooses.
-    fn choose(&mut self, request: &Request, table: &Table, exclude: &[BackendId], now: Time, stream: &mut Stream) -> Decision;
+    fn choose(
+        &mut self,
+        request: &Request,
+        table: &Table,
+        exclude: &[BackendId],
+        now: Time,
+        stream: &mut Stream,
+    ) -> Decision;
 
     /// Learns. The table already knows.
     fn observe(&mut self, event: &Event, table: &Table, now: Time) {

@@ -1,7 +1,18 @@
 //! What is known of each backend.
+//!
+//! A backend is its name: it gets a dense number once and keeps it, with its counters, when it leaves and comes back
+//! (requests that were in flight then still end, and are still counted; pingora issue 269 is what happens otherwise).
+//! A request is in flight from the moment it is chosen for a backend, not from when it was sent, so that a backend that
+//! is slow to connect to does not look idle (envoy issue 44989).
+
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::Span;
+use sojourn_stats::{Span, Stream, Time};
+
+use crate::index::{Kept, Key};
+use crate::window::{Window, WindowTotals};
+use crate::{Code, Event, Index, Reason};
 
 /// A backend's number: given once per name, never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,13 +25,589 @@ pub enum Information {
     /// The dispatcher's own counts, at once.
     #[default]
     Immediate,
-    /// What the backends said when last asked, every so often; frozen in between.
+    /// What the backends said when last asked, every so often; frozen in between. Before its first report a backend
+    /// counts as idle. Windows (round trips, bytes) are the dispatcher's own and stay fresh.
     Polled {
         /// Time between polls.
         every: Span,
     },
 }
 
+/// Whether a backend can be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It can.
+    #[default]
+    Up,
+    /// It ends what it has and takes nothing new.
+    Draining,
+    /// It does not answer.
+    Down,
+    /// It left for good.
+    Left,
+}
+
+/// What happened at a backend since it was first heard of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests forwarded to it.
+    pub forwarded: u64,
+    /// Complete replies, errors included.
+    pub completed: u64,
+    /// Complete replies with status 429 or from 500 up.
+    pub errors: u64,
+    /// Requests without a reply, or with a broken one.
+    pub failed: u64,
+    /// Requests whose client went away.
+    pub cancelled: u64,
+    /// Bytes of replies.
+    pub bytes: u64,
+}
+
 /// What is known of each backend.
 #[derive(Debug)]
-pub struct Table {}
+pub struct Table {
+    backends: Vec<Backend>,
+    /// Ids of those that are up, in ascending order.
+    eligible: Vec<BackendId>,
+    /// Moves whenever `eligible` or a weight does.
+    generation: u64,
+    kept: Kept,
+    window: Option<Window>,
+    /// Policies see reports instead of the dispatcher's own counts.
+    polled: bool,
+    /// The face tells the end of each request, so they can be counted.
+    counted: bool,
+    names: Vec<String>,
+    ids: HashMap<String, BackendId>,
+}
+
+#[derive(Debug, Default)]
+struct Backend {
+    state: State,
+    in_flight: u32,
+    leases: u32,
+    waiting: u32,
+    connections: u32,
+    reported: u32,
+    reported_at: Option<Time>,
+    weight: f64,
+    window: WindowTotals,
+    /// Bytes told by `Transmitted` and not yet by `Completed`.
+    ahead: u64,
+    totals: Totals,
+}
+
+// The promise is 2 kB of statistics per server; index and name take less than 200 bytes of it.
+const _: () = assert!(size_of::<Backend>() <= 256);
+
+impl Table {
+    pub(crate) fn new(index: Index, window: Option<Span>, polled: bool, counted: bool) -> Table {
+        Table {
+            backends: Vec::new(),
+            eligible: Vec::new(),
+            generation: 0,
+            kept: Kept::new(index),
+            window: window.map(Window::new),
+            polled,
+            counted,
+            names: Vec::new(),
+            ids: HashMap::new(),
+        }
+    }
+
+    /// Those that can be chosen, in ascending order.
+    #[inline]
+    pub fn eligible(&self) -> &[BackendId] {
+        &self.eligible
+    }
+
+    /// A number that moves whenever [`Table::eligible`] or a weight does.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether `id` can be chosen; false for a number that no backend has (a cookie may say anything).
+    #[inline]
+    pub fn is_eligible(&self, id: BackendId) -> bool {
+        self.backends.get(id.0 as usize).is_some_and(|backend| backend.state == State::Up)
+    }
+
+    /// What a policy compares: requests in flight and leases, or what the last poll said.
+    #[inline]
+    pub fn load(&self, id: BackendId) -> u32 {
+        self.load_of(self.at(id))
+    }
+
+    /// Requests forwarded and not yet ended, pending ones included.
+    #[inline]
+    pub fn in_flight(&self, id: BackendId) -> u32 {
+        self.at(id).in_flight
+    }
+
+    /// Those of the requests in flight that have not been sent, where the face tells `Sent`.
+    pub fn waiting(&self, id: BackendId) -> u32 {
+        self.at(id).waiting
+    }
+
+    /// Choices that count as load until their lease ends.
+    pub fn leases(&self, id: BackendId) -> u32 {
+        self.at(id).leases
+    }
+
+    /// Open connections, idle ones included.
+    pub fn connections(&self, id: BackendId) -> u32 {
+        self.at(id).connections
+    }
+
+    /// The requests that the backend last said it has, and when it counted them.
+    pub fn reported(&self, id: BackendId) -> Option<(u32, Time)> {
+        let backend = self.at(id);
+        backend.reported_at.map(|at| (backend.reported, at))
+    }
+
+    /// How old its last report is.
+    pub fn report_age(&self, id: BackendId, now: Time) -> Option<Span> {
+        self.at(id).reported_at.map(|at| now.saturating_since(at))
+    }
+
+    /// What it did in the present window.
+    #[inline]
+    pub fn window(&self, id: BackendId) -> WindowTotals {
+        self.at(id).window
+    }
+
+    /// Its weight: 0, or 1e-9 to 1e9.
+    #[inline]
+    pub fn weight(&self, id: BackendId) -> f64 {
+        self.at(id).weight
+    }
+
+    /// Whether it can be chosen, and why not.
+    pub fn state(&self, id: BackendId) -> State {
+        self.at(id).state
+    }
+
+    /// What happened there since it was first heard of.
+    pub fn totals(&self, id: BackendId) -> Totals {
+        self.at(id).totals
+    }
+
+    /// Its name.
+    pub fn name(&self, id: BackendId) -> &str {
+        &self.names[id.0 as usize]
+    }
+
+    /// The backend of this name.
+    pub fn id(&self, name: &str) -> Option<BackendId> {
+        self.ids.get(name).copied()
+    }
+
+    /// How many backends were ever heard of; their ids are those below this number.
+    pub fn len(&self) -> usize {
+        self.backends.len()
+    }
+
+    /// Whether none was ever heard of.
+    pub fn is_empty(&self) -> bool {
+        self.backends.is_empty()
+    }
+
+    /// Index entries that updates have visited since the start: a test holds this to a few per request.
+    pub fn visits(&self) -> u64 {
+        self.kept.visits()
+    }
+
+    /// Bytes that the statistics take, names and index included.
+    pub fn memory(&self) -> usize {
+        let names: usize = self.names.iter().map(|name| 2 * (size_of::<String>() + name.capacity())).sum();
+        size_of::<Backend>() * self.backends.capacity()
+            + size_of::<BackendId>() * (self.eligible.capacity() + 2 * self.ids.capacity())
+            + names
+            + self.kept.memory()
+    }
+
+    /// The least of the eligible backends that `exclude` does not name, by the order that the policy asked for in
+    /// [`crate::Policy::index`]. O(1) or O(log n) while `exclude` is empty; a scan when it is not (a retry is rare), or
+    /// when the policy asked for no order.
+    #[inline]
+    pub fn least(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        if !exclude.is_empty() {
+            return self.scan(exclude, stream);
+        }
+        let (tree, by) = match &self.kept {
+            Kept::None | Kept::InverseLoad(_) => return self.scan(exclude, stream),
+            Kept::Load(levels) => {
+                let (load, tied) = levels.least()?;
+                return Some((
+                    BackendId(tied[draw(tied.len(), stream)]),
+                    By::Load.reason((load.into(), 0), tied.len()),
+                ));
+            }
+            Kept::RoundTrip { levels, means } if means.len() < self.eligible.len() => {
+                let (load, tied) = levels.least()?;
+                return Some((
+                    BackendId(tied[draw(tied.len(), stream)]),
+                    By::Load.reason((load.into(), 0), tied.len()),
+                ));
+            }
+            Kept::LoadThenId(tree) => (tree, By::Load),
+            Kept::LoadPerWeight(tree) => (tree, By::Weight),
+            Kept::RoundTrip { means, .. } => (means, By::RoundTrip),
+            Kept::Bytes(tree) => (tree, By::Bytes),
+        };
+        let (key, ties) = tree.least()?;
+        let rank = if matches!(self.kept, Kept::LoadThenId(_)) { 0 } else { draw(ties as usize, stream) };
+        Some((BackendId(tree.tied(rank as u32)), by.reason(key, ties as usize)))
+    }
+
+    /// One of the eligible backends that `exclude` does not name, each equally likely.
+    #[inline]
+    pub fn draw(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let drawn =
+            |backend, among: usize| Some((backend, Reason { code: Code::Drawn, ties: among as u32, value: 0.0 }));
+        if exclude.is_empty() {
+            let among = self.eligible.len();
+            return if among == 0 { None } else { drawn(self.eligible[draw(among, stream)], among) };
+        }
+        let left = || self.eligible.iter().filter(|id| !exclude.contains(id));
+        let among = left().count();
+        if among == 0 { None } else { drawn(*left().nth(draw(among, stream))?, among) }
+    }
+
+    /// One of the eligible backends that `exclude` does not name, with chances in proportion to 1 / (load + 1) (to one
+    /// part in 2^32 of the largest). O(log n) if the policy asked for [`Index::InverseLoad`] and `exclude` is empty.
+    #[inline]
+    pub fn draw_by_inverse_load(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let reason = |among: usize, share: u64, total: u64| Reason {
+            code: Code::Drawn,
+            ties: among as u32,
+            value: share as f64 / total as f64,
+        };
+        if let (Kept::InverseLoad(sums), true) = (&self.kept, exclude.is_empty()) {
+            let total = sums.total();
+            if total == 0 {
+                return None;
+            }
+            let (member, share) = sums.at(draw(total as usize, stream) as u64);
+            return Some((BackendId(member), reason(self.eligible.len(), share, total)));
+        }
+        let shares = || {
+            let left = self.eligible.iter().filter(|id| !exclude.contains(id));
+            left.map(|&id| (id, inverse_share(self.load(id))))
+        };
+        let total: u64 = shares().map(|(_, share)| share).sum();
+        let mut point = if total == 0 { return None } else { draw(total as usize, stream) as u64 };
+        let (id, share) = shares().find(|&(_, share)| {
+            let found = point < share;
+            point = point.wrapping_sub(share);
+            found
+        })?;
+        Some((id, reason(shares().count(), share, total)))
+    }
+
+    /// Makes a backend of this name known and eligible; one that was known keeps its number and counters.
+    pub(crate) fn join(&mut self, name: &str, weight: f64) -> BackendId {
+        let id = match self.ids.get(name) {
+            Some(&id) => id,
+            None => {
+                let id = BackendId(self.backends.len() as u32);
+                self.backends.push(Backend { state: State::Left, ..Backend::default() });
+                self.names.push(name.to_owned());
+                self.ids.insert(name.to_owned(), id);
+                id
+            }
+        };
+        self.backends[id.0 as usize].weight = weight;
+        self.generation += 1;
+        self.enter(id, State::Up);
+        self.rekey(id);
+        id
+    }
+
+    /// Counts a request forwarded to `id`.
+    ///
+    /// # Panics
+    /// When `id` cannot be chosen: the policy broke its contract.
+    #[inline]
+    pub(crate) fn forwarded(&mut self, id: BackendId, leased: bool) {
+        assert!(self.is_eligible(id), "a policy chose {id:?}, which is not eligible");
+        let backend = &mut self.backends[id.0 as usize];
+        backend.totals.forwarded += 1;
+        if leased {
+            backend.leases += 1;
+        } else if self.counted {
+            backend.in_flight += 1;
+            backend.waiting += 1;
+        }
+        if !self.polled {
+            self.rekey(id);
+        }
+    }
+
+    /// Ends a lease of `id`.
+    pub(crate) fn lease_ended(&mut self, id: BackendId) {
+        let backend = &mut self.backends[id.0 as usize];
+        backend.leases = backend.leases.checked_sub(1).expect("a lease ends once");
+        self.rekey(id);
+    }
+
+    /// Counts what happened.
+    ///
+    /// # Panics
+    /// When a request ends that was never forwarded, or a connection closes that was never opened: the face's books are
+    /// wrong, and every later choice would be.
+    #[inline]
+    pub(crate) fn observe(&mut self, event: &Event) {
+        let id = event.backend();
+        let backend = &mut self.backends[id.0 as usize];
+        match *event {
+            Event::Sent { .. } => {
+                backend.waiting = backend.waiting.saturating_sub(1);
+                return;
+            }
+            Event::Opened { .. } => {
+                backend.connections += 1;
+                return;
+            }
+            Event::Closed { .. } => {
+                backend.connections =
+                    backend.connections.checked_sub(1).expect("a connection closed that was not open");
+                return;
+            }
+            Event::FirstByte { round_trip, .. } => match &mut self.window {
+                Some(window) => window.round_trip(id, &mut backend.window, round_trip),
+                None => return,
+            },
+            Event::Transmitted { bytes, .. } => {
+                backend.ahead = backend.ahead.saturating_add(bytes);
+                backend.totals.bytes = backend.totals.bytes.saturating_add(bytes);
+                match &mut self.window {
+                    Some(window) => window.transmitted(id, &mut backend.window, bytes),
+                    None => return,
+                }
+            }
+            Event::Completed { status, bytes, latency, .. } => {
+                let untold = bytes.saturating_sub(backend.ahead);
+                backend.ahead = backend.ahead.saturating_sub(bytes);
+                backend.totals.bytes = backend.totals.bytes.saturating_add(untold);
+                backend.totals.completed += 1;
+                let error = status >= 500 || status == 429;
+                backend.totals.errors += u64::from(error);
+                if let Some(window) = &mut self.window {
+                    if untold > 0 {
+                        window.transmitted(id, &mut backend.window, untold);
+                    }
+                    if error {
+                        window.failed(id, &mut backend.window, latency);
+                    }
+                }
+                backend.end(self.counted);
+            }
+            Event::Failed { after, .. } => {
+                backend.totals.failed += 1;
+                if let Some(window) = &mut self.window {
+                    window.failed(id, &mut backend.window, after);
+                }
+                backend.end(self.counted);
+            }
+            Event::Cancelled { .. } => {
+                backend.totals.cancelled += 1;
+                backend.end(self.counted);
+            }
+            Event::Reported { in_flight, measured, .. } => {
+                if backend.reported_at.is_some_and(|last| measured < last) {
+                    return;
+                }
+                backend.reported = in_flight;
+                backend.reported_at = Some(measured);
+            }
+            Event::Joined { .. } => return self.enter(id, State::Up),
+            Event::Draining { .. } => return self.enter(id, State::Draining),
+            Event::Down { .. } => return self.enter(id, State::Down),
+            Event::Left { .. } => return self.enter(id, State::Left),
+        }
+        self.rekey(id);
+    }
+
+    /// Why `event` cannot have happened, if it cannot: for events that were read from a file.
+    pub(crate) fn contradicts(&self, event: &Event) -> Option<String> {
+        let id = event.backend();
+        let Some(backend) = self.backends.get(id.0 as usize) else {
+            return Some(format!("there is no backend {}", id.0));
+        };
+        match event {
+            Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. } => (self.counted
+                && backend.in_flight == 0)
+                .then(|| format!("a request ends at `{}`, which has none", self.name(id))),
+            Event::Closed { .. } => (backend.connections == 0)
+                .then(|| format!("a connection closes at `{}`, which has none", self.name(id))),
+            _ => None,
+        }
+    }
+
+    /// When the present window ends.
+    #[inline]
+    pub(crate) fn window_end(&self) -> Option<Time> {
+        self.window.as_ref().map(|window| window.end)
+    }
+
+    /// Clears the window's totals if it has ended by `now`.
+    pub(crate) fn roll(&mut self, now: Time) {
+        let Some(window) = self.window.as_mut().filter(|window| window.end <= now) else { return };
+        let touched = window.roll(now);
+        for &id in &touched {
+            self.backends[id.0 as usize].window = WindowTotals::default();
+            self.rekey(id);
+        }
+        if let Some(window) = &mut self.window {
+            window.recycle(touched);
+        }
+    }
+
+    fn enter(&mut self, id: BackendId, state: State) {
+        let backend = &mut self.backends[id.0 as usize];
+        let was = std::mem::replace(&mut backend.state, state) == State::Up;
+        let is = state == State::Up;
+        if was == is {
+            return;
+        }
+        self.generation += 1;
+        // O(n), once per change of membership: an ascending list is what a round robin can keep its place in.
+        match self.eligible.binary_search(&id) {
+            Ok(position) => drop(self.eligible.remove(position)),
+            Err(position) => self.eligible.insert(position, id),
+        }
+        if is { self.rekey(id) } else { self.unlist(id) }
+    }
+
+    /// Puts an eligible backend where it belongs in the index.
+    #[inline]
+    fn rekey(&mut self, id: BackendId) {
+        let backend = &self.backends[id.0 as usize];
+        if backend.state != State::Up {
+            return;
+        }
+        let load = self.load_of(backend);
+        match &mut self.kept {
+            Kept::None => {}
+            Kept::Load(levels) => levels.set(id.0, load),
+            Kept::LoadThenId(tree) => tree.set(id.0, (load.into(), 0)),
+            Kept::LoadPerWeight(tree) => match per_weight(load, backend.weight) {
+                Some(key) => tree.set(id.0, key),
+                None => tree.remove(id.0),
+            },
+            Kept::InverseLoad(sums) => sums.set(id.0, inverse_share(load)),
+            Kept::RoundTrip { levels, means } => {
+                let load = load.saturating_add(backend.window.failures);
+                levels.set(id.0, load);
+                match backend.window.mean_round_trip() {
+                    Some(mean) => means.set(id.0, (mean.0, load)),
+                    None => means.remove(id.0),
+                }
+            }
+            Kept::Bytes(tree) => {
+                tree.set(id.0, (backend.window.bytes, load.saturating_add(backend.window.failures)));
+            }
+        }
+    }
+
+    fn unlist(&mut self, id: BackendId) {
+        match &mut self.kept {
+            Kept::None => {}
+            Kept::Load(levels) => levels.remove(id.0),
+            Kept::LoadThenId(tree) | Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.remove(id.0),
+            Kept::InverseLoad(sums) => sums.set(id.0, 0),
+            Kept::RoundTrip { levels, means } => {
+                levels.remove(id.0);
+                means.remove(id.0);
+            }
+        }
+    }
+
+    /// [`Table::least`] by its definition.
+    fn scan(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let left = || self.eligible.iter().copied().filter(|id| !exclude.contains(id));
+        let windowed = |id| self.load(id).saturating_add(self.window(id).failures);
+        let index = self.kept.index();
+        let by = match index {
+            Index::LoadPerWeight => By::Weight,
+            Index::Bytes => By::Bytes,
+            Index::RoundTrip if left().all(|id| self.window(id).round_trips > 0) => By::RoundTrip,
+            _ => By::Load,
+        };
+        let key = |id| match by {
+            By::Load if index == Index::RoundTrip => Some((windowed(id).into(), 0)),
+            By::Load => Some((self.load(id).into(), 0)),
+            By::Weight => per_weight(self.load(id), self.weight(id)),
+            By::Bytes => Some((self.window(id).bytes, windowed(id))),
+            By::RoundTrip => self.window(id).mean_round_trip().map(|mean| (mean.0, windowed(id))),
+        };
+        let least = left().filter_map(key).min()?;
+        let tied = || left().filter(|&id| key(id) == Some(least));
+        let ties = tied().count();
+        let rank = if index == Index::LoadThenId { 0 } else { draw(ties, stream) };
+        Some((tied().nth(rank)?, by.reason(least, ties)))
+    }
+
+    #[inline]
+    fn load_of(&self, backend: &Backend) -> u32 {
+        if self.polled { backend.reported } else { backend.in_flight.saturating_add(backend.leases) }
+    }
+
+    #[inline]
+    fn at(&self, id: BackendId) -> &Backend {
+        &self.backends[id.0 as usize]
+    }
+}
+
+impl Backend {
+    #[inline]
+    fn end(&mut self, counted: bool) {
+        if counted {
+            self.in_flight = self.in_flight.checked_sub(1).expect("a request ended that was not in flight");
+            self.waiting = self.waiting.min(self.in_flight);
+        }
+    }
+}
+
+/// What a key was made of.
+#[derive(Clone, Copy)]
+enum By {
+    Load,
+    Weight,
+    RoundTrip,
+    Bytes,
+}
+
+impl By {
+    #[inline]
+    fn reason(self, key: Key, ties: usize) -> Reason {
+        let (code, value) = match self {
+            By::Load => (Code::LeastInFlight, key.0 as f64),
+            By::Weight => (Code::LeastWeighted, f64::from_bits(key.0)),
+            By::RoundTrip => (Code::LeastRoundTrip, Span(key.0).as_secs_f64()),
+            By::Bytes => (Code::LeastTransmitted, key.0 as f64),
+        };
+        Reason { code, ties: ties as u32, value }
+    }
+}
+
+/// Load per weight as a key: the bits of a non-negative double sort as it does. None for weight 0.
+#[inline]
+fn per_weight(load: u32, weight: f64) -> Option<Key> {
+    (weight > 0.0).then(|| ((f64::from(load) / weight).to_bits(), 0))
+}
+
+/// 2^32 / (load + 1), at least 1.
+#[inline]
+fn inverse_share(load: u32) -> u64 {
+    (1 << 32) / (u64::from(load) + 1)
+}
+
+/// A number below `among`; draws nothing where there is no choice.
+#[inline]
+fn draw(among: usize, stream: &mut Stream) -> usize {
+    if among == 1 { 0 } else { stream.below(among) }
+}

@@ -1,0 +1,78 @@
+//! Cookie affinity: a request whose cookie names an eligible backend goes there; for any other the policy inside
+//! decides.
+//!
+//! Parameter: `policy`, the one inside, default `least-connections`, as in `cookie(policy = round-trip(window = 1 s))`.
+//! Reads the request's cookie and what the policy inside reads. A backend that drains or is down loses its clients to
+//! the policy inside at once, and a retry never goes back to one that was tried. Setting the cookie is the face's work.
+
+use sojourn_stats::{Span, Stream, Time};
+
+use super::Entry;
+use crate::{BackendId, Code, Command, Decision, Event, Index, Policy, Reason, Request, Signals, Table};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cookie",
+    summary: "where the client's cookie says, else by the policy inside",
+    build: |params| {
+        let inside = params.text("policy").unwrap_or("least-connections");
+        Ok(Box::new(Cookie::around(super::build(inside)?)))
+    },
+};
+
+/// See the module.
+pub struct Cookie {
+    inside: Box<dyn Policy>,
+}
+
+impl Cookie {
+    /// Affinity around any policy.
+    pub fn around(inside: Box<dyn Policy>) -> Cookie {
+        Cookie { inside }
+    }
+}
+
+impl Policy for Cookie {
+    fn requires(&self) -> Signals {
+        Signals::COOKIE | self.inside.requires()
+    }
+
+    fn window(&self) -> Option<Span> {
+        self.inside.window()
+    }
+
+    fn index(&self) -> Index {
+        self.inside.index()
+    }
+
+    fn listens(&self) -> bool {
+        self.inside.listens()
+    }
+
+    fn choose(
+        &mut self,
+        request: &Request,
+        table: &Table,
+        exclude: &[BackendId],
+        now: Time,
+        stream: &mut Stream,
+    ) -> Decision {
+        match request.cookie {
+            Some(id) if table.is_eligible(id) && !exclude.contains(&id) => {
+                Decision::forward(id, Reason { code: Code::Cookie, ties: 1, value: 0.0 })
+            }
+            _ => self.inside.choose(request, table, exclude, now, stream),
+        }
+    }
+
+    fn observe(&mut self, event: &Event, table: &Table, now: Time) {
+        self.inside.observe(event, table, now);
+    }
+
+    fn poll(&mut self, table: &Table, now: Time) -> Vec<Command> {
+        self.inside.poll(table, now)
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.inside.next_deadline()
+    }
+}

@@ -1,0 +1,100 @@
+//! Policies as text: `name` or `name(parameter = value, ...)`, where a value may itself be such a text.
+
+use sojourn_stats::{Dimension, Span, nearest, quantity};
+
+use super::{Entry, POLICIES};
+use crate::DispatchError;
+
+/// The parameters that a text gives to its policy; each is taken once.
+#[derive(Debug)]
+pub struct Params<'a> {
+    policy: &'a str,
+    given: Vec<(&'a str, &'a str)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Params<'a> {
+    /// The value of `name`, if the text gives one.
+    pub fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.known.push(name);
+        let found = self.given.iter().position(|&(given, _)| given == name)?;
+        Some(self.given.remove(found).1)
+    }
+
+    /// The length of time that the text gives as `name`, or `default`.
+    ///
+    /// # Errors
+    /// When it is not a time with a unit, or not above zero.
+    pub fn span(&mut self, name: &'static str, default: Span) -> Result<Span, DispatchError> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        let bad = |why: String| DispatchError::Policy(format!("policy `{}`: {name} = {text}: {why}", self.policy));
+        let seconds = quantity::parse(text, Dimension::Time).map_err(|error| bad(error.to_string()))?;
+        let span = Span::from_secs_f64(seconds);
+        if span == Span::ZERO { Err(bad("must be at least 1 ns".into())) } else { Ok(span) }
+    }
+
+    /// Refuses what no one took.
+    pub(super) fn finish(self) -> Result<(), DispatchError> {
+        let Some((name, _)) = self.given.first() else { return Ok(()) };
+        let known = self.known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+        let hint = match nearest(name, self.known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if self.known.contains(name) => "it is given twice".into(),
+            None if known.is_empty() => "it takes none".into(),
+            None => format!("it takes {known}"),
+        };
+        Err(DispatchError::Policy(format!("policy `{}` has no parameter `{name}`; {hint}", self.policy)))
+    }
+}
+
+/// Splits a text into the policy's name and its parameters.
+pub(super) fn parse(text: &str) -> Result<(&str, Params<'_>), DispatchError> {
+    let text = text.trim();
+    let bad =
+        |why: &str| Err(DispatchError::Policy(format!("policy `{text}`: {why}, as in `round-trip(window = 1 s)`")));
+    let (name, inside) = match text.split_once('(') {
+        None => (text, ""),
+        Some((name, rest)) => match rest.strip_suffix(')') {
+            Some(inside) => (name.trim_end(), inside),
+            None => return bad("it must end with `)`"),
+        },
+    };
+    let mut given = Vec::new();
+    for part in split(inside) {
+        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() => given.push((name, value)),
+            _ => return bad("a parameter is written `name = value`"),
+        }
+    }
+    Ok((name, Params { policy: name, given, known: Vec::new() }))
+}
+
+pub(super) fn unknown_policy(name: &str) -> DispatchError {
+    let names = || POLICIES.iter().map(|entry: &Entry| entry.name);
+    let hint = match nearest(name, names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    DispatchError::Policy(format!("unknown policy `{name}`; {hint}"))
+}
+
+/// At the commas that are outside all parentheses.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text.trim().is_empty() {
+        parts.push(&text[start..]);
+    }
+    parts
+}

@@ -1,0 +1,126 @@
+//! Weighted round robin, smooth: turns in proportion to the weights, spread as evenly as nginx spreads them.
+//!
+//! nginx gives every peer a running value; at each choice every value grows by its weight, the largest is chosen (the
+//! first of equals) and falls by the sum of all weights. Done literally that is a scan per choice. Peers of equal
+//! weight differ only by whole sums, so they are kept as one ring with one value: the choices are nginx's, the cost is
+//! the number of *distinct* weights.
+//!
+//! Reads weights; counts its own turns. Weight 0 is never chosen. Values survive changes of membership. A retry takes
+//! the turn of the best backend not yet tried.
+
+use sojourn_stats::{Stream, Time};
+
+use super::Entry;
+use crate::{BackendId, Code, Decision, Policy, Reason, Request, Signals, Table};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "weighted-round-robin",
+    summary: "turns in proportion to weights, smoothly spread (nginx)",
+    build: |_| Ok(Box::new(WeightedRoundRobin::default())),
+};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct WeightedRoundRobin {
+    rings: Vec<Ring>,
+    /// Sum of the weights of all members.
+    sum: f64,
+    generation: u64,
+}
+
+/// Backends of one weight.
+#[derive(Debug)]
+struct Ring {
+    weight: f64,
+    /// Those before `next` had their turn in this round; their running value is smaller by the sum.
+    members: Vec<BackendId>,
+    next: usize,
+    value: f64,
+}
+
+impl Policy for WeightedRoundRobin {
+    fn requires(&self) -> Signals {
+        Signals::empty()
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, _: &mut Stream) -> Decision {
+        if self.generation != table.generation() {
+            self.generation = table.generation();
+            self.rebuild(table);
+        }
+        let mut best: Option<(f64, BackendId, usize, usize)> = None;
+        for (at, ring) in self.rings.iter_mut().enumerate() {
+            ring.value += ring.weight;
+            let Some(place) = ring.first(exclude) else { continue };
+            let value = if place < ring.next { ring.value - self.sum } else { ring.value };
+            let id = ring.members[place];
+            if best.is_none_or(|(most, first, ..)| value > most || (value == most && id < first)) {
+                best = Some((value, id, at, place));
+            }
+        }
+        let charged = best.is_some_and(|(_, _, at, place)| self.rings[at].take(place, self.sum));
+        if !charged {
+            self.rings.iter_mut().for_each(|ring| ring.value -= ring.weight);
+        }
+        best.map_or_else(Decision::refuse, |(_, id, at, _)| {
+            Decision::forward(id, Reason { code: Code::Turn, ties: 1, value: self.rings[at].weight })
+        })
+    }
+}
+
+impl WeightedRoundRobin {
+    fn rebuild(&mut self, table: &Table) {
+        let before = std::mem::take(&mut self.rings);
+        self.sum = 0.0;
+        for &id in table.eligible() {
+            let weight = table.weight(id);
+            if weight == 0.0 {
+                continue;
+            }
+            self.sum += weight;
+            match self.rings.iter_mut().find(|ring| ring.weight == weight) {
+                Some(ring) => ring.members.push(id),
+                None => self.rings.push(Ring { weight, members: vec![id], next: 0, value: 0.0 }),
+            }
+        }
+        for ring in &mut self.rings {
+            if let Some(old) = before.iter().find(|old| old.weight == ring.weight) {
+                let next = old.members[old.next];
+                ring.next = ring.members.partition_point(|&id| id < next) % ring.members.len();
+                ring.value = old.value.clamp(-self.sum, self.sum);
+            }
+        }
+    }
+}
+
+impl Ring {
+    /// The place of the next member that `exclude` does not name.
+    fn first(&self, exclude: &[BackendId]) -> Option<usize> {
+        if exclude.is_empty() {
+            return Some(self.next);
+        }
+        let count = self.members.len();
+        let mut places = (0..count).map(|ahead| (self.next + ahead) % count);
+        places.find(|&place| !exclude.contains(&self.members[place]))
+    }
+
+    /// Gives the member at `place` its turn; false for a second turn in one round (a retry that found nobody else),
+    /// which is not charged.
+    fn take(&mut self, place: usize, sum: f64) -> bool {
+        if place < self.next {
+            return false;
+        }
+        self.members[self.next..=place].rotate_right(1); // those passed over keep their turn
+        self.next += 1;
+        if self.next == self.members.len() {
+            self.next = 0;
+            self.value -= sum;
+            self.members.sort_unstable();
+        }
+        true
+    }
+}

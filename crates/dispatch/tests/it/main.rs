@@ -1,0 +1,1 @@
+//! Behaviours of the dispatcher, one file each.
