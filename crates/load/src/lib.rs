@@ -1,1 +1,37 @@
-//! load
+//! The client side, live: open and closed load over real sockets, and the proof that the load was what it claims.
+//!
+//! A run is four independent choices: a [`Schedule`] (who asks when) × a transport (HTTP/1.1 over plain TCP) × a stop
+//! rule ([`Stop`]) × what is recorded. One loop per thread serves them all: epoll, non-blocking sockets, a request
+//! written straight from prebuilt bytes and a reply parsed where it was read; no allocation, lock or channel per
+//! request. The price is a transport of our own that speaks only the HTTP/1.1 a load generator needs.
+//!
+//! An open plan is one global arrival process, drawn once and dealt to the threads, so that the arrivals that a server
+//! sees do not depend on the number of threads or connections. Every request has its instants: *planned*, *begun*
+//! (the generator acted), *sent*, *first byte*, *done*. Response time counts from planned, so that a stalled server
+//! cannot hide its queue in the client (coordinated omission); service time counts from sent; the generator's own
+//! lateness is reported, and a run that was not the load asked for says so ([`Verdict`]).
+
+#![warn(clippy::print_stdout)]
+
+mod clock;
+mod connection;
+mod estimate;
+mod histogram;
+mod host;
+mod recorder;
+mod reply;
+mod report;
+mod request;
+mod run;
+mod schedule;
+mod url;
+mod verdict;
+mod worker;
+
+pub use recorder::{Counts, Outcome, Record};
+pub use report::{Pace, Report, Second};
+pub use request::{Method, Targets};
+pub use run::{Load, LoadError, Pacing, Progress, Stop, run};
+pub use schedule::Schedule;
+pub use url::{Url, UrlError};
+pub use verdict::Verdict;

@@ -1,0 +1,424 @@
+//! What a thread keeps of its requests: counts, histograms per window, optional records. Flat memory unless every
+//! request is to be recorded; merged when the run is over.
+
+use serde::{Deserialize, Serialize};
+use sojourn_stats::{Span, Time};
+
+use crate::connection::Exchange;
+use crate::estimate::WINDOWS;
+use crate::histogram::Histogram;
+use crate::schedule::Job;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A whole reply with a status below 400.
+    Ok,
+    /// The connection was refused, or there was no way to the host.
+    Refused,
+    /// The connection was reset.
+    Reset,
+    /// No whole reply within the timeout, counted from when the request began.
+    Timeout,
+    /// The server closed the connection before the reply's end.
+    ClosedEarly,
+    /// What came was not HTTP/1.1.
+    Protocol,
+    /// Status 400 to 499.
+    ClientError,
+    /// Status 500 and above.
+    ServerError,
+    /// The generator's own host had no socket, port or file for it, or there is no path for the request's object.
+    Local,
+    /// The client's patience ended first.
+    Abandoned,
+    /// Still waiting when the run was cut off.
+    Unfinished,
+}
+
+/// Requests by what became of them: `planned` is the sum of all others but `retried`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Requests whose time came.
+    pub planned: u64,
+    /// [`Outcome::Ok`].
+    pub ok: u64,
+    /// [`Outcome::Refused`].
+    pub refused: u64,
+    /// [`Outcome::Reset`].
+    pub reset: u64,
+    /// [`Outcome::Timeout`].
+    pub timeout: u64,
+    /// [`Outcome::ClosedEarly`].
+    pub closed_early: u64,
+    /// [`Outcome::Protocol`].
+    pub protocol: u64,
+    /// [`Outcome::ClientError`].
+    pub client_error: u64,
+    /// [`Outcome::ServerError`].
+    pub server_error: u64,
+    /// [`Outcome::Local`].
+    pub local: u64,
+    /// [`Outcome::Abandoned`].
+    pub abandoned: u64,
+    /// [`Outcome::Unfinished`].
+    pub unfinished: u64,
+    /// Requests sent once more because their kept-alive connection had been closed by the server meanwhile.
+    pub retried: u64,
+    /// Requests that had to wait because every connection was taken.
+    pub queued: u64,
+}
+
+impl Counts {
+    /// Requests that got no good reply: all but `ok`, `abandoned` and `unfinished`.
+    pub fn failed(&self) -> u64 {
+        self.refused
+            + self.reset
+            + self.timeout
+            + self.closed_early
+            + self.protocol
+            + self.client_error
+            + self.server_error
+            + self.local
+    }
+
+    /// The causes of failure that happened, with their names.
+    pub fn causes(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("refused", self.refused),
+            ("reset", self.reset),
+            ("timeout", self.timeout),
+            ("closed early", self.closed_early),
+            ("not HTTP", self.protocol),
+            ("status 4xx", self.client_error),
+            ("status 5xx", self.server_error),
+            ("no socket or path here", self.local),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub(crate) fn add(&mut self, other: &Counts) {
+        self.planned += other.planned;
+        self.ok += other.ok;
+        self.refused += other.refused;
+        self.reset += other.reset;
+        self.timeout += other.timeout;
+        self.closed_early += other.closed_early;
+        self.protocol += other.protocol;
+        self.client_error += other.client_error;
+        self.server_error += other.server_error;
+        self.local += other.local;
+        self.abandoned += other.abandoned;
+        self.unfinished += other.unfinished;
+        self.retried += other.retried;
+        self.queued += other.queued;
+    }
+
+    fn settle(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Ok => &mut self.ok,
+            Outcome::Refused => &mut self.refused,
+            Outcome::Reset => &mut self.reset,
+            Outcome::Timeout => &mut self.timeout,
+            Outcome::ClosedEarly => &mut self.closed_early,
+            Outcome::Protocol => &mut self.protocol,
+            Outcome::ClientError => &mut self.client_error,
+            Outcome::ServerError => &mut self.server_error,
+            Outcome::Local => &mut self.local,
+            Outcome::Abandoned => &mut self.abandoned,
+            Outcome::Unfinished => &mut self.unfinished,
+        } += 1;
+    }
+}
+
+/// One request in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number in the run; in an open run its place in the plan.
+    pub k: u64,
+    /// The client that asked.
+    pub client: u32,
+    /// The class of the request.
+    pub class: u8,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Status code; 0 where none came.
+    pub status: u16,
+    /// Index into the report's backends, where the reply named one.
+    pub backend: Option<u16>,
+    /// When it should have been sent.
+    pub planned: Time,
+    /// When it was written; none when it never was.
+    pub sent: Option<Time>,
+    /// When the first byte of the reply was there.
+    pub first_byte: Option<Time>,
+    /// When it was over, well or not.
+    pub done: Time,
+    /// Bytes of the reply's body that came.
+    pub bytes: u64,
+}
+
+/// One of the equal parts of a run that intervals are made from, by planned instant or request number.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) response: Histogram,
+    pub(crate) response_sum_ns: u128,
+    pub(crate) service_sum_ns: u128,
+    pub(crate) counts: Counts,
+}
+
+/// A tenth of a second of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slice {
+    pub(crate) planned: u64,
+    pub(crate) begun: u64,
+    pub(crate) ok: u64,
+    pub(crate) failed: u64,
+    pub(crate) response_sum_ns: u64,
+}
+
+/// Length of a [`Slice`].
+pub(crate) const SLICE: Span = Span(100_000_000);
+
+/// How requests fall into windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Windowing {
+    /// By planned instant, from the end of the warm-up to this instant.
+    Until(Time),
+    /// By request number, up to this one.
+    Requests(u64),
+}
+
+/// One thread's recorder.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    warm_up: Time,
+    windowing: Windowing,
+    pub(crate) whole: Counts,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) service: Histogram,
+    pub(crate) lateness: Histogram,
+    pub(crate) slices: Vec<Slice>,
+    /// Planned and begun instants of the requests of an open schedule.
+    pub(crate) emitted: Option<Vec<(Time, Time)>>,
+    pub(crate) records: Option<Vec<Record>>,
+    pub(crate) backends: Vec<(Vec<u8>, u64)>,
+    /// Bytes of reply bodies.
+    pub(crate) bytes: u64,
+    /// Requests in the generator's hands, integrated over the time its loop saw (ns x requests), for Little's law.
+    pub(crate) area_ns: u128,
+    /// Sum of the same requests' times from planned to their end.
+    pub(crate) inside_sum_ns: u128,
+    inside: u64,
+    area_at: Time,
+    last_done: Time,
+}
+
+impl Recorder {
+    pub(crate) fn new(warm_up: Span, windowing: Windowing, emitted: Option<usize>, records: Option<usize>) -> Recorder {
+        let window =
+            Window { response: Histogram::new(), response_sum_ns: 0, service_sum_ns: 0, counts: Counts::default() };
+        Recorder {
+            warm_up: Time(warm_up.0),
+            windowing,
+            whole: Counts::default(),
+            windows: vec![window; WINDOWS],
+            service: Histogram::new(),
+            lateness: Histogram::new(),
+            slices: Vec::with_capacity(4096),
+            emitted: emitted.map(Vec::with_capacity),
+            records: records.map(Vec::with_capacity),
+            backends: Vec::new(),
+            bytes: 0,
+            area_ns: 0,
+            inside_sum_ns: 0,
+            inside: 0,
+            area_at: Time::ZERO,
+            last_done: Time::ZERO,
+        }
+    }
+
+    /// `job` has come due and is in the generator's hands at `now`.
+    #[inline]
+    pub(crate) fn taken(&mut self, job: &Job, now: Time) {
+        self.whole.planned += 1;
+        self.slice(job.planned).planned += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.planned += 1;
+        }
+        self.inside_changes(now);
+        self.inside += 1;
+    }
+
+    /// Every connection was taken when `job` came due.
+    pub(crate) fn queued(&mut self, job: &Job) {
+        self.whole.queued += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.queued += 1;
+        }
+    }
+
+    /// The generator acts on `job` at `begun`; `free` when nothing but itself kept it from acting earlier.
+    #[inline]
+    pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
+        self.slice(begun).begun += 1;
+        if job.planned < self.warm_up {
+            return;
+        }
+        if free {
+            self.lateness.record(begun.saturating_since(job.planned));
+        }
+        if let Some(emitted) = &mut self.emitted {
+            emitted.push((job.planned, begun));
+        }
+    }
+
+    /// A stale connection: the request goes out once more.
+    pub(crate) fn retried(&mut self, job: &Job) {
+        self.whole.retried += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.retried += 1;
+        }
+    }
+
+    /// `job` is over; `exchange` as far as it got.
+    #[inline]
+    pub(crate) fn over(&mut self, job: &Job, exchange: Option<&Exchange>, outcome: Outcome, done: Time, reply: Heard) {
+        self.inside_changes(done);
+        self.inside -= 1;
+        let response = done.saturating_since(job.planned);
+        self.inside_sum_ns += u128::from(response.0);
+        self.last_done = self.last_done.max(done);
+        self.whole.settle(outcome);
+        self.bytes += reply.bytes;
+        let sent = exchange.and_then(|exchange| exchange.sent);
+        let ok = outcome == Outcome::Ok;
+        let slice = self.slice(done);
+        if ok {
+            slice.ok += 1;
+            slice.response_sum_ns += response.0;
+        } else {
+            slice.failed += 1;
+        }
+        let backend = if reply.backend.is_empty() { None } else { self.backend(reply.backend) };
+        if let Some(index) = self.window_index(job) {
+            let window = &mut self.windows[index];
+            window.counts.settle(outcome);
+            if ok {
+                let service = done.saturating_since(sent.expect("a reply came, so the request went out"));
+                window.response.record(response);
+                window.response_sum_ns += u128::from(response.0);
+                window.service_sum_ns += u128::from(service.0);
+                self.service.record(service);
+            }
+            if let Some(backend) = backend {
+                self.backends[usize::from(backend)].1 += 1;
+            }
+        }
+        if let Some(records) = &mut self.records {
+            records.push(Record {
+                k: job.k,
+                client: job.request.client,
+                class: job.request.class,
+                outcome,
+                status: reply.status,
+                backend,
+                planned: job.planned,
+                sent,
+                first_byte: exchange.and_then(|exchange| exchange.first_byte),
+                done,
+                bytes: reply.bytes,
+            });
+        }
+    }
+
+    /// Adds what another thread's recorder holds, but for what has to be put in order (emitted, records, backends).
+    pub(crate) fn absorb(&mut self, other: &Recorder) {
+        self.whole.add(&other.whole);
+        for (window, more) in self.windows.iter_mut().zip(&other.windows) {
+            window.response.merge(&more.response);
+            window.response_sum_ns += more.response_sum_ns;
+            window.service_sum_ns += more.service_sum_ns;
+            window.counts.add(&more.counts);
+        }
+        self.service.merge(&other.service);
+        self.lateness.merge(&other.lateness);
+        if self.slices.len() < other.slices.len() {
+            self.slices.resize(other.slices.len(), Slice::default());
+        }
+        for (slice, more) in self.slices.iter_mut().zip(&other.slices) {
+            slice.planned += more.planned;
+            slice.begun += more.begun;
+            slice.ok += more.ok;
+            slice.failed += more.failed;
+            slice.response_sum_ns += more.response_sum_ns;
+        }
+        self.bytes += other.bytes;
+        self.area_ns += other.area_ns;
+        self.inside_sum_ns += other.inside_sum_ns;
+        self.last_done = self.last_done.max(other.last_done);
+    }
+
+    /// When the last request was over.
+    pub(crate) fn last_done(&self) -> Time {
+        self.last_done
+    }
+
+    #[inline]
+    fn inside_changes(&mut self, now: Time) {
+        self.area_ns += u128::from(self.inside) * u128::from(now.saturating_since(self.area_at).0);
+        self.area_at = self.area_at.max(now);
+    }
+
+    #[inline]
+    fn slice(&mut self, at: Time) -> &mut Slice {
+        let index = (at.0 / SLICE.0) as usize;
+        if index >= self.slices.len() {
+            self.slices.resize(index + 1, Slice::default());
+        }
+        &mut self.slices[index]
+    }
+
+    #[inline]
+    fn window(&mut self, job: &Job) -> Option<&mut Window> {
+        let index = self.window_index(job)?;
+        Some(&mut self.windows[index])
+    }
+
+    /// The window of `job`; none while warming up.
+    #[inline]
+    fn window_index(&self, job: &Job) -> Option<usize> {
+        if job.planned < self.warm_up {
+            return None;
+        }
+        let (at, all) = match self.windowing {
+            Windowing::Until(end) => (job.planned.0 - self.warm_up.0, end.0.saturating_sub(self.warm_up.0)),
+            Windowing::Requests(all) => (job.k, all),
+        };
+        let index = u128::from(at) * WINDOWS as u128 / u128::from(all.max(1));
+        Some((index as usize).min(WINDOWS - 1))
+    }
+
+    /// The number of the backend with this name; few, so a scan. None when there are too many to be names.
+    fn backend(&mut self, name: &[u8]) -> Option<u16> {
+        let found = self.backends.iter().position(|(known, _)| known == name);
+        let index = match found {
+            Some(index) => index,
+            None if self.backends.len() < 4096 => {
+                self.backends.push((name.to_vec(), 0));
+                self.backends.len() - 1
+            }
+            None => return None,
+        };
+        Some(index as u16)
+    }
+}
+
+/// What came of a reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heard<'a> {
+    pub(crate) status: u16,
+    pub(crate) bytes: u64,
+    pub(crate) backend: &'a [u8],
+}

@@ -1,0 +1,309 @@
+//! What a run measured, merged from its threads.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sojourn_stats::{Estimate, Measure, Span, Time};
+
+use crate::estimate::{quantile, ratio, share};
+use crate::histogram::Histogram;
+use crate::recorder::{Counts, Record, Recorder, SLICE, Slice};
+use crate::run::Pacing;
+use crate::verdict::{Evidence, Verdict, verdict};
+use crate::worker::Work;
+
+/// What a run measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// Whether it can be trusted.
+    pub verdict: Verdict,
+    /// Of the requests planned after the warm-up: `response_time_mean` and `response_time_p50`, `p90`, `p95`, `p99`,
+    /// `p99.9` (from the planned instant to the last byte, good replies only), `service_time_mean` (from sent to the
+    /// last byte: the server's queue is in it), `throughput` (good replies per second), `error_ratio` (failed and
+    /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
+    /// until it acted, requests that had to wait for a connection aside).
+    pub measures: Vec<Measure>,
+    /// All requests of the run by what became of them, warm-up included.
+    pub counts: Counts,
+    /// Those planned after the warm-up.
+    pub measured: Counts,
+    /// Good replies per backend, as `x-sojourn-backend` named it, after the warm-up; in order of name.
+    pub backends: Vec<(String, u64)>,
+    /// Distribution function of the response time: (seconds, probability), finer towards the tail.
+    pub response_time_cdf: Vec<(f64, f64)>,
+    /// The run by seconds, warm-up included.
+    pub seconds: Vec<Second>,
+    /// Every request of the run in order of its number, where they were asked for.
+    pub records: Option<Vec<Record>>,
+    /// Requests per second, as planned and as begun in time.
+    pub pace: Pace,
+    /// How the threads waited.
+    pub pacing: Pacing,
+    /// Threads of the generator.
+    pub threads: usize,
+    /// Their CPU time (s), user and system.
+    pub client_cpu_s: f64,
+    /// The share of the run that each was on a core.
+    pub client_busy: Vec<f64>,
+    /// Busy share of each core of the machine during the run, the server's and others' work included; empty when the
+    /// run was too short to say.
+    pub cores_busy: Vec<f64>,
+    /// Share of each core that the hypervisor gave to others.
+    pub cores_stolen: Vec<f64>,
+    /// From the start to the last reply or the cut-off (s).
+    pub elapsed_s: f64,
+    /// The part of it that is measured: from the end of the warm-up to the end of the plan (s).
+    pub measured_s: f64,
+    /// Bytes of reply bodies in the whole run.
+    pub bytes: u64,
+}
+
+/// Offered and achieved rate (1/s) after the warm-up. A closed schedule offers what it achieves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Requests planned per second.
+    pub offered: f64,
+    /// Requests begun per second.
+    pub achieved: f64,
+}
+
+/// One second of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Requests planned in it.
+    pub planned: u64,
+    /// Requests begun in it.
+    pub begun: u64,
+    /// Good replies that came in it.
+    pub ok: u64,
+    /// Requests that failed or were given up in it.
+    pub failed: u64,
+    /// Mean response time (s) of these good replies; 0 without any.
+    pub response_time_mean_s: f64,
+}
+
+/// What the report needs to know of the run's settings.
+pub(crate) struct Run {
+    pub(crate) warm_up: Span,
+    /// End of the plan, where it was given as a time.
+    pub(crate) end: Option<Time>,
+    pub(crate) planned: Option<Vec<Time>>,
+    pub(crate) paced: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) connections_max: u32,
+    pub(crate) cores: Vec<(f64, f64)>,
+}
+
+impl Report {
+    pub(crate) fn new(works: Vec<Work>, run: Run) -> Report {
+        let threads = works.len();
+        let cancelled = works.iter().any(|work| work.cancelled);
+        let ended = works.iter().map(|work| work.ended).max().unwrap_or_default();
+        let wall_s = ended.as_secs_f64().max(1e-9);
+        let cpu: Span = works.iter().map(|work| work.cpu).sum();
+        let client_busy = works.iter().map(|work| work.cpu.as_secs_f64() / wall_s).collect();
+        let Merged { recorder: all, backends, records, emitted } = merge(works);
+
+        let counts = all.whole;
+        // Contract 7: what came in went out, one way or another.
+        let out = counts.ok + counts.failed() + counts.abandoned + counts.unfinished;
+        assert_eq!(counts.planned, out, "every request has one outcome");
+        let mut measured = Counts::default();
+        let mut response = Histogram::new();
+        for window in &all.windows {
+            measured.add(&window.counts);
+            response.merge(&window.response);
+        }
+
+        let end = match run.end {
+            // A plan that ended before its horizon (a log) was loaded only so long.
+            Some(end) if run.planned.is_none() || !cancelled => end.min(ended),
+            _ => all.last_done().min(ended),
+        };
+        let measured_s = (end.0.saturating_sub(run.warm_up.0)) as f64 * 1e-9;
+        let pace = pace(run.planned.as_deref(), &all, emitted.as_deref(), run.warm_up, end, measured_s);
+        let seconds = seconds(&all.slices);
+        let measures = measures(&all, &response, &measured, run.warm_up, end);
+        let mut report = Report {
+            verdict: Verdict::Valid,
+            measures,
+            counts,
+            measured,
+            backends,
+            response_time_cdf: response.cdf(),
+            seconds,
+            records,
+            pace,
+            pacing: run.pacing,
+            threads,
+            client_cpu_s: cpu.as_secs_f64(),
+            client_busy,
+            cores_busy: run.cores.iter().map(|core| core.0).collect(),
+            cores_stolen: run.cores.iter().map(|core| core.1).collect(),
+            elapsed_s: ended.as_secs_f64(),
+            measured_s,
+            bytes: all.bytes,
+        };
+        let evidence = Evidence {
+            inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
+            emitted: emitted.as_deref(),
+            paced: run.paced,
+            cancelled,
+            connections_max: run.connections_max,
+            response_mean_s: response.mean_s(),
+            lateness_p99_s: all.lateness.quantile_s(0.99),
+        };
+        report.verdict = verdict(&report, &evidence);
+        report
+    }
+
+    /// The value of a measure, where there is one.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.measures.iter().find(|measure| measure.metric == metric)?.estimate.value()
+    }
+}
+
+struct Merged {
+    recorder: Recorder,
+    backends: Vec<(String, u64)>,
+    records: Option<Vec<Record>>,
+    emitted: Option<Vec<(Time, Time)>>,
+}
+
+fn merge(works: Vec<Work>) -> Merged {
+    let mut works = works.into_iter();
+    let mut all = works.next().expect("a run has at least one thread").recorder;
+    let mut others = Vec::new();
+    for work in works {
+        all.absorb(&work.recorder);
+        others.push(work.recorder);
+    }
+    let mut emitted = all.emitted.take();
+    if let Some(emitted) = &mut emitted {
+        for recorder in &mut others {
+            emitted.append(recorder.emitted.as_mut().expect("all threads keep the same"));
+        }
+    }
+    // The backends in order of name, and every thread's numbers for them in that order's.
+    let mut names: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for recorder in others.iter().chain(std::iter::once(&all)) {
+        for (name, count) in &recorder.backends {
+            *names.entry(name.clone()).or_default() += count;
+        }
+    }
+    let order: Vec<&Vec<u8>> = names.keys().collect();
+    let mut records = all.records.is_some().then(Vec::new);
+    if let Some(records) = &mut records {
+        for recorder in std::iter::once(&mut all).chain(&mut others) {
+            let renumbered: Vec<u16> = recorder
+                .backends
+                .iter()
+                .map(|(name, _)| order.binary_search(&name).expect("every name is in it") as u16)
+                .collect();
+            for mut record in recorder.records.take().expect("all threads keep the same") {
+                record.backend = record.backend.map(|backend| renumbered[usize::from(backend)]);
+                records.push(record);
+            }
+        }
+        records.sort_unstable_by_key(|record| record.k);
+    }
+    let backends = names.iter().map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count)).collect();
+    Merged { recorder: all, backends, records, emitted }
+}
+
+fn pace(
+    planned: Option<&[Time]>,
+    all: &Recorder,
+    emitted: Option<&[(Time, Time)]>,
+    warm_up: Span,
+    end: Time,
+    measured_s: f64,
+) -> Pace {
+    let rate = |count: usize| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
+    let inside = |at: Time| at.0 >= warm_up.0 && at <= end;
+    match (planned, emitted) {
+        (Some(planned), Some(emitted)) => Pace {
+            offered: rate(planned.iter().filter(|&&at| inside(at)).count()),
+            achieved: rate(emitted.iter().filter(|&&(_, begun)| inside(begun)).count()),
+        },
+        _ => {
+            let planned: u64 = all.windows.iter().map(|window| window.counts.planned).sum();
+            Pace { offered: rate(planned as usize), achieved: rate(planned as usize) }
+        }
+    }
+}
+
+fn seconds(slices: &[Slice]) -> Vec<Second> {
+    let mut seconds = Vec::new();
+    for ten in slices.chunks((1_000_000_000 / SLICE.0) as usize) {
+        let mut second = Second::default();
+        let mut sum_s = 0.0;
+        for slice in ten {
+            second.planned += slice.planned;
+            second.begun += slice.begun;
+            second.ok += slice.ok;
+            second.failed += slice.failed;
+            sum_s += slice.response_sum_ns as f64 * 1e-9;
+        }
+        second.response_time_mean_s = if second.ok > 0 { sum_s / second.ok as f64 } else { 0.0 };
+        seconds.push(second);
+    }
+    seconds
+}
+
+fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Span, end: Time) -> Vec<Measure> {
+    let windows = &all.windows;
+    let per_window = |of: fn(&crate::recorder::Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
+    let responses = per_window(|window| (window.response_sum_ns as f64 * 1e-9, window.counts.ok as f64));
+    let services = per_window(|window| (window.service_sum_ns as f64 * 1e-9, window.counts.ok as f64));
+    let errors =
+        per_window(|window| ((window.counts.failed() + window.counts.unfinished) as f64, window.counts.planned as f64));
+    let abandoned = per_window(|window| (window.counts.abandoned as f64, window.counts.planned as f64));
+
+    let mut measures = vec![Measure::new("response_time_mean", "s", ratio(&responses, measured.ok))];
+    for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
+        let estimate = quantile(q, response, windows.iter().map(|window| &window.response));
+        measures.push(Measure::new(format!("response_time_{name}"), "s", estimate));
+    }
+    measures.push(Measure::new("service_time_mean", "s", ratio(&services, measured.ok)));
+    measures.push(Measure::new("throughput", "/s", throughput(&all.slices, warm_up, end)));
+    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned)));
+    measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned)));
+    for (name, q) in [("lateness_p50", 0.5), ("lateness_p99", 0.99)] {
+        measures.push(Measure::new(name, "s", lateness(q, &all.lateness)));
+    }
+    measures
+}
+
+/// Good replies per second that came between the warm-up's end and the plan's, by batch means over time. Whole slices
+/// only, so that each batch has its full length.
+fn throughput(slices: &[Slice], warm_up: Span, end: Time) -> Estimate {
+    let first = warm_up.0.div_ceil(SLICE.0) as usize;
+    let last = ((end.0 / SLICE.0) as usize).min(slices.len()).max(first);
+    let slices = slices.get(first..last).unwrap_or_default();
+    let samples = slices.iter().map(|slice| slice.ok).sum();
+    let per_batch = slices.len().div_ceil(crate::estimate::WINDOWS).max(1);
+    let batches: Vec<(f64, f64)> = slices
+        .chunks(per_batch)
+        .map(|batch| {
+            let ok: u64 = batch.iter().map(|slice| slice.ok).sum();
+            (ok as f64, batch.len() as f64 * SLICE.as_secs_f64())
+        })
+        .collect();
+    ratio(&batches, samples)
+}
+
+/// A quantile of the generator's lateness, its interval by order statistics as if independent.
+fn lateness(q: f64, histogram: &Histogram) -> Estimate {
+    let samples = histogram.samples();
+    if (samples as f64) * q.min(1.0 - q) < 10.0 {
+        return Estimate::TooFew { samples };
+    }
+    let half_width = 1.96 * (q * (1.0 - q) / samples as f64).sqrt();
+    Estimate::Sampled {
+        value: histogram.quantile_s(q),
+        ci_low: histogram.quantile_s(q - half_width),
+        ci_high: histogram.quantile_s(q + half_width),
+        samples,
+    }
+}

@@ -1,0 +1,336 @@
+//! A run from its settings to its report.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sojourn_stats::{Span, Time};
+use thiserror::Error;
+
+use crate::clock::Clock;
+use crate::host::{Cores, allow_files};
+use crate::recorder::{Recorder, Windowing};
+use crate::report::{Report, Run};
+use crate::request::{Method, Renderer, Targets};
+use crate::schedule::{Dealt, Schedule, deal};
+use crate::worker::{Gauge, Setting, Work, Worker};
+
+/// The load to put on a server, and what to keep of it.
+#[derive(Debug)]
+pub struct Load {
+    /// The server's address.
+    pub target: SocketAddr,
+    /// The `host` header.
+    pub host: String,
+    /// Who asks when.
+    pub schedule: Schedule,
+    /// What is asked for.
+    pub targets: Targets,
+    /// The requests' method.
+    pub method: Method,
+    /// Headers that every request carries besides `host`, as name and value.
+    pub headers: Vec<(String, String)>,
+    /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
+    /// threads by client.
+    pub cookies: bool,
+    /// Most connections of an open schedule; closed users have one each.
+    pub connections_max: u32,
+    /// Threads; more than the machine's cores never help.
+    pub threads: usize,
+    /// How a thread waits for the next planned instant.
+    pub pacing: Pacing,
+    /// A request without a whole reply this long after it began has failed.
+    pub timeout: Span,
+    /// Requests planned before this are sent, but left out of the samples.
+    pub warm_up: Span,
+    /// When no more requests are planned.
+    pub stop: Stop,
+    /// How long requests under way may take after that; then they count as unfinished.
+    pub grace: Span,
+    /// Whether to keep a [`crate::Record`] of every request (72 bytes each).
+    pub keep_records: bool,
+}
+
+impl Load {
+    /// A load with the defaults of everything that has one: one thread, 1024 connections, timer pacing, 10 s timeout
+    /// and grace, no warm-up, for 10 s.
+    pub fn new(target: SocketAddr, host: impl Into<String>, schedule: Schedule, targets: Targets) -> Load {
+        Load {
+            target,
+            host: host.into(),
+            schedule,
+            targets,
+            method: Method::Get,
+            headers: Vec::new(),
+            cookies: false,
+            connections_max: 1024,
+            threads: 1,
+            pacing: Pacing::Timer,
+            timeout: Span(10_000_000_000),
+            warm_up: Span::ZERO,
+            stop: Stop::After(Span(10_000_000_000)),
+            grace: Span(10_000_000_000),
+            keep_records: false,
+        }
+    }
+}
+
+/// How a thread waits for the next planned instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Sleeps until a timerfd fires: tens of microseconds late, and the core is free for others meanwhile.
+    #[default]
+    Timer,
+    /// Sleeps until 200 us before it and then polls: a few microseconds late, at the price of a core.
+    Spin,
+}
+
+/// When no more requests are planned. A plan that ends ends the run too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// After this time.
+    After(Span),
+    /// After this many requests.
+    Requests(u64),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Time since the start.
+    pub elapsed: Span,
+    /// Share of the run that is done, from 0 to 1.
+    pub share: f64,
+    /// Requests whose time has come.
+    pub planned: u64,
+    /// Good replies.
+    pub ok: u64,
+    /// Failed and abandoned requests.
+    pub failed: u64,
+}
+
+/// Why there was no run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// A setting that cannot be.
+    #[error("{0}")]
+    Invalid(String),
+    /// Nobody listens.
+    #[error("{target} refuses connections: is the server running on that port?")]
+    Refused {
+        /// The address.
+        target: SocketAddr,
+    },
+    /// Nobody answers.
+    #[error("{target} does not answer: no connection within {within}")]
+    NoAnswer {
+        /// The address.
+        target: SocketAddr,
+        /// How long was waited.
+        within: Span,
+    },
+    /// There is no way to it.
+    #[error("cannot connect to {target}: {source}")]
+    Unreachable {
+        /// The address.
+        target: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system lets no process open so many files.
+    #[error(
+        "{connections} connections need as many open files, and the limit is {limit}: raise it (`ulimit -n`) or lower the connections"
+    )]
+    Files {
+        /// Connections asked for.
+        connections: u64,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// The system refused a thread, an epoll or a timer.
+    #[error("cannot start a thread of the load generator: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Runs `load` until it stops, or until `cancel` is set: what was measured by then is kept and the report marked
+/// incomplete. `progress` is called about four times a second.
+///
+/// # Errors
+/// When a setting is impossible, or the target cannot be connected to before the start. What fails later is counted.
+///
+/// # Panics
+/// When an invariant of the generator is broken, in one of its threads.
+pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LoadError> {
+    validate(&load)?;
+    let planned_headers = !matches!(load.schedule, Schedule::Saturate { .. });
+    let renderer = Renderer::new(load.method, load.targets, &load.host, &load.headers, planned_headers, load.cookies)?;
+    let connections = match &load.schedule {
+        Schedule::Open(_) => u64::from(load.connections_max),
+        Schedule::Users(users) => users.len() as u64,
+        Schedule::Saturate { connections, .. } => u64::from(*connections),
+    };
+    allow_files(connections + load.threads as u64 * 2).map_err(|limit| LoadError::Files { connections, limit })?;
+    probe(load.target, load.timeout)?;
+
+    let paced = !matches!(load.schedule, Schedule::Saturate { .. });
+    let Dealt { shares, planned, requests } = deal(load.schedule, load.stop, load.threads, load.cookies);
+    let windowing = match (load.stop, &planned) {
+        (Stop::After(end), _) => Windowing::Until(Time(end.0)),
+        (Stop::Requests(_), Some(instants)) => Windowing::Until(instants.last().copied().unwrap_or(Time(1))),
+        (Stop::Requests(most), None) => Windowing::Requests(most),
+    };
+    let gauges: Vec<Gauge> = (0..load.threads).map(|_| Gauge::default()).collect();
+    // Time for the threads to be there before the first request is due.
+    let clock = Clock::starting_in(Span(5_000_000 + 1_000_000 * load.threads as u64));
+    let setting = Setting {
+        target: load.target,
+        renderer: &renderer,
+        bodiless: load.method == Method::Head,
+        cookies: load.cookies,
+        pacing: load.pacing,
+        timeout: load.timeout,
+        grace: load.grace,
+        clock,
+        cancel,
+    };
+    let mut workers = Vec::with_capacity(load.threads);
+    for (thread, (share, gauge)) in shares.into_iter().zip(&gauges).enumerate() {
+        let jobs = share.jobs_planned();
+        let recorder = Recorder::new(
+            load.warm_up,
+            windowing,
+            planned.is_some().then_some(jobs),
+            load.keep_records.then_some(jobs),
+        );
+        // Shares differ by at most one connection and add up.
+        let connections_max = (load.connections_max as usize + load.threads - 1 - thread) / load.threads;
+        workers.push(Worker::new(&setting, gauge, share, recorder, connections_max)?);
+    }
+
+    let cores_before = Cores::read();
+    let tell = || {
+        let sum = |of: fn(&Gauge) -> u64| gauges.iter().map(of).sum::<u64>();
+        let elapsed = clock.now();
+        let planned_so_far = sum(|gauge| gauge.planned.load(Ordering::Relaxed));
+        let share = match (load.stop, requests) {
+            (_, Some(all)) => planned_so_far as f64 / all.max(1) as f64,
+            (Stop::After(end), None) => elapsed.as_secs_f64() / end.as_secs_f64(),
+            (Stop::Requests(all), None) => planned_so_far as f64 / all as f64,
+        };
+        progress(Progress {
+            elapsed: Span(elapsed.0),
+            share: share.min(1.0),
+            planned: planned_so_far,
+            ok: sum(|gauge| gauge.ok.load(Ordering::Relaxed)),
+            failed: sum(|gauge| gauge.failed.load(Ordering::Relaxed)),
+        });
+    };
+    let works = run_threads(workers, cancel, &tell)?;
+    let cores = Cores::read().since(&cores_before);
+    let end = match load.stop {
+        Stop::After(end) => Some(Time(end.0)),
+        Stop::Requests(_) => None,
+    };
+    Ok(Report::new(
+        works,
+        Run {
+            warm_up: load.warm_up,
+            end,
+            planned,
+            paced,
+            pacing: load.pacing,
+            connections_max: load.connections_max,
+            cores,
+        },
+    ))
+}
+
+fn run_threads(workers: Vec<Worker<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn()) -> Result<Vec<Work>, LoadError> {
+    let threads = workers.len();
+    let (send, receive) = channel();
+    std::thread::scope(|scope| {
+        let mut handles = Vec::with_capacity(threads);
+        for (number, worker) in workers.into_iter().enumerate() {
+            let send = send.clone();
+            let named = std::thread::Builder::new().name(format!("load-{number}"));
+            let spawned = named.spawn_scoped(scope, move || {
+                let work = worker.work();
+                // The receiver outlives the scope; only a panic elsewhere could have dropped it.
+                let _ = send.send(());
+                work
+            });
+            match spawned {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    cancel.store(true, Ordering::Relaxed);
+                    return Err(LoadError::System(error));
+                }
+            }
+        }
+        drop(send);
+        let mut finished = 0;
+        while finished < threads {
+            match receive.recv_timeout(Duration::from_millis(250)) {
+                Ok(()) => finished += 1,
+                Err(RecvTimeoutError::Timeout) => tell(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let join = |handle: std::thread::ScopedJoinHandle<'_, Work>| match handle.join() {
+            Ok(work) => work,
+            // A broken invariant in a thread is one of the run.
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        Ok(handles.into_iter().map(join).collect())
+    })
+}
+
+fn validate(load: &Load) -> Result<(), LoadError> {
+    let invalid = |what: &str| Err(LoadError::Invalid(what.to_owned()));
+    if load.threads == 0 {
+        return invalid("threads: at least 1");
+    }
+    if load.timeout == Span::ZERO {
+        return invalid("timeout: longer than 0, e.g. `10 s`");
+    }
+    match load.stop {
+        Stop::After(end) if end <= load.warm_up => {
+            return Err(LoadError::Invalid(format!(
+                "duration: {end} is all warm-up ({}); it has to be longer",
+                load.warm_up
+            )));
+        }
+        Stop::Requests(0) => return invalid("requests: at least 1"),
+        _ => {}
+    }
+    let threads = load.threads as u64;
+    match &load.schedule {
+        Schedule::Open(_) if u64::from(load.connections_max) < threads => {
+            invalid("connections: at least one per thread")
+        }
+        Schedule::Users(users) if (users.len() as u64) < threads => invalid("users: at least one per thread"),
+        Schedule::Saturate { connections, .. } if u64::from(*connections) < threads => {
+            invalid("connections: at least one per thread")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Connects once, so that a target that is not there is said before the run and not counted in it.
+fn probe(target: SocketAddr, timeout: Span) -> Result<(), LoadError> {
+    let within = timeout.min(Span(5_000_000_000));
+    match TcpStream::connect_timeout(&target, within.as_std()) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.kind() {
+            io::ErrorKind::ConnectionRefused => LoadError::Refused { target },
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => LoadError::NoAnswer { target, within },
+            _ => LoadError::Unreachable { target, source: error },
+        }),
+    }
+}

@@ -1,0 +1,554 @@
+//! The loop: one per thread, the same for every schedule, stop rule and pacing.
+//!
+//! Epoll is edge-triggered and a socket is registered once, so that a request costs one write, one read and its share
+//! of one wait. A read that does not fill the buffer has emptied the socket (epoll(7)), so there is no second one.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use sojourn_stats::{Span, Time};
+
+use crate::clock::Clock;
+use crate::connection::{Connection, Exchange, Phase, connect, outcome_of};
+use crate::host::thread_cpu;
+use crate::recorder::{Heard, Outcome, Recorder};
+use crate::reply::{Ended, Fed};
+use crate::request::Renderer;
+use crate::run::Pacing;
+use crate::schedule::{Job, Source};
+
+const TIMER: u64 = u64::MAX;
+const EVENTS: usize = 256;
+const BUFFER: usize = 64 * 1024;
+/// A spin begins this long before its deadline; until then the thread sleeps. Twice the worst usual timer lateness.
+const SPIN: Span = Span(200_000);
+/// Replies of a request that waits for a connection have no place yet.
+const NOWHERE: u32 = u32::MAX;
+
+/// What all threads share.
+pub(crate) struct Setting<'a> {
+    pub(crate) target: SocketAddr,
+    pub(crate) renderer: &'a Renderer,
+    pub(crate) bodiless: bool,
+    pub(crate) cookies: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) timeout: Span,
+    pub(crate) grace: Span,
+    pub(crate) clock: Clock,
+    pub(crate) cancel: &'a AtomicBool,
+}
+
+/// What a thread lets the others see while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    pub(crate) planned: AtomicU64,
+    pub(crate) ok: AtomicU64,
+    pub(crate) failed: AtomicU64,
+}
+
+/// What a thread hands back.
+pub(crate) struct Work {
+    pub(crate) recorder: Recorder,
+    pub(crate) cpu: Span,
+    pub(crate) ended: Time,
+    pub(crate) cancelled: bool,
+}
+
+/// One thread of the generator.
+pub(crate) struct Worker<'a> {
+    setting: &'a Setting<'a>,
+    gauge: &'a Gauge,
+    source: Source,
+    recorder: Recorder,
+    connections_max: usize,
+    epoll: Epoll,
+    timer: TimerFd,
+    armed: Time,
+    connections: Vec<Connection>,
+    /// Connections that are free, the one used last on top (open schedules).
+    idle: Vec<u32>,
+    /// Places without a connection (open schedules).
+    vacant: Vec<u32>,
+    /// Requests that wait for a connection, by number (open schedules).
+    waiting: VecDeque<Job>,
+    /// Ends of patience with the request's number and place; entries of requests that are over are passed over.
+    patience: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    active: usize,
+    cookies: HashMap<u32, Vec<u8>>,
+    buffer: Box<[u8]>,
+    scratch: Vec<u8>,
+    sweep_at: Time,
+    sweep_every: Span,
+    /// Set when the last request has been planned: whatever is under way then ends here.
+    cut_at: Option<Time>,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker for its share of the schedule with at most `connections_max` connections.
+    ///
+    /// # Errors
+    /// When the system gives no epoll or timer.
+    pub(crate) fn new(
+        setting: &'a Setting<'a>,
+        gauge: &'a Gauge,
+        source: Source,
+        recorder: Recorder,
+        connections_max: usize,
+    ) -> io::Result<Worker<'a>> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
+        let users = source.population().unwrap_or(0);
+        let sweep_every = Span((setting.timeout.0 / 8).clamp(1_000_000, 50_000_000));
+        Ok(Worker {
+            setting,
+            gauge,
+            source,
+            recorder,
+            connections_max,
+            epoll,
+            timer,
+            armed: Time::NEVER,
+            connections: (0..users).map(|_| Connection::default()).collect(),
+            idle: Vec::new(),
+            vacant: Vec::new(),
+            waiting: VecDeque::new(),
+            patience: BinaryHeap::new(),
+            active: 0,
+            cookies: HashMap::new(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            scratch: Vec::with_capacity(1024),
+            sweep_at: Time::ZERO,
+            sweep_every,
+            cut_at: None,
+        })
+    }
+
+    /// Runs the share to its end, the cancellation, or the end of the grace period.
+    pub(crate) fn work(mut self) -> Work {
+        let clock = self.setting.clock;
+        let mut events = [EpollEvent::empty(); EVENTS];
+        self.arm_at(Time::ZERO);
+        while !clock.started() {
+            // Nothing is registered but the timer, so what ends the wait is the start (or a signal).
+            let _ = self.epoll.wait(&mut events, EpollTimeout::from(100u16));
+        }
+        let cpu = thread_cpu();
+        let mut cancelled = false;
+        loop {
+            let now = clock.now();
+            self.release(now);
+            self.give_up(now);
+            if now >= self.sweep_at {
+                self.sweep(now);
+            }
+            cancelled = cancelled || self.setting.cancel.load(Ordering::Relaxed);
+            if cancelled || self.over(now) {
+                break;
+            }
+            let timeout = self.pace(now);
+            let count = match self.epoll.wait(&mut events, timeout) {
+                Ok(count) => count,
+                Err(Errno::EINTR) => 0,
+                Err(error) => unreachable!("epoll_wait on a valid set of sockets: {error}"),
+            };
+            for event in &events[..count] {
+                self.handle(event);
+            }
+        }
+        let ended = clock.now();
+        self.cut_off(ended);
+        Work { recorder: self.recorder, cpu: Span(thread_cpu().0.saturating_sub(cpu.0)), ended, cancelled }
+    }
+
+    /// Begins everything that is due and can begin.
+    #[inline]
+    fn release(&mut self, now: Time) {
+        while !self.waiting.is_empty() {
+            let Some(place) = self.place() else { break };
+            let job = self.waiting.pop_front().expect("just seen");
+            self.begin(place, job, now, false);
+        }
+        while let Some(job) = self.source.take(now) {
+            self.recorder.taken(&job, now);
+            if !self.setting.renderer.knows(&job.request) {
+                self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
+                self.source.finished(job.user, now, true);
+                continue;
+            }
+            let place = match self.source {
+                Source::Users(_) => Some(job.user),
+                Source::Plan(_) => self.place(),
+            };
+            match place {
+                Some(place) => self.begin(place, job, now, true),
+                None => {
+                    self.recorder.queued(&job);
+                    self.patient(&job, NOWHERE);
+                    self.waiting.push_back(job);
+                }
+            }
+        }
+    }
+
+    /// A free connection, or a place where one may be opened.
+    fn place(&mut self) -> Option<u32> {
+        if let Some(place) = self.idle.pop() {
+            return Some(place);
+        }
+        if let Some(place) = self.vacant.pop() {
+            return Some(place);
+        }
+        if self.connections.len() < self.connections_max {
+            self.connections.push(Connection::default());
+            return Some(self.connections.len() as u32 - 1);
+        }
+        None
+    }
+
+    fn begin(&mut self, place: u32, job: Job, now: Time, free: bool) {
+        self.active += 1;
+        self.patient(&job, place);
+        let connection = &mut self.connections[place as usize];
+        assert!(connection.exchange.is_none(), "a connection carries one request at a time");
+        connection.exchange = Some(Exchange { job, begun: now, sent: None, first_byte: None, retried: false });
+        if connection.phase == Phase::Idle {
+            let begun = self.transmit(place);
+            self.recorder.begun(&job, begun, free);
+        } else {
+            let begun = self.setting.clock.now();
+            self.recorder.begun(&job, begun, free);
+            self.open(place);
+        }
+    }
+
+    #[inline]
+    fn patient(&mut self, job: &Job, place: u32) {
+        if job.request.patience != Span::FOREVER {
+            self.patience.push(Reverse((job.planned + job.request.patience, job.k, place)));
+        }
+    }
+
+    fn open(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.phase = Phase::Connecting;
+        connection.used = false;
+        connection.unsent.clear();
+        connection.generation = connection.generation.wrapping_add(1);
+        let token = u64::from(connection.generation) << 32 | u64::from(place);
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        let opened = connect(self.setting.target)
+            .and_then(|stream| Ok(self.epoll.add(&stream, EpollEvent::new(flags, token)).map(|()| stream)?));
+        match opened {
+            Ok(stream) => connection.stream = Some(stream),
+            Err(error) => self.fail(place, outcome_of(&error)),
+        }
+    }
+
+    /// Writes the request of `place`; returns when.
+    #[inline]
+    fn transmit(&mut self, place: u32) -> Time {
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
+        connection.reply.expect(self.setting.bodiless, self.setting.cookies);
+        let bytes = match self.setting.renderer.constant() {
+            Some(bytes) => bytes,
+            None => {
+                let request = &exchange.job.request;
+                let cookie = if self.setting.cookies { self.cookies.get(&request.client) } else { None };
+                self.setting.renderer.render(request, cookie.map(Vec::as_slice), &mut self.scratch);
+                &self.scratch
+            }
+        };
+        let now = self.setting.clock.now();
+        exchange.sent = Some(now);
+        let mut stream = connection.stream.as_ref().expect("a connection that can send is open");
+        let written = match stream.write(bytes) {
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => {
+                self.broken(place, outcome_of(&error));
+                return now;
+            }
+        };
+        if written == bytes.len() {
+            connection.phase = Phase::Receiving;
+        } else {
+            connection.unsent.clear();
+            connection.unsent.extend_from_slice(&bytes[written..]);
+            connection.phase = Phase::Sending;
+        }
+        now
+    }
+
+    fn handle(&mut self, event: &EpollEvent) {
+        if event.data() == TIMER {
+            return;
+        }
+        let (place, generation) = (event.data() as u32, (event.data() >> 32) as u32);
+        let flags = event.events();
+        let connection = &mut self.connections[place as usize];
+        if connection.generation != generation || connection.phase == Phase::Closed {
+            return;
+        }
+        let readable = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        let closing = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        if connection.phase == Phase::Connecting {
+            let decided = EpollFlags::EPOLLOUT | EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP;
+            if !flags.intersects(decided) {
+                return;
+            }
+            let stream = connection.stream.as_ref().expect("a connection that connects is open");
+            match stream.take_error() {
+                Ok(None) => {
+                    self.transmit(place);
+                }
+                Ok(Some(error)) | Err(error) => {
+                    self.fail(place, outcome_of(&error));
+                    return;
+                }
+            }
+        } else if connection.phase == Phase::Sending && flags.contains(EpollFlags::EPOLLOUT) {
+            self.send_rest(place);
+        }
+        if flags.intersects(readable) && self.connections[place as usize].generation == generation {
+            self.receive(place, flags.intersects(closing));
+        }
+    }
+
+    fn send_rest(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let Some(stream) = &connection.stream else { return };
+        let mut stream: &std::net::TcpStream = stream;
+        while !connection.unsent.is_empty() {
+            match stream.write(&connection.unsent) {
+                Ok(written) => drop(connection.unsent.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => return self.broken(place, outcome_of(&error)),
+            }
+        }
+        connection.phase = Phase::Receiving;
+    }
+
+    /// Reads what there is; `closing` when the server has closed its side.
+    #[inline]
+    fn receive(&mut self, place: u32, closing: bool) {
+        loop {
+            let connection = &mut self.connections[place as usize];
+            let Some(stream) = &connection.stream else { return };
+            let mut stream: &std::net::TcpStream = stream;
+            let read = match stream.read(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return self.broken(place, outcome_of(&error)),
+            };
+            let now = self.setting.clock.now();
+            if read == 0 {
+                return self.ended(place, now);
+            }
+            let Some(exchange) = connection.exchange.as_mut() else {
+                // Nobody asked for it, so nobody knows what the next reply would begin with.
+                return self.close(place);
+            };
+            exchange.first_byte.get_or_insert(now);
+            match connection.reply.feed(&self.buffer[..read]) {
+                Ok(Fed::More) => {}
+                Ok(Fed::Done(used)) if used == read => {
+                    let keep = connection.reply.keep_alive && !closing && connection.phase == Phase::Receiving;
+                    return self.complete(place, now, keep);
+                }
+                Ok(Fed::Done(_)) | Err(_) => return self.fail(place, Outcome::Protocol),
+            }
+            if read < self.buffer.len() && !closing {
+                return;
+            }
+        }
+    }
+
+    /// The server has closed its side.
+    fn ended(&mut self, place: u32, now: Time) {
+        let connection = &self.connections[place as usize];
+        if connection.exchange.is_none() {
+            return self.close(place);
+        }
+        match connection.reply.end() {
+            Ended::Done => self.complete(place, now, false),
+            Ended::Untouched => self.broken(place, Outcome::ClosedEarly),
+            Ended::Early => self.fail(place, Outcome::ClosedEarly),
+        }
+    }
+
+    /// The connection broke. A kept-alive one that broke before the first byte of a reply was closed by the server
+    /// while the request was on its way; an idempotent request may then be sent once more (RFC 9110, section 9.2.2).
+    fn broken(&mut self, place: u32, outcome: Outcome) {
+        let connection = &mut self.connections[place as usize];
+        let Some(exchange) = connection.exchange.as_mut() else { return self.close(place) };
+        if !connection.used || exchange.retried || connection.reply.touched() {
+            return self.fail(place, outcome);
+        }
+        exchange.retried = true;
+        exchange.sent = None;
+        connection.stream = None;
+        self.recorder.retried(&exchange.job);
+        self.open(place);
+    }
+
+    /// The reply of `place` is whole.
+    #[inline]
+    fn complete(&mut self, place: u32, now: Time, keep: bool) {
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.take().expect("only an exchange completes");
+        let job = exchange.job;
+        let reply = &connection.reply;
+        let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
+        let outcome = match reply.status {
+            _ if late => Outcome::Abandoned,
+            ..400 => Outcome::Ok,
+            400..500 => Outcome::ClientError,
+            500.. => Outcome::ServerError,
+        };
+        let heard = Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
+        self.recorder.over(&job, Some(&exchange), outcome, now, heard);
+        if !reply.cookie.is_empty() {
+            let cookie = self.cookies.entry(job.request.client).or_default();
+            cookie.clear();
+            cookie.extend_from_slice(&reply.cookie);
+        }
+        connection.used = true;
+        self.active -= 1;
+        if keep {
+            connection.phase = Phase::Idle;
+            if let Source::Plan(_) = self.source {
+                self.idle.push(place);
+            }
+        } else {
+            self.close(place);
+        }
+        self.source.finished(job.user, now, outcome != Outcome::Ok);
+        self.release(now);
+    }
+
+    /// The request of `place` has failed; its connection is closed.
+    fn fail(&mut self, place: u32, outcome: Outcome) {
+        let now = self.setting.clock.now();
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.take().expect("only an exchange fails");
+        let status = if connection.reply.touched() { connection.reply.status } else { 0 };
+        let heard = Heard { status, bytes: connection.reply.bytes, backend: &connection.reply.backend };
+        let heard = if exchange.sent.is_some() { heard } else { Heard::default() };
+        self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
+        self.active -= 1;
+        self.close(place);
+        self.source.finished(exchange.job.user, now, true);
+    }
+
+    fn close(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if connection.phase == Phase::Idle
+            && let Some(at) = self.idle.iter().rposition(|&idle| idle == place)
+        {
+            self.idle.remove(at);
+        }
+        connection.stream = None;
+        connection.phase = Phase::Closed;
+        connection.generation = connection.generation.wrapping_add(1);
+        if let Source::Plan(_) = self.source {
+            self.vacant.push(place);
+        }
+    }
+
+    /// Clients whose patience has ended by `now` go away.
+    #[inline]
+    fn give_up(&mut self, now: Time) {
+        while let Some(&Reverse((at, k, place))) = self.patience.peek() {
+            if at > now {
+                return;
+            }
+            self.patience.pop();
+            if place == NOWHERE {
+                if let Ok(index) = self.waiting.binary_search_by_key(&k, |job| job.k) {
+                    let job = self.waiting.remove(index).expect("just found");
+                    self.recorder.over(&job, None, Outcome::Abandoned, now, Heard::default());
+                }
+            } else if self.connections[place as usize].exchange.is_some_and(|exchange| exchange.job.k == k) {
+                self.fail(place, Outcome::Abandoned);
+            }
+        }
+    }
+
+    /// What need not be done at once: timeouts, and telling others how far we are.
+    fn sweep(&mut self, now: Time) {
+        self.sweep_at = now + self.sweep_every;
+        for place in 0..self.connections.len() {
+            let exchange = self.connections[place].exchange.as_ref();
+            if exchange.is_some_and(|exchange| now.saturating_since(exchange.begun) >= self.setting.timeout) {
+                self.fail(place as u32, Outcome::Timeout);
+            }
+        }
+        let counts = &self.recorder.whole;
+        self.gauge.planned.store(counts.planned, Ordering::Relaxed);
+        self.gauge.ok.store(counts.ok, Ordering::Relaxed);
+        self.gauge.failed.store(counts.failed() + counts.abandoned, Ordering::Relaxed);
+    }
+
+    /// Whether there is nothing left to do, or no time left to do it.
+    fn over(&mut self, now: Time) -> bool {
+        if !self.source.exhausted(now) {
+            return false;
+        }
+        let cut_at = *self.cut_at.get_or_insert(now + self.setting.grace);
+        (self.active == 0 && self.waiting.is_empty()) || now >= cut_at
+    }
+
+    /// How long to wait for sockets, with the timer set for whatever is due before they have something to say.
+    fn pace(&mut self, now: Time) -> EpollTimeout {
+        let patience = self.patience.peek().map_or(Time::NEVER, |&Reverse((at, _, _))| at);
+        // Once exhausted, the end of a user share is in the past for good: it is not an event any more.
+        let source = if self.cut_at.is_some() { Time::NEVER } else { self.source.next_at() };
+        let due = source.min(patience);
+        if due <= now {
+            return EpollTimeout::ZERO;
+        }
+        if due != Time::NEVER {
+            match self.setting.pacing {
+                Pacing::Timer => self.arm_at(due),
+                Pacing::Spin if due.saturating_since(now) <= SPIN => return EpollTimeout::ZERO,
+                Pacing::Spin => self.arm_at(Time(due.0 - SPIN.0)),
+            }
+        }
+        let until_sweep = self.sweep_at.saturating_since(now).0.div_ceil(1_000_000).min(1000);
+        EpollTimeout::from(until_sweep as u16)
+    }
+
+    /// Sets the timer, unless it is already set so.
+    fn arm_at(&mut self, at: Time) {
+        if self.armed == at {
+            return;
+        }
+        self.armed = at;
+        let expiration = Expiration::OneShot(self.setting.clock.absolute(at));
+        self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME).expect("an absolute time sets a timer");
+    }
+
+    /// Counts what is still under way as unfinished.
+    fn cut_off(&mut self, now: Time) {
+        for connection in &mut self.connections {
+            if let Some(exchange) = connection.exchange.take() {
+                self.recorder.over(&exchange.job, Some(&exchange), Outcome::Unfinished, now, Heard::default());
+            }
+        }
+        while let Some(job) = self.waiting.pop_front() {
+            self.recorder.over(&job, None, Outcome::Unfinished, now, Heard::default());
+        }
+    }
+}
