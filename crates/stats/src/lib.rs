@@ -4,15 +4,23 @@
 //! ([`Stream`]), integer time ([`Time`], [`Span`]), and the way from samples to a number with an interval
 //! ([`Measure`]). This crate knows nothing of the web, draws no ambient randomness and reads no clock.
 
+mod batches;
+mod histogram;
+pub mod interval;
 pub mod law;
 pub mod measure;
+mod moments;
 mod nearest;
 pub mod quantity;
 mod stream;
 mod time;
+pub mod warm_up;
 
+pub use batches::Batches;
+pub use histogram::Histogram;
 pub use law::{Law, LawError};
 pub use measure::{Estimate, Measure};
+pub use moments::Moments;
 pub use nearest::nearest;
 pub use quantity::Dimension;
 pub use stream::Stream;

@@ -1,6 +1,23 @@
 //! From samples to a number with an interval: the rows that every engine answers in.
+//!
+//! Independent samples ([`mean_of_samples`], [`quantile_of_samples`], [`ratio`]) and the autocorrelated series of one
+//! long run ([`mean_of_series`], [`quantile_of_series`]) are told apart, because the textbook interval of a series is
+//! several times too short. All intervals are at 95 % ([`CONFIDENCE`]); [`crate::interval`] has any level.
 
 use serde::{Deserialize, Serialize};
+
+use crate::interval;
+use crate::moments::Moments;
+
+/// The chance that an [`Estimate::Sampled`] covers the truth.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Batches that a series is cut into; more would only guard against fewer than 20 samples' worth of t quantile.
+const BATCHES: usize = 20;
+/// Fewest batches worth an interval.
+const LEAST_BATCHES: usize = 10;
+/// Samples beyond the quantile that every batch must be expected to hold.
+const BEYOND_PER_BATCH: f64 = 5.0;
 
 /// One answer of one engine about one metric.
 ///
@@ -21,13 +38,31 @@ pub struct Measure {
 #[serde(rename_all = "snake_case")]
 pub enum Estimate {
     /// From samples, with the ends of its confidence interval and the number of samples behind it.
-    Sampled { value: f64, ci_low: f64, ci_high: f64, samples: u64 },
+    Sampled {
+        /// The best single number.
+        value: f64,
+        /// Lower end of the interval.
+        ci_low: f64,
+        /// Upper end of the interval.
+        ci_high: f64,
+        /// Samples behind it.
+        samples: u64,
+    },
     /// From a formula that is exact for the system asked about.
-    Exact { value: f64 },
+    Exact {
+        /// The number.
+        value: f64,
+    },
     /// From a formula that is an approximation for it.
-    Approximate { value: f64 },
+    Approximate {
+        /// The number.
+        value: f64,
+    },
     /// Too few samples to say anything (a p99 of 71 samples is their maximum).
-    TooFew { samples: u64 },
+    TooFew {
+        /// How many there are.
+        samples: u64,
+    },
 }
 
 impl Estimate {
@@ -40,6 +75,35 @@ impl Estimate {
             Estimate::TooFew { .. } => None,
         }
     }
+
+    /// The ends of the interval, where there is one.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        match *self {
+            Estimate::Sampled { ci_low, ci_high, .. } => Some((ci_low, ci_high)),
+            _ => None,
+        }
+    }
+
+    /// The number of samples behind it; `None` of a formula.
+    pub fn samples(&self) -> Option<u64> {
+        match *self {
+            Estimate::Sampled { samples, .. } | Estimate::TooFew { samples } => Some(samples),
+            _ => None,
+        }
+    }
+
+    /// How sharp it is: half the interval over the number. 0 of a formula and of an interval without width; infinite
+    /// when nothing can be said.
+    pub fn relative_half_width(&self) -> f64 {
+        match *self {
+            Estimate::Sampled { value, ci_low, ci_high, .. } => match 0.5 * (ci_high - ci_low) {
+                0.0 => 0.0,
+                half => half / value.abs(),
+            },
+            Estimate::Exact { .. } | Estimate::Approximate { .. } => 0.0,
+            Estimate::TooFew { .. } => f64::INFINITY,
+        }
+    }
 }
 
 impl Measure {
@@ -47,4 +111,126 @@ impl Measure {
     pub fn new(metric: impl Into<String>, unit: impl Into<String>, estimate: Estimate) -> Measure {
         Measure { metric: metric.into(), unit: unit.into(), estimate }
     }
+}
+
+/// The mean of independent samples, or of replications' results, with Student's interval. Too few below two.
+pub fn mean_of_samples(moments: &Moments) -> Estimate {
+    around(moments.mean(), moments, moments.count())
+}
+
+/// A number known from the whole of `samples` observations, with the interval that its values in equal independent
+/// parts of them (replications, sections) imply: Student's t on the parts' spread *around the whole*. Right for
+/// quantiles, whose parts must not be averaged (Nakayama, ACM TOMACS 24(4), 2014, sectioning). Too few below two parts.
+pub fn of_parts(whole: f64, parts: &[f64], samples: u64) -> Estimate {
+    let count = parts.len() as u64;
+    let squares: f64 = parts.iter().map(|part| (part - whole).powi(2)).sum();
+    let variance = squares / (count.max(2) - 1) as f64;
+    match interval::mean_half_width(count, variance, CONFIDENCE) {
+        Some(half) => Estimate::Sampled { value: whole, ci_low: whole - half, ci_high: whole + half, samples },
+        None => Estimate::TooFew { samples },
+    }
+}
+
+/// The probability behind `successes` in `samples` independent trials, with Wilson's interval.
+pub fn ratio(successes: u64, samples: u64) -> Estimate {
+    match interval::ratio(successes, samples, CONFIDENCE) {
+        Some((ci_low, ci_high)) => {
+            Estimate::Sampled { value: successes as f64 / samples as f64, ci_low, ci_high, samples }
+        }
+        None => Estimate::TooFew { samples },
+    }
+}
+
+/// The `p` quantile of independent samples, with the order-statistic interval, valid for any law. Too few when no
+/// order statistic lies above the interval's upper end.
+pub fn quantile_of_samples(samples: &[f64], p: f64) -> Estimate {
+    let count = samples.len() as u64;
+    let Some((low, high)) = interval::quantile_ranks(count, p, CONFIDENCE) else {
+        return Estimate::TooFew { samples: count };
+    };
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let value = sorted[rank(sorted.len(), p)];
+    Estimate::Sampled { value, ci_low: sorted[low as usize], ci_high: sorted[high as usize], samples: count }
+}
+
+/// The mean of an autocorrelated series in its order of time, after its warm-up, by 20 batch means.
+///
+/// Should neighbouring batch means still be correlated beyond chance, the variance is raised by (1 + r)/(1 - r), r
+/// being their lag-one correlation (as in Skart: Tafazzoli et al., INFORMS J. Computing 23(1), 2011). Too few below
+/// 20 samples.
+pub fn mean_of_series(series: &[f64]) -> Estimate {
+    mean_of_batches(series, series.len() as u64)
+}
+
+/// As [`mean_of_series`], from the means of equal batches of altogether `samples` samples, which see
+/// [`crate::Batches`] for a way to keep in bounded memory.
+pub fn mean_of_batches(batch_means: &[f64], samples: u64) -> Estimate {
+    let size = batch_means.len() / BATCHES;
+    if size == 0 {
+        return Estimate::TooFew { samples };
+    }
+    let whole: Moments = batch_means.iter().copied().collect();
+    let means: Vec<f64> = sections(batch_means, BATCHES).map(|batch| batch.iter().sum::<f64>() / size as f64).collect();
+    let batches: Moments = means.iter().copied().collect();
+    let inflation = inflation(&means, &batches);
+    match interval::mean_half_width(batches.count(), batches.variance() * inflation, CONFIDENCE) {
+        Some(half) => {
+            let value = whole.mean();
+            Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples }
+        }
+        None => Estimate::TooFew { samples },
+    }
+}
+
+/// The `p` quantile of an autocorrelated series in its order of time, after its warm-up, by sectioning into 10 to 20
+/// batches. Too few when a batch would hold fewer than 5 samples beyond the quantile: a p99 takes 5,000 samples.
+pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
+    assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
+    let samples = series.len() as u64;
+    // The hair makes up for 1 - 0.99 being a little less than 0.01.
+    let beyond = series.len() as f64 * p.min(1.0 - p) * (1.0 + 1e-12);
+    let batches = ((beyond / BEYOND_PER_BATCH) as usize).min(BATCHES);
+    if batches < LEAST_BATCHES {
+        return Estimate::TooFew { samples };
+    }
+    let quantile = |part: &[f64]| {
+        let mut part = part.to_vec();
+        let at = rank(part.len(), p);
+        *part.select_nth_unstable_by(at, f64::total_cmp).1
+    };
+    let parts: Vec<f64> = sections(series, batches).map(quantile).collect();
+    of_parts(quantile(series), &parts, samples)
+}
+
+/// Rank (from 0) of the `p` quantile among `count` sorted samples: the smallest with at least a share p at or below.
+fn rank(count: usize, p: f64) -> usize {
+    // The hair keeps 0.9 * 10 from becoming rank 10 by rounding.
+    let at_or_below = (p * count as f64 * (1.0 - 1e-12)).ceil() as usize;
+    at_or_below.clamp(1, count) - 1
+}
+
+/// `count` equal stretches; what does not divide is left out at the beginning, where the warm-up is nearest.
+fn sections(series: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
+    let size = series.len() / count;
+    series[series.len() - size * count..].chunks_exact(size)
+}
+
+fn around(value: f64, moments: &Moments, samples: u64) -> Estimate {
+    match interval::mean_half_width(moments.count(), moments.variance(), CONFIDENCE) {
+        Some(half) => Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples },
+        None => Estimate::TooFew { samples },
+    }
+}
+
+fn inflation(means: &[f64], moments: &Moments) -> f64 {
+    let squares = moments.variance() * (means.len() - 1) as f64;
+    if squares == 0.0 {
+        return 1.0;
+    }
+    let products: f64 = means.windows(2).map(|pair| (pair[0] - moments.mean()) * (pair[1] - moments.mean())).sum();
+    let correlation = products / squares;
+    // One-sided 5 % point of the lag-one correlation of independent numbers.
+    let by_chance = 1.645 / (means.len() as f64).sqrt();
+    if correlation > by_chance { (1.0 + correlation) / (1.0 - correlation.min(0.9)) } else { 1.0 }
 }

@@ -1,0 +1,87 @@
+//! Confidence intervals. `confidence` is the chance that the interval covers the truth, e.g. 0.95.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::function::erf::erfc_inv;
+
+/// The `p` quantile of Student's t law with `degrees` degrees of freedom.
+///
+/// # Panics
+/// When `degrees` is 0 or `p` is not between 0 and 1.
+pub fn t_quantile(p: f64, degrees: u64) -> f64 {
+    assert!(degrees > 0 && p > 0.0 && p < 1.0, "no t quantile {p} with {degrees} degrees of freedom");
+    StudentsT::new(0.0, 1.0, degrees as f64).expect("degrees > 0").inverse_cdf(p)
+}
+
+/// The `p` quantile of the standard normal law.
+pub fn normal_quantile(p: f64) -> f64 {
+    -std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
+}
+
+/// Half the width of Student's interval for the mean of `samples` independent numbers of this sample variance.
+/// `None` below two samples.
+pub fn mean_half_width(samples: u64, variance: f64, confidence: f64) -> Option<f64> {
+    let degrees = samples.checked_sub(1).filter(|degrees| *degrees > 0)?;
+    Some(t_quantile(0.5 + 0.5 * confidence, degrees) * (variance / samples as f64).sqrt())
+}
+
+/// Wilson's score interval for a probability, from `successes` in `samples` independent trials (J. Am. Stat. Assoc.
+/// 22, 1927); unlike the textbook one it neither leaves [0, 1] nor vanishes at 0 successes. `None` of no trial.
+pub fn ratio(successes: u64, samples: u64, confidence: f64) -> Option<(f64, f64)> {
+    assert!(successes <= samples, "{successes} successes in {samples} trials");
+    if samples == 0 {
+        return None;
+    }
+    let n = samples as f64;
+    let p = successes as f64 / n;
+    let z2 = normal_quantile(0.5 + 0.5 * confidence).powi(2);
+    let centre = (p + 0.5 * z2 / n) / (1.0 + z2 / n);
+    let half = (z2 * (p * (1.0 - p) + 0.25 * z2 / n) / n).sqrt() / (1.0 + z2 / n);
+    // At 0 or all successes one end is exact; rounding would leave it a hair off.
+    let low = if successes == 0 { 0.0 } else { centre - half };
+    let high = if successes == samples { 1.0 } else { centre + half };
+    Some((low, high))
+}
+
+/// The ranks (from 0, ascending) of the two order statistics that cover the `p` quantile of `samples` independent
+/// numbers, whatever their law (David and Nagaraja, Order Statistics, section 7.1). `None` when the samples are too
+/// few for this quantile: 71 samples have no interval for their p99, 368 do.
+pub fn quantile_ranks(samples: u64, p: f64, confidence: f64) -> Option<(u64, u64)> {
+    assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
+    let outside = 0.5 * (1.0 - confidence);
+    // The number of samples at or below the quantile is binomial.
+    let low = binomial_quantile(samples, p, outside);
+    let high = binomial_quantile(samples, p, 1.0 - outside);
+    (low >= 1 && high < samples).then(|| (low - 1, high))
+}
+
+/// The smallest k with P(B <= k) >= `level`, B binomial. The chances are built by their ratios from the mode outwards
+/// and normalised by their own sum, which needs no gamma function and stays exact for any number of trials.
+fn binomial_quantile(trials: u64, p: f64, level: f64) -> u64 {
+    const NEGLIGIBLE: f64 = 1e-20;
+    let odds = p / (1.0 - p);
+    let mode = (((trials + 1) as f64) * p).floor() as u64;
+    let mode = mode.min(trials);
+    let mut below = Vec::new();
+    let (mut k, mut chance) = (mode, 1.0);
+    while k > 0 && chance > NEGLIGIBLE {
+        chance *= k as f64 / ((trials - k + 1) as f64 * odds);
+        k -= 1;
+        below.push(chance);
+    }
+    let first = k;
+    let mut chances: Vec<f64> = below.into_iter().rev().collect();
+    let (mut k, mut chance) = (mode, 1.0);
+    chances.push(chance);
+    while k < trials && chance > NEGLIGIBLE {
+        chance *= (trials - k) as f64 * odds / (k + 1) as f64;
+        k += 1;
+        chances.push(chance);
+    }
+    let needed = level * chances.iter().sum::<f64>();
+    let mut sum = 0.0;
+    let before = chances.iter().take_while(|chance| {
+        sum += **chance;
+        sum < needed
+    });
+    (first + before.count() as u64).min(trials)
+}

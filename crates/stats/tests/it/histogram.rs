@@ -1,0 +1,101 @@
+//! Streaming quantiles.
+
+use sojourn_stats::{Histogram, Law, Stream};
+
+fn recorded(values: &[u64]) -> Histogram {
+    let mut histogram = Histogram::new();
+    values.iter().for_each(|value| histogram.record(*value));
+    histogram
+}
+
+fn skewed(count: usize) -> Vec<u64> {
+    let law = Law::exponential(1e6);
+    let mut stream = Stream::new(1, "histogram", "values");
+    (0..count).map(|_| law.sample(&mut stream).powf(1.5) as u64).collect()
+}
+
+#[test]
+fn quantiles_are_within_their_promise() {
+    let mut values = skewed(100_000);
+    let histogram = recorded(&values);
+    values.sort_unstable();
+    for p in [0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999] {
+        let exact = values[(p * values.len() as f64).round() as usize - 1] as f64;
+        let read = histogram.quantile(p).expect("not empty") as f64;
+        assert!((read / exact - 1.0).abs() <= 1.0 / 256.0, "p{p}: {read} for {exact}");
+        let share = histogram.share_up_to(exact as u64);
+        assert!((share - p).abs() < 0.01 && share >= p, "{share} for {p}");
+    }
+    assert_eq!(histogram.quantile(0.0), Some(values[0]));
+    assert_eq!(histogram.quantile(1.0), values.last().copied());
+    let mean = values.iter().map(|value| u128::from(*value)).sum::<u128>() as f64 / 1e5;
+    assert_eq!(histogram.mean(), Some(mean));
+}
+
+#[test]
+fn every_number_has_a_bucket_near_it() {
+    let mut value: u64 = 0;
+    loop {
+        let histogram = recorded(&[value]);
+        let (low, high, count) = histogram.buckets().next().expect("one");
+        assert!(low <= value && value <= high && count == 1, "{value} in {low} to {high}");
+        assert!((high - low) as f64 <= value as f64 / 128.0, "{value} in {low} to {high}");
+        assert!(value >= 256 || low == high);
+        assert_eq!(histogram.quantile(0.5), Some(value), "alone, the ends say it exactly");
+        if value == u64::MAX {
+            break;
+        }
+        value = value.saturating_mul(101) / 100;
+        value = value.saturating_add(1);
+    }
+}
+
+#[test]
+fn small_numbers_are_exact() {
+    let histogram = recorded(&(0..256).collect::<Vec<_>>());
+    for p in [0.1, 0.25, 0.5, 0.75, 0.9] {
+        assert_eq!(histogram.quantile(p), Some((256.0 * p).ceil() as u64 - 1));
+    }
+}
+
+#[test]
+fn merging_is_recording() {
+    let values = skewed(10_000);
+    let mut merged = recorded(&values[..3000]);
+    merged.merge(&recorded(&values[3000..]));
+    merged.merge(&Histogram::new());
+    assert_eq!(merged, recorded(&values));
+    let mut twice = recorded(&[5, 5, 9]);
+    let mut counted = Histogram::new();
+    counted.record_n(5, 2);
+    counted.record_n(9, 1);
+    assert_eq!(twice, counted);
+    twice.clear();
+    assert_eq!(twice, Histogram::new());
+}
+
+#[test]
+fn it_survives_a_pipe() {
+    let mut histogram = recorded(&skewed(1000));
+    histogram.record_n(u64::MAX, 3);
+    let text = serde_json::to_string(&histogram).expect("plain data");
+    assert_eq!(serde_json::from_str::<Histogram>(&text).expect("its own text"), histogram);
+}
+
+#[test]
+fn cdf_points_climb_to_one() {
+    let histogram = recorded(&skewed(10_000));
+    let points = histogram.cdf_points(100);
+    assert!(points.len() <= 100 && points.len() > 40, "{}", points.len());
+    assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
+    assert_eq!(points.last().map(|point| (Some(point.0), point.1)), Some((histogram.max(), 1.0)));
+    assert_eq!(recorded(&[300]).cdf_points(100), [(300, 1.0)]);
+}
+
+#[test]
+fn an_empty_one_says_nothing() {
+    let empty = Histogram::new();
+    assert_eq!((empty.quantile(0.5), empty.mean(), empty.min(), empty.max()), (None, None, None, None));
+    assert!(empty.cdf_points(10).is_empty());
+    assert_eq!(empty.share_up_to(5), 0.0);
+}

@@ -1,0 +1,17 @@
+//! What the crate promises, one file per behaviour. Statistical tests are seeded and state how often a correct
+//! program would fail them over all seeds: at most one in a million each.
+
+mod histogram;
+mod intervals;
+mod law_errors;
+mod law_samples;
+mod law_shapes;
+mod law_text;
+mod laws;
+mod moments;
+mod nearest;
+mod quantities;
+mod series;
+mod streams;
+mod time;
+mod warm_up;

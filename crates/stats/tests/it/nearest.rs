@@ -1,0 +1,22 @@
+//! The name a misspelt word was meant to be.
+
+use sojourn_stats::nearest;
+
+#[test]
+fn misspellings_find_their_name() {
+    let policies = ["round-robin", "random", "least-connections", "transmitted-size", "round-trip"];
+    let cases = [
+        ("round-robbin", Some("round-robin")),
+        ("Random", Some("random")),
+        ("randmo", Some("random")),
+        ("least_connection", Some("least-connections")),
+        ("least", Some("least-connections")),
+        ("round", None),
+        ("fastest", None),
+        ("", None),
+    ];
+    for (word, meant) in cases {
+        assert_eq!(nearest(word, policies), meant, "{word}");
+    }
+    assert_eq!(nearest("men", ["max", "mean"]), Some("mean"));
+}
