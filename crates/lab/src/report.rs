@@ -64,6 +64,11 @@ impl Variant {
         self.engines.iter().find(|answer| answer.engine == engine)
     }
 
+    /// Whether `engine` answered, but not validly.
+    fn is_suspect(&self, engine: Engine) -> bool {
+        self.answer(engine).and_then(|answer| answer.verdict.as_ref()).is_some_and(|verdict| verdict.rank() > 0)
+    }
+
     fn estimate(&self, engine: Engine, metric: &str) -> Option<&Estimate> {
         let answer = self.answer(engine)?;
         answer.measures.iter().find(|measure| measure.metric == metric).map(|measure| &measure.estimate)

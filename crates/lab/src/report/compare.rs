@@ -177,26 +177,28 @@ pub(super) fn finding(report: &Report) -> Option<String> {
     })
 }
 
+/// How live compares with its twin, where the live run is valid.
 fn agreement(report: &Report) -> Option<String> {
-    let differences: Vec<(&Variant, Difference)> =
-        report.variants.iter().filter_map(|v| Some((v, difference(v, MEAN)?))).collect();
-    if differences.is_empty() {
-        return None;
-    }
-    let close = differences.iter().filter(|(_, d)| d.meaning() == Meaning::Agrees).count();
+    let valid = || report.variants.iter().filter(|v| !v.is_suspect(Engine::Live));
+    let differences: Vec<(&Variant, Difference)> = valid().filter_map(|v| Some((v, difference(v, MEAN)?))).collect();
     let (widest, gap) = differences.iter().max_by(|a, b| a.1.value.abs().total_cmp(&b.1.value.abs()))?;
+    let close = differences.iter().filter(|(_, d)| d.meaning() == Meaning::Agrees).count();
+    let runs = if valid().count() == report.variants.len() { "live run" } else { "valid live run" };
     let scope = match (close, differences.len()) {
         (1, 1) => "Live agrees".to_owned(),
         (0, 1) => "Live does not agree".to_owned(),
-        (close, n) => format!("In {close} of {}, live agrees", html::count(n, "variant")),
+        (close, n) if close == n => format!("All {} agree", html::count(n, runs)),
+        (close, n) => format!("{close} of {} {}", html::count(n, runs), if close == 1 { "agrees" } else { "agree" }),
     };
     let largest = match differences.len() {
-        1 => number::signed_percent(gap.value),
+        1 => format!("it differs by {}", number::signed_percent(gap.value)),
         _ => {
-            format!("the largest difference is {} ({})", number::signed_percent(gap.value), html::escape(&widest.label))
+            let label = html::escape(&widest.label);
+            format!("the largest difference is {} ({label})", number::signed_percent(gap.value))
         }
     };
-    Some(format!("{scope} within {:.0}\u{a0}% with the simulator given the same plan: {largest}.", AGREEMENT * 100.0))
+    let within = AGREEMENT * 100.0;
+    Some(format!("{scope} within {within:.0}\u{a0}% with the simulator given the same requests: {largest}."))
 }
 
 #[cfg(test)]

@@ -56,6 +56,12 @@ fn left_out(heading: &str, why: &str) -> String {
     format!("<p class=\"left-out\"><strong>{heading}</strong> is left out: {why}.</p>\n")
 }
 
+/// The same drawing for a wide and for a narrow page, whose text is then equally large; the style sheet shows one.
+fn both(draw: impl Fn(f64) -> Option<String>) -> Option<String> {
+    let (wide, narrow) = (draw(500.0)?, draw(360.0)?);
+    Some(format!("<div class=\"wide\">\n{wide}</div>\n<div class=\"narrow\">\n{narrow}</div>\n"))
+}
+
 /// What the markers stand for, for the engines that `shown` holds.
 fn legend(shown: &[Engine]) -> String {
     let items: String = shown.iter().map(|e| format!("<li>{}</li>", engine(*e))).collect();
@@ -75,12 +81,12 @@ fn drawn(report: &Report) -> (&[Variant], String) {
 fn means(report: &Report) -> String {
     let heading = "Mean response time";
     let (variants, rest) = drawn(report);
-    let Some(drawing) = dots::estimates(variants, compare::MEAN, heading) else {
+    let Some(drawing) = both(|width| dots::estimates(variants, compare::MEAN, heading, width)) else {
         return left_out(heading, "no engine gave one");
     };
     let has = |engine: Engine| variants.iter().any(|v| v.estimate(engine, compare::MEAN).is_some());
     let mut caption = "Further left is faster. Each marker is an engine\u{2019}s answer, the line through it its \
-                       confidence interval."
+                       confidence interval (not drawn where the marker would hide it)."
         .to_owned();
     if has(Engine::Theory) {
         caption += " Theory has no interval: a filled diamond is exact for this system, a hollow one approximate.";
@@ -90,6 +96,7 @@ fn means(report: &Report) -> String {
                     real system did what the model says. Where both lie apart from <em>sim</em>, the live run was too \
                     short to be the long run.";
     }
+    caption += suspects(variants);
     Figure {
         id: "plot-means",
         heading,
@@ -108,7 +115,8 @@ fn quantiles(report: &Report) -> String {
         .iter()
         .filter_map(|metric| {
             let title = format!("{} of the response time", compare::short(metric));
-            dots::estimates(variants, metric, &title)
+            let drawing = both(|width| dots::estimates(variants, metric, &title, width))?;
+            Some(format!("<div>{drawing}</div>\n"))
         })
         .collect();
     if drawings.is_empty() {
@@ -118,7 +126,8 @@ fn quantiles(report: &Report) -> String {
     let caption = format!(
         "The times within which nine in ten requests (p90) and all but one in a hundred (p99) were answered, as far as \
          asked for. The further into the tail, the wider the intervals, and the more a policy\u{2019}s mistakes \
-         show. Each plot has its own scale.{rest}"
+         show. Each plot has its own scale.{}{rest}",
+        suspects(variants)
     );
     Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption }.html()
 }
@@ -128,7 +137,7 @@ fn differences(report: &Report) -> String {
     let (variants, rest) = drawn(report);
     let mut metrics = vec![compare::MEAN.to_owned()];
     metrics.extend(compare::quantiles(report));
-    let Some(drawing) = dots::differences(variants, &metrics, compare::AGREEMENT) else {
+    let Some(drawing) = both(|width| dots::differences(variants, &metrics, compare::AGREEMENT, width)) else {
         let live = report.variants.iter().any(|v| v.answer(Engine::Live).is_some());
         let why = if live { "no run has both a live answer and its simulated twin" } else { "nothing was run live" };
         return left_out(heading, why);
@@ -137,11 +146,20 @@ fn differences(report: &Report) -> String {
         "How much longer (right) or shorter (left) response times were live than in the simulator given the very same \
          requests. Inside the shaded band they differ by less than {:.0}\u{a0}%. An interval that crosses zero means \
          that chance alone may explain the difference; the intervals treat the two runs as independent, which is \
-         cautious, since they share their traffic.{rest}",
-        compare::AGREEMENT * 100.0
+         cautious, since they share their traffic.{}{rest}",
+        compare::AGREEMENT * 100.0,
+        suspects(variants)
     );
     Figure { id: "plot-differences", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
         .html()
+}
+
+fn suspects(variants: &[Variant]) -> &'static str {
+    if variants.iter().any(|v| v.is_suspect(Engine::Live)) {
+        " A hollow square is a live run that is not valid."
+    } else {
+        ""
+    }
 }
 
 /// A variant's name above its panel.

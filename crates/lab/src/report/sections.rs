@@ -3,7 +3,6 @@
 use super::html::{and_list, count, engine, escape};
 use super::{Engine, Report, Variant, Verdict, compare, number};
 use sojourn_stats::Estimate;
-use std::collections::BTreeMap;
 
 /// Title, question, verdict, and the answer in a sentence.
 pub(super) fn masthead(report: &Report) -> String {
@@ -53,7 +52,7 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
             .iter()
             .map(|(variant, verdict)| {
                 let reasons: Vec<String> = verdict.reasons().into_iter().map(escape).collect();
-                format!("<strong>{}</strong> ({})", escape(&variant.label), and_list(&reasons, 2))
+                format!("<strong>{}</strong>, since {}", escape(&variant.label), and_list(&reasons, 2))
             })
             .collect();
         sentences.push(format!(
@@ -61,7 +60,7 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
             bad.len(),
             count(live.len(), "live run"),
             if bad.len() == 1 { "is" } else { "are" },
-            and_list(&named, 3)
+            and_list(&named, 3).trim_end_matches('.')
         ));
     }
     (class, worst.word(), sentences.join(" "))
@@ -72,27 +71,41 @@ pub(super) fn objectives(report: &Report) -> String {
     if report.objectives.is_empty() {
         return String::new();
     }
-    let rows: String = report
-        .objectives
+    let engines: Vec<Engine> =
+        Engine::ALL.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
+    let mut asked: Vec<(&str, &str)> = Vec::new();
+    for objective in &report.objectives {
+        let key = (objective.text.as_str(), objective.variant.as_str());
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
+    }
+    let answer = |text: &str, variant: &str, engine: Engine| {
+        let found = report.objectives.iter().find(|o| o.text == text && o.variant == variant && o.engine == engine);
+        match found.map(|objective| objective.met) {
+            Some(Some(true)) => ("good", "\u{2713} met"),
+            Some(Some(false)) => ("bad", "\u{2717} missed"),
+            Some(None) => ("muted", "? cannot tell"),
+            None => ("muted", "\u{2013}"),
+        }
+    };
+    let rows: String = asked
         .iter()
-        .map(|objective| {
-            let (class, word) = match objective.met {
-                Some(true) => ("good", "\u{2713} met"),
-                Some(false) => ("bad", "\u{2717} missed"),
-                None => ("muted", "? no answer"),
-            };
-            format!(
-                "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td class=\"{class}\">{word}</td></tr>\n",
-                escape(&objective.text),
-                escape(&objective.variant),
-                engine(objective.engine)
-            )
+        .map(|(text, variant)| {
+            let cells = engines.iter().map(|e| {
+                let (class, word) = answer(text, variant, *e);
+                format!("<td class=\"{class}\">{word}</td>")
+            });
+            let cells: String = cells.collect();
+            let (text, variant) = (escape(text), escape(variant));
+            format!("<tr><th scope=\"row\"><code>{text}</code></th><td>{variant}</td>{cells}</tr>\n")
         })
         .collect();
+    let head: String = engines.iter().map(|e| format!("<th scope=\"col\">{}</th>", engine(*e))).collect();
     format!(
         "<section id=\"objectives\">\n<h2>Objectives</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>\
-         <th scope=\"col\">Objective</th><th scope=\"col\">Variant</th><th scope=\"col\">By</th>\
-         <th scope=\"col\">Verdict</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+         <th scope=\"col\">Objective</th><th scope=\"col\">Variant</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
+         </table></div>\n</section>\n"
     )
 }
 
@@ -175,12 +188,13 @@ fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> Stri
 }
 
 fn difference_cell(variant: &Variant) -> String {
+    let suspect = variant.is_suspect(Engine::Live);
     match compare::difference(variant, compare::MEAN) {
         Some(d) => format!(
             "<span class=\"mean {class}\">{}</span><span class=\"quantiles {class}\">{}</span>",
             number::signed_percent(d.value),
-            d.meaning().words(),
-            class = d.meaning().class(),
+            if suspect { "but live is not valid" } else { d.meaning().words() },
+            class = if suspect { "muted" } else { d.meaning().class() },
         ),
         None => "<span class=\"muted\">nothing to compare</span>".to_owned(),
     }
@@ -188,20 +202,25 @@ fn difference_cell(variant: &Variant) -> String {
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
 pub(super) fn notes(report: &Report) -> String {
-    let mut said: BTreeMap<(Engine, &str), Vec<String>> = BTreeMap::new();
+    let mut said: Vec<(Engine, &str, Vec<String>)> = Vec::new();
     for variant in &report.variants {
         for answer in &variant.engines {
             for note in &answer.notes {
-                said.entry((answer.engine, note)).or_default().push(escape(&variant.label));
+                let label = escape(&variant.label);
+                match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
+                    Some((_, _, variants)) => variants.push(label),
+                    None => said.push((answer.engine, note, vec![label])),
+                }
             }
         }
     }
     if said.is_empty() {
         return String::new();
     }
+    said.sort_by_key(|(engine, ..)| *engine);
     let items: String = said
         .iter()
-        .map(|((who, note), variants)| {
+        .map(|(who, note, variants)| {
             let scope = if variants.len() == report.variants.len() && variants.len() > 1 {
                 "every variant".to_owned()
             } else {
@@ -419,7 +438,7 @@ mod tests {
         let suspect = Verdict::Suspect(vec!["core 0 was 97 % busy".to_owned()]);
         let (class, word, text) = verdict(&with_live(&[Verdict::Valid, suspect]));
         assert_eq!((class, word), ("warn", "SUSPECT"));
-        assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong> (core 0 was 97 % busy).");
+        assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
         let mut report = with_live(&[]);
         report.verdict = Verdict::Incomplete("interrupted after 3 of 6 variants".to_owned());
         let (class, word, text) = verdict(&report);

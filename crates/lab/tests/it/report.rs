@@ -93,10 +93,11 @@ fn sample() -> Report {
         varied: vec!["policy".to_owned(), "discipline".to_owned()],
         variants,
         objectives: vec![
+            objective("least-connections", Engine::Theory, None),
             objective("least-connections", Engine::Sim, Some(true)),
             objective("least-connections", Engine::Live, Some(true)),
-            objective("random", Engine::Sim, Some(false)),
             objective("random", Engine::Theory, None),
+            objective("random", Engine::Sim, Some(false)),
         ],
         commands: vec![
             "sojourn run experiments/four-servers.toml --seed 1".to_owned(),
@@ -207,7 +208,8 @@ addEventListener('load', () => {{
   const lines = [...document.querySelectorAll('iframe')].map((frame) => {{
     const page = frame.contentDocument;
     const sizes = [...page.querySelectorAll('figure')].map((figure) => {{
-      const plots = [...figure.querySelectorAll('svg.plot')].map((svg) => svg.getBoundingClientRect());
+      const shown = [...figure.querySelectorAll('svg.plot')].filter((svg) => svg.getClientRects().length);
+      const plots = shown.map((svg) => svg.getBoundingClientRect());
       const least = (side) => Math.round(Math.min(...plots.map((box) => box[side])));
       return `${{figure.id}}=${{plots.length}}:${{least('width')}}x${{least('height')}}`;
     }});

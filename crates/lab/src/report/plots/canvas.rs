@@ -178,8 +178,11 @@ impl Canvas<'_> {
         }
     }
 
-    /// An interval as a line with end caps.
+    /// An interval as a line with end caps, unless a marker would hide most of it.
     pub(super) fn interval(&self, engine: Engine, from: f64, to: f64, y: f64) {
+        if to - from < 16.0 {
+            return;
+        }
         let ink = Ink::Engine(engine);
         self.bar((from, y - 0.9), (to, y + 0.9), ink, 1.0);
         for x in [from, to] {

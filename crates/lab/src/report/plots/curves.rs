@@ -13,6 +13,8 @@ const BOTTOM: f64 = HEIGHT - 42.0;
 const TEXT: f64 = 12.0;
 /// The body starts at this quantile: a few lucky requests must not stretch the scale.
 const LOWEST: f64 = 0.005;
+/// And ends at this one: the rest of the way is the tail's.
+const HIGHEST: f64 = 0.995;
 /// Rarer than this is not drawn.
 const RAREST: f64 = 1e-5;
 
@@ -34,6 +36,8 @@ pub(super) fn figure(report: &Report) -> String {
     let median = points().filter(|(_, p)| *p >= 0.5).map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
     let seen = || points().filter(|(_, p)| *p < 1.0 - RAREST);
     let end = seen().map(|(t, _)| *t).fold(0.0, f64::max);
+    let body_end = points().filter(|(_, p)| *p <= HIGHEST).map(|(t, _)| *t).fold(0.0, f64::max);
+    let body_end = if body_end > start { body_end } else { end };
     let rarest = seen().map(|(_, p)| 1.0 - p).fold(1.0, f64::min);
     if with_curves.is_empty() || !start.is_finite() || end <= start {
         return left_out(heading, "no engine gave a distribution");
@@ -42,7 +46,7 @@ pub(super) fn figure(report: &Report) -> String {
         .into_iter()
         .filter(|e| with_curves.iter().any(|v| v.answer(*e).is_some_and(|a| a.cdf.len() > 1)))
         .collect();
-    let body_axes = (Axis::log(start, end, LEFT, RIGHT), Axis::linear(0.0, 1.0, BOTTOM, TOP));
+    let body_axes = (Axis::log(start, body_end, LEFT, RIGHT), Axis::linear(0.0, 1.0, BOTTOM, TOP));
     let tail_start = if median.is_finite() && median < end { median } else { start };
     let tail_axes = (Axis::log(tail_start, end, LEFT, RIGHT), Axis::log(rarest, 1.0, BOTTOM, TOP));
     let panels = |kind: Kind, axes: &(Axis, Axis)| {
@@ -89,7 +93,12 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
             let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
             let points = thinned(&answer.cdf, kind, x, y);
             if points.len() > 1 {
-                canvas.path(&points, Ink::Curve(engine), 1.0, 2.0);
+                // Live is a broad line and its twin a thin dashed one upon it: where they agree, both are seen.
+                let (width, opacity) = match engine {
+                    Engine::Live => (3.6, 0.6),
+                    _ => (1.7, 1.0),
+                };
+                canvas.path(&points, Ink::Curve(engine), opacity, width);
             }
         }
         for engine in Engine::ALL {
@@ -135,7 +144,7 @@ fn percent(share: f64) -> String {
 fn thinned(cdf: &[(f64, f64)], kind: Kind, x: &Axis, y: &Axis) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (t, p) in cdf {
-        if *t <= 0.0 || (kind == Kind::Tail && (1.0 - p < RAREST || !x.shows(*t))) {
+        if *t <= 0.0 || !x.shows(*t) || (kind == Kind::Tail && 1.0 - p < RAREST) {
             continue;
         }
         let at = (x.at(*t), height_of(*p, kind, y));

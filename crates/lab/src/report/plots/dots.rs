@@ -6,10 +6,10 @@ use crate::report::number::{self, Scale};
 use crate::report::{Engine, Variant, compare};
 use sojourn_stats::Estimate;
 
-const WIDTH: f64 = 480.0;
 /// The column of names left of the scale.
-const NAMES: f64 = 96.0;
-const RIGHT: f64 = WIDTH - 14.0;
+const NAMES: f64 = 116.0;
+/// Room for the last tick's label.
+const MARGIN: f64 = 22.0;
 const TEXT: f64 = 13.0;
 const LABEL: f64 = 24.0;
 const ROW: f64 = 17.0;
@@ -24,37 +24,40 @@ struct Group<'a, R> {
 }
 
 /// One metric in seconds of every variant by every engine; nothing where no engine has a number.
-pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str) -> Option<String> {
-    let groups: Vec<Group<(Engine, &Estimate)>> = variants
+pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: f64) -> Option<String> {
+    let groups: Vec<Group<(Engine, &Estimate, bool)>> = variants
         .iter()
         .map(|v| Group {
             label: &v.label,
-            rows: Engine::ALL.into_iter().filter_map(|e| Some((e, v.estimate(e, metric)?))).collect(),
+            rows: Engine::ALL.into_iter().filter_map(|e| Some((e, v.estimate(e, metric)?, v.is_suspect(e)))).collect(),
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
     let known: Vec<(f64, f64, f64)> =
-        groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e)| compare::interval(e)).collect();
+        groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e, _)| compare::interval(e)).collect();
     let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
     let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
     if known.is_empty() || highest <= 0.0 {
         return None;
     }
     let log = highest > lowest * LARGEST_LINEAR_RATIO;
-    let axis =
-        if log { Axis::log(lowest, highest, NAMES, RIGHT) } else { Axis::linear(0.0, highest * 1.04, NAMES, RIGHT) };
+    let axis = if log {
+        Axis::log(lowest, highest, NAMES, width - MARGIN)
+    } else {
+        Axis::linear(0.0, highest * 1.04, NAMES, width - MARGIN)
+    };
     let height = height(&groups);
-    let drawing = svg(WIDTH, height, &format!("{title} by variant and engine"), |canvas| {
-        bands(canvas, &groups);
-        time_axis(canvas, &axis, 0.0, height - FOOT, title);
-        rows(canvas, &groups, |(engine, estimate), y| {
+    let drawing = svg(width, height, &format!("{title} by variant and engine"), |canvas| {
+        bands(canvas, &groups, width);
+        time_axis(canvas, &axis, height - FOOT, title, ticks(width));
+        rows(canvas, &groups, width, |(engine, estimate, suspect), y| {
             canvas.text(engine.title(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
             match compare::interval(estimate) {
                 Some((value, low, high)) => {
                     if matches!(estimate, Estimate::Sampled { .. }) {
                         canvas.interval(*engine, axis.at(low), axis.at(high), y);
                     }
-                    let hollow = matches!(estimate, Estimate::Approximate { .. });
+                    let hollow = *suspect || matches!(estimate, Estimate::Approximate { .. });
                     canvas.marker(*engine, (axis.at(value), y), 5.0, hollow);
                 }
                 None => {
@@ -68,38 +71,41 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str) -> Opti
 }
 
 /// Live minus twin, relative, for every variant and metric that has both.
-pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64) -> Option<String> {
+pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64, width: f64) -> Option<String> {
     /// Room for the number right of the scale.
     const NUMBERS: f64 = 60.0;
-    let groups: Vec<Group<(&str, compare::Difference)>> = variants
+    let groups: Vec<Group<(&str, compare::Difference, bool)>> = variants
         .iter()
         .map(|v| Group {
             label: &v.label,
-            rows: metrics.iter().filter_map(|m| Some((compare::short(m), compare::difference(v, m)?))).collect(),
+            rows: metrics
+                .iter()
+                .filter_map(|m| Some((compare::short(m), compare::difference(v, m)?, v.is_suspect(Engine::Live))))
+                .collect(),
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
     if groups.is_empty() {
         return None;
     }
-    let all = || groups.iter().flat_map(|g| &g.rows).map(|(_, d)| d);
+    let all = || groups.iter().flat_map(|g| &g.rows).map(|(_, d, _)| d);
     // A hopelessly wide interval runs off the scale instead of squeezing all others.
     let low = all().map(|d| d.low.max(d.value - 0.5)).fold(-1.5 * band, f64::min).max(-1.0);
     let high = all().map(|d| d.high.min(d.value + 0.5)).fold(1.5 * band, f64::max);
-    let axis = Axis::linear(low, high, NAMES - 28.0, RIGHT - NUMBERS);
+    let axis = Axis::linear(low, high, NAMES - 48.0, width - MARGIN + 8.0 - NUMBERS);
     let height = height(&groups);
     let bottom = height - FOOT;
-    let drawing = svg(WIDTH, height, "Relative difference of live from the simulator given the same plan", |canvas| {
-        bands(canvas, &groups);
+    let drawing = svg(width, height, "Relative difference of live from the simulator given the same plan", |canvas| {
+        bands(canvas, &groups, width);
         canvas.bar((axis.at(-band), 0.0), (axis.at(band), bottom), Ink::Engine(Engine::Twin), 0.16);
         let label = |value: f64| number::signed_percent(value).replace(".0", "").replace("+0\u{a0}", "0\u{a0}");
-        x_axis(canvas, &axis, 0.0, bottom, 6, label, "live against sim, live\u{2019}s plan");
+        x_axis(canvas, &axis, 0.0, bottom, ticks(width), label, "live against sim, live\u{2019}s plan");
         canvas.bar((axis.at(0.0) - 0.8, 0.0), (axis.at(0.0) + 0.8, bottom), Ink::Text, 1.0);
-        rows(canvas, &groups, |(name, d), y| {
-            canvas.text(name, (NAMES - 36.0, y), Align::Right, TEXT - 1.0, Ink::Muted);
+        rows(canvas, &groups, width, |(name, d, suspect), y| {
+            canvas.text(name, (NAMES - 58.0, y), Align::Right, TEXT - 1.0, Ink::Muted);
             canvas.interval(Engine::Live, axis.at(d.low), axis.at(d.high), y);
-            canvas.marker(Engine::Live, (axis.at(d.value), y), 5.0, false);
-            canvas.text(&number::signed_percent(d.value), (RIGHT, y), Align::Right, TEXT - 1.0, Ink::Text);
+            canvas.marker(Engine::Live, (axis.at(d.value), y), 5.0, *suspect);
+            canvas.text(&number::signed_percent(d.value), (width - 12.0, y), Align::Right, TEXT - 1.0, Ink::Text);
         });
     });
     Some(drawing)
@@ -113,22 +119,33 @@ fn tall<R>(group: &Group<R>) -> f64 {
     LABEL + ROW * group.rows.len() as f64 + GAP
 }
 
+/// Writes a variant's name over its rows, which start at `y`.
+pub(super) fn label(canvas: &Canvas, text: &str, y: f64, width: f64) {
+    /// Wider than most bold letters of the usual fonts.
+    const LETTER: f64 = 0.62 * TEXT;
+    let text = cut(text, ((width - 16.0) / LETTER) as usize);
+    canvas.bold(&text, (8.0, y + LABEL / 2.0 + 1.0), Align::Left, TEXT, Ink::Text);
+}
+
+fn background(group: usize) -> Ink {
+    if group.is_multiple_of(2) { Ink::Band } else { Ink::Paper }
+}
+
 /// A tint behind every second group leads the eye from name to marker.
-fn bands<R>(canvas: &Canvas, groups: &[Group<R>]) {
+fn bands<R>(canvas: &Canvas, groups: &[Group<R>], width: f64) {
     let mut y = 0.0;
     for (i, group) in groups.iter().enumerate() {
-        if i % 2 == 0 {
-            canvas.bar((0.0, y), (WIDTH, y + tall(group)), Ink::Band, 1.0);
-        }
+        canvas.bar((0.0, y), (width, y + tall(group)), background(i), 1.0);
         y += tall(group);
     }
 }
 
-/// Writes the groups' labels and has `draw` draw each row at its height.
-fn rows<R>(canvas: &Canvas, groups: &[Group<R>], draw: impl Fn(&R, f64)) {
+/// Writes the groups' labels, clear of the grid, and has `draw` draw each row at its height.
+fn rows<R>(canvas: &Canvas, groups: &[Group<R>], width: f64, draw: impl Fn(&R, f64)) {
     let mut y = 0.0;
-    for group in groups {
-        canvas.bold(&cut(group.label, 58), (8.0, y + LABEL / 2.0 + 2.0), Align::Left, TEXT, Ink::Text);
+    for (i, group) in groups.iter().enumerate() {
+        canvas.bar((0.0, y), (width, y + LABEL), background(i), 1.0);
+        label(canvas, group.label, y, width);
         for (i, row) in group.rows.iter().enumerate() {
             draw(row, y + LABEL + ROW * (i as f64 + 0.5));
         }
@@ -136,14 +153,19 @@ fn rows<R>(canvas: &Canvas, groups: &[Group<R>], draw: impl Fn(&R, f64)) {
     }
 }
 
-fn time_axis(canvas: &Canvas, axis: &Axis, top: f64, bottom: f64, title: &str) {
+fn time_axis(canvas: &Canvas, axis: &Axis, bottom: f64, title: &str, most: usize) {
     if axis.is_log() {
-        x_axis(canvas, axis, top, bottom, 6, round_time, title);
+        x_axis(canvas, axis, 0.0, bottom, most, round_time, title);
     } else {
         let scale = Scale::of_time(axis.high());
         let label = |value: f64| trimmed(value * scale.per_si);
-        x_axis(canvas, axis, top, bottom, 6, label, &format!("{title} ({})", scale.unit));
+        x_axis(canvas, axis, 0.0, bottom, most, label, &format!("{title} ({})", scale.unit));
     }
+}
+
+/// How many tick labels fit under a drawing.
+pub(super) fn ticks(width: f64) -> usize {
+    if width < 420.0 { 4 } else { 6 }
 }
 
 /// Grid lines, tick labels and the axis title under a plot.

@@ -1,12 +1,11 @@
 //! Who got the requests: one bar per variant and engine, one segment per server.
 
 use super::canvas::{Align, Axis, Ink, svg};
-use super::{Figure, cut, dots, drawn, left_out};
+use super::{Figure, both, dots, drawn, left_out};
 use crate::report::{Engine, Report, Variant};
 
-const WIDTH: f64 = 480.0;
-const NAMES: f64 = 96.0;
-const RIGHT: f64 = WIDTH - 14.0;
+const NAMES: f64 = 116.0;
+const MARGIN: f64 = 22.0;
 const TEXT: f64 = 13.0;
 const LABEL: f64 = 24.0;
 const ROW: f64 = 21.0;
@@ -18,7 +17,7 @@ const MOST_SERVERS: usize = 24;
 pub(super) fn figure(report: &Report) -> String {
     let heading = "Who got the requests";
     let (variants, rest) = drawn(report);
-    let groups: Vec<(&str, Vec<(Engine, Vec<f64>)>)> = variants
+    let groups: Vec<Group> = variants
         .iter()
         .map(|v| (v.label.as_str(), Engine::ALL.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
         .filter(|(_, rows)| !rows.is_empty())
@@ -29,13 +28,35 @@ pub(super) fn figure(report: &Report) -> String {
     if servers > MOST_SERVERS {
         return left_out(heading, &format!("{servers} servers cannot be told apart in a plot; see the outcomes"));
     }
+    let drawing = both(|width| Some(draw(&groups, width))).unwrap_or_default();
+    let caption = format!(
+        "One segment per server, the first at the left, with its percentage where there is room. The ticks on top of a \
+         bar are where the borders would be if every server got the same number of requests. A fair share of requests \
+         is not a fair share of work: sizes differ.{rest}"
+    );
+    Figure { id: "plot-shares", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
+        .html()
+}
+
+/// The rows of one variant: its label, and the shares by engine.
+type Group<'a> = (&'a str, Vec<(Engine, Vec<f64>)>);
+
+fn draw(groups: &[Group], width: f64) -> String {
     let height = groups.iter().map(|(_, rows)| LABEL + ROW * rows.len() as f64 + GAP).sum::<f64>() + FOOT;
-    let axis = Axis::linear(0.0, 1.0, NAMES, RIGHT);
-    let drawing = svg(WIDTH, height, "Share of the requests that each server got, by variant and engine", |canvas| {
-        dots::x_axis(canvas, &axis, 0.0, height - FOOT, 6, |v| format!("{:.0}\u{a0}%", v * 100.0), "share of requests");
+    let axis = Axis::linear(0.0, 1.0, NAMES, width - MARGIN);
+    svg(width, height, "Share of the requests that each server got, by variant and engine", |canvas| {
+        dots::x_axis(
+            canvas,
+            &axis,
+            height - FOOT,
+            height - FOOT,
+            dots::ticks(width),
+            |v| format!("{:.0}\u{a0}%", v * 100.0),
+            "share of requests",
+        );
         let mut y = 0.0;
-        for (label, rows) in &groups {
-            canvas.bold(&cut(label, 58), (8.0, y + LABEL / 2.0 + 2.0), Align::Left, TEXT, Ink::Text);
+        for (label, rows) in groups {
+            dots::label(canvas, label, y, width);
             y += LABEL;
             for (engine, shares) in rows {
                 let middle = y + ROW / 2.0;
@@ -43,7 +64,7 @@ pub(super) fn figure(report: &Report) -> String {
                 let mut from = 0.0;
                 for (i, share) in shares.iter().enumerate() {
                     let (left, right) = (axis.at(from), axis.at(from + share));
-                    let opacity = if i % 2 == 0 { 1.0 } else { 0.82 };
+                    let opacity = if i % 2 == 0 { 1.0 } else { 0.86 };
                     if right - left > 1.2 {
                         canvas.bar((left + 0.6, y + 2.0), (right - 0.6, y + ROW - 2.0), Ink::Engine(*engine), opacity);
                     }
@@ -62,14 +83,7 @@ pub(super) fn figure(report: &Report) -> String {
             }
             y += GAP;
         }
-    });
-    let caption = format!(
-        "One segment per server, the first at the left, with its percentage where there is room. The ticks on top of a \
-         bar are where the borders would be if every server got the same number of requests. A fair share of requests \
-         is not a fair share of work: sizes differ.{rest}"
-    );
-    Figure { id: "plot-shares", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
-        .html()
+    })
 }
 
 /// The shares `share_1`, `share_2`, ... in the order of the servers.
