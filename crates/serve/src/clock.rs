@@ -1,0 +1,51 @@
+//! The one clock of the live side: `CLOCK_MONOTONIC` as integer time since the first look at it.
+//!
+//! It is read by its system call and not through `Instant`, because a timerfd is set to an absolute instant of that
+//! same clock ([`crate::alarm`]): a relative one would be late by the time between reading and setting.
+
+use std::sync::OnceLock;
+
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use sojourn_stats::{Span, Time};
+
+/// Now.
+#[inline]
+pub fn now() -> Time {
+    let origin = origin();
+    Time(monotonic().saturating_sub(origin))
+}
+
+/// The instant `time` on `CLOCK_MONOTONIC`, as a timerfd wants it.
+pub(crate) fn absolute(time: Time) -> TimeSpec {
+    // An instant centuries away is never reached; the system call refuses what does not fit into its seconds.
+    let ns = origin().saturating_add(time.0).min(i64::MAX as u64);
+    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
+}
+
+/// Processor time that this process has used.
+pub(crate) fn process_cpu() -> Span {
+    cpu(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Processor time that the calling thread has used.
+pub(crate) fn thread_cpu() -> Span {
+    cpu(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn origin() -> u64 {
+    static ORIGIN: OnceLock<u64> = OnceLock::new();
+    *ORIGIN.get_or_init(monotonic)
+}
+
+fn monotonic() -> u64 {
+    nanoseconds(clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock"))
+}
+
+fn cpu(clock: ClockId) -> Span {
+    Span(nanoseconds(clock_gettime(clock).expect("Linux counts processor time")))
+}
+
+fn nanoseconds(spec: TimeSpec) -> u64 {
+    spec.tv_sec() as u64 * 1_000_000_000 + spec.tv_nsec() as u64
+}

@@ -1,0 +1,257 @@
+//! One thread's view of the dispatcher and of the backends' health: every call to the dispatcher passes here.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Information, Request, Signals};
+use sojourn_stats::Time;
+
+use super::counts::{Counts, PerBackend};
+use super::{GatewayConfig, Probe, record_path};
+use crate::alarm::{Alarm, Bell};
+use crate::child::Events;
+use crate::{ServeError, clock};
+
+/// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.
+pub(super) struct Brain {
+    dispatcher: Dispatcher,
+    health: Vec<Mark>,
+    alarm: Alarm,
+    /// When the alarm rings next.
+    armed: Time,
+    /// Threads that still use it; without any, nothing is told or asked any more.
+    users: usize,
+}
+
+/// Whether a backend answers.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    down: bool,
+    /// Failures in a row.
+    strikes: u32,
+}
+
+/// A brain of one's own, or one for all threads.
+pub(super) enum Decider {
+    Own(RefCell<Brain>),
+    Shared(Arc<Mutex<Brain>>),
+}
+
+/// One thread's board.
+pub(super) struct Board {
+    thread: usize,
+    decider: Decider,
+    pub(super) counts: Arc<Counts>,
+    pub(super) requires: Signals,
+    events: Events,
+    names: Vec<String>,
+    fall: u32,
+    watched: bool,
+}
+
+impl Brain {
+    pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Brain, ServeError> {
+        let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
+        let mut signals = Signals::IN_FLIGHT | Signals::FIRST_BYTE | Signals::BYTES | Signals::ADDRESS | Signals::COOKIE;
+        if matches!(config.information, Information::Polled { .. }) {
+            signals |= Signals::REPORTS;
+        }
+        // The simulator's dispatchers bear the same names, so that both draw the same numbers.
+        let name = format!("dispatcher {index}");
+        let mut dispatcher =
+            Dispatcher::new(&config.policy, &backends, config.information, signals, config.seed, &name)?;
+        if let Some(path) = &config.record {
+            let path = record_path(path, index);
+            let cannot = || format!("cannot record to {}", path.display());
+            let file = File::create(&path).map_err(ServeError::system(cannot()))?;
+            let begun = dispatcher.record_to(Box::new(file));
+            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+        }
+        let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
+        let users = if config.shared { config.threads.max(1) } else { 1 };
+        let health = vec![Mark::default(); backends.len()];
+        Ok(Brain { dispatcher, health, alarm, armed: Time::NEVER, users })
+    }
+
+    pub(super) fn into_own(self) -> Decider {
+        Decider::Own(RefCell::new(self))
+    }
+
+    pub(super) fn into_shared(self) -> Arc<Mutex<Brain>> {
+        Arc::new(Mutex::new(self))
+    }
+
+    fn arm(&mut self) {
+        if let Some(next) = self.dispatcher.next_deadline()
+            && next < self.armed
+        {
+            self.armed = next;
+            self.alarm.set(next);
+        }
+    }
+}
+
+impl Board {
+    pub(super) fn new(
+        thread: usize,
+        decider: Decider,
+        counts: Arc<Counts>,
+        events: Events,
+        config: &GatewayConfig,
+    ) -> Board {
+        let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
+        let (fall, watched) = (config.health.fall.max(1), config.health.probe != Probe::Off);
+        let mut board =
+            Board { thread, decider, counts, requires: Signals::all(), events, names, fall, watched };
+        board.requires = board.with(|brain, _| brain.dispatcher.requires());
+        board
+    }
+
+    /// The bell of the dispatcher's deadlines on the current runtime.
+    pub(super) fn bell(&self) -> Result<Bell, ServeError> {
+        self.with(|brain, _| {
+            brain.arm();
+            brain.alarm.bell().map_err(ServeError::system("cannot watch a timer"))
+        })
+    }
+
+    pub(super) fn backends(&self) -> impl Iterator<Item = BackendId> + use<> {
+        (0..self.names.len() as u32).map(BackendId)
+    }
+
+    pub(super) fn name(&self, backend: BackendId) -> &str {
+        &self.names[backend.0 as usize]
+    }
+
+    /// The backend of this name.
+    pub(super) fn id(&self, name: &str) -> Option<BackendId> {
+        self.names.iter().position(|known| known == name).map(|index| BackendId(index as u32))
+    }
+
+    pub(super) fn count(&self, backend: BackendId) -> &PerBackend {
+        &self.counts.backends[backend.0 as usize]
+    }
+
+    pub(super) fn choose(&self, request: &Request, exclude: &[BackendId]) -> (Decision, Time) {
+        self.with(|brain, now| {
+            let decision = brain.dispatcher.choose(request, exclude, now);
+            brain.arm();
+            (decision, now)
+        })
+    }
+
+    /// Tells the dispatcher what happened, and when that was.
+    #[inline]
+    pub(super) fn tell(&self, event: impl FnOnce(Time) -> Event) {
+        self.with(|brain, now| {
+            if brain.users > 0 {
+                brain.dispatcher.observe(event(now), now);
+                brain.arm();
+            }
+        });
+    }
+
+    /// What the dispatcher wants done now.
+    pub(super) fn due(&self) -> Vec<Command> {
+        self.with(|brain, now| {
+            brain.armed = Time::NEVER;
+            let commands = brain.dispatcher.poll(now);
+            brain.arm();
+            commands
+        })
+    }
+
+    /// Nobody listens at the backend.
+    pub(super) fn refused(&self, backend: BackendId) {
+        self.struck(backend, self.fall, "nobody listens there");
+    }
+
+    /// The backend failed once.
+    pub(super) fn strike(&self, backend: BackendId, why: &str) {
+        self.struck(backend, 1, why);
+    }
+
+    /// The backend has answered a request: what failed before was not in a row.
+    pub(super) fn replied(&self, backend: BackendId) {
+        self.with(|brain, _| brain.health[backend.0 as usize].strikes = 0);
+    }
+
+    /// The backend has answered a probe.
+    pub(super) fn probed(&self, backend: BackendId) {
+        let came_back = self.with(|brain, now| {
+            let came_back = std::mem::take(&mut brain.health[backend.0 as usize]).down;
+            if came_back && brain.users > 0 {
+                brain.dispatcher.observe(Event::Joined { backend }, now);
+                brain.arm();
+            }
+            came_back
+        });
+        if came_back {
+            self.count(backend).down.set(0);
+            let name = self.name(backend);
+            self.events.emit(&json!({"event": "backend_up", "backend": name, "thread": self.thread}));
+        }
+    }
+
+    fn struck(&self, backend: BackendId, strikes: u32, why: &str) {
+        if !self.watched {
+            return;
+        }
+        let fell = self.with(|brain, now| {
+            let mark = &mut brain.health[backend.0 as usize];
+            mark.strikes = mark.strikes.saturating_add(strikes);
+            let fell = !mark.down && mark.strikes >= self.fall;
+            if fell && brain.users > 0 {
+                mark.down = true;
+                brain.dispatcher.observe(Event::Down { backend }, now);
+                brain.arm();
+            }
+            fell
+        });
+        if fell {
+            self.count(backend).down.set(1);
+            let name = self.name(backend);
+            self.events.emit(&json!({"event": "backend_down", "backend": name, "why": why, "thread": self.thread}));
+        }
+    }
+
+    /// Brings the counts that are read from outside up to what the table says.
+    pub(super) fn publish(&self) {
+        if self.thread > 0 && matches!(self.decider, Decider::Shared(_)) {
+            return;
+        }
+        self.with(|brain, _| {
+            let table = brain.dispatcher.table();
+            for (index, counts) in self.counts.backends.iter().enumerate() {
+                counts.in_flight_table.set(u64::from(table.in_flight(BackendId(index as u32))));
+            }
+        });
+    }
+
+    /// This thread asks and tells nothing more. The last one ends the record.
+    pub(super) fn close(&self) {
+        self.publish();
+        let ended = self.with(|brain, _| {
+            brain.users -= 1;
+            if brain.users == 0 { brain.dispatcher.finish_record() } else { Ok(()) }
+        });
+        if let Err(error) = ended {
+            let why = error.to_string();
+            self.events.emit(&json!({"event": "record_failed", "why": why, "thread": self.thread}));
+        }
+    }
+
+    /// The time is read under the lock, so that a shared dispatcher sees it in order.
+    #[inline]
+    fn with<R>(&self, act: impl FnOnce(&mut Brain, Time) -> R) -> R {
+        match &self.decider {
+            Decider::Own(brain) => act(&mut brain.borrow_mut(), clock::now()),
+            Decider::Shared(brain) => {
+                let mut brain = brain.lock().expect("no thread panics while it decides");
+                act(&mut brain, clock::now())
+            }
+        }
+    }
+}

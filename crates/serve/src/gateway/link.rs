@@ -1,0 +1,143 @@
+//! Connections to backends, and the pool of idle ones.
+//!
+//! A connection is not a task of its own: it is polled by the request that uses it, so that a reply wakes one task and
+//! not two. Idle ones are kept last in, first out: the ones used last are the least likely to have been closed.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+use sojourn_dispatch::{BackendId, Event};
+use tokio::net::TcpStream;
+
+use super::board::Board;
+use super::reply::Ask;
+use super::worker::Worker;
+
+/// A connection to a backend.
+pub(super) struct Link {
+    board: Rc<Board>,
+    backend: BackendId,
+    pub(super) sender: SendRequest<Ask>,
+    connection: Connection<TokioIo<TcpStream>, Ask>,
+    /// The connection has ended and must not be polled again.
+    ended: bool,
+    /// It has carried a reply before.
+    pub(super) used: bool,
+}
+
+impl Link {
+    /// Opens a connection; the backend is struck when that fails.
+    pub(super) async fn open(worker: &Worker, backend: BackendId) -> io::Result<Box<Link>> {
+        let board = &worker.board;
+        let address = worker.config.backends[backend.0 as usize].address;
+        let patience = worker.config.timeouts.connect.as_std();
+        let stream = match tokio::time::timeout(patience, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                match error.kind() {
+                    io::ErrorKind::ConnectionRefused => board.refused(backend),
+                    io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+                    | io::ErrorKind::TimedOut => board.strike(backend, "it cannot be reached"),
+                    // Out of descriptors or ports: this side's fault.
+                    _ => {}
+                }
+                return Err(error);
+            }
+            Err(_) => {
+                board.strike(backend, "it does not accept connections in time");
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        };
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        board.count(backend).connections.add(1);
+        board.tell(|_| Event::Opened { backend });
+        Ok(Box::new(Link { board: Rc::clone(board), backend, sender, connection, ended: false, used: false }))
+    }
+
+    /// Moves bytes both ways, as far as possible now.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) {
+        if !self.ended {
+            // An error reaches whoever waits for the reply as well.
+            self.ended = Pin::new(&mut self.connection).poll(context).is_ready();
+        }
+    }
+
+    /// Whether another request can be sent on it.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.ended && self.sender.is_ready()
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let backend = self.backend;
+        self.board.count(backend).connections.less();
+        self.board.tell(|_| Event::Closed { backend });
+    }
+}
+
+/// The idle connections of one thread.
+pub(super) struct Pool {
+    idle: RefCell<Vec<Vec<Box<Link>>>>,
+    keep: usize,
+}
+
+impl Pool {
+    pub(super) fn new(backends: usize, keep: usize) -> Pool {
+        Pool { idle: RefCell::new((0..backends).map(|_| Vec::new()).collect()), keep }
+    }
+
+    /// A connection that was still open a moment ago.
+    pub(super) fn take(&self, backend: BackendId, context: &mut Context<'_>) -> Option<Box<Link>> {
+        loop {
+            let mut link = self.idle.borrow_mut()[backend.0 as usize].pop()?;
+            link.drive(context);
+            if link.is_idle() {
+                return Some(link);
+            }
+        }
+    }
+
+    /// Keeps a connection whose reply has been read, if it can carry another.
+    pub(super) fn put(&self, mut link: Box<Link>, context: &mut Context<'_>) {
+        if !link.is_idle() {
+            link.drive(context);
+        }
+        let mut idle = self.idle.borrow_mut();
+        let idle = &mut idle[link.backend.0 as usize];
+        if link.is_idle() && idle.len() < self.keep {
+            link.used = true;
+            idle.push(link);
+        }
+    }
+
+    /// Closes those that the other side has closed.
+    pub(super) fn weed(&self, context: &mut Context<'_>) {
+        for idle in self.idle.borrow_mut().iter_mut() {
+            idle.retain_mut(|link| {
+                link.drive(context);
+                link.is_idle()
+            });
+        }
+    }
+
+    /// Closes all.
+    pub(super) fn clear(&self) {
+        for idle in self.idle.borrow_mut().iter_mut() {
+            idle.clear();
+        }
+    }
+}
+
+/// Takes an idle connection from the pool, from within a task.
+pub(super) async fn take(pool: &Pool, backend: BackendId) -> Option<Box<Link>> {
+    std::future::poll_fn(|context| Poll::Ready(pool.take(backend, context))).await
+}

@@ -1,0 +1,271 @@
+//! A gateway: an HTTP/1.1 reverse proxy whose every choice is made by the same object that the simulator runs.
+//!
+//! Thread per core: each thread has its own listener (`SO_REUSEPORT`), runtime, connection pool and, unless they are told
+//! to share one, its own [`Dispatcher`](sojourn_dispatch::Dispatcher), because n gateway threads *are* n deciders. A
+//! request is one task from the client's socket to the backend's: the upstream connection is driven by whoever waits
+//! for it, not by a task of its own. The price: an idle upstream connection notices that it was closed only when it is
+//! next looked at, so each is looked at before use and once a second.
+//!
+//! What is in flight is counted by a [`Flight`](flight::Flight) that tells the dispatcher `Cancelled` when it is dropped
+//! unless it has told it something else: the counts are right on every path, those not thought of included.
+
+mod board;
+mod counts;
+mod flight;
+mod health;
+mod link;
+mod polling;
+mod proxy;
+mod reply;
+mod worker;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use sojourn_dispatch::Information;
+use sojourn_stats::Span;
+
+use crate::child::Events;
+use crate::crew::{Crew, Work};
+use crate::listen::{accept, listeners};
+use crate::{ServeError, headers};
+use board::{Board, Brain};
+pub use counts::{BackendCounts, GatewayCounts};
+use counts::{Counts, total};
+use worker::{Peer, Worker};
+
+/// What a gateway is.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    /// Where it listens; port 0 takes a free port.
+    pub listen: SocketAddr,
+    /// Those it sends requests to.
+    pub backends: Vec<Backend>,
+    /// How it chooses, as text: `least-connections`, `round-trip(window = 1 s)`.
+    pub policy: String,
+    /// How fresh the counts are that the policy sees.
+    pub information: Information,
+    /// Threads, and unless `shared` deciders.
+    pub threads: usize,
+    /// Whether all threads ask one decider, at the price of a lock.
+    pub shared: bool,
+    /// The run's seed; thread i draws from the stream `dispatcher i`.
+    pub seed: u64,
+    /// The request header that says who the client is; none: its address does. Only for clients that are trusted.
+    pub client_header: Option<String>,
+    /// How many further backends a request may be tried at.
+    pub retries: u32,
+    /// How the state of the backends is watched.
+    pub health: Health,
+    /// How long it waits for what.
+    pub timeouts: Timeouts,
+    /// Idle connections kept per backend and thread.
+    pub keep: usize,
+    /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
+    pub record: Option<PathBuf>,
+    /// Whether replies say in `x-sojourn-reason` why their backend was chosen.
+    pub explain: bool,
+    /// How long it waits for requests in flight when it is stopped.
+    pub grace: Span,
+}
+
+/// One of those that a gateway sends requests to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backend {
+    /// Its name, in replies, cookies and counts.
+    pub name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its share, for policies that read weights.
+    pub weight: f64,
+}
+
+/// How the state of the backends is watched.
+///
+/// A refused connection says that nobody listens, and takes the backend out at once; so do `fall` failures in a row.
+/// A backend that is out is probed until it answers, and is then chosen again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Health {
+    /// What is tried.
+    pub probe: Probe,
+    /// How often.
+    pub every: Span,
+    /// How long an answer may take.
+    pub timeout: Span,
+    /// Failures in a row, of requests or probes, that take a backend out.
+    pub fall: u32,
+}
+
+/// A health probe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Probe {
+    /// None; no backend is ever taken out, because nothing would bring it back.
+    Off,
+    /// A connection is accepted.
+    Connect,
+    /// A GET of this path is answered with a status below 500.
+    Get(String),
+}
+
+/// How long a gateway waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection to a backend.
+    pub connect: Span,
+    /// For the head of a reply, from when the request was sent.
+    pub reply: Span,
+    /// For the next part of a reply, and for the client to take it.
+    pub idle: Span,
+}
+
+impl GatewayConfig {
+    /// A gateway on a free port of the loopback address that follows `policy`; one thread, one retry, health checked by
+    /// `GET /health` every second.
+    pub fn new(policy: impl Into<String>, backends: Vec<Backend>) -> GatewayConfig {
+        let second = Span(1_000_000_000);
+        GatewayConfig {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            backends,
+            policy: policy.into(),
+            information: Information::Immediate,
+            threads: 1,
+            shared: false,
+            seed: 1,
+            client_header: None,
+            retries: 1,
+            health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
+            timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },
+            keep: 256,
+            record: None,
+            explain: false,
+            grace: second,
+        }
+    }
+}
+
+impl Backend {
+    /// A backend of weight 1.
+    pub fn new(name: impl Into<String>, address: SocketAddr) -> Backend {
+        Backend { name: name.into(), address, weight: 1.0 }
+    }
+}
+
+/// A running gateway; dropping it stops it.
+pub struct Gateway {
+    address: SocketAddr,
+    counts: Vec<Arc<Counts>>,
+    names: Vec<String>,
+    crew: Crew,
+}
+
+impl Gateway {
+    /// Starts a gateway; `events` hears of backends that go down and come back.
+    ///
+    /// # Errors
+    /// When the address is in use, the policy is unknown or asks for what a gateway cannot see, a setting is
+    /// impossible, or the record cannot be written.
+    pub fn start(config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
+        check(&config)?;
+        let threads = config.threads.max(1);
+        let brains = if config.shared { 1 } else { threads };
+        let mut brains = (0..brains).map(|index| Brain::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
+        let listeners = listeners(config.listen, threads)?;
+        let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
+        let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
+        let shared = config.shared.then(|| brains.remove(0).into_shared());
+        let mut brains = brains.into_iter();
+        let posts = listeners.into_iter().zip(counts.iter().cloned()).map(|(listener, counts)| {
+            let brain = match &shared {
+                Some(brain) => board::Decider::Shared(Arc::clone(brain)),
+                None => brains.next().expect("there is one per thread").into_own(),
+            };
+            (listener, counts, brain)
+        });
+        let posts: Vec<_> = posts.collect();
+        let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
+        let config = Arc::new(config);
+        let crew = Crew::start("gateway", posts, 1, move |index, (listener, counts, decider), stop| {
+            // With one decider for all, the first thread does what it asks for.
+            let acts = index == 0 || !config.shared;
+            let board = Rc::new(Board::new(index, decider, counts, events.clone(), &config));
+            let bell = acts.then(|| board.bell()).transpose()?;
+            let worker = Rc::new(Worker::new(board, Arc::clone(&config))?);
+            Ok(Box::pin(async move {
+                let mut chores = tokio::task::JoinSet::new();
+                chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
+                if let Some(bell) = bell {
+                    chores.spawn_local(polling::drive(Rc::clone(&worker), bell));
+                    for backend in worker.board.backends() {
+                        chores.spawn_local(health::watch(Rc::clone(&worker), backend));
+                    }
+                }
+                let grace = worker.config.grace;
+                let idle = || worker.board.counts.in_flight() == 0;
+                accept(listener, stop, grace, idle, |stream, address| {
+                    let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
+                    async move {
+                        let serve = service_fn(move |request| {
+                            proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request)
+                        });
+                        // An error is the client's end; the requests in it clean up by themselves.
+                        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await;
+                    }
+                })
+                .await;
+                chores.shutdown().await;
+                worker.close();
+            }) as Work)
+        })?;
+        Ok(Gateway { address, counts, names, crew })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> GatewayCounts {
+        total(&self.names, &self.counts)
+    }
+
+    /// Stops it and says what it has done.
+    pub fn stop(mut self) -> GatewayCounts {
+        self.crew.stop();
+        self.counts()
+    }
+}
+
+fn check(config: &GatewayConfig) -> Result<(), ServeError> {
+    if config.backends.is_empty() {
+        return Err(ServeError::Config("a gateway needs at least one backend".into()));
+    }
+    for (index, backend) in config.backends.iter().enumerate() {
+        headers::name_value(&backend.name)?;
+        if config.backends[..index].iter().any(|other| other.name == backend.name) {
+            let name = &backend.name;
+            return Err(ServeError::Config(format!("backend {name} is named twice; each needs a name of its own")));
+        }
+    }
+    if let Some(header) = &config.client_header
+        && header.parse::<hyper::header::HeaderName>().is_err()
+    {
+        return Err(ServeError::Config(format!("client header {header:?} is not the name of a header")));
+    }
+    Ok(())
+}
+
+/// The file that thread `index` records to.
+fn record_path(path: &Path, index: usize) -> PathBuf {
+    if index == 0 {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{index}"));
+    PathBuf::from(name)
+}

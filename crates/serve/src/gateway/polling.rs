@@ -1,0 +1,95 @@
+//! Doing what the dispatcher asks for at its deadlines: averaging windows that end, and backends to be asked for load.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderValue};
+use hyper::{Request, Response};
+use sojourn_dispatch::{BackendId, Command, Event};
+use sojourn_stats::Time;
+use tokio::task::JoinSet;
+
+use super::link::{self, Link};
+use super::reply::Ask;
+use super::worker::Worker;
+use crate::alarm::Bell;
+use crate::{clock, orca};
+
+/// Most bytes of a load report that are read.
+const REPORT_LIMIT: usize = 64 * 1024;
+
+/// Attends to the dispatcher's deadlines for as long as it is polled.
+pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
+    // A backend that is slow to say its load is not asked again meanwhile.
+    let asking: Rc<RefCell<Vec<bool>>> = Rc::new(RefCell::new(worker.board.backends().map(|_| false).collect()));
+    let mut polls = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = bell.ring() => {}
+            Some(_) = polls.join_next() => continue,
+        }
+        for command in worker.board.due() {
+            match command {
+                Command::Poll(backend) => {
+                    let index = backend.0 as usize;
+                    if std::mem::replace(&mut asking.borrow_mut()[index], true) {
+                        continue;
+                    }
+                    let (worker, asking) = (Rc::clone(&worker), Rc::clone(&asking));
+                    polls.spawn_local(async move {
+                        let patience = worker.config.health.timeout.as_std();
+                        // A backend that cannot be asked keeps its last report, whose age the policy sees.
+                        let answer = tokio::time::timeout(patience, ask(&worker, backend)).await;
+                        if let Ok(Some((load, measured))) = answer
+                            && let Some(in_flight) = load.in_flight
+                        {
+                            worker.board.tell(|_| Event::Reported { backend, in_flight, measured });
+                        }
+                        asking.borrow_mut()[index] = false;
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Asks a backend for its load. The report counts as measured when it was asked for: its age is never understated.
+async fn ask(worker: &Worker, backend: BackendId) -> Option<(orca::Load, Time)> {
+    let mut link = match link::take(&worker.pool, backend).await {
+        Some(link) => link,
+        None => Link::open(worker, backend).await.ok()?,
+    };
+    let measured = clock::now();
+    let host: HeaderValue = worker.host(backend).clone();
+    let request = Request::builder().uri("/load").header(HOST, host).body(Ask::Empty).expect("a plain request");
+    let mut sending = pin!(link.sender.try_send_request(request));
+    let reply: Response<Incoming> = poll_fn(|context| {
+        link.drive(context);
+        sending.as_mut().poll(context)
+    })
+    .await
+    .ok()?;
+    let said = reply.headers().get(orca::HEADER).and_then(|report| orca::Load::parse(report.to_str().ok()?));
+    let mut body = pin!(Limited::new(reply.into_body(), REPORT_LIMIT).collect());
+    let body = poll_fn(|context| {
+        link.drive(context);
+        body.as_mut().poll(context)
+    })
+    .await
+    .ok()?
+    .to_bytes();
+    let mut link = Some(link);
+    poll_fn(|context| {
+        if let Some(link) = link.take() {
+            worker.pool.put(link, context);
+        }
+        std::task::Poll::Ready(())
+    })
+    .await;
+    let load = said.or_else(|| orca::Load::parse(std::str::from_utf8(&body).ok()?))?;
+    Some((load, measured))
+}

@@ -1,0 +1,142 @@
+//! The bodies that pass through a gateway: towards a backend ([`Ask`]) and back ([`Reply`]).
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+
+use super::flight::{Failure, Flight};
+use super::link::Link;
+
+/// The body of a request on its way to a backend.
+pub(super) enum Ask {
+    Empty,
+    Stream(Incoming),
+}
+
+/// The body of a reply on its way to the client.
+pub(super) enum Reply {
+    Empty,
+    Text(Bytes),
+    Upstream(Box<Upstream>),
+}
+
+/// A reply that is still coming in, with all that it holds on to.
+pub(super) struct Upstream {
+    body: Incoming,
+    status: u16,
+    flight: Flight,
+    /// None once the reply is complete or has failed.
+    link: Option<Box<Link>>,
+}
+
+/// A reply that stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("the backend's reply {0:?}")]
+pub(super) struct Stopped(Failure);
+
+impl Upstream {
+    pub(super) fn new(body: Incoming, status: u16, flight: Flight, link: Box<Link>) -> Upstream {
+        Upstream { body, status, flight, link: Some(link) }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
+        let Some(link) = &mut self.link else { return Poll::Ready(None) };
+        let mut frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_pending() {
+            link.drive(context);
+            frame = Pin::new(&mut self.body).poll_frame(context);
+        }
+        if frame.is_pending() && self.flight.poll_deadline(context).is_ready() {
+            return Poll::Ready(Some(Err(self.stop(Failure::TimedOut))));
+        }
+        match ready!(frame) {
+            Some(Ok(frame)) => {
+                let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+                if self.body.is_end_stream() {
+                    self.finish(bytes, context);
+                } else {
+                    self.flight.transmitted(bytes);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(_)) => Poll::Ready(Some(Err(self.stop(Failure::Truncated)))),
+            None => {
+                self.finish(0, context);
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn finish(&mut self, bytes: u64, context: &mut Context<'_>) {
+        self.flight.completed(self.status, bytes);
+        if let Some(link) = self.link.take() {
+            self.flight.worker().pool.put(link, context);
+        }
+    }
+
+    fn stop(&mut self, failure: Failure) -> Stopped {
+        self.flight.failed(failure);
+        self.link = None;
+        Stopped(failure)
+    }
+}
+
+impl Body for Ask {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut *self {
+            Ask::Empty => Poll::Ready(None),
+            Ask::Stream(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Ask::Empty => true,
+            Ask::Stream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Ask::Empty => SizeHint::with_exact(0),
+            Ask::Stream(body) => body.size_hint(),
+        }
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = Stopped;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
+        match &mut *self {
+            Reply::Empty => Poll::Ready(None),
+            Reply::Text(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Reply::Text(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Reply::Upstream(upstream) => upstream.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Reply::Empty => true,
+            Reply::Text(bytes) => bytes.is_empty(),
+            Reply::Upstream(upstream) => upstream.link.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Reply::Empty => SizeHint::with_exact(0),
+            Reply::Text(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Reply::Upstream(upstream) => upstream.body.size_hint(),
+        }
+    }
+}

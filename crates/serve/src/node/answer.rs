@@ -1,0 +1,294 @@
+//! What a node answers to a request.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use sojourn_model::{Departure, Server};
+use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
+
+use super::body::{NodeBody, Presence};
+use super::files::{Files, percent_decoded};
+use super::processor::Processor;
+use super::spin::{Amount, spin};
+use super::{NodeConfig, NodeCounts};
+use crate::{ServeError, clock, headers, orca};
+
+/// Load is averaged over the last one to two of these.
+const LOAD_WINDOW: Span = Span(1_000_000_000);
+
+/// The node's side of every connection.
+pub(crate) struct Desk {
+    name: HeaderValue,
+    files: Option<Files>,
+    emulation: Option<Emulation>,
+    started: Time,
+    requests: AtomicU64,
+    in_flight: AtomicU64,
+    busy: Mutex<BusyMarks>,
+}
+
+struct Emulation {
+    server: Server,
+    processor: Arc<Processor>,
+    /// For demands that no request brings along.
+    stream: Mutex<Stream>,
+}
+
+/// Busy time at two instants that lie a window apart.
+#[derive(Clone, Copy)]
+struct BusyMarks {
+    older: (Time, Span),
+    newer: (Time, Span),
+}
+
+type Reply = Response<NodeBody>;
+
+impl Desk {
+    pub(crate) fn new(config: NodeConfig) -> Result<Desk, ServeError> {
+        let name = headers::name_value(&config.name)?;
+        let files = config.files.as_deref().map(Files::new).transpose()?;
+        let emulation = match config.model {
+            Some(server) => Some(Emulation {
+                processor: Arc::new(Processor::new(&server)?),
+                server,
+                stream: Mutex::new(Stream::new(config.seed, &config.name, "demand")),
+            }),
+            None => None,
+        };
+        let started = clock::now();
+        let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
+        let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
+        let (requests, in_flight) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Desk { name, files, emulation, started, requests, in_flight, busy })
+    }
+
+    pub(crate) fn processor(&self) -> Option<&Arc<Processor>> {
+        self.emulation.as_ref().map(|emulation| &emulation.processor)
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn counts(&self, now: Time) -> NodeCounts {
+        let totals = self.processor().map(|processor| processor.totals()).unwrap_or_default();
+        NodeCounts {
+            requests: self.requests.load(Ordering::Relaxed),
+            in_flight: self.in_flight(),
+            served: totals.served,
+            denied: totals.denied,
+            cancelled: totals.cancelled,
+            busy_s: totals.busy.as_secs_f64(),
+            demand_s: totals.demand.as_secs_f64(),
+            elapsed_s: now.saturating_since(self.started).as_secs_f64(),
+        }
+    }
+
+    /// Answers one request. Dropped when the client goes away, and whatever it waits for with it.
+    pub(crate) async fn answer(self: Arc<Desk>, request: Request<Incoming>) -> Result<Reply, Infallible> {
+        let head = request.method() == Method::HEAD;
+        let mut reply = self.route(request).await;
+        reply.headers_mut().insert(headers::BACKEND, self.name.clone());
+        if head {
+            let size = reply.body().size();
+            reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+            *reply.body_mut() = NodeBody::whole("");
+        }
+        Ok(reply)
+    }
+
+    async fn route(self: &Arc<Desk>, request: Request<Incoming>) -> Reply {
+        let path = request.uri().path();
+        match path {
+            "/load" => return self.load(),
+            "/health" => return text(StatusCode::OK, "ok\n"),
+            _ => {}
+        }
+        let presence = self.enter();
+        if path == "/work" {
+            return match self.work(request).await {
+                Ok(reply) => reply.map(|body| body.with(presence)),
+                Err(refusal) => refusal,
+            };
+        }
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served here\n");
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refusal;
+        }
+        let reply = match path.strip_prefix("/bytes/") {
+            Some(size) => match size.parse() {
+                Ok(size) => bytes(NodeBody::filler(size), "application/octet-stream"),
+                Err(_) => text(StatusCode::BAD_REQUEST, "/bytes/N wants a whole number of bytes\n"),
+            },
+            None => match self.files.as_ref().and_then(|files| files.open(path)) {
+                Some((body, media_type)) => bytes(body, media_type),
+                None => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
+            },
+        };
+        reply.map(|body| body.with(presence))
+    }
+
+    async fn work(self: &Arc<Desk>, request: Request<Incoming>) -> Result<Reply, Reply> {
+        let asked = Asked::parse(&request)?;
+        let body = request.into_body();
+        if !body.is_end_stream() {
+            drain(body).await;
+        }
+        let served = match (&self.emulation, asked.rounds) {
+            (Some(emulation), None) => {
+                let service = emulation.server.service_time(emulation.work_of(&asked));
+                let Some(service) = emulation.processor.admit(service) else {
+                    return Err(text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"));
+                };
+                Some(service.await)
+            }
+            (_, Some(rounds)) => {
+                spin(Amount::Rounds(rounds)).await;
+                None
+            }
+            (None, None) => {
+                let Some(demand) = asked.demand else {
+                    let wanted = "/work wants ?iter=N, ?demand=10ms or the header x-sojourn-demand here\n";
+                    return Err(text(StatusCode::BAD_REQUEST, wanted));
+                };
+                spin(Amount::Time(demand)).await;
+                None
+            }
+        };
+        let mut reply = bytes(NodeBody::filler(asked.size), "application/octet-stream");
+        if let Some(departure) = served {
+            reply.headers_mut().insert(headers::SERVICE, service_value(&departure));
+        }
+        Ok(reply)
+    }
+
+    fn load(&self) -> Reply {
+        let load = orca::Load {
+            in_flight: Some(self.in_flight().min(u64::from(u32::MAX)) as u32),
+            cpu_utilization: Some(self.utilization()),
+        };
+        let report = load.to_text();
+        let value = HeaderValue::from_str(&report).expect("a load report is plain text");
+        let mut reply = text(StatusCode::OK, format!("{report}\n"));
+        reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
+        reply
+    }
+
+    /// Share of the (emulated) processor that was busy lately.
+    fn utilization(&self) -> f64 {
+        let (busy, cores) = match &self.emulation {
+            Some(emulation) => (emulation.processor.totals().busy, emulation.server.cores),
+            None => (clock::process_cpu(), 1),
+        };
+        let now = clock::now();
+        let mut marks = self.busy.lock().expect("nothing panics while it holds the marks");
+        if now.saturating_since(marks.newer.0) >= LOAD_WINDOW {
+            *marks = BusyMarks { older: marks.newer, newer: (now, busy) };
+        }
+        let (since, before) = marks.older;
+        let elapsed = now.saturating_since(since).as_secs_f64() * f64::from(cores.max(1));
+        let worked = busy.as_secs_f64() - before.as_secs_f64();
+        if elapsed > 0.0 { worked.max(0.0) / elapsed } else { 0.0 }
+    }
+
+    fn enter(self: &Arc<Desk>) -> Presence {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        Presence(Arc::clone(self))
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Emulation {
+    /// The work of a request: what it says itself, or a draw from the law of its class.
+    fn work_of(&self, asked: &Asked) -> Span {
+        if let Some(demand) = asked.demand {
+            return demand;
+        }
+        let of = |class: &str| self.server.demand.iter().find(|(name, _)| name == class);
+        // A class that the model does not know takes the law for all others, or the first one.
+        let law = of(&asked.class).or_else(|| of("")).or_else(|| self.server.demand.first());
+        let mut stream = self.stream.lock().expect("a draw does not panic");
+        law.map_or(Span::ZERO, |(_, demand)| demand.draw(asked.size, &mut stream))
+    }
+}
+
+/// What a request for `/work` says of itself.
+struct Asked {
+    demand: Option<Span>,
+    rounds: Option<u64>,
+    size: u64,
+    class: String,
+}
+
+impl Asked {
+    fn parse(request: &Request<Incoming>) -> Result<Asked, Reply> {
+        let bad = |what: String| text(StatusCode::BAD_REQUEST, format!("{what}\n"));
+        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new() };
+        for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let whole = || value.parse::<u64>().map_err(|_| bad(format!("{key}={value}: not a whole number")));
+            match key {
+                "iter" => asked.rounds = Some(whole()?),
+                "bytes" => asked.size = whole()?,
+                "demand" => asked.demand = Some(duration(value).map_err(|why| bad(format!("demand: {why}")))?),
+                "class" => asked.class = value.to_owned(),
+                // Anything else is for the caller's own use, such as defeating a cache.
+                _ => {}
+            }
+        }
+        if let Some(value) = request.headers().get(headers::DEMAND) {
+            let ns = value.to_str().ok().and_then(|ns| ns.trim().parse().ok());
+            let wrong = || bad(format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str()));
+            asked.demand = Some(Span(ns.ok_or_else(wrong)?));
+        }
+        if let Some(Ok(class)) = request.headers().get(headers::CLASS).map(HeaderValue::to_str) {
+            asked.class = class.to_owned();
+        }
+        Ok(asked)
+    }
+}
+
+/// `10ms`, `10 ms`, `10%20ms` or `10+ms`.
+fn duration(text: &str) -> Result<Span, String> {
+    let text = percent_decoded(&text.replace('+', " ")).ok_or("a broken %-escape")?;
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let spaced = format!("{} {}", text[..unit].trim(), text[unit..].trim());
+    let seconds = quantity::parse(&spaced, Dimension::Time).map_err(|error| error.to_string())?;
+    if seconds >= 0.0 { Ok(Span::from_secs_f64(seconds)) } else { Err(format!("{text} is negative")) }
+}
+
+/// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
+fn service_value(departure: &Departure) -> HeaderValue {
+    let waited = departure.started.saturating_since(departure.arrived).0;
+    let stayed = departure.at.saturating_since(departure.arrived).0;
+    HeaderValue::from_str(&format!("waited={waited} stayed={stayed}")).expect("digits are plain text")
+}
+
+async fn drain(mut body: Incoming) {
+    // An error here means that the client left, which ends the whole request.
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+fn bytes(body: NodeBody, media_type: &'static str) -> Reply {
+    let mut reply = Response::new(body);
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    reply
+}
+
+fn text(status: StatusCode, words: impl Into<hyper::body::Bytes>) -> Reply {
+    let mut reply = bytes(NodeBody::whole(words), "text/plain; charset=utf-8");
+    *reply.status_mut() = status;
+    reply
+}

@@ -1,0 +1,155 @@
+//! A node: one server of the system, real or emulated.
+//!
+//! It serves static files below a root, `/bytes/N` (N bytes), `/work` (a service, see below), `/load` (its load, in ORCA
+//! text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
+//! [`Station`](sojourn_model::Station) and is answered when the station says so, no processor time is burnt, and many
+//! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker thread.
+//!
+//! A node runs on one thread by default, so that eight of them fit on two cores; the price is that its HTTP handling
+//! (some tens of microseconds per request) is serial.
+
+mod answer;
+mod body;
+mod files;
+mod processor;
+mod spin;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use sojourn_model::Server;
+use sojourn_stats::Span;
+
+use crate::crew::{Crew, Work};
+use crate::listen::{accept, listeners};
+use crate::{ServeError, clock};
+use answer::Desk;
+use processor::Processor;
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// Where it listens; port 0 takes a free port.
+    pub listen: SocketAddr,
+    /// Threads that handle HTTP.
+    pub threads: usize,
+    /// Threads that burn processor time for spun work.
+    pub workers: usize,
+    /// The root of the static files.
+    pub files: Option<PathBuf>,
+    /// The server that it emulates.
+    pub model: Option<Server>,
+    /// The name by which its replies and its random stream are known.
+    pub name: String,
+    /// The run's seed, for demands that no request brings along.
+    pub seed: u64,
+    /// How long it waits for requests in flight when it is stopped.
+    pub grace: Span,
+}
+
+impl NodeConfig {
+    /// A node called `name` on a free port of the loopback address, without files or a model.
+    pub fn new(name: impl Into<String>) -> NodeConfig {
+        NodeConfig {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            threads: 1,
+            workers: 1,
+            files: None,
+            model: None,
+            name: name.into(),
+            seed: 1,
+            grace: Span(1_000_000_000),
+        }
+    }
+}
+
+/// What a node has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NodeCounts {
+    /// Requests answered or given up, `/load` and `/health` not counted.
+    pub requests: u64,
+    /// Requests that it has now.
+    pub in_flight: u64,
+    /// Emulated services that were finished.
+    pub served: u64,
+    /// Emulated services turned away because the server was full.
+    pub denied: u64,
+    /// Emulated services whose client went away first.
+    pub cancelled: u64,
+    /// Core time that the emulated processor has worked (s).
+    pub busy_s: f64,
+    /// Core time that the finished services asked for (s).
+    pub demand_s: f64,
+    /// Time since the node started (s).
+    pub elapsed_s: f64,
+}
+
+/// A running node; dropping it stops it.
+pub struct Node {
+    address: SocketAddr,
+    desk: Arc<Desk>,
+    crew: Crew,
+}
+
+impl Node {
+    /// Starts a node.
+    ///
+    /// # Errors
+    /// When the address is in use, the root is no directory, or the name cannot stand in a header.
+    pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
+        let listeners = listeners(config.listen, config.threads.max(1))?;
+        let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
+        let grace = config.grace;
+        let workers = config.workers;
+        let desk = Arc::new(Desk::new(config)?);
+        let shared = Arc::clone(&desk);
+        let crew = Crew::start("node", listeners, workers, move |index, listener, stop| {
+            let desk = Arc::clone(&shared);
+            let bell = match desk.processor() {
+                Some(processor) if index == 0 => Some(processor.bell()?),
+                _ => None,
+            };
+            Ok(Box::pin(async move {
+                let driver = bell.map(|bell| {
+                    let processor = Arc::clone(desk.processor().expect("a bell belongs to a processor"));
+                    tokio::task::spawn_local(async move { Processor::drive(&processor, bell).await })
+                });
+                let idle = || desk.in_flight() == 0;
+                accept(listener, stop, grace, idle, |stream, _| {
+                    let desk = Arc::clone(&desk);
+                    async move {
+                        let answer = service_fn(move |request| Desk::answer(Arc::clone(&desk), request));
+                        // A connection ends in an error when its client leaves; the requests in it clean up by themselves.
+                        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+                    }
+                })
+                .await;
+                if let Some(driver) = driver {
+                    driver.abort();
+                }
+            }) as Work)
+        })?;
+        Ok(Node { address, desk, crew })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> NodeCounts {
+        self.desk.counts(clock::now())
+    }
+
+    /// Stops it and says what it has done.
+    pub fn stop(mut self) -> NodeCounts {
+        self.crew.stop();
+        self.counts()
+    }
+}

@@ -1,0 +1,61 @@
+//! Real processor time: what a dynamic page costs, without its page.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sojourn_stats::Span;
+
+use crate::clock;
+
+/// How much to burn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// Rounds of the loop: the same work on every machine, a different time.
+    Rounds(u64),
+    /// Processor time by the thread's own clock: the same time, whatever else runs.
+    Time(Span),
+}
+
+/// Rounds between two looks at the clock and at whether the client still waits; some 20 us.
+const STRIDE: u64 = 10_000;
+
+/// Burns `amount` on a worker thread. When the caller is dropped, the loop ends at its next look.
+pub(crate) async fn spin(amount: Amount) {
+    struct Abandon(Arc<AtomicBool>);
+    impl Drop for Abandon {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&abandoned);
+    let _abandon = Abandon(abandoned);
+    // The loop does not panic, and a runtime that is shutting down drops the caller as well.
+    let _ = tokio::task::spawn_blocking(move || burn(amount, &flag)).await;
+}
+
+fn burn(amount: Amount, abandoned: &AtomicBool) {
+    let start = clock::thread_cpu();
+    let mut done = 0;
+    let mut value = 0x9e37_79b9_7f4a_7c15_u64;
+    while !abandoned.load(Ordering::Relaxed) {
+        let left = match amount {
+            Amount::Rounds(rounds) => rounds - done,
+            Amount::Time(span) if clock::thread_cpu() - start >= span => 0,
+            Amount::Time(_) => STRIDE / 10,
+        };
+        if left == 0 {
+            break;
+        }
+        let rounds = left.min(STRIDE);
+        for _ in 0..rounds {
+            // One round of xorshift64: a dependent chain that no compiler shortens.
+            value ^= value << 13;
+            value ^= value >> 7;
+            value ^= value << 17;
+        }
+        value = black_box(value);
+        done += rounds;
+    }
+}
