@@ -71,7 +71,8 @@ pub fn gateway(
     let policy = config.policy.clone();
     let gateway = Gateway::start(config, events.clone())?;
     let address = gateway.address();
-    let ready = json!({"event": "ready", "kind": "gateway", "port": address.port(), "address": address, "policy": policy});
+    let ready =
+        json!({"event": "ready", "kind": "gateway", "port": address.port(), "address": address, "policy": policy});
     live(&events, ready, input)?;
     events.emit(&stopped("gateway", &gateway.stop()));
     Ok(())

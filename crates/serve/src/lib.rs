@@ -18,8 +18,8 @@ pub mod node;
 pub mod orca;
 pub mod supervisor;
 
-pub use clock::now;
 pub use child::Events;
+pub use clock::now;
 pub use error::ServeError;
 pub use gateway::{Backend, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
 pub use node::{Node, NodeConfig, NodeCounts};

@@ -5,8 +5,8 @@ use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::time::Duration;
 
-use sojourn_stats::{Span, Time};
 use socket2::{Domain, Protocol, Socket, Type};
+use sojourn_stats::{Span, Time};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;

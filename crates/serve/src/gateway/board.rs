@@ -54,7 +54,8 @@ pub(super) struct Board {
 impl Brain {
     pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Brain, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let mut signals = Signals::IN_FLIGHT | Signals::FIRST_BYTE | Signals::BYTES | Signals::ADDRESS | Signals::COOKIE;
+        let mut signals =
+            Signals::IN_FLIGHT | Signals::FIRST_BYTE | Signals::BYTES | Signals::ADDRESS | Signals::COOKIE;
         if matches!(config.information, Information::Polled { .. }) {
             signals |= Signals::REPORTS;
         }
@@ -103,8 +104,7 @@ impl Board {
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let (fall, watched) = (config.health.fall.max(1), config.health.probe != Probe::Off);
-        let mut board =
-            Board { thread, decider, counts, requires: Signals::all(), events, names, fall, watched };
+        let mut board = Board { thread, decider, counts, requires: Signals::all(), events, names, fall, watched };
         board.requires = board.with(|brain, _| brain.dispatcher.requires());
         board
     }

@@ -122,9 +122,8 @@ impl Counts {
 pub(super) fn total(names: &[String], threads: &[Arc<Counts>]) -> GatewayCounts {
     let sum = |of: fn(&Counts) -> &Count| threads.iter().map(|thread| of(thread).now()).sum::<u64>();
     let backend = |(index, name): (usize, &String)| {
-        let sum = |of: fn(&PerBackend) -> &Count| {
-            threads.iter().map(|thread| of(&thread.backends[index]).now()).sum::<u64>()
-        };
+        let sum =
+            |of: fn(&PerBackend) -> &Count| threads.iter().map(|thread| of(&thread.backends[index]).now()).sum::<u64>();
         BackendCounts {
             name: name.clone(),
             requests: sum(|backend| &backend.requests),

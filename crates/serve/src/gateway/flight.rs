@@ -98,12 +98,10 @@ impl Flight {
         let (backend, chosen) = (self.backend, self.chosen);
         self.bytes += bytes;
         let bytes = self.bytes;
-        self.end(|count| &count.completed, |now| Event::Completed {
-            backend,
-            status,
-            bytes,
-            latency: now.saturating_since(chosen),
-        });
+        self.end(
+            |count| &count.completed,
+            |now| Event::Completed { backend, status, bytes, latency: now.saturating_since(chosen) },
+        );
     }
 
     /// It failed.

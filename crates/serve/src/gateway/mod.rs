@@ -209,9 +209,8 @@ impl Gateway {
                 accept(listener, stop, grace, idle, |stream, address| {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
                     async move {
-                        let serve = service_fn(move |request| {
-                            proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request)
-                        });
+                        let serve =
+                            service_fn(move |request| proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request));
                         // An error is the client's end; the requests in it clean up by themselves.
                         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await;
                     }

@@ -11,9 +11,9 @@ use hyper::header::{HeaderName, HeaderValue};
 use sojourn_dispatch::{BackendId, policies};
 use sojourn_stats::{Span, Time};
 
+use super::GatewayConfig;
 use super::board::Board;
 use super::link::Pool;
-use super::GatewayConfig;
 use crate::{ServeError, clock, headers};
 
 /// One thread of a gateway.

@@ -67,7 +67,9 @@ impl Processor {
 
     /// The alarm's bell on the current runtime, for [`Processor::drive`].
     pub(crate) fn bell(&self) -> Result<Bell, ServeError> {
-        self.alarm.bell().map_err(|source: io::Error| ServeError::System { what: "cannot watch a timer".into(), source })
+        self.alarm
+            .bell()
+            .map_err(|source: io::Error| ServeError::System { what: "cannot watch a timer".into(), source })
     }
 
     /// Takes departures at their times for as long as it is polled.

@@ -1,0 +1,9 @@
+//! The live parts, over real sockets on free loopback ports.
+
+mod child;
+mod gateway_failures;
+mod gateway_forwards;
+mod gateway_policies;
+mod node_files;
+mod node_work;
+mod support;

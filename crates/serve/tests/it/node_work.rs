@@ -1,0 +1,168 @@
+//! Emulated and spun work: what a request waits and stays, to the nanosecond of the virtual processor.
+
+use sojourn_model::Discipline;
+use sojourn_serve::{Node, NodeConfig, now, orca};
+use sojourn_stats::Span;
+
+use crate::support::{Client, get, ms, node, server, until};
+
+#[test]
+fn a_job_alone_takes_its_demand() {
+    let node = node("n", Discipline::Fcfs);
+    let mut client = Client::new(node.address());
+    let sent = now();
+    let reply = client.ask("GET", "/work?bytes=10", "x-sojourn-demand: 3000001\r\n");
+    assert!(now() - sent >= Span(3_000_001), "answered before it was finished");
+    assert_eq!((reply.status, reply.body.len(), reply.service()), (200, 10, (0, 3_000_001)));
+    assert_eq!(reply.backend(), "n");
+    // Said in the address, and not at all: the model's own law (1 ms).
+    assert_eq!(client.get("/work?demand=2ms").service(), (0, 2_000_000));
+    assert_eq!(client.get("/work?demand=2%20ms").service(), (0, 2_000_000));
+    assert_eq!(client.get("/work").service(), (0, 1_000_000));
+    assert_eq!(client.ask("POST", "/work", "content-length: 0\r\n").status, 200);
+}
+
+#[test]
+fn fcfs_serves_in_order() {
+    let node = node("n", Discipline::Fcfs);
+    let (mut first, mut second) = (Client::new(node.address()), Client::new(node.address()));
+    first.send("GET /work?demand=300ms HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the first is inside", || node.counts().in_flight == 1);
+    second.send("GET /work?demand=5ms HTTP/1.1\r\nhost: t\r\n\r\n");
+    let (first, second) = (first.reply(true).expect("a reply"), second.reply(true).expect("a reply"));
+    assert_eq!(first.service(), (0, 60_000_000));
+    let (waited, stayed) = second.service();
+    assert!(waited > 0 && waited < 300_000_000, "the second waited {waited} ns behind 300 ms of work");
+    assert_eq!(stayed, waited + 5_000_000);
+}
+
+#[test]
+fn two_jobs_share_a_processor() {
+    let node = node("n", Discipline::Ps);
+    let (mut first, mut second) = (Client::new(node.address()), Client::new(node.address()));
+    first.send("GET /work?demand=300ms HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the first is inside", || node.counts().in_flight == 1);
+    second.send("GET /work?demand=300ms HTTP/1.1\r\nhost: t\r\n\r\n");
+    let (first, second) = (first.reply(true).expect("a reply"), second.reply(true).expect("a reply"));
+    let ((w1, first), (w2, second)) = (first.service(), second.service());
+    assert_eq!((w1, w2), (0, 0), "nobody waits under processor sharing");
+    // With a gap g between them, each stays 2 * 300 ms - g.
+    assert!(first.abs_diff(second) <= 2, "they stayed {first} and {second} ns");
+    assert!(first > 300_000_000 && first < 600_000_000);
+}
+
+#[test]
+fn lateness_does_not_add_up_to_utilisation() {
+    let node = node("n", Discipline::Fcfs);
+    let address = node.address();
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let mut client = Client::new(address);
+                for _ in 0..100 {
+                    let (waited, stayed) = client.get("/work?demand=300us").service();
+                    assert_eq!(stayed - waited, 300_000);
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().expect("no client fails");
+    }
+    let counts = node.stop();
+    assert_eq!((counts.requests, counts.served, counts.in_flight), (400, 400, 0));
+    assert!((counts.demand_s - 0.12).abs() < 1e-9);
+    assert!((counts.busy_s - counts.demand_s).abs() < 1e-9, "worked {} s for {} s", counts.busy_s, counts.demand_s);
+}
+
+#[test]
+fn a_client_that_leaves_takes_its_job_along() {
+    let node = node("n", Discipline::Fcfs);
+    let mut client = Client::new(node.address());
+    client.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the job is inside", || node.counts().in_flight == 1);
+    drop(client);
+    until("it is out again", || node.counts().in_flight == 0);
+    assert_eq!(node.counts().cancelled, 1);
+    assert_eq!(get(node.address(), "/work?demand=1ms").service(), (0, 1_000_000));
+}
+
+#[test]
+fn a_full_server_denies() {
+    let model = Some(server(Discipline::Fcfs, "1 ms", Some(1)));
+    let node = Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new("n") }).expect("a node starts");
+    let mut client = Client::new(node.address());
+    client.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the job is inside", || node.counts().in_flight == 1);
+    assert_eq!(get(node.address(), "/work").status, 503);
+    let counts = node.stop();
+    assert_eq!((counts.denied, counts.in_flight), (1, 0));
+}
+
+#[test]
+fn several_threads_share_one_processor() {
+    let model = Some(server(Discipline::Fcfs, "1 ms", None));
+    let node = Node::start(NodeConfig { model, threads: 3, ..NodeConfig::new("n") }).expect("a node starts");
+    let address = node.address();
+    let ask = move || get(address, "/work?demand=2ms").service();
+    let clients: Vec<_> = (0..12).map(|_| std::thread::spawn(ask)).collect();
+    for client in clients {
+        let (waited, stayed) = client.join().expect("no client fails");
+        assert_eq!(stayed - waited, 2_000_000);
+    }
+    assert_eq!(node.stop().served, 12);
+}
+
+#[test]
+fn spun_work_burns_processor_time() {
+    let node = Node::start(NodeConfig::new("n")).expect("a node starts");
+    let mut client = Client::new(node.address());
+    assert_eq!(client.get("/work?iter=100000&bytes=3").body.len(), 3);
+    let sent = now();
+    assert_eq!(client.get("/work?demand=5ms").status, 200);
+    assert!(now() - sent >= ms(5));
+    assert_eq!(client.get("/work").status, 400);
+    // A spin whose client leaves ends early; otherwise stopping would take a year.
+    client.send("GET /work?iter=10000000000000000 HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("it spins", || node.counts().in_flight == 1);
+    drop(client);
+    until("it has ended", || node.counts().in_flight == 0);
+    assert_eq!(get(node.address(), "/work?iter=1").status, 200);
+}
+
+#[test]
+fn a_node_reports_its_load() {
+    let node = node("n", Discipline::Fcfs);
+    let load = || {
+        let reply = get(node.address(), "/load");
+        let header = orca::Load::parse(reply.header(orca::HEADER).expect("the header")).expect("a report");
+        assert_eq!(orca::Load::parse(&reply.text()), Some(header));
+        header
+    };
+    assert_eq!(load().in_flight, Some(0));
+    let mut client = Client::new(node.address());
+    client.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the job is reported", || load().in_flight == Some(1));
+    until("its work is reported", || load().cpu_utilization.expect("a utilisation") > 0.0);
+    assert_eq!(get(node.address(), "/health").status, 200);
+}
+
+#[test]
+fn bad_input_is_answered_with_what_would_be_right() {
+    let node = node("n", Discipline::Fcfs);
+    let mut client = Client::new(node.address());
+    for path in ["/work?demand=5", "/work?demand=-5ms", "/work?bytes=many", "/work?iter=x", "/bytes/x"] {
+        let reply = client.get(path);
+        assert_eq!(reply.status, 400, "{path}: {}", reply.text());
+        assert!(reply.text().trim().len() > 10, "{path}: {}", reply.text());
+    }
+    assert_eq!(client.ask("GET", "/work", "x-sojourn-demand: 10ms\r\n").status, 400);
+    assert_eq!(client.ask("POST", "/bytes/1", "content-length: 0\r\n").status, 405);
+    let taken = NodeConfig { listen: node.address(), ..NodeConfig::new("m") };
+    for threads in [1, 2] {
+        let error = Node::start(NodeConfig { threads, ..taken.clone() }).err().expect("the port is taken").to_string();
+        assert!(error.contains("already in use"), "{error}");
+    }
+    let error = Node::start(NodeConfig::new("two words")).err().expect("no such name").to_string();
+    assert!(error.contains("two words"), "{error}");
+}
