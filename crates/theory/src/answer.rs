@@ -1,0 +1,70 @@
+//! The form of an answer: measures, and one line for everything that a reader should know of them.
+
+use sojourn_stats::{Estimate, Measure};
+
+/// The percentiles that are answered where their law is known: name and probability.
+pub(crate) const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// What theory says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// One row per metric, [`Estimate::Exact`] or [`Estimate::Approximate`].
+    pub measures: Vec<Measure>,
+    /// One line each: the metrics that have no number here and why (`response_time_mean: ...`), the formula used
+    /// (`formula: ...`), and each of its assumptions with what the system makes of it (`Poisson arrivals: yes`).
+    pub notes: Vec<String>,
+}
+
+impl Answer {
+    /// The estimate of `metric`, if it was answered.
+    pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
+        self.measures.iter().find(|measure| measure.metric == metric).map(|found| &found.estimate)
+    }
+
+    pub(crate) fn push(&mut self, metric: impl Into<String>, unit: &str, value: Value) {
+        self.measures.push(Measure::new(metric, unit, value.estimate()));
+    }
+
+    pub(crate) fn note(&mut self, line: impl Into<String>) {
+        let line = line.into();
+        if !self.notes.contains(&line) {
+            self.notes.push(line);
+        }
+    }
+}
+
+/// A number and whether it is exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) number: f64,
+    pub(crate) exact: bool,
+}
+
+impl Value {
+    pub(crate) fn exact(number: f64) -> Value {
+        Value { number, exact: true }
+    }
+
+    pub(crate) fn approximate(number: f64) -> Value {
+        Value { number, exact: false }
+    }
+
+    pub(crate) fn times(self, factor: f64) -> Value {
+        Value { number: self.number * factor, ..self }
+    }
+
+    fn estimate(self) -> Estimate {
+        if self.exact { Estimate::Exact { value: self.number } } else { Estimate::Approximate { value: self.number } }
+    }
+}
+
+/// `x` in at most five significant digits, for messages.
+pub(crate) fn brief(x: f64) -> String {
+    format!("{x:.4e}").parse::<f64>().map_or_else(|_| x.to_string(), |rounded| rounded.to_string())
+}
+
+/// "yes" or "no".
+pub(crate) fn yes(met: bool) -> &'static str {
+    if met { "yes" } else { "no" }
+}

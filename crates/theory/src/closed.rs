@@ -1,0 +1,44 @@
+//! The machine repairman: a fixed number of users who think, ask and wait for the answer, and one server.
+//!
+//! Source: Kleinrock, Queueing Systems I (1975), section 3.8; Baskett, Chandy, Muntz and Palacios, Open, closed, and
+//! mixed networks of queues with different classes of customers, J. ACM 22 (1975): exact for exponential service under
+//! FCFS, PS or limited PS and for any service law under PS, each with any think time law.
+
+use crate::numeric;
+
+/// What a closed population of users gets from one server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repairman {
+    /// Answers per second.
+    pub throughput: f64,
+    /// Mean number of users waiting or being served.
+    pub number_mean: f64,
+    /// Mean response time (s).
+    pub response_time_mean_s: f64,
+    /// Mean time before service starts (s).
+    pub waiting_time_mean_s: f64,
+    /// The part of the core time that is used.
+    pub utilisation: f64,
+}
+
+/// Solves M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of `cores`
+/// cores that serves at most `helpers` jobs at once (FCFS: `cores`).
+pub fn repairman(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
+    let busy = |n: f64| n.min(f64::from(cores));
+    // Zero think time makes every ratio infinite: then all users are always at the server.
+    let p = numeric::birth_death(users as usize, |n| {
+        let thinking = f64::from(users) - (n as f64 - 1.0);
+        thinking * service_mean_s / (busy(n as f64) * think_mean_s)
+    });
+    let mean = |of: &dyn Fn(f64) -> f64| -> f64 { p.iter().enumerate().map(|(n, p)| p * of(n as f64)).sum() };
+    let working = mean(&|n| busy(n));
+    let throughput = working / service_mean_s;
+    let number_mean = mean(&|n| n);
+    Repairman {
+        throughput,
+        number_mean,
+        response_time_mean_s: number_mean / throughput,
+        waiting_time_mean_s: mean(&|n| (n - f64::from(helpers)).max(0.0)) / throughput,
+        utilisation: working / f64::from(cores),
+    }
+}

@@ -1,0 +1,331 @@
+//! An experiment's system: arrivals, a policy and its servers, answered where a formula exists.
+//!
+//! Random dispatch and round robin hand each server a renewal stream of its own, so that N servers are N separate
+//! queues. Every other policy looks at the servers and ties their queues together: there the totals, which follow from
+//! conservation alone, are answered, and one line says that the response time is not.
+
+use sojourn_model::Server;
+use sojourn_stats::Law;
+use thiserror::Error;
+
+use crate::answer::{Answer, PERCENTILES, Value, brief};
+use crate::closed;
+use crate::moments::{Gaps, Moments};
+use crate::numeric;
+use crate::queue::NO_MEAN;
+use crate::station::{Flow, ResponseLaw, Solution, Station};
+
+/// What theory needs to know of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct System<'a> {
+    /// Who asks.
+    pub arrivals: ArrivalKind<'a>,
+    /// The servers behind the dispatcher. Their own `demand` is not read: see the fields below.
+    pub servers: &'a [Server],
+    /// Mean work per request on a server of speed 1 (s); infinite where there is none.
+    pub demand_mean_s: f64,
+    /// Variance of it (s^2); infinite where there is none.
+    pub demand_variance_s2: f64,
+    /// Whether the work follows the exponential law.
+    pub demand_is_exponential: bool,
+    /// Whether every request is the same work.
+    pub demand_is_constant: bool,
+    /// The policy's name; none for a single server.
+    pub policy: Option<&'a str>,
+    /// Whether the policy knows the servers' present state (not polled, not reported now and then).
+    pub has_immediate_information: bool,
+    /// Whether there are links with a delay or a rate.
+    pub has_links: bool,
+    /// Whether clients give up.
+    pub has_patience: bool,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub enum ArrivalKind<'a> {
+    /// An open renewal stream.
+    Open {
+        /// The gaps between arrivals (s).
+        gaps: &'a Law,
+    },
+    /// A fixed number of users, each thinking between an answer and the next request.
+    Closed {
+        /// Users.
+        users: u32,
+        /// Think time (s).
+        think: &'a Law,
+    },
+}
+
+/// Why theory has no answer at all: one line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unanswered(pub String);
+
+/// What theory says of `system`.
+///
+/// Rows: `response_time_mean`, `waiting_time_mean` (time before service starts), `service_time_mean`
+/// (core time), `response_time_p50`, `_p90`, `_p95`,
+/// `_p99`, `_p99.9`, `throughput`, `utilization` (core time over cores x time, mean over the servers), `error_ratio` (lost to full servers, where they have a
+/// capacity), `number_in_system_mean`, `share_1`, ... (up to 16 servers); those that a formula gives. The notes say why the
+/// others are missing.
+///
+/// # Errors
+/// [`Unanswered`] when there is not even a total: unstable, impatient clients, closed users over several servers.
+pub fn answer(system: &System) -> Result<Answer, Unanswered> {
+    let refuse = |why: &str| Err(Unanswered(why.into()));
+    if system.servers.is_empty() {
+        return refuse("a system without servers");
+    }
+    if system.has_patience {
+        return refuse("no formula for clients that give up: sim answers this");
+    }
+    if system.demand_mean_s.is_infinite() {
+        return Err(Unanswered(format!("demand: {NO_MEAN}")));
+    }
+    if system.demand_mean_s.is_nan() || system.demand_mean_s <= 0.0 {
+        return refuse("no formula for requests without any work: the mean demand must be positive");
+    }
+    match system.arrivals {
+        ArrivalKind::Closed { users, think } => closed_users(system, users, think),
+        ArrivalKind::Open { gaps } => open_arrivals(system, Moments::of(gaps)),
+    }
+}
+
+fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unanswered> {
+    let refuse = |why: String| Err(Unanswered(format!("{why}: sim answers this")));
+    let [server] = system.servers else {
+        return refuse(format!("no formula for closed users over {} servers", system.servers.len()));
+    };
+    if system.has_links {
+        return refuse("no formula for closed users behind links".into());
+    }
+    if users == 0 || !think.mean().is_finite() {
+        return Err(Unanswered("closed users: at least one user and a think time with a mean".into()));
+    }
+    if server.capacity.is_some_and(|capacity| capacity < users) {
+        return refuse("no formula for more closed users than the server has room for".into());
+    }
+    let station = station(system, server);
+    let always_shared = station.places().is_none_or(|places| places >= users);
+    if !system.demand_is_exponential && !always_shared {
+        return refuse("no formula for closed users unless demand is exponential or shared by PS".into());
+    }
+    let places = station.places().unwrap_or(users);
+    let solved = closed::repairman(users, think.mean(), station.usable_cores(), places, station.service.mean_s);
+    let mut answer = Answer::default();
+    answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
+    answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
+    answer.push("service_time_mean", "s", Value::exact(station.service.mean_s));
+    answer.push("throughput", "1/s", Value::exact(solved.throughput));
+    let used = f64::from(station.usable_cores()) / f64::from(station.cores);
+    answer.push("utilization", "1", Value::exact(solved.utilisation * used));
+    answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
+    answer.push("share_1", "1", Value::exact(1.0));
+    answer.note("formula: machine repairman, exact for any think time law");
+    answer.note(if system.demand_is_exponential {
+        "exponential service: yes"
+    } else {
+        "exponential service: no, not assumed (all users share by PS)"
+    });
+    Ok(answer)
+}
+
+/// How the policy splits a renewal stream over the servers.
+enum Split {
+    /// Into a renewal stream for each.
+    Separate(Gaps),
+    /// Not into anything that a formula covers: one line says why.
+    Tied(String),
+}
+
+fn open_arrivals(system: &System, gaps: Moments) -> Result<Answer, Unanswered> {
+    if gaps.mean_s.is_nan() || gaps.mean_s <= 0.0 || gaps.mean_s.is_infinite() {
+        return Err(Unanswered("arrivals: the mean gap must be positive and finite".into()));
+    }
+    let count = system.servers.len();
+    let n = count as u32;
+    let mut answer = Answer::default();
+    let split = match (count, system.policy) {
+        (1, _) => Split::Separate(Gaps::all(gaps)),
+        (_, None) => return Err(Unanswered(format!("{count} servers need a policy"))),
+        (_, Some("random")) => Split::Separate(Gaps::each_with_probability(gaps, 1.0 / f64::from(n))),
+        (_, Some("round-robin")) => Split::Separate(Gaps::every_nth(gaps, n)),
+        (_, Some(policy)) => Split::Tied(format!("no formula for {policy} over {count} servers: sim answers this")),
+    };
+    match split {
+        Split::Separate(each) => separate_queues(system, &each, &mut answer)?,
+        Split::Tied(why) => totals(system, 1.0 / gaps.mean_s, &why, &mut answer)?,
+    }
+    Ok(answer)
+}
+
+/// Servers of one kind, and what each of them does.
+struct Group {
+    station: Station,
+    count: f64,
+    solution: Solution,
+}
+
+fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<(), Unanswered> {
+    let n = system.servers.len();
+    let mut groups: Vec<Group> = Vec::new();
+    for server in system.servers {
+        let station = station(system, server);
+        if let Some(group) = groups.iter_mut().find(|group| group.station == station) {
+            group.count += 1.0;
+            continue;
+        }
+        if let Some(limit) = station.largest_stable_rate() {
+            stable(each.rate() * n as f64, limit * n as f64, n > 1)?;
+        }
+        let solution = station.solve(each);
+        groups.push(Group { station, count: 1.0, solution });
+    }
+    if n > 1 {
+        answer.note(format!(
+            "{} over {n} servers: {n} separate queues, each with gaps of C2 = {}",
+            system.policy.unwrap_or_default(),
+            brief(each.scv())
+        ));
+        if !system.has_immediate_information {
+            answer.note("stale information: not read by this policy");
+        }
+    }
+    if system.has_links {
+        answer.note("response_time_mean: no formula for links: sim answers this");
+    } else {
+        times(&groups, answer);
+    }
+    if system.has_links && groups.iter().any(|group| group.station.capacity.is_some()) {
+        return Err(Unanswered("no formula for a limited room behind links: sim answers this".into()));
+    }
+    let Some(flows) = flows(&groups) else {
+        let why = groups.iter().find_map(|group| group.solution.times.as_ref().err());
+        return Err(Unanswered(why.cloned().unwrap_or_default()));
+    };
+    let over_servers = |of: &dyn Fn(&Group, &Flow) -> f64| -> f64 {
+        flows.iter().map(|(group, flow)| group.count * of(group, flow)).sum()
+    };
+    let throughput = over_servers(&|_, flow| flow.throughput);
+    let core_time = over_servers(&|group, flow| flow.throughput * group.station.service.mean_s);
+    let utilisation = over_servers(&|_, flow| flow.utilisation) / n as f64;
+    answer.push("service_time_mean", "s", Value::exact(core_time / throughput));
+    answer.push("throughput", "1/s", Value::exact(throughput));
+    answer.push("utilization", "1", Value::exact(utilisation));
+    if flows.iter().any(|(_, flow)| flow.loss.is_some()) {
+        let lost = over_servers(&|_, flow| flow.loss.unwrap_or(0.0));
+        answer.push("error_ratio", "1", Value::exact(lost / n as f64));
+    }
+    shares(n, answer);
+    Ok(())
+}
+
+fn flows(groups: &[Group]) -> Option<Vec<(&Group, Flow)>> {
+    groups.iter().map(|group| Some((group, group.solution.flow?))).collect()
+}
+
+/// The rows about times: mixtures of the groups' by the requests that each serves.
+fn times(groups: &[Group], answer: &mut Answer) {
+    let mut parts = Vec::new();
+    let mut served = 0.0;
+    for group in groups {
+        match (&group.solution.times, group.solution.flow) {
+            (Ok(times), Some(flow)) => {
+                let weight = group.count * flow.throughput;
+                served += weight;
+                parts.push((weight, times));
+            }
+            (Err(why), _) => return answer.note(format!("response_time_mean: {why}")),
+            // A station whose flow is not known has no times either.
+            (Ok(_), None) => return,
+        }
+    }
+    let mixed = |of: &dyn Fn(usize) -> Value| {
+        let number = parts.iter().enumerate().map(|(i, part)| part.0 * of(i).number).sum::<f64>();
+        Value { number: number / served, exact: (0..parts.len()).all(|i| of(i).exact) }
+    };
+    let response = mixed(&|i| parts[i].1.response_mean);
+    answer.push("response_time_mean", "s", response);
+    let waiting: Option<Vec<Value>> = parts.iter().map(|(_, times)| times.waiting_mean).collect();
+    match waiting {
+        Some(waiting) => answer.push("waiting_time_mean", "s", mixed(&|i| waiting[i])),
+        None => answer.note("waiting_time_mean: no formula for the queue in front"),
+    }
+    let laws: Option<Vec<(f64, ResponseLaw)>> =
+        parts.iter().map(|(weight, times)| Some((weight / served, times.law?))).collect();
+    match laws.as_deref() {
+        Some([(_, law)]) => percentiles(answer, |p| law.quantile(p)),
+        Some(laws) => percentiles(answer, |p| {
+            let tail = |t| laws.iter().map(|(weight, law)| weight * law.tail(t)).sum();
+            numeric::quantile(p, response.number, tail)
+        }),
+        None => answer.note("response_time percentiles: no formula"),
+    }
+    answer.push("number_in_system_mean", "1", response.times(served));
+    for (_, times) in parts {
+        answer.note(format!("formula: {}", times.formula));
+        times.assumptions.iter().for_each(|line| answer.note(line));
+    }
+}
+
+fn percentiles(answer: &mut Answer, quantile: impl Fn(f64) -> f64) {
+    for (name, p) in PERCENTILES {
+        answer.push(format!("response_time_{name}"), "s", Value::exact(quantile(p)));
+    }
+}
+
+/// What holds under any policy that keeps equal servers stable.
+fn totals(system: &System, rate: f64, why: &str, answer: &mut Answer) -> Result<(), Unanswered> {
+    let first = station(system, &system.servers[0]);
+    let equal = system.servers.iter().all(|server| station(system, server) == first);
+    // Hash and affinity follow the clients, weights what they are set to: nothing says that the shares are equal.
+    let symmetric = ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"];
+    let policy = system.policy.unwrap_or_default();
+    let n = system.servers.len();
+    let Some(limit) = first.largest_stable_rate().filter(|_| equal && symmetric.contains(&policy)) else {
+        return Err(Unanswered(why.into()));
+    };
+    stable(rate, limit * n as f64, false)?;
+    answer.note(format!("response_time_mean: {why}"));
+    answer.note(format!("totals: by conservation and symmetry, if {policy} keeps every server stable"));
+    let cores = n as f64 * f64::from(first.cores);
+    answer.push("service_time_mean", "s", Value::exact(first.service.mean_s));
+    answer.push("throughput", "1/s", Value::exact(rate));
+    answer.push("utilization", "1", Value::exact(rate * first.service.mean_s / cores));
+    shares(n, answer);
+    Ok(())
+}
+
+/// The part of the requests that each server is sent; beyond 16 servers nobody reads them.
+fn shares(n: usize, answer: &mut Answer) {
+    for server in (1..=n).take_while(|_| n <= 16) {
+        answer.push(format!("share_{server}"), "1", Value::exact(1.0 / n as f64));
+    }
+}
+
+/// Refuses arrivals at `rate` when they are not below `limit` (both of the whole system, 1/s).
+fn stable(rate: f64, limit: f64, each: bool) -> Result<(), Unanswered> {
+    if rate < limit {
+        return Ok(());
+    }
+    let of = if each { " of a server" } else { "" };
+    Err(Unanswered(format!(
+        "utilisation{of} is {}: its queue grows without end; arrivals must stay below {} /s (they are {} /s)",
+        brief(rate / limit),
+        brief(limit),
+        brief(rate)
+    )))
+}
+
+fn station(system: &System, server: &Server) -> Station {
+    let mean = system.demand_mean_s / server.speed;
+    let service = if system.demand_is_exponential {
+        Moments::exponential(mean)
+    } else if system.demand_is_constant {
+        Moments::constant(mean)
+    } else {
+        Moments::from_variance(mean, system.demand_variance_s2 / server.speed.powi(2))
+    };
+    Station { service, cores: server.cores, discipline: server.discipline, capacity: server.capacity }
+}

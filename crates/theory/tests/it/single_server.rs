@@ -1,0 +1,42 @@
+//! M/G/1 under FCFS and PS.
+
+use sojourn_theory::{mg1, mg1_ps, mm1, mmck};
+
+use crate::{agree, printed};
+
+#[test]
+fn pollaczek_khinchine_at_utilisation_eight_tenths() {
+    for (scv, wait) in [(0.0, "2"), (0.5, "3"), (1.0, "4"), (4.0, "10"), (10.0, "22")] {
+        printed(mg1::waiting_time_mean(0.8, 1.0, scv), wait);
+    }
+    // Bounded Pareto, alpha 1.1, p/k = 10^4: C2 109.97, wait 221.94 means.
+    printed(mg1::waiting_time_mean(0.8, 1.0, 109.97), "221.94");
+    assert_eq!(mg1::waiting_time_mean(0.8, 1.0, f64::INFINITY), f64::INFINITY);
+    assert_eq!(mg1::waiting_time_mean(1.0, 1.0, 1.0), f64::INFINITY);
+    // Any unit of time.
+    agree(mg1::response_time_mean(800.0, 0.001, 4.0), 0.011, 1e-12);
+}
+
+#[test]
+fn processor_sharing() {
+    for rho in [0.5, 0.8, 0.9] {
+        agree(mg1_ps::response_time_mean(rho, 1.0), mm1::response_time_mean(rho, 1.0), 1e-12);
+        agree(mg1_ps::response_time_mean_of(7.0, rho, 1.0), 7.0 / (1.0 - rho), 1e-12);
+    }
+    for (rho, variance) in [(0.5, "6.6667"), (0.8, "58.3333"), (0.9, "263.636")] {
+        printed(mg1_ps::exponential_response_time_variance(rho, 1.0), variance);
+    }
+    assert_eq!(mg1_ps::response_time_mean(1.2, 1.0), f64::INFINITY);
+}
+
+#[test]
+fn a_shared_server_with_room_for_k() {
+    // M/G/1/K-PS (Cao, Andersson, Nyberg and Kihl, ICT 2003): rho = .8, K = 10.
+    let solved = mmck::solve(1, 10, 10, 0.8, 1.0);
+    printed(solved.loss, ".02349286");
+    printed(solved.response_time_mean_s, "3.797098");
+    let closed_form = |n: i32| 0.2 * 0.8f64.powi(n) / (1.0 - 0.8f64.powi(11));
+    for (n, p) in mmck::number_probabilities(1, 10, 0.8).into_iter().enumerate() {
+        agree(p, closed_form(n as i32), 1e-12);
+    }
+}
