@@ -5,18 +5,32 @@
 //! security policy inside the page holds it to that. The price: no hovering and no zooming (the dashboard is for
 //! that), so every number that a plot shows is also in a table below it.
 //!
-//! [`render`] is a pure function of a [`Report`], which says nothing of where its numbers came from: the lab fills it
-//! from the run folder. Plots follow W. S. Cleveland, *The Elements of Graphing Data* (1994): dots on a common scale
+//! [`render`] is a pure function of a [`Report`], which [`Report::new`] fills from a run folder. Plots follow W. S. Cleveland, *The Elements of Graphing Data* (1994): dots on a common scale
 //! with intervals, small multiples for curves; colours are those of M. Okabe and K. Ito (2008), darkened until text in
 //! them is legible, and each engine has a marker shape of its own besides.
 
 mod compare;
+mod fill;
 mod html;
 mod number;
 mod plots;
 mod sections;
 
+pub use crate::spec::Engine;
+
 use sojourn_stats::{Estimate, Measure};
+
+/// The engines in the order in which the report shows them. The twin is the simulator given exactly the plan that live
+/// ran: the honest partner of live, because a few seconds of heavy-tailed traffic differ from the long run.
+const ENGINES: [Engine; 4] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin];
+
+/// What people read for an engine.
+fn engine_title(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Twin => "sim, live\u{2019}s plan",
+        other => other.name(),
+    }
+}
 
 /// Everything that the report of one run shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,48 +116,6 @@ impl EngineAnswer {
             notes: Vec::new(),
             verdict: None,
             validity: Vec::new(),
-        }
-    }
-}
-
-/// Who answers: in the order in which the report shows them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Engine {
-    /// Queueing formulas.
-    Theory,
-    /// The simulator, run until its numbers are sharp.
-    Sim,
-    /// Real sockets, a real dispatcher, real servers.
-    Live,
-    /// The simulator given exactly the plan that live ran (arrivals, sizes, demands and the policy's stream): the
-    /// honest partner of live, because a few seconds of heavy-tailed traffic differ from the long run.
-    Twin,
-}
-
-impl Engine {
-    /// All of them, in the order in which the report shows them.
-    pub const ALL: [Engine; 4] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin];
-
-    /// The name in the `engine` column of the outcomes: `theory`, `sim`, `live` or `twin`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Theory => "theory",
-            Engine::Sim => "sim",
-            Engine::Live => "live",
-            Engine::Twin => "twin",
-        }
-    }
-
-    /// The engine of that name in the outcomes.
-    pub fn from_name(name: &str) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.name() == name)
-    }
-
-    /// What people read.
-    fn title(self) -> &'static str {
-        match self {
-            Engine::Twin => "sim, live\u{2019}s plan",
-            other => other.name(),
         }
     }
 }

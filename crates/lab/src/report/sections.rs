@@ -1,8 +1,11 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Engine, Report, Variant, Verdict, compare, number};
+use super::{ENGINES, Engine, Report, Variant, Verdict, compare, engine_title, number};
 use sojourn_stats::Estimate;
+
+/// The classes of verdicts in the style sheet, by rank.
+const VERDICT_CLASSES: [&str; 3] = ["good", "warn", "bad"];
 
 /// Title, question, verdict, and the answer in a sentence.
 pub(super) fn masthead(report: &Report) -> String {
@@ -33,7 +36,7 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
     let bad: Vec<&(&Variant, &Verdict)> = live.iter().filter(|(_, verdict)| verdict.rank() > 0).collect();
     let own = &report.verdict;
     let worst = bad.iter().map(|(_, v)| *v).chain([own]).max_by_key(|v| v.rank()).unwrap_or(own);
-    let class = ["good", "warn", "bad"][usize::from(worst.rank())];
+    let class = VERDICT_CLASSES[usize::from(worst.rank())];
     if worst.rank() == 0 {
         let sentence = match live.len() {
             0 => "No live run to judge.".to_owned(),
@@ -72,7 +75,7 @@ pub(super) fn objectives(report: &Report) -> String {
         return String::new();
     }
     let engines: Vec<Engine> =
-        Engine::ALL.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
+        ENGINES.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
     let mut asked: Vec<(&str, &str)> = Vec::new();
     for objective in &report.objectives {
         let key = (objective.text.as_str(), objective.variant.as_str());
@@ -85,7 +88,7 @@ pub(super) fn objectives(report: &Report) -> String {
         match found.map(|objective| objective.met) {
             Some(Some(true)) => ("good", "\u{2713} met"),
             Some(Some(false)) => ("bad", "\u{2717} missed"),
-            Some(None) => ("muted", "? cannot tell"),
+            Some(None) => ("muted", "? unknown"),
             None => ("muted", "\u{2013}"),
         }
     };
@@ -98,14 +101,13 @@ pub(super) fn objectives(report: &Report) -> String {
             });
             let cells: String = cells.collect();
             let (text, variant) = (escape(text), escape(variant));
-            format!("<tr><th scope=\"row\"><code>{text}</code></th><td>{variant}</td>{cells}</tr>\n")
+            format!("<tr><th scope=\"row\">{variant}<br><code>{text}</code></th>{cells}</tr>\n")
         })
         .collect();
     let head: String = engines.iter().map(|e| format!("<th scope=\"col\">{}</th>", engine(*e))).collect();
     format!(
         "<section id=\"objectives\">\n<h2>Objectives</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>\
-         <th scope=\"col\">Objective</th><th scope=\"col\">Variant</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
-         </table></div>\n</section>\n"
+         <th scope=\"col\">What was asked</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
     )
 }
 
@@ -113,7 +115,7 @@ pub(super) fn objectives(report: &Report) -> String {
 pub(super) fn summary(report: &Report) -> String {
     let quantiles = compare::quantiles(report);
     let engines: Vec<Engine> =
-        Engine::ALL.into_iter().filter(|engine| report.variants.iter().any(|v| v.answer(*engine).is_some())).collect();
+        ENGINES.into_iter().filter(|engine| report.variants.iter().any(|v| v.answer(*engine).is_some())).collect();
     if engines.is_empty() {
         return "<section id=\"summary\">\n<h2>Response times</h2>\n<p>No engine was asked.</p>\n</section>\n"
             .to_owned();
@@ -132,7 +134,8 @@ pub(super) fn summary(report: &Report) -> String {
         .map(|variant| {
             let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(&variant.label));
             for e in &engines {
-                row += &format!("<td data-label=\"{}\">{}</td>", e.title(), summary_cell(variant, *e, &quantiles));
+                row +=
+                    &format!("<td data-label=\"{}\">{}</td>", engine_title(*e), summary_cell(variant, *e, &quantiles));
             }
             if paired {
                 row += &format!("<td data-label=\"live against its twin\">{}</td>", difference_cell(variant));
@@ -243,40 +246,53 @@ pub(super) fn validity(report: &Report) -> String {
     if runs.is_empty() {
         return String::new();
     }
-    let mut columns: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for (name, _) in runs.iter().flat_map(|(_, answer)| &answer.validity) {
-        if !columns.contains(&name.as_str()) {
-            columns.push(name);
+        if !names.contains(&name.as_str()) {
+            names.push(name);
         }
     }
-    let head: String = columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
-    let rows: String = runs
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let labels = runs.iter().map(|(variant, _)| format!("<th scope=\"col\">{}</th>", escape(&variant.label)));
+    lines.push([heading("col", "")].into_iter().chain(labels).collect());
+    let verdicts = runs.iter().map(|(_, answer)| {
+        let verdict = answer.verdict.clone().unwrap_or_default();
+        format!("<td class=\"{}\">{}</td>", VERDICT_CLASSES[usize::from(verdict.rank())], verdict.word())
+    });
+    lines.push([heading("row", "verdict")].into_iter().chain(verdicts).collect());
+    for name in names {
+        let values = runs.iter().map(|(_, answer)| {
+            let value = answer.validity.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
+            format!("<td>{}</td>", escape(value))
+        });
+        lines.push([heading("row", name)].into_iter().chain(values).collect());
+    }
+    // The longer side goes down the page.
+    let across = lines[0].len();
+    if across > lines.len() {
+        lines = (0..across).map(|i| lines.iter().map(|line| line[i].clone()).collect()).collect();
+    }
+    let mut rows = lines.iter().map(|cells| format!("<tr>{}</tr>\n", cells.concat()));
+    let head = rows.next().unwrap_or_default();
+    let body: String = rows.collect();
+    let reasons: String = runs
         .iter()
-        .map(|(variant, answer)| {
-            let verdict = answer.verdict.clone().unwrap_or_default();
-            let class = ["good", "warn", "bad"][usize::from(verdict.rank())];
-            let reasons: Vec<String> = verdict.reasons().into_iter().map(escape).collect();
-            let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-            let cells: String = columns
-                .iter()
-                .map(|name| {
-                    let value = answer.validity.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
-                    format!("<td>{}</td>", escape(value))
-                })
-                .collect();
-            format!(
-                "<tr><th scope=\"row\">{}</th><td><span class=\"{class}\">{}</span>{reasons}</td>{cells}</tr>\n",
-                escape(&variant.label),
-                verdict.word()
-            )
+        .flat_map(|(variant, answer)| {
+            let reasons = answer.verdict.iter().flat_map(Verdict::reasons);
+            reasons.map(|reason| format!("<li><strong>{}</strong>: {}</li>\n", escape(&variant.label), escape(reason)))
         })
         .collect();
+    let reasons = if reasons.is_empty() { reasons } else { format!("<ul class=\"reasons\">\n{reasons}</ul>\n") };
     format!(
         "<section id=\"validity\">\n<h2>Can the live runs be trusted?</h2>\n<p class=\"lead\">A live run is valid when \
          the load generator sent its requests when they were planned, and no core that should not be the limit was \
-         full.</p>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th scope=\"col\">Variant</th>\
-         <th scope=\"col\">Verdict</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+         full.</p>\n{reasons}<div class=\"scroll\"><table class=\"plain\">\n<thead>{head}</thead>\n<tbody>\n{body}\
+         </tbody></table></div>\n</section>\n"
     )
+}
+
+fn heading(scope: &str, text: &str) -> String {
+    format!("<th scope=\"{scope}\">{}</th>", escape(text))
 }
 
 /// How to read the page.

@@ -35,10 +35,13 @@ fn sample() -> Report {
         let mut live = answer(Engine::Live, median * 1.14 * wobble + 0.0003, shape * 0.93, 0.07, 5_600, i);
         live.verdict = Some(Verdict::Valid);
         live.validity = vec![
-            ("lateness p99".to_owned(), format!("{} \u{b5}s", 41 + 3 * i)),
-            ("core 0 busy".to_owned(), format!("{} %", 38 + i)),
-            ("core 1 busy".to_owned(), format!("{} %", 44 + 2 * i)),
-            ("requests".to_owned(), "5 603".to_owned()),
+            ("generator lateness, p99".to_owned(), format!("{} \u{b5}s", 41 + 3 * i)),
+            ("generator pacing".to_owned(), "timer".to_owned()),
+            ("rate, offered and achieved".to_owned(), "374.0 /s, 373.6 /s".to_owned()),
+            ("cores busy".to_owned(), format!("{} %, {} %", 38 + i, 44 + 2 * i)),
+            ("requests".to_owned(), "5603".to_owned()),
+            ("server-1, busy".to_owned(), format!("10.{i} s of 15.0 s")),
+            ("server-2, busy".to_owned(), format!("10.{} s of 15.0 s", 7 - i)),
         ];
         if label == "round-trip" {
             let reason = "the generator was late by 1.8 ms at p99 (more than 10 % of the mean response time)";

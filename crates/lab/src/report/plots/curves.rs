@@ -2,7 +2,7 @@
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::{Figure, dots, drawn, left_out, legend, panel};
-use crate::report::{Engine, Report, Variant};
+use crate::report::{ENGINES, Engine, Report, Variant};
 
 const WIDTH: f64 = 340.0;
 const HEIGHT: f64 = 250.0;
@@ -42,7 +42,7 @@ pub(super) fn figure(report: &Report) -> String {
     if with_curves.is_empty() || !start.is_finite() || end <= start {
         return left_out(heading, "no engine gave a distribution");
     }
-    let shown: Vec<Engine> = Engine::ALL
+    let shown: Vec<Engine> = ENGINES
         .into_iter()
         .filter(|e| with_curves.iter().any(|v| v.answer(*e).is_some_and(|a| a.cdf.len() > 1)))
         .collect();
@@ -89,7 +89,7 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
     };
     svg(WIDTH, HEIGHT, &format!("{what}: {}", variant.label), |canvas| {
         frame(canvas, kind, x, y);
-        for engine in Engine::ALL {
+        for engine in ENGINES {
             let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
             let points = thinned(&answer.cdf, kind, x, y);
             if points.len() > 1 {
@@ -101,7 +101,7 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
                 canvas.path(&points, Ink::Curve(engine), opacity, width);
             }
         }
-        for engine in Engine::ALL {
+        for engine in ENGINES {
             let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
             let quantiles = match kind {
                 Kind::Body => [0.5, 0.9, 0.99],

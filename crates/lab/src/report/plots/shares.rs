@@ -2,7 +2,7 @@
 
 use super::canvas::{Align, Axis, Ink, svg};
 use super::{Figure, both, dots, drawn, left_out};
-use crate::report::{Engine, Report, Variant};
+use crate::report::{ENGINES, Engine, Report, Variant, engine_title};
 
 const NAMES: f64 = 116.0;
 const MARGIN: f64 = 22.0;
@@ -19,7 +19,7 @@ pub(super) fn figure(report: &Report) -> String {
     let (variants, rest) = drawn(report);
     let groups: Vec<Group> = variants
         .iter()
-        .map(|v| (v.label.as_str(), Engine::ALL.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
+        .map(|v| (v.label.as_str(), ENGINES.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
     let Some(servers) = groups.iter().flat_map(|(_, rows)| rows).map(|(_, shares)| shares.len()).max() else {
@@ -60,7 +60,13 @@ fn draw(groups: &[Group], width: f64) -> String {
             y += LABEL;
             for (engine, shares) in rows {
                 let middle = y + ROW / 2.0;
-                canvas.text(engine.title(), (NAMES - 8.0, middle), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
+                canvas.text(
+                    engine_title(*engine),
+                    (NAMES - 8.0, middle),
+                    Align::Right,
+                    TEXT - 1.0,
+                    Ink::Engine(*engine),
+                );
                 let mut from = 0.0;
                 for (i, share) in shares.iter().enumerate() {
                     let (left, right) = (axis.at(from), axis.at(from + share));
