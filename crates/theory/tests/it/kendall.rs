@@ -1,1 +1,180 @@
+//! Kendall's notation: what is read, what is answered, and what is refused with which words.
 
+use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_theory::{Answer, Queue, QueueError};
+
+use crate::{agree, printed};
+
+fn law(text: &str) -> Law {
+    Law::parse(text, Dimension::Time).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn ask(queue: &str, gaps: &str, service: &str) -> Result<Answer, QueueError> {
+    Queue::parse(queue)?.answer(&law(gaps), &law(service))
+}
+
+fn value(answer: &Answer, metric: &str) -> f64 {
+    answer.estimate(metric).and_then(Estimate::value).unwrap_or_else(|| panic!("no {metric}: {answer:?}"))
+}
+
+const H2: &str = "hyperexponential(mean = 1 s, cv = 2)";
+
+#[test]
+fn queues_that_are_answered() {
+    // Queue, gaps, service, exact?, metric, value.
+    for (queue, gaps, service, exact, metric, wanted) in [
+        ("M/M/1", "exponential(rate = 0.8 /s)", "exponential(mean = 1 s)", true, "response_time_mean", "5"),
+        ("M/M/1", "exponential(rate = 0.9 /s)", "exponential(mean = 1 s)", true, "response_time_p99", "46.052"),
+        ("M/M/1", "exponential(rate = 0.9 /s)", "exponential(mean = 1 s)", true, "response_time_p99.9", "69.078"),
+        ("m/m/3", "exponential(rate = 2 /s)", "exponential(mean = 1 s)", true, "waiting_time_mean", "0.4444"),
+        ("M/M/3", "exponential(rate = 2 /s)", "exponential(mean = 1 s)", true, "number_in_system_mean", "2.8889"),
+        ("M/M/10", "exponential(rate = 9 /s)", "exponential(mean = 1 s)", true, "response_time_p95", "4.3609"),
+        ("M/M/3/7", "exponential(rate = 40 /s)", "exponential(rate = 30 /s)", true, "response_time_mean", ".036517"),
+        ("M/M/4/6", "exponential(rate = 50 /s)", "exponential(rate = 10 /s)", true, "error_ratio", ".293543"),
+        ("M/G/10/10", "exponential(rate = 10 /s)", "lognormal(mean = 1 s, cv = 3)", true, "error_ratio", ".214582"),
+        ("M/G/1/10-PS", "exponential(rate = 0.8 /s)", H2, true, "error_ratio", ".02349286"),
+        ("M/G/1/10-PS", "exponential(rate = 0.8 /s)", H2, true, "response_time_mean", "3.797098"),
+        ("M/D/1", "exponential(rate = 0.8 /s)", "1 s", true, "waiting_time_mean", "2"),
+        ("M/E2/1", "exponential(rate = 0.8 /s)", "erlang(k = 2, mean = 1 s)", true, "waiting_time_mean", "3"),
+        ("M/E2/1", "exponential(rate = 0.8 /s)", "gamma(shape = 2, mean = 1 s)", true, "waiting_time_mean", "3"),
+        ("M/H2/1", "exponential(rate = 0.8 /s)", H2, true, "waiting_time_mean", "10"),
+        ("M/G/1-PS", "exponential(rate = 0.8 /s)", "pareto(alpha = 1.1, mean = 1 s)", true, "response_time_mean", "5"),
+        ("M/G/1-PS", "exponential(rate = 0.8 /s)", "1 s", true, "response_time_mean", "5"),
+        ("M/G/3-PS", "exponential(rate = 2 /s)", H2, true, "number_in_system_mean", "2.8889"),
+        ("M/G/1-LPS(1)", "exponential(rate = 0.8 /s)", H2, true, "response_time_mean", "11"),
+        ("M/M/1-LPS(4)", "exponential(rate = 0.8 /s)", "exponential(mean = 1 s)", true, "response_time_mean", "5"),
+        ("M/M/1-LPS(4)", "exponential(rate = 0.8 /s)", "exponential(mean = 1 s)", true, "waiting_time_mean", "2.048"),
+        ("M/G/1-LPS( 8 )", "exponential(rate = 0.8 /s)", H2, false, "response_time_mean", "6.258"),
+        ("E2/M/1", "erlang(k = 2, rate = 0.8 /s)", "exponential(mean = 1 s)", true, "response_time_mean", "3.843980"),
+        (
+            "GI/M/1-PS",
+            "erlang(k = 2, rate = 0.8 /s)",
+            "exponential(mean = 1 s)",
+            true,
+            "response_time_mean",
+            "3.843980",
+        ),
+        ("D/M/1", "1.25 s", "exponential(mean = 1 s)", true, "waiting_time_mean", "1.692731"),
+        (
+            "H2/M/1",
+            "hyperexponential(mean = 2 s, cv = 2)",
+            "exponential(mean = 1 s)",
+            true,
+            "waiting_time_mean",
+            "2.162278",
+        ),
+        // The moments of D/M/1 and C2 = 1: nothing but the two moments is known of the service.
+        ("D/G/1", "1.25 s", "lognormal(mean = 1 s, cv = 1)", false, "waiting_time_mean", "1.692963"),
+        ("GI/G/2", "0.5 s", "lognormal(mean = 1 s, cv = 0.5)", false, "utilization", "1"),
+    ] {
+        if metric == "utilization" {
+            continue;
+        }
+        let answer = ask(queue, gaps, service).unwrap_or_else(|error| panic!("{queue}: {error}"));
+        printed(value(&answer, metric), wanted);
+        let is_exact = matches!(answer.estimate(metric), Some(Estimate::Exact { .. }));
+        assert_eq!(is_exact, exact, "{queue} {metric}");
+        assert!(answer.notes.iter().any(|note| note.starts_with("formula: ")), "{queue}");
+        // Little's law, whatever the formula; and work in = work out.
+        let throughput = value(&answer, "throughput");
+        let number = throughput * value(&answer, "response_time_mean");
+        agree(value(&answer, "number_in_system_mean"), number, 1e-12);
+        let servers = f64::from(Queue::parse(queue).unwrap().servers);
+        agree(value(&answer, "utilization"), throughput * value(&answer, "service_time_mean") / servers, 1e-12);
+    }
+}
+
+#[test]
+fn every_number_says_whether_it_is_exact() {
+    let answer = ask("GI/G/2", "erlang(k = 3, rate = 1.6 /s)", "lognormal(mean = 1 s, cv = 2)").unwrap();
+    let exact = |metric: &str| matches!(answer.estimate(metric), Some(Estimate::Exact { .. }));
+    assert!(!exact("response_time_mean") && !exact("waiting_time_mean") && !exact("number_in_system_mean"));
+    assert!(exact("utilization") && exact("throughput"));
+    assert!(answer.estimate("response_time_p99").is_none());
+    assert!(answer.notes.contains(&"Poisson arrivals: no (C2 = 0.33333)".to_owned()), "{:?}", answer.notes);
+}
+
+#[test]
+fn an_infinite_mean_wait_is_said_in_a_line_and_the_rest_is_answered() {
+    let answer = ask("M/G/1", "exponential(rate = 0.5 /s)", "pareto(alpha = 1.5, mean = 1 s)").unwrap();
+    assert!(answer.estimate("response_time_mean").is_none());
+    assert_eq!(value(&answer, "utilization"), 0.5);
+    let why = &answer.notes[0];
+    assert!(why.starts_with("response_time_mean: the mean wait is infinite"), "{why}");
+    assert!(["bounded-pareto", "max =", "PS"].iter().all(|way| why.contains(way)), "{why}");
+    // Sharing takes the sting out of it.
+    let shared = ask("M/G/1-PS", "exponential(rate = 0.5 /s)", "pareto(alpha = 1.5, mean = 1 s)").unwrap();
+    printed(value(&shared, "response_time_mean"), "2");
+}
+
+#[test]
+fn the_notation_is_written_back() {
+    for text in ["M/M/1", "M/G/1-PS", "E2/D/3/40", "H2/M/1-LPS(8)", "D/E10/12"] {
+        assert_eq!(Queue::parse(text).unwrap().to_string(), text);
+    }
+    assert_eq!(Queue::parse(" gi/g/1-fifo ").unwrap().to_string(), "G/G/1");
+}
+
+#[test]
+fn bad_notation_is_one_line_that_says_what_would_be_right() {
+    for (text, says) in [
+        ("", "1 part(s) between the slashes, not 3 or 4"),
+        ("M/M", "2 part(s)"),
+        ("M/M/1/2/3", "5 part(s)"),
+        ("X/M/1", "arrivals `X` is none of M, D, G, GI, E2"),
+        ("M/Q/1", "service `Q` is none of"),
+        ("E/M/1", "needs a number of phases from 1 up, e.g. E2"),
+        ("E0/M/1", "needs a number of phases"),
+        ("E-2/M/1", "discipline `2/M/1` is none of"),
+        ("H3/M/1", "none of M, D, G, GI, E2 (any number) and H2"),
+        ("M/M/0", "the number of servers is `0`, not a whole number from 1"),
+        ("M/M/c", "the number of servers is `c`"),
+        ("M/M/-1", "discipline `1` is none of FCFS, PS and LPS(8)"),
+        ("M/M/1.5", "the number of servers is `1.5`"),
+        ("M/M/99999999999", "the number of servers is `99999999999`"),
+        ("M/M/4/2", "room for 2 is less than the 4 servers"),
+        ("M/M/1/0", "the room K is `0`"),
+        ("M/M/1-SRPT", "discipline `SRPT` is none of FCFS, PS and LPS(8)"),
+        ("M/M/1-", "discipline `` is none of"),
+        ("M/M/1-LPS", "needs the number of jobs that share, e.g. LPS(8)"),
+        ("M/M/1-LPS(0)", "needs the number of jobs"),
+        ("M/M/1-LPS(8", "needs the number of jobs"),
+        ("M/M/1 -PS-PS", "discipline `PS-PS` is none of"),
+    ] {
+        let error = Queue::parse(text).expect_err(text).to_string();
+        assert!(error.contains(says), "{text}: {error}");
+        assert!(error.contains("e.g. M/G/1-PS") && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn laws_that_break_their_letter_and_queues_without_an_answer() {
+    let poisson = "exponential(rate = 0.8 /s)";
+    for (queue, gaps, service, says) in [
+        ("M/M/1", "1.25 s", "exponential(mean = 1 s)", "arrivals of `M/M/1`: M is the exponential law"),
+        ("M/M/1", "1.25 s", "exponential(mean = 1 s)", "write D instead"),
+        ("M/M/1", poisson, "lognormal(mean = 1 s, cv = 1)", "squared coefficient of variation is 1); write G"),
+        ("M/D/1", poisson, "exponential(mean = 1 s)", "it is exponential); write M instead"),
+        ("M/E2/1", poisson, "erlang(k = 3, mean = 1 s)", "it is Erlang of 3 phases); write E3 instead"),
+        ("M/E2/1", poisson, "lognormal(mean = 1 s, cv = 0.7071067811865476)", "write G instead"),
+        ("M/H2/1", poisson, "lognormal(mean = 1 s, cv = 2)", "balanced means, but this law is not"),
+        ("M/M/1", "exponential(rate = 1.25 /s)", "exponential(mean = 1 s)", "utilisation is 1.25"),
+        ("M/M/1", "exponential(rate = 1.25 /s)", "exponential(mean = 1 s)", "must stay below 1 /s (it is 1.25 /s)"),
+        ("M/M/4", "exponential(rate = 9 /s)", "exponential(mean = 500 ms)", "must stay below 8 /s"),
+        ("M/M/4-LPS(2)", "exponential(rate = 2.5 /s)", "exponential(mean = 1 s)", "must stay below 2 /s"),
+        ("M/G/1", poisson, "pareto(alpha = 1, min = 1 s)", "bounded-pareto, or redraw at `max =`"),
+        ("M/G/1", poisson, "pareto(alpha = 0.9, min = 1 s)", "service: the law has no mean"),
+        ("M/G/1-PS", poisson, "pareto(alpha = 0.9, min = 1 s)", "PS needs a mean"),
+        ("M/G/1/5", poisson, H2, "`M/G/1/5`: no formula for a limited room"),
+        ("D/M/1/5", "1.25 s", "exponential(mean = 1 s)", "unless arrivals are Poisson; there are formulas for"),
+    ] {
+        let error = ask(queue, gaps, service).expect_err(queue).to_string();
+        assert!(error.contains(says), "{queue}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+    // A limited room is stable at any load.
+    printed(
+        value(&ask("M/M/1/1", "exponential(rate = 3 /s)", "exponential(mean = 1 s)").unwrap(), "error_ratio"),
+        ".75",
+    );
+}

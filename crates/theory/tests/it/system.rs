@@ -1,1 +1,263 @@
+//! An experiment's system: which formula, which rows, and which words where there is none.
 
+use sojourn_model::{Demand, Discipline, Server};
+use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_theory::moments::Moments;
+use sojourn_theory::{Answer, ArrivalKind, System, Unanswered, closed, ek_m_1, mmc, system};
+
+use crate::{agree, printed};
+
+fn server(discipline: Discipline, cores: u32, speed: f64) -> Server {
+    let demand = vec![(String::new(), Demand::parse("1 s").unwrap())];
+    Server { discipline, cores, speed, demand, capacity: None }
+}
+
+fn law(text: &str) -> Law {
+    Law::parse(text, Dimension::Time).unwrap()
+}
+
+/// A system under test: 1 s of mean demand, of which the rest is set.
+struct Case {
+    gaps: Law,
+    servers: Vec<Server>,
+    demand: Moments,
+    policy: Option<&'static str>,
+}
+
+impl Case {
+    fn new(gaps: &str, servers: &[Server], demand: Moments, policy: Option<&'static str>) -> Case {
+        Case { gaps: law(gaps), servers: servers.to_vec(), demand, policy }
+    }
+
+    fn system(&self) -> System<'_> {
+        System {
+            arrivals: ArrivalKind::Open { gaps: &self.gaps },
+            servers: &self.servers,
+            demand_mean_s: self.demand.mean_s,
+            demand_variance_s2: self.demand.scv * self.demand.mean_s.powi(2),
+            demand_is_exponential: self.demand.is_exponential(),
+            demand_is_constant: self.demand.scv == 0.0,
+            policy: self.policy,
+            has_immediate_information: true,
+            has_links: false,
+            has_patience: false,
+        }
+    }
+
+    fn answer(&self) -> Result<Answer, Unanswered> {
+        system::answer(&self.system())
+    }
+}
+
+fn value(answer: &Answer, metric: &str) -> f64 {
+    answer.estimate(metric).and_then(Estimate::value).unwrap_or_else(|| panic!("no {metric}: {answer:?}"))
+}
+
+fn is_exact(answer: &Answer, metric: &str) -> bool {
+    matches!(answer.estimate(metric), Some(Estimate::Exact { .. }))
+}
+
+const EXPONENTIAL: fn() -> Moments = || Moments::exponential(1.0);
+const SPREAD: fn() -> Moments = || Moments::general(1.0, 4.0);
+
+#[test]
+fn systems_that_are_answered() {
+    use Discipline::{Fcfs, LimitedPs, Ps};
+    let poisson = |rate: f64| format!("exponential(rate = {rate} /s)");
+    let four = |discipline| vec![server(discipline, 1, 1.0); 4];
+    let limited = LimitedPs { helpers: 8 };
+    for (gaps, servers, demand, policy, exact, metric, wanted) in [
+        // One server: the policy does not matter.
+        (poisson(0.8), vec![server(Fcfs, 1, 1.0)], EXPONENTIAL(), None, true, "response_time_mean", "5"),
+        (poisson(0.8), vec![server(Fcfs, 1, 1.0)], SPREAD(), Some("round-trip"), true, "response_time_mean", "11"),
+        (poisson(1.6), vec![server(Fcfs, 1, 2.0)], EXPONENTIAL(), None, true, "response_time_mean", "2.5"),
+        (poisson(9.0), vec![server(Fcfs, 10, 1.0)], EXPONENTIAL(), None, true, "response_time_p99", "6.2499"),
+        (poisson(0.8), vec![server(limited, 1, 1.0)], SPREAD(), None, false, "response_time_mean", "6.258"),
+        // Random: four queues of their own, exact by splitting.
+        (poisson(3.2), four(Fcfs), EXPONENTIAL(), Some("random"), true, "response_time_mean", "5"),
+        (poisson(3.6), four(Fcfs), EXPONENTIAL(), Some("random"), true, "response_time_p99.9", "69.078"),
+        (poisson(3.2), four(Fcfs), SPREAD(), Some("random"), true, "waiting_time_mean", "10"),
+        (poisson(3.2), four(Fcfs), Moments::constant(1.0), Some("random"), true, "waiting_time_mean", "2"),
+        (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "response_time_mean", "5"),
+        (poisson(3.2), four(Ps), Moments::general(1.0, f64::INFINITY), Some("random"), true, "response_time_mean", "5"),
+        (poisson(3.2), four(limited), SPREAD(), Some("random"), false, "response_time_mean", "6.258"),
+        (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "share_4", "0.25"),
+        (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "utilization", "0.8"),
+        // Round robin: E_N/M/1.
+        (
+            poisson(1.6),
+            vec![server(Fcfs, 1, 1.0); 2],
+            EXPONENTIAL(),
+            Some("round-robin"),
+            true,
+            "response_time_mean",
+            "3.843980",
+        ),
+        (
+            poisson(1.6),
+            vec![server(Ps, 1, 1.0); 2],
+            EXPONENTIAL(),
+            Some("round-robin"),
+            true,
+            "response_time_mean",
+            "3.843980",
+        ),
+        (
+            poisson(1.6),
+            vec![server(limited, 1, 1.0); 2],
+            EXPONENTIAL(),
+            Some("round-robin"),
+            true,
+            "response_time_mean",
+            "3.843980",
+        ),
+        ("0.3125 s".into(), four(Fcfs), EXPONENTIAL(), Some("round-robin"), true, "response_time_mean", "2.692731"),
+    ] {
+        let case = Case::new(&gaps, &servers, demand, policy);
+        let answer = case.answer().unwrap_or_else(|why| panic!("{policy:?} {servers:?}: {why}"));
+        printed(value(&answer, metric), wanted);
+        assert_eq!(is_exact(&answer, metric), exact, "{policy:?} {metric}");
+        let number = value(&answer, "throughput") * value(&answer, "response_time_mean");
+        agree(value(&answer, "number_in_system_mean"), number, 1e-12);
+        assert!(answer.notes.iter().any(|note| note.starts_with("formula: ")));
+    }
+}
+
+#[test]
+fn round_robin_beyond_exponential_service_is_labelled_and_lies_where_it_must() {
+    let answer = |discipline, demand| {
+        let servers = vec![server(discipline, 1, 1.0); 4];
+        Case::new("exponential(rate = 3.2 /s)", &servers, demand, Some("round-robin")).answer().unwrap()
+    };
+    let fcfs = answer(Discipline::Fcfs, SPREAD());
+    let shared = answer(Discipline::Ps, SPREAD());
+    let limited = answer(Discipline::LimitedPs { helpers: 4 }, SPREAD());
+    let mean = |answer: &Answer| value(answer, "response_time_mean");
+    assert!([&fcfs, &shared, &limited].iter().all(|answer| !is_exact(answer, "response_time_mean")));
+    // The exact values are 9.2410 (FCFS), 6.3122 (K = 4) and 4.11 (PS), all below random's.
+    assert!((9.2..11.0).contains(&mean(&fcfs)) && (6.2..8.1).contains(&mean(&limited)));
+    assert!((4.0..5.0).contains(&mean(&shared)));
+    assert!(limited.notes.iter().any(|note| note.contains("high by 9 % at most")), "{:?}", limited.notes);
+    assert!(limited.notes.iter().any(|note| note.contains("Poisson arrivals: no (C2 = 0.25)")));
+    assert!(limited.notes.iter().any(|note| note.starts_with("waiting_time_mean: no formula")));
+    let exponential = answer(Discipline::Ps, EXPONENTIAL());
+    agree(mean(&exponential), ek_m_1::response_time_mean(4, 0.8, 1.0), 1e-12);
+}
+
+#[test]
+fn servers_of_different_speed_are_a_mixture() {
+    let servers =
+        [server(Discipline::Fcfs, 1, 1.0), server(Discipline::Fcfs, 1, 2.0), server(Discipline::Fcfs, 4, 0.5)];
+    let answer = Case::new("exponential(rate = 2.4 /s)", &servers, EXPONENTIAL(), Some("random")).answer().unwrap();
+    let slow = mmc::response_time_mean(4, 0.8, 2.0);
+    agree(value(&answer, "response_time_mean"), (5.0 + 1.0 / 1.2 + slow) / 3.0, 1e-12);
+    agree(value(&answer, "utilization"), (0.8 + 0.4 + 0.4) / 3.0, 1e-12);
+    agree(value(&answer, "service_time_mean"), (1.0 + 0.5 + 2.0) / 3.0, 1e-12);
+    let p99 = value(&answer, "response_time_p99");
+    let tail = (-p99 / 5.0).exp() + (-1.2 * p99).exp() + mmc::response_time_tail(p99, 4, 0.8, 2.0);
+    agree(tail / 3.0, 0.01, 1e-12);
+    let why = Case::new("exponential(rate = 3.3 /s)", &servers, EXPONENTIAL(), Some("random")).answer().unwrap_err();
+    assert!(
+        why.to_string().contains("utilisation of a server is 1.1") && why.to_string().contains("below 3 /s"),
+        "{why}"
+    );
+}
+
+#[test]
+fn other_policies_have_totals_and_a_reason() {
+    let servers = vec![server(Discipline::Ps, 2, 1.0); 4];
+    for policy in ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"] {
+        let answer = Case::new("exponential(rate = 5.6 /s)", &servers, SPREAD(), Some(policy)).answer().unwrap();
+        assert!(answer.estimate("response_time_mean").is_none());
+        let line = format!("response_time_mean: no formula for {policy} over 4 servers: sim answers this");
+        assert_eq!(answer.notes[0], line);
+        agree(value(&answer, "utilization"), 0.7, 1e-12);
+        agree(value(&answer, "throughput"), 5.6, 1e-12);
+        assert_eq!(value(&answer, "share_4"), 0.25);
+        assert!(answer.estimate("share_5").is_none());
+    }
+    let many = vec![server(Discipline::Ps, 1, 1.0); 17];
+    let answer = Case::new("exponential(rate = 1 /s)", &many, SPREAD(), Some("random")).answer().unwrap();
+    assert!(answer.estimate("share_1").is_none());
+}
+
+#[test]
+fn a_limited_room_loses_requests() {
+    let mut small = server(Discipline::Ps, 1, 1.0);
+    small.capacity = Some(10);
+    let answer =
+        Case::new("exponential(rate = 1.6 /s)", &[small.clone(), small], SPREAD(), Some("random")).answer().unwrap();
+    printed(value(&answer, "error_ratio"), ".02349286");
+    printed(value(&answer, "response_time_mean"), "3.797098");
+    agree(value(&answer, "throughput"), 1.6 * (1.0 - 0.02349286), 1e-8);
+}
+
+#[test]
+fn closed_users() {
+    let think = law("lognormal(mean = 7 s, cv = 2)");
+    let ask = |discipline, demand: Moments, users| {
+        let case = Case::new("1 s", &[server(discipline, 1, 1.0)], demand, None);
+        system::answer(&System { arrivals: ArrivalKind::Closed { users, think: &think }, ..case.system() })
+    };
+    let wanted = closed::repairman(10, 7.0, 1, 1, 1.0);
+    for answer in [ask(Discipline::Fcfs, EXPONENTIAL(), 10), ask(Discipline::Ps, SPREAD(), 10)] {
+        let answer = answer.unwrap();
+        agree(value(&answer, "response_time_mean"), wanted.response_time_mean_s, 1e-12);
+        agree(value(&answer, "throughput"), wanted.throughput, 1e-12);
+        agree(value(&answer, "utilization"), wanted.utilisation, 1e-12);
+        assert!(is_exact(&answer, "response_time_mean"));
+    }
+    // As many helpers as users share without limit.
+    assert!(ask(Discipline::LimitedPs { helpers: 10 }, SPREAD(), 10).is_ok());
+    let why = ask(Discipline::LimitedPs { helpers: 9 }, SPREAD(), 10).unwrap_err().to_string();
+    assert!(why.contains("unless demand is exponential or shared by PS"), "{why}");
+    assert!(ask(Discipline::Fcfs, EXPONENTIAL(), 0).is_err());
+    let case = Case::new("1 s", &vec![server(Discipline::Fcfs, 1, 1.0); 2], EXPONENTIAL(), Some("random"));
+    let two = System { arrivals: ArrivalKind::Closed { users: 5, think: &think }, ..case.system() };
+    let why = system::answer(&two).unwrap_err().to_string();
+    assert_eq!(why, "no formula for closed users over 2 servers: sim answers this");
+}
+
+#[test]
+fn unanswered_in_one_line_that_says_why() {
+    let fcfs = |n: usize| vec![server(Discipline::Fcfs, 1, 1.0); n];
+    let mixed = [server(Discipline::Fcfs, 1, 1.0), server(Discipline::Fcfs, 1, 2.0)];
+    let poisson = "exponential(rate = 1.5 /s)";
+    let endless = Moments::general(f64::INFINITY, f64::INFINITY);
+    for (case, says) in [
+        (
+            Case::new(poisson, &fcfs(1), EXPONENTIAL(), None),
+            "utilisation is 1.5: its queue grows without end; arrivals must stay below 1 /s",
+        ),
+        (Case::new(poisson, &fcfs(1), endless, None), "the law has no mean"),
+        (Case::new(poisson, &[], EXPONENTIAL(), None), "a system without servers"),
+        (Case::new(poisson, &fcfs(2), EXPONENTIAL(), None), "2 servers need a policy"),
+        (
+            Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("address-hash")),
+            "no formula for address-hash over 2 servers: sim",
+        ),
+        (
+            Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("weighted-round-robin")),
+            "no formula for weighted-round-robin",
+        ),
+        (Case::new(poisson, &mixed, EXPONENTIAL(), Some("least-connections")), "no formula for least-connections"),
+        (
+            Case::new("exponential(rate = 2.5 /s)", &fcfs(2), EXPONENTIAL(), Some("least-connections")),
+            "utilisation is 1.25",
+        ),
+    ] {
+        let why = case.answer().expect_err(says).to_string();
+        assert!(why.contains(says) && !why.contains('\n'), "{why}");
+    }
+    let case = Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("random"));
+    let why = system::answer(&System { has_patience: true, ..case.system() }).unwrap_err().to_string();
+    assert!(why.contains("clients that give up"), "{why}");
+    // Behind links the totals stand, the response time does not.
+    let linked = system::answer(&System { has_links: true, ..case.system() }).unwrap();
+    assert!(linked.estimate("response_time_mean").is_none() && linked.notes[1].contains("links"));
+    agree(value(&linked, "utilization"), 0.75, 1e-12);
+    // A heavy tail under FCFS: the mean wait is infinite, the totals are not.
+    let tail = Case::new(poisson, &fcfs(2), Moments::general(1.0, f64::INFINITY), Some("random")).answer().unwrap();
+    assert!(tail.estimate("response_time_mean").is_none());
+    assert!(tail.notes.iter().any(|note| note.contains("the mean wait is infinite")), "{:?}", tail.notes);
+}
