@@ -16,16 +16,15 @@
 mod clock;
 mod connection;
 mod estimate;
-mod histogram;
 mod host;
 mod recorder;
-mod reply;
+pub mod reply;
 mod report;
 mod request;
 mod run;
 mod schedule;
 mod url;
-mod verdict;
+pub mod verdict;
 mod worker;
 
 pub use recorder::{Counts, Outcome, Record};

@@ -2,11 +2,10 @@
 //! request is to be recorded; merged when the run is over.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Histogram, Span, Time};
 
 use crate::connection::Exchange;
 use crate::estimate::WINDOWS;
-use crate::histogram::Histogram;
 use crate::schedule::Job;
 
 /// What became of a request.
@@ -163,7 +162,6 @@ pub struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) response: Histogram,
-    pub(crate) response_sum_ns: u128,
     pub(crate) service_sum_ns: u128,
     pub(crate) counts: Counts,
 }
@@ -217,8 +215,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(warm_up: Span, windowing: Windowing, emitted: Option<usize>, records: Option<usize>) -> Recorder {
-        let window =
-            Window { response: Histogram::new(), response_sum_ns: 0, service_sum_ns: 0, counts: Counts::default() };
+        let window = Window { response: Histogram::new(), service_sum_ns: 0, counts: Counts::default() };
         Recorder {
             warm_up: Time(warm_up.0),
             windowing,
@@ -267,7 +264,7 @@ impl Recorder {
             return;
         }
         if free {
-            self.lateness.record(begun.saturating_since(job.planned));
+            self.lateness.record(begun.saturating_since(job.planned).0);
         }
         if let Some(emitted) = &mut self.emitted {
             emitted.push((job.planned, begun));
@@ -307,10 +304,9 @@ impl Recorder {
             window.counts.settle(outcome);
             if ok {
                 let service = done.saturating_since(sent.expect("a reply came, so the request went out"));
-                window.response.record(response);
-                window.response_sum_ns += u128::from(response.0);
+                window.response.record(response.0);
                 window.service_sum_ns += u128::from(service.0);
-                self.service.record(service);
+                self.service.record(service.0);
             }
             if let Some(backend) = backend {
                 self.backends[usize::from(backend)].1 += 1;
@@ -338,7 +334,6 @@ impl Recorder {
         self.whole.add(&other.whole);
         for (window, more) in self.windows.iter_mut().zip(&other.windows) {
             window.response.merge(&more.response);
-            window.response_sum_ns += more.response_sum_ns;
             window.service_sum_ns += more.service_sum_ns;
             window.counts.add(&more.counts);
         }

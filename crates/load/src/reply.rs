@@ -11,7 +11,7 @@ const HEADERS_MAX: usize = 64;
 
 /// The reply being read on a connection; reused for the next one.
 #[derive(Debug, Default)]
-pub(crate) struct Reply {
+pub struct Reply {
     state: State,
     /// The beginning of a head that one read did not hold.
     head: Vec<u8>,
@@ -19,20 +19,20 @@ pub(crate) struct Reply {
     bodiless: bool,
     keeps_cookies: bool,
     /// Status code of the final reply.
-    pub(crate) status: u16,
+    pub status: u16,
     /// Bytes of the body so far.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Whether the server keeps the connection.
-    pub(crate) keep_alive: bool,
+    pub keep_alive: bool,
     /// Value of `x-sojourn-backend`, empty where there was none.
-    pub(crate) backend: Vec<u8>,
+    pub backend: Vec<u8>,
     /// The `SOJOURN=...` pair of `set-cookie`, empty where there was none.
-    pub(crate) cookie: Vec<u8>,
+    pub cookie: Vec<u8>,
 }
 
 /// What a piece of a reply amounted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
+pub enum Fed {
     /// More is to come.
     More,
     /// The reply ended after this many bytes of the piece.
@@ -41,7 +41,7 @@ pub(crate) enum Fed {
 
 /// What the end of the stream amounted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// It ended the reply, as the reply said it would.
     Done,
     /// Before the first byte of a reply.
@@ -52,7 +52,7 @@ pub(crate) enum Ended {
 
 /// What was read is not HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Garbage;
+pub struct Garbage;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -79,7 +79,7 @@ enum Chunk {
 
 impl Reply {
     /// Makes ready for the reply to a request that has (`bodiless`: a HEAD) no body in its reply.
-    pub(crate) fn expect(&mut self, bodiless: bool, keeps_cookies: bool) {
+    pub fn expect(&mut self, bodiless: bool, keeps_cookies: bool) {
         self.state = State::Head;
         self.head.clear();
         self.touched = false;
@@ -92,7 +92,7 @@ impl Reply {
     }
 
     /// Takes the next piece read.
-    pub(crate) fn feed(&mut self, piece: &[u8]) -> Result<Fed, Garbage> {
+    pub fn feed(&mut self, piece: &[u8]) -> Result<Fed, Garbage> {
         self.touched |= !piece.is_empty();
         let mut at = 0;
         while self.state == State::Head {
@@ -108,7 +108,7 @@ impl Reply {
     }
 
     /// The server has closed its side.
-    pub(crate) fn end(&self) -> Ended {
+    pub fn end(&self) -> Ended {
         match self.state {
             State::UntilClose => Ended::Done,
             _ if self.touched => Ended::Early,
@@ -117,7 +117,7 @@ impl Reply {
     }
 
     /// Whether a byte of the reply has come.
-    pub(crate) fn touched(&self) -> bool {
+    pub fn touched(&self) -> bool {
         self.touched
     }
 

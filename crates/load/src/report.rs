@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Estimate, Measure, Span, Time};
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
-use crate::estimate::{quantile, ratio, share};
-use crate::histogram::Histogram;
-use crate::recorder::{Counts, Record, Recorder, SLICE, Slice};
+use crate::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::recorder::{Counts, Record, Recorder, SLICE, Slice, Window};
 use crate::run::Pacing;
-use crate::verdict::{Evidence, Verdict, verdict};
+use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
 use crate::worker::Work;
 
 /// What a run measured.
@@ -29,6 +28,12 @@ pub struct Report {
     pub measured: Counts,
     /// Good replies per backend, as `x-sojourn-backend` named it, after the warm-up; in order of name.
     pub backends: Vec<(String, u64)>,
+    /// Response times (ns) of the good replies, after the warm-up.
+    pub response: Histogram,
+    /// Service times (ns) of the same, from sent.
+    pub service: Histogram,
+    /// The generator's lateness (ns) with the same requests and those that failed.
+    pub lateness: Histogram,
     /// Distribution function of the response time: (seconds, probability), finer towards the tail.
     pub response_time_cdf: Vec<(f64, f64)>,
     /// The run by seconds, warm-up included.
@@ -37,6 +42,9 @@ pub struct Report {
     pub records: Option<Vec<Record>>,
     /// Requests per second, as planned and as begun in time.
     pub pace: Pace,
+    /// Kolmogorov-Smirnov distance between the gaps as begun and as planned, of an open schedule; see
+    /// [`crate::verdict::gap_distance`].
+    pub gap_distance: Option<f64>,
     /// How the threads waited.
     pub pacing: Pacing,
     /// Threads of the generator.
@@ -85,7 +93,7 @@ pub struct Second {
 /// What the report needs to know of the run's settings.
 pub(crate) struct Run {
     pub(crate) warm_up: Span,
-    /// End of the plan, where it was given as a time.
+    /// When the last request was to be planned, where that was known.
     pub(crate) end: Option<Time>,
     pub(crate) planned: Option<Vec<Time>>,
     pub(crate) paced: bool,
@@ -116,9 +124,8 @@ impl Report {
         }
 
         let end = match run.end {
-            // A plan that ended before its horizon (a log) was loaded only so long.
-            Some(end) if run.planned.is_none() || !cancelled => end.min(ended),
-            _ => all.last_done().min(ended),
+            Some(end) => end.min(ended),
+            None => all.last_done().min(ended),
         };
         let measured_s = (end.0.saturating_sub(run.warm_up.0)) as f64 * 1e-9;
         let pace = pace(run.planned.as_deref(), &all, emitted.as_deref(), run.warm_up, end, measured_s);
@@ -130,10 +137,14 @@ impl Report {
             counts,
             measured,
             backends,
-            response_time_cdf: response.cdf(),
+            response_time_cdf: cdf(&response),
+            response,
+            service: all.service,
+            lateness: all.lateness,
             seconds,
             records,
             pace,
+            gap_distance: emitted.as_deref().and_then(gap_distance),
             pacing: run.pacing,
             threads,
             client_cpu_s: cpu.as_secs_f64(),
@@ -146,12 +157,12 @@ impl Report {
         };
         let evidence = Evidence {
             inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
-            emitted: emitted.as_deref(),
+            emitted: emitted.as_ref().map(Vec::len),
             paced: run.paced,
             cancelled,
             connections_max: run.connections_max,
-            response_mean_s: response.mean_s(),
-            lateness_p99_s: all.lateness.quantile_s(0.99),
+            response_mean_s: report.response.mean().unwrap_or(0.0) * 1e-9,
+            lateness_p99_s: report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9,
         };
         report.verdict = verdict(&report, &evidence);
         report
@@ -253,8 +264,8 @@ fn seconds(slices: &[Slice]) -> Vec<Second> {
 
 fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Span, end: Time) -> Vec<Measure> {
     let windows = &all.windows;
-    let per_window = |of: fn(&crate::recorder::Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
-    let responses = per_window(|window| (window.response_sum_ns as f64 * 1e-9, window.counts.ok as f64));
+    let per_window = |of: fn(&Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
+    let responses = per_window(|window| (response_sum_s(window), window.counts.ok as f64));
     let services = per_window(|window| (window.service_sum_ns as f64 * 1e-9, window.counts.ok as f64));
     let errors =
         per_window(|window| ((window.counts.failed() + window.counts.unfinished) as f64, window.counts.planned as f64));
@@ -270,7 +281,7 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
     measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned)));
     measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned)));
     for (name, q) in [("lateness_p50", 0.5), ("lateness_p99", 0.99)] {
-        measures.push(Measure::new(name, "s", lateness(q, &all.lateness)));
+        measures.push(Measure::new(name, "s", quantile_of_independent(q, &all.lateness)));
     }
     measures
 }
@@ -293,17 +304,26 @@ fn throughput(slices: &[Slice], warm_up: Span, end: Time) -> Estimate {
     ratio(&batches, samples)
 }
 
-/// A quantile of the generator's lateness, its interval by order statistics as if independent.
-fn lateness(q: f64, histogram: &Histogram) -> Estimate {
-    let samples = histogram.samples();
-    if (samples as f64) * q.min(1.0 - q) < 10.0 {
-        return Estimate::TooFew { samples };
+fn response_sum_s(window: &Window) -> f64 {
+    window.response.mean().unwrap_or(0.0) * 1e-9 * window.response.count() as f64
+}
+
+/// The distribution function, finer towards the tail, so that a logarithmic axis has points there too.
+fn cdf(response: &Histogram) -> Vec<(f64, f64)> {
+    let all = response.count();
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    let mut seen = 0;
+    let mut shown = 0.0;
+    for (_, high, count) in response.buckets() {
+        if points.is_empty() {
+            points.push((response.min().unwrap_or(high) as f64 * 1e-9, 0.0));
+        }
+        seen += count;
+        let share = seen as f64 / all as f64;
+        if share - shown >= (0.05 * (1.0 - share)).min(0.004) || seen == all {
+            points.push((high.min(response.max().unwrap_or(high)) as f64 * 1e-9, share));
+            shown = share;
+        }
     }
-    let half_width = 1.96 * (q * (1.0 - q) / samples as f64).sqrt();
-    Estimate::Sampled {
-        value: histogram.quantile_s(q),
-        ci_low: histogram.quantile_s(q - half_width),
-        ci_high: histogram.quantile_s(q + half_width),
-        samples,
-    }
+    points
 }

@@ -179,11 +179,12 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     probe(load.target, load.timeout)?;
 
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
-    let Dealt { shares, planned, requests } = deal(load.schedule, load.stop, load.threads, load.cookies);
-    let windowing = match (load.stop, &planned) {
-        (Stop::After(end), _) => Windowing::Until(Time(end.0)),
-        (Stop::Requests(_), Some(instants)) => Windowing::Until(instants.last().copied().unwrap_or(Time(1))),
-        (Stop::Requests(most), None) => Windowing::Requests(most),
+    let Dealt { shares, planned, requests, end } = deal(load.schedule, load.stop, load.threads, load.cookies);
+    let windowing = match (end, load.stop) {
+        (Some(end), _) => Windowing::Until(end),
+        // An empty plan.
+        (None, Stop::After(end)) => Windowing::Until(Time(end.0)),
+        (None, Stop::Requests(most)) => Windowing::Requests(most),
     };
     let gauges: Vec<Gauge> = (0..load.threads).map(|_| Gauge::default()).collect();
     // Time for the threads to be there before the first request is due.
@@ -233,10 +234,6 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     };
     let works = run_threads(workers, cancel, &tell)?;
     let cores = Cores::read().since(&cores_before);
-    let end = match load.stop {
-        Stop::After(end) => Some(Time(end.0)),
-        Stop::Requests(_) => None,
-    };
     Ok(Report::new(
         works,
         Run {

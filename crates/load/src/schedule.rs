@@ -111,6 +111,8 @@ pub(crate) struct Dealt {
     pub(crate) planned: Option<Vec<Time>>,
     /// How many requests there are to be, where that is known.
     pub(crate) requests: Option<u64>,
+    /// When the last request has been planned, where that is known.
+    pub(crate) end: Option<Time>,
 }
 
 /// Deals `schedule` to `threads`: a plan by request number, users by user number. With `by_client` a plan is dealt
@@ -133,13 +135,17 @@ pub(crate) fn deal(schedule: Schedule, stop: Stop, threads: usize, by_client: bo
 
 fn deal_plan(plan: Box<dyn Iterator<Item = Planned> + Send>, stop: Stop, threads: usize, by_client: bool) -> Dealt {
     let mut shares: Vec<Vec<(u64, Planned)>> = (0..threads).map(|_| Vec::new()).collect();
-    let mut instants = Vec::new();
+    let mut instants: Vec<Time> = Vec::new();
+    let mut end = None;
     for (k, planned) in plan.enumerate() {
         let over = match stop {
             Stop::After(end) => planned.at.0 >= end.0,
             Stop::Requests(most) => k as u64 >= most,
         };
         if over {
+            if let Stop::After(horizon) = stop {
+                end = Some(Time(horizon.0));
+            }
             break;
         }
         let key = if by_client { planned.request.client as usize } else { k };
@@ -147,15 +153,18 @@ fn deal_plan(plan: Box<dyn Iterator<Item = Planned> + Send>, stop: Stop, threads
         instants.push(planned.at);
     }
     let requests = Some(instants.len() as u64);
+    // A plan that ends before its horizon (a log) ends with its last request.
+    let end = end.or_else(|| instants.last().map(|&last| last + Span(1)));
     let shares = shares.into_iter().map(|jobs| Source::Plan(PlanShare { jobs, next: 0 })).collect();
-    Dealt { shares, planned: Some(instants), requests }
+    Dealt { shares, planned: Some(instants), requests, end }
 }
 
 fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop, threads: usize) -> Dealt {
-    let (requests, until) = match stop {
-        Stop::After(end) => (None, Time(end.0)),
-        Stop::Requests(most) => (Some(most), Time::NEVER),
+    let (requests, end) = match stop {
+        Stop::After(end) => (None, Some(Time(end.0))),
+        Stop::Requests(most) => (Some(most), None),
     };
+    let until = end.unwrap_or(Time::NEVER);
     let mut shares: Vec<UserShare> = (0..threads as u64)
         .map(|thread| UserShare {
             users: Vec::new(),
@@ -175,7 +184,7 @@ fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop
         share.users.push(User { behaviour, request: constant.request });
         share.think(user, Time::ZERO, Span::ZERO);
     }
-    Dealt { shares: shares.into_iter().map(Source::Users).collect(), planned: None, requests }
+    Dealt { shares: shares.into_iter().map(Source::Users).collect(), planned: None, requests, end }
 }
 
 impl Source {

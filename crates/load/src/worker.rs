@@ -443,9 +443,12 @@ impl<'a> Worker<'a> {
         let now = self.setting.clock.now();
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.take().expect("only an exchange fails");
-        let status = if connection.reply.touched() { connection.reply.status } else { 0 };
-        let heard = Heard { status, bytes: connection.reply.bytes, backend: &connection.reply.backend };
-        let heard = if exchange.sent.is_some() { heard } else { Heard::default() };
+        let reply = &connection.reply;
+        // Before the request went out, what stands there is the reply before.
+        let heard = match exchange.sent {
+            Some(_) => Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
+            None => Heard::default(),
+        };
         self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
         self.active -= 1;
         self.close(place);

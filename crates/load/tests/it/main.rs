@@ -1,1 +1,10 @@
-//! The load generator against small raw TCP servers.
+//! The load generator against small raw TCP servers on free ports of the loopback interface.
+
+mod clients;
+mod failures;
+mod gaps;
+mod open;
+mod replies;
+mod run;
+mod server;
+mod url;

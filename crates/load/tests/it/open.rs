@@ -1,0 +1,174 @@
+//! Open schedules: one plan whatever carries it, and response times that count from it.
+
+use std::time::Duration;
+
+use sojourn_load::{Outcome, Pacing, Stop, Targets, Verdict};
+use sojourn_stats::{Span, Time};
+
+use crate::run::{MS, open, request, run, steady};
+use crate::server::{Act, Server, ok, reply};
+
+#[test]
+fn the_plan_does_not_depend_on_the_threads() {
+    let server = Server::start(|_| vec![ok("x")]);
+    for threads in [1, 2, 3] {
+        for pacing in [Pacing::Timer, Pacing::Spin] {
+            let mut load = open(server.address, steady(60, Span(MS)));
+            load.threads = threads;
+            load.pacing = pacing;
+            let report = run(load);
+            assert_eq!(report.counts.ok, 60);
+            let records = report.records.unwrap();
+            for (record, planned) in records.iter().zip(steady(60, Span(MS))) {
+                assert_eq!((record.planned, record.client), (planned.at, planned.request.client));
+            }
+            assert_eq!(records.iter().map(|record| record.k).collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
+            assert_eq!((report.pacing, report.threads), (pacing, threads));
+        }
+    }
+}
+
+#[test]
+fn a_stalled_server_is_seen_by_all_who_wait_behind_it() {
+    // One stall of 300 ms while a request is planned each 2 ms on one connection: the one that is stalled and the
+    // 149 planned behind it wait 300, 298, 296... ms. A client that counts from sending would see one of 300 ms.
+    let server = Server::start(|asked| match asked.number {
+        20 => vec![Act::Stall(Duration::from_millis(300)), ok("x")],
+        _ => vec![ok("x")],
+    });
+    let mut load = open(server.address, steady(200, Span(2 * MS)));
+    load.connections_max = 1;
+    let report = run(load);
+    assert_eq!(report.counts.ok, 200);
+    let records = report.records.as_ref().unwrap();
+    for waited in 0..140 {
+        let record = &records[20 + waited];
+        let response = record.done - record.planned;
+        assert!(response.0 >= (300 - 2 * waited as u64) * MS, "request {}: {response}", record.k);
+    }
+    let p90 = report.value("response_time_p90").unwrap();
+    assert!(p90 > 0.2, "p90 {p90} s");
+    // The service times of all but the stalled one know nothing of it, and the report says that requests queued.
+    assert!(report.counts.queued > 100, "{:?}", report.counts);
+    let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert!(doubts.iter().any(|doubt| doubt.contains("had to wait for one of the 1 connections")), "{doubts:?}");
+}
+
+#[test]
+fn a_free_connection_is_used_again_and_a_missing_one_opened() {
+    let server = Server::start(|_| vec![ok("x")]);
+    // Far apart: each reply is there before the next request.
+    assert_eq!(run(open(server.address, steady(20, Span(10 * MS)))).counts.ok, 20);
+    let far_apart = server.connections();
+    assert!(far_apart < 20, "{far_apart} connections for 20 requests far apart");
+    // All at once: each needs its own.
+    let report = run(open(server.address, steady(20, Span::ZERO)));
+    assert_eq!((report.counts.ok, report.counts.queued), (20, 0));
+    assert_eq!(server.connections() - far_apart, 20);
+}
+
+#[test]
+fn a_reply_that_closes_is_followed_by_a_new_connection() {
+    let server = Server::start(|_| vec![reply("200 OK", "connection: close\r\n", "x"), Act::Close]);
+    let report = run(open(server.address, steady(20, Span(MS))));
+    assert_eq!((report.counts.ok, report.counts.retried), (20, 0));
+    assert_eq!(server.connections(), 20);
+}
+
+#[test]
+fn what_is_planned_in_the_warm_up_is_sent_and_left_out() {
+    let server = Server::start(|asked| {
+        vec![if asked.number < 3 {
+            reply("500 Warming", "", "")
+        } else {
+            reply("200 OK", "x-sojourn-backend: b\r\n", "")
+        }]
+    });
+    let mut load = open(server.address, steady(40, Span(5 * MS)));
+    load.warm_up = Span(100 * MS);
+    let report = run(load);
+    assert_eq!((report.counts.planned, report.counts.server_error), (40, 3));
+    assert_eq!((report.measured.planned, report.measured.ok, report.measured.failed()), (20, 20, 0));
+    assert_eq!(report.backends, [("b".to_owned(), 20)]);
+    assert_eq!((report.response.count(), report.service.count()), (20, 20));
+    assert_eq!(report.value("error_ratio"), Some(0.0));
+}
+
+#[test]
+fn the_plan_is_cut_at_the_duration_or_the_count() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let mut load = open(server.address, steady(1000, Span(MS)));
+    load.stop = Stop::After(Span(50 * MS));
+    assert_eq!(run(load).counts.planned, 50);
+    let mut load = open(server.address, steady(1000, Span(MS)));
+    load.stop = Stop::Requests(30);
+    assert_eq!(run(load).counts.planned, 30);
+}
+
+#[test]
+fn what_does_not_end_in_the_grace_period_is_unfinished() {
+    let server = Server::start(|asked| if asked.number == 4 { vec![Act::Hang] } else { vec![ok("x")] });
+    let mut load = open(server.address, steady(10, Span(MS)));
+    load.grace = Span(30 * MS);
+    let report = run(load);
+    assert_eq!((report.counts.ok, report.counts.unfinished), (9, 1));
+    assert!(matches!(report.verdict, Verdict::Suspect(_)), "{:?}", report.verdict);
+}
+
+#[test]
+fn impatient_clients_go_away_whether_served_or_waiting() {
+    // One connection whose first request hangs: the first client gives up after 30 ms and closes it, the next two
+    // gave up while waiting for it, the last one has the patience.
+    let server = Server::start(|asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
+    let patience = [30, 10, 10, 10_000];
+    let plan: Vec<_> = (0..4)
+        .map(|k: u64| {
+            let mut planned = sojourn_traffic::Planned { at: Time(k * MS), request: request(k as u32) };
+            planned.request.patience = Span(patience[k as usize] * MS);
+            planned
+        })
+        .collect();
+    let mut load = open(server.address, plan.into_iter());
+    load.connections_max = 1;
+    let report = run(load);
+    assert_eq!((report.counts.abandoned, report.counts.ok), (3, 1));
+    let records = report.records.unwrap();
+    for (record, patience) in records.iter().zip(patience).take(3) {
+        assert_eq!(record.outcome, Outcome::Abandoned);
+        assert!((record.done - record.planned).0 >= patience * MS);
+    }
+    assert!(records[1].sent.is_none() && records[2].sent.is_none(), "who waits for a connection sends nothing");
+    assert_eq!(server.heads().len(), 2);
+}
+
+#[test]
+fn requests_carry_what_the_plan_says() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let mut load = open(server.address, steady(3, Span(MS)));
+    load.headers.push(("Accept".into(), "text/html".into()));
+    run(load);
+    assert_eq!(
+        server.heads()[1],
+        "GET /work?bytes=100 HTTP/1.1\r\nhost: test\r\nAccept: text/html\r\nx-sojourn-demand: 7\r\n\
+         x-sojourn-client: 1\r\n\r\n"
+    );
+    let mut load = open(server.address, steady(1, Span(MS)));
+    load.targets = Targets::Paths(vec!["/file500.html".into()]);
+    run(load);
+    assert!(server.heads()[3].starts_with("GET /file500.html HTTP/1.1\r\n"), "{:?}", server.heads()[3]);
+}
+
+#[test]
+fn backends_are_counted_across_threads() {
+    let server = Server::start(|asked| {
+        let backend = if asked.head.contains("client: 0\r\n") { "b" } else { "a" };
+        vec![reply("200 OK", &format!("x-sojourn-backend: {backend}\r\n"), "x")]
+    });
+    let mut load = open(server.address, steady(50, Span(MS)));
+    load.threads = 3;
+    let report = run(load);
+    assert_eq!(report.backends, [("a".to_owned(), 40), ("b".to_owned(), 10)]);
+    for record in report.records.unwrap() {
+        assert_eq!(record.backend, Some(u16::from(record.client == 0)));
+    }
+}
