@@ -37,9 +37,11 @@ impl<'a> Params<'a> {
     pub(super) fn finish(self) -> Result<(), DispatchError> {
         let Some((name, _)) = self.given.first() else { return Ok(()) };
         let known = self.known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+        if self.known.contains(name) {
+            return Err(DispatchError::Policy(format!("policy `{}`: `{name}` is given twice", self.policy)));
+        }
         let hint = match nearest(name, self.known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if self.known.contains(name) => "it is given twice".into(),
             None if known.is_empty() => "it takes none".into(),
             None => format!("it takes {known}"),
         };

@@ -1,0 +1,77 @@
+//! What a choice costs must not grow with the number of backends, counted in entries visited and in bytes.
+
+use sojourn_dispatch::policies::build;
+use sojourn_dispatch::{BackendId, Event, Index, Signals};
+use sojourn_stats::{Span, Stream, Time};
+
+use crate::common::{REQUEST, dispatcher, equal, every_policy};
+
+/// Index entries visited per request by updates, with this many backends and three requests in flight at each.
+fn visits_per_request(policy: &str, backends: usize) -> f64 {
+    let mut dispatcher = dispatcher(policy, &equal(backends));
+    let mut stream = Stream::new(1, "cost", "ends");
+    let mut in_flight = Vec::new();
+    let requests = 4 * backends;
+    let before = dispatcher.table().visits();
+    for number in 0..requests as u64 {
+        let now = Time(number * 1_000_000);
+        in_flight.extend(dispatcher.choose(&REQUEST, &[], now).forwarded_to());
+        if in_flight.len() > 3 * backends {
+            let backend = in_flight.swap_remove(stream.below(in_flight.len()));
+            let round_trip = Span(1 + stream.below(1_000_000) as u64);
+            dispatcher.observe(Event::FirstByte { backend, round_trip }, now);
+            dispatcher.observe(Event::Completed { backend, status: 200, bytes: 500, latency: round_trip }, now);
+        }
+    }
+    (dispatcher.table().visits() - before) as f64 / requests as f64
+}
+
+/// Policies whose table keeps an order.
+fn with_order() -> impl Iterator<Item = &'static str> {
+    every_policy().filter(|name| build(name).expect(name).index() != Index::None)
+}
+
+#[test]
+fn a_choice_among_ten_thousand_does_not_scan() {
+    for policy in with_order() {
+        let visits = visits_per_request(policy, 10_000);
+        // Three updates and a window's clearing, each one way up a tree of 14 levels in two indices at most.
+        assert!(visits <= 100.0, "{policy} visits {visits} entries per request");
+    }
+    assert!(visits_per_request("least-connections", 10_000) <= 3.0, "a count that moves by one moves one entry");
+}
+
+#[test]
+fn every_least_policy_asks_for_an_order() {
+    // Table::least scans only for a policy without an order, and for retries.
+    for name in every_policy() {
+        let policy = build(name).expect(name);
+        assert_eq!(policy.index() != Index::None, policy.requires().contains(Signals::IN_FLIGHT), "{name}");
+    }
+}
+
+#[test]
+fn statistics_take_at_most_two_kilobytes_per_server() {
+    for policy in every_policy() {
+        let mut dispatcher = dispatcher(policy, &equal(10_000));
+        for number in 0..10_000 {
+            let now = Time(number * 1_000);
+            if let Some(backend) = dispatcher.choose(&REQUEST, &[], now).forwarded_to() {
+                dispatcher.observe(Event::FirstByte { backend, round_trip: Span(number) }, now);
+            }
+        }
+        let each = dispatcher.table().memory() / 10_000;
+        assert!((1..=2_000).contains(&each), "{policy}: {each} bytes");
+    }
+}
+
+#[test]
+fn absurd_counts_cost_nothing() {
+    // Four thousand million requests reported by each of a thousand backends: levels exist only where occupied.
+    let mut dispatcher = dispatcher("least-connections", &equal(1_000));
+    for id in 0..1_000 {
+        let report = Event::Reported { backend: BackendId(id), in_flight: u32::MAX - id, measured: Time::ZERO };
+        dispatcher.observe(report, Time::ZERO);
+    }
+    assert!(dispatcher.table().memory() < 1_000_000);
+}

@@ -1,0 +1,117 @@
+//! The books: what counts as in flight, and for how long.
+
+use sojourn_dispatch::{BackendId, Event, State};
+use sojourn_stats::{Span, Time};
+
+use crate::common::{REQUEST, Walk, dispatcher, equal, every_policy};
+
+const A: BackendId = BackendId(0);
+const B: BackendId = BackendId(1);
+
+#[test]
+fn a_request_is_in_flight_before_it_is_sent() {
+    // A backend that is slow to connect to must not look idle (envoy issue 44989).
+    let mut dispatcher = dispatcher("least-connections", &equal(2));
+    let first = dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().expect("both are up");
+    assert_eq!((dispatcher.table().in_flight(first), dispatcher.table().waiting(first)), (1, 1));
+    let second = dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().expect("both are up");
+    assert_ne!(first, second);
+    dispatcher.observe(Event::Sent { backend: first }, Time::ZERO);
+    assert_eq!((dispatcher.table().in_flight(first), dispatcher.table().waiting(first)), (1, 0));
+}
+
+#[test]
+fn each_way_to_end_ends_one_request() {
+    let mut dispatcher = dispatcher("round-robin", &equal(1));
+    for _ in 0..3 {
+        dispatcher.choose(&REQUEST, &[], Time::ZERO);
+    }
+    let ends = [
+        Event::Completed { backend: A, status: 200, bytes: 10, latency: Span(5) },
+        Event::Failed { backend: A, after: Span(5) },
+        Event::Cancelled { backend: A },
+    ];
+    for (ended, end) in ends.into_iter().enumerate() {
+        dispatcher.observe(end, Time(9));
+        assert_eq!(dispatcher.table().in_flight(A) as usize, 2 - ended);
+    }
+    let totals = dispatcher.table().totals(A);
+    assert_eq!((totals.forwarded, totals.completed, totals.failed, totals.cancelled), (3, 1, 1, 1));
+}
+
+#[test]
+fn counters_survive_leaving_and_joining_again() {
+    let mut dispatcher = dispatcher("least-connections", &equal(2));
+    for _ in 0..6 {
+        dispatcher.choose(&REQUEST, &[], Time::ZERO);
+    }
+    dispatcher.observe(Event::Left { backend: A }, Time::ZERO);
+    assert_eq!(dispatcher.table().state(A), State::Left);
+    dispatcher.observe(Event::Cancelled { backend: A }, Time::ZERO); // requests of one that left still end
+    assert_eq!(dispatcher.join("s1", 1.0, Time::ZERO), Ok(A), "its number is kept");
+    assert_eq!((dispatcher.table().in_flight(A), dispatcher.table().in_flight(B)), (2, 3));
+    assert_eq!(dispatcher.table().totals(A).forwarded, 3);
+    assert_eq!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to(), Some(A));
+}
+
+#[test]
+fn idle_connections_count_as_connections_and_not_as_load() {
+    let mut dispatcher = dispatcher("least-connections", &equal(2));
+    for _ in 0..3 {
+        dispatcher.observe(Event::Opened { backend: A }, Time::ZERO);
+    }
+    dispatcher.observe(Event::Closed { backend: A }, Time::ZERO);
+    assert_eq!((dispatcher.table().connections(A), dispatcher.table().load(A)), (2, 0));
+}
+
+#[test]
+fn bytes_are_counted_once_however_they_are_told() {
+    let done = |bytes| Event::Completed { backend: A, status: 200, bytes, latency: Span(1) };
+    let told = |bytes| Event::Transmitted { backend: A, bytes };
+    for events in [vec![told(300), told(700), done(1000)], vec![done(1000)], vec![told(400), done(1000)]] {
+        let mut dispatcher = dispatcher("transmitted-size", &equal(1));
+        dispatcher.choose(&REQUEST, &[], Time::ZERO);
+        for event in &events {
+            dispatcher.observe(*event, Time(1));
+        }
+        assert_eq!(dispatcher.table().window(A).bytes, 1000, "{events:?}");
+        assert_eq!(dispatcher.table().totals(A).bytes, 1000, "{events:?}");
+    }
+}
+
+#[test]
+fn the_window_ends_on_time_even_if_nobody_polls() {
+    let mut dispatcher = dispatcher("round-trip(window = 100 ms)", &equal(2));
+    let first_byte = Event::FirstByte { backend: A, round_trip: Span(7) };
+    assert_eq!(dispatcher.next_deadline(), Some(Time(100_000_000)));
+    dispatcher.observe(first_byte, Time(99_999_999));
+    assert_eq!(dispatcher.table().window(A).mean_round_trip(), Some(Span(7)));
+    dispatcher.choose(&REQUEST, &[], Time(100_000_000));
+    assert_eq!(dispatcher.table().window(A).mean_round_trip(), None);
+    dispatcher.observe(first_byte, Time(730_000_000));
+    assert_eq!(dispatcher.next_deadline(), Some(Time(800_000_000)));
+    assert_eq!(dispatcher.poll(Time(800_000_000)), []);
+    assert_eq!(dispatcher.table().window(A).round_trips, 0);
+}
+
+#[test]
+fn requests_in_flight_are_conserved_in_every_policy() {
+    for policy in every_policy() {
+        let backends = equal(6);
+        let mut dispatcher = dispatcher(policy, &backends);
+        let mut walk = Walk::new(3, &backends);
+        for _ in 0..3_000 {
+            walk.take(&mut dispatcher);
+        }
+        let table = dispatcher.table();
+        let counted: u32 = (0..6).map(|id| table.in_flight(BackendId(id))).sum();
+        assert_eq!(counted as usize, walk.in_flight.len(), "{policy}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a request ended that was not in flight")]
+fn an_end_without_a_beginning_is_a_broken_invariant() {
+    let done = Event::Completed { backend: B, status: 200, bytes: 1, latency: Span(1) };
+    dispatcher("round-robin", &equal(2)).observe(done, Time::ZERO);
+}

@@ -1,0 +1,105 @@
+//! What is known, how old it is, and what a face must provide.
+
+use sojourn_dispatch::{BackendId, Command, DispatchError, Dispatcher, Event, Information, Signals};
+use sojourn_stats::{Span, Time};
+
+use crate::common::{REQUEST, equal, every_policy};
+
+const EVERY: Span = Span(1_000_000_000);
+
+fn polled(policy: &str, signals: Signals) -> Result<Dispatcher, DispatchError> {
+    Dispatcher::new(policy, &equal(3), Information::Polled { every: EVERY }, signals, 1, "test")
+}
+
+fn report(dispatcher: &mut Dispatcher, loads: [u32; 3], at: Time) {
+    for (id, in_flight) in loads.into_iter().enumerate() {
+        dispatcher.observe(Event::Reported { backend: BackendId(id as u32), in_flight, measured: at }, at);
+    }
+}
+
+#[test]
+fn polled_counts_are_frozen_between_polls() {
+    for policy in ["least-connections", "weighted-least-connections", "round-trip", "transmitted-size"] {
+        let mut dispatcher = polled(policy, Signals::GATEWAY).expect(policy);
+        assert_eq!(dispatcher.next_deadline(), Some(Time::ZERO));
+        assert_eq!(dispatcher.poll(Time::ZERO), [0, 1, 2].map(|id| Command::Poll(BackendId(id))));
+        assert_eq!(dispatcher.next_deadline(), Some(Time::ZERO + EVERY));
+        report(&mut dispatcher, [4, 1, 6], Time(5));
+        for step in 0..20 {
+            // Herding is the point: however many it sends there, what it sees does not move.
+            let now = Time(10 + step);
+            assert_eq!(dispatcher.choose(&REQUEST, &[], now).forwarded_to(), Some(BackendId(1)), "{policy}");
+            assert_eq!(dispatcher.poll(now), []);
+        }
+        assert_eq!((dispatcher.table().load(BackendId(1)), dispatcher.table().in_flight(BackendId(1))), (1, 20));
+        assert_eq!(dispatcher.table().report_age(BackendId(1), Time(105)), Some(Span(100)));
+        let late = Time(1_300_000_000);
+        assert_eq!(dispatcher.poll(late).len(), 3);
+        assert_eq!(dispatcher.next_deadline().map(|next| next.min(Time(2_000_000_000))), Some(Time(2_000_000_000)));
+        report(&mut dispatcher, [4, 21, 3], late);
+        assert_eq!(dispatcher.choose(&REQUEST, &[], late).forwarded_to(), Some(BackendId(2)), "{policy}");
+    }
+}
+
+#[test]
+fn an_older_report_does_not_overwrite_a_newer_one() {
+    let mut dispatcher = polled("least-connections", Signals::GATEWAY).expect("a known policy");
+    report(&mut dispatcher, [1, 1, 0], Time(200));
+    let stale = Event::Reported { backend: BackendId(2), in_flight: 9, measured: Time(100) };
+    dispatcher.observe(stale, Time(300));
+    assert_eq!(dispatcher.table().reported(BackendId(2)), Some((0, Time(200))));
+    let absurd = Event::Reported { backend: BackendId(2), in_flight: u32::MAX, measured: Time(300) };
+    dispatcher.observe(absurd, Time(300));
+    assert_ne!(dispatcher.choose(&REQUEST, &[], Time(300)).forwarded_to(), Some(BackendId(2)));
+}
+
+#[test]
+fn the_dead_are_not_polled_and_neither_is_what_nobody_reads() {
+    let mut dispatcher = polled("least-connections", Signals::GATEWAY).expect("a known policy");
+    dispatcher.observe(Event::Down { backend: BackendId(0) }, Time::ZERO);
+    dispatcher.observe(Event::Draining { backend: BackendId(1) }, Time::ZERO);
+    assert_eq!(dispatcher.poll(Time::ZERO), [1, 2].map(|id| Command::Poll(BackendId(id))));
+    let round_robin = polled("round-robin", Signals::empty()).expect("it needs nothing");
+    assert_eq!((round_robin.next_deadline(), round_robin.requires()), (None, Signals::empty()));
+}
+
+#[test]
+fn a_missing_signal_is_named() {
+    let refusal = |policy: &str, information, signals| {
+        let made = Dispatcher::new(policy, &equal(2), information, signals, 1, "test");
+        made.expect_err(policy).to_string()
+    };
+    let cases = [
+        ("least-connections", Signals::ADDRESS, "the end of each request (in-flight)"),
+        ("round-trip", Signals::IN_FLIGHT | Signals::BYTES, "the first byte of each reply (first-byte)"),
+        ("transmitted-size", Signals::IN_FLIGHT, "the bytes of replies (bytes)"),
+        ("address-hash", Signals::IN_FLIGHT, "the client's address (address)"),
+        ("cookie(policy = random)", Signals::IN_FLIGHT, "the client's cookies (cookie)"),
+        ("cookie(policy = address-hash)", Signals::COOKIE, "the client's address (address)"),
+    ];
+    for (policy, signals, words) in cases {
+        let expected = format!("policy `{policy}` needs {words}, which this face does not provide");
+        assert_eq!(refusal(policy, Information::Immediate, signals), expected);
+    }
+    let no_reports = refusal("least-connections", Information::Polled { every: EVERY }, Signals::IN_FLIGHT);
+    assert!(no_reports.contains("(reports) when its information is polled"), "{no_reports}");
+    let at_once = refusal("random", Information::Polled { every: Span::ZERO }, Signals::GATEWAY);
+    assert!(at_once.contains("above zero"), "{at_once}");
+}
+
+#[test]
+fn reports_stand_in_for_requests_in_flight() {
+    // A switch whose replies bypass it sees no request end, and so need not tell.
+    let mut switch = polled("least-connections", Signals::REPORTS | Signals::ADDRESS).expect("reports suffice");
+    report(&mut switch, [2, 2, 0], Time(1));
+    assert_eq!(switch.choose(&REQUEST, &[], Time(2)).forwarded_to(), Some(BackendId(2)));
+    assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what nobody will end is not counted");
+}
+
+#[test]
+fn a_gateway_provides_all_that_any_policy_requires() {
+    for policy in every_policy() {
+        let made = polled(policy, Signals::GATEWAY).expect(policy);
+        assert!(Signals::GATEWAY.contains(made.requires()), "{policy}");
+    }
+}

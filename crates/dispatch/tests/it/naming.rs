@@ -1,0 +1,76 @@
+//! Policies as text, and what is said of a bad one.
+
+use sojourn_dispatch::{Code, Dispatcher, Information, Reason, Signals, policies};
+
+use crate::common::{dispatcher, equal, every_policy};
+
+fn refusal(policy: &str) -> String {
+    let made = Dispatcher::new(policy, &equal(2), Information::Immediate, Signals::GATEWAY, 1, "test");
+    made.expect_err(policy).to_string()
+}
+
+#[test]
+fn good_texts() {
+    for policy in every_policy().chain([
+        " round-trip ( window = 100 ms ) ",
+        "random()",
+        "cookie(policy = cookie(policy = round-trip(window = 1 s)))",
+    ]) {
+        assert_eq!(dispatcher(policy, &equal(2)).policy(), policy);
+    }
+}
+
+#[test]
+fn bad_texts_say_what_would_be_right() {
+    let cases = [
+        ("least-conections", "unknown policy `least-conections`; did you mean `least-connections`?"),
+        ("xyz", "unknown policy `xyz`; known are round-robin, random, least-connections,"),
+        ("round-trip(windw = 1 s)", "policy `round-trip` has no parameter `windw`; did you mean `window`?"),
+        ("round-trip(colour = 1 s)", "policy `round-trip` has no parameter `colour`; it takes `window`"),
+        ("round-trip(window = 1 s, window = 2 s)", "policy `round-trip`: `window` is given twice"),
+        ("random(window = 1 s)", "policy `random` has no parameter `window`; it takes none"),
+        ("round-trip(window = 1)", "policy `round-trip`: window = 1: "),
+        ("round-trip(window = 0 s)", "must be at least 1 ns"),
+        ("round-trip(window = -1 s)", "policy `round-trip`: window = -1 s: "),
+        ("round-trip(1 s)", "a parameter is written `name = value`, as in `round-trip(window = 1 s)`"),
+        ("round-trip(window = 1 s", "it must end with `)`"),
+        ("cookie(policy = randon)", "unknown policy `randon`; did you mean `random`?"),
+        ("", "unknown policy ``"),
+    ];
+    for (text, part) in cases {
+        let said = refusal(text);
+        assert!(said.contains(part), "`{text}` got: {said}");
+        assert!(!said.contains('\n'));
+    }
+}
+
+#[test]
+fn impossible_backends() {
+    let refusal = |backends: &[(String, f64)]| {
+        let made = Dispatcher::new("random", backends, Information::Immediate, Signals::GATEWAY, 1, "test");
+        made.expect_err("impossible").to_string()
+    };
+    assert_eq!(refusal(&[("a".into(), 1.0), ("a".into(), 1.0)]), "two backends are called `a`; names must differ");
+    for weight in [-1.0, f64::NAN, f64::INFINITY, 1e-300] {
+        assert!(refusal(&[("a".into(), weight)]).starts_with("backend `a` has weight"), "{weight}");
+    }
+}
+
+#[test]
+fn every_policy_has_a_name_of_its_own_and_a_summary() {
+    let mut names: Vec<_> = every_policy().collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), policies::POLICIES.len());
+    assert!(policies::POLICIES.iter().all(|entry| !entry.summary.is_empty()));
+}
+
+#[test]
+fn reasons_read_as_the_end_of_a_sentence() {
+    let said = |code, ties, value| Reason { code, ties, value }.to_string();
+    assert_eq!(said(Code::Turn, 1, 0.0), "it was its turn");
+    assert_eq!(said(Code::Drawn, 4, 0.0), "drawn at random among 4");
+    assert_eq!(said(Code::Drawn, 4, 0.5), "drawn among 4 with a chance of 0.5000");
+    assert_eq!(said(Code::LeastInFlight, 3, 2.0), "fewest requests in flight (2), one of 3 such");
+    assert_eq!(said(Code::LeastRoundTrip, 1, 0.0125), "shortest mean round trip in the window (12.5 ms)");
+}

@@ -1,0 +1,126 @@
+//! A record, replayed, gives identical choices.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use sojourn_dispatch::record::{RecordError, replay, replay_with};
+use sojourn_dispatch::{Dispatcher, Information, Signals};
+use sojourn_stats::{Span, Time};
+
+use crate::common::{REQUEST, Walk, equal, every_policy, weighted};
+
+/// A file in memory that outlives its writer.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no writer panics").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn record(policy: &str, information: Information, steps: usize) -> Vec<u8> {
+    let backends = weighted(&[1.0, 2.0, 0.1 + 0.2, 3.0, 1.0]); // 0.1 + 0.2 takes 17 digits
+    let mut dispatcher = Dispatcher::new(policy, &backends, information, Signals::GATEWAY, 7, "front").expect(policy);
+    let file = Shared::default();
+    dispatcher.record_to(Box::new(file.clone())).expect("memory takes it");
+    let mut walk = Walk::new(11, &backends);
+    for _ in 0..steps {
+        walk.take(&mut dispatcher);
+    }
+    dispatcher.finish_record().expect("memory takes it");
+    std::mem::take(&mut *file.0.lock().expect("no writer panics"))
+}
+
+#[test]
+fn every_policy_replays() {
+    for policy in every_policy().chain(["cookie(policy = round-trip(window = 20 ms))"]) {
+        for information in [Information::Immediate, Information::Polled { every: Span(50_000_000) }] {
+            let replayed = replay(&record(policy, information, 2_000)[..]).expect(policy);
+            assert_eq!(replayed.first_difference, None, "{policy}");
+            assert!(replayed.choices > 600 && replayed.truncated_line.is_none(), "{policy}: {replayed:?}");
+        }
+    }
+}
+
+#[test]
+fn another_policy_is_caught_at_its_first_different_choice() {
+    let record = record("random", Information::Immediate, 500);
+    let other = replay_with(&record[..], |header| {
+        let backends: Vec<_> = header.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
+        Dispatcher::new("round-robin", &backends, header.information, header.signals()?, header.seed, &header.name)
+    });
+    let difference = other.expect("a good record").first_difference.expect("another policy");
+    assert_eq!(difference.line, 2 + difference_before(&record));
+    assert!(difference.recorded.contains("drawn") && difference.replayed.contains("turn"), "{difference:?}");
+}
+
+/// Calls before the first choice.
+fn difference_before(record: &[u8]) -> u64 {
+    let text = std::str::from_utf8(record).expect("JSON is text");
+    text.lines().skip(1).take_while(|line| !line.starts_with("{\"choose\"")).count() as u64
+}
+
+#[test]
+fn a_last_line_that_breaks_off_is_reported() {
+    let whole = record("least-connections", Information::Immediate, 200);
+    let lines = whole.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    let cut = replay(&whole[..whole.len() - 5]).expect("what came before is good");
+    assert_eq!((cut.truncated_line, cut.first_difference), (Some(lines), None));
+    let only_the_newline = replay(&whole[..whole.len() - 1]).expect("nothing is missing");
+    assert_eq!(only_the_newline, replay(&whole[..]).expect("a good record"));
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_its_line() {
+    let header = {
+        let whole = record("random", Information::Immediate, 0);
+        String::from_utf8(whole).expect("JSON is text")
+    };
+    let said = |bytes: &[u8]| replay(bytes).expect_err("no record").to_string();
+    assert!(matches!(replay(&b""[..]), Err(RecordError::Empty)));
+    assert!(said(b"\x7fELF\x00\xff\n").starts_with("the record's line 1: it is no record"));
+    assert!(said(b"{\"poll\":{\"now\":0,\"commands\":[]}}\n").contains("line 1: it should say how"));
+    assert!(said(header.replace("\"format\":1", "\"format\":99").as_bytes()).contains("format 99"));
+    assert!(
+        said(header.replace("\"policy\":\"random\"", "\"policy\":\"randon\"").as_bytes()).contains("mean `random`")
+    );
+    assert!(said(format!("{header}nonsense\n").as_bytes()).starts_with("the record's line 2"));
+    let ends = |backend: u32| {
+        format!("{header}{{\"observe\":{{\"now\":1,\"event\":{{\"cancelled\":{{\"backend\":{backend}}}}}}}}}\n")
+    };
+    assert!(said(ends(0).as_bytes()).contains("a request ends at `s1`, which has none"));
+    assert!(said(ends(77).as_bytes()).contains("there is no backend 77"));
+}
+
+#[test]
+fn a_record_begins_at_the_beginning() {
+    let mut dispatcher = crate::common::dispatcher("random", &equal(2));
+    dispatcher.choose(&REQUEST, &[], Time::ZERO);
+    assert!(matches!(dispatcher.record_to(Box::new(io::sink())), Err(RecordError::Late)));
+}
+
+#[test]
+fn a_full_disk_stops_the_record_and_not_the_decisions() {
+    /// Takes the header and no more.
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += 1;
+            if self.0 == 1 { Ok(bytes.len()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut dispatcher = crate::common::dispatcher("random", &equal(2));
+    dispatcher.record_to(Box::new(Full(0))).expect("the header fits");
+    for _ in 0..1_000 {
+        assert!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_some());
+    }
+    assert_eq!(dispatcher.finish_record().expect_err("full").kind(), io::ErrorKind::StorageFull);
+}
