@@ -232,7 +232,9 @@ impl<'de> Deserialize<'de> for Demands {
 
 /// `unknown key `x`; did you mean `y`? known: ...`.
 fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    format!("unknown {what} `{word}`; known: {}", known.join(", "))
+    let guess = sojourn_stats::nearest(word, known.iter().copied());
+    let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
 }
 
 /// A TOML error on one line, with its line and the nearest valid key where a key is unknown.

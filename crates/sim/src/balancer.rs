@@ -1,0 +1,134 @@
+//! The balancer as the engine sees it: one or more dispatchers, told what a gateway would see.
+
+use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Request, Signals};
+use sojourn_stats::{Span, Stream, Time};
+
+use crate::scenario::{Scenario, SimError, server_name};
+
+/// One or more dispatchers over the servers of a scenario.
+pub(crate) struct Balancer {
+    dispatchers: Vec<Dispatcher>,
+    /// Which of them gets a request.
+    draws: Stream,
+    /// What the policy reads; the rest need not be told.
+    requires: Signals,
+    /// When a dispatcher next wants to be polled.
+    deadline: Time,
+    /// Which server each client's cookie names, where the policy reads cookies.
+    cookies: Vec<Option<BackendId>>,
+}
+
+/// Where a request is sent, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) dispatcher: u32,
+    pub(crate) server: u32,
+}
+
+impl Balancer {
+    /// The balancer of `scenario`; none where it has no policy.
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Option<Balancer>, SimError> {
+        let Some(policy) = &scenario.policy else { return Ok(None) };
+        let weight = |index: usize| scenario.weights.get(index).copied().unwrap_or(1.0);
+        let backends: Vec<_> = (0..scenario.servers.len()).map(|index| (server_name(index), weight(index))).collect();
+        let dispatchers = (0..scenario.dispatchers)
+            .map(|number| {
+                let name = dispatcher_name(number);
+                Dispatcher::new(policy, &backends, scenario.information, scenario.signals, seed, &name)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut balancer = Balancer {
+            requires: dispatchers[0].requires(),
+            dispatchers,
+            draws: Stream::new(seed, "clients", "dispatcher"),
+            deadline: Time::NEVER,
+            cookies: Vec::new(),
+        };
+        balancer.find_deadline();
+        Ok(Some(balancer))
+    }
+
+    /// When [`Balancer::poll`] is due.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Chooses a server, unless the policy refuses.
+    #[inline]
+    pub(crate) fn choose(&mut self, client: u32, class: u8, now: Time) -> Option<Choice> {
+        let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
+        let cookies = self.requires.contains(Signals::COOKIE);
+        let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
+        let request = Request { client: u64::from(client), class, cookie };
+        let decision = self.dispatchers[dispatcher].choose(&request, &[], now);
+        let (Action::Forward(backend) | Action::Redirect(backend)) = decision.action else { return None };
+        if cookies {
+            let client = client as usize;
+            if self.cookies.len() <= client {
+                self.cookies.resize(client + 1, None);
+            }
+            self.cookies[client] = Some(backend);
+        }
+        Some(Choice { dispatcher: dispatcher as u32, server: backend.0 })
+    }
+
+    /// Whether somebody reads first bytes.
+    #[inline]
+    pub(crate) fn wants_first_byte(&self) -> bool {
+        self.requires.contains(Signals::FIRST_BYTE)
+    }
+
+    /// The reply's first byte is here, this long after the request was sent.
+    #[inline]
+    pub(crate) fn first_byte(&mut self, choice: Choice, round_trip: Span, now: Time) {
+        self.tell(choice, Event::FirstByte { backend: BackendId(choice.server), round_trip }, now);
+    }
+
+    /// The reply is complete.
+    #[inline]
+    pub(crate) fn completed(&mut self, choice: Choice, bytes: u64, latency: Span, now: Time) {
+        self.tell(choice, Event::Completed { backend: BackendId(choice.server), status: 200, bytes, latency }, now);
+    }
+
+    /// The server denied the request.
+    pub(crate) fn failed(&mut self, choice: Choice, after: Span, now: Time) {
+        self.tell(choice, Event::Failed { backend: BackendId(choice.server), after }, now);
+    }
+
+    /// The client is gone.
+    pub(crate) fn cancelled(&mut self, choice: Choice, now: Time) {
+        self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
+    }
+
+    /// Does what is due; `occupancy` tells how many requests a server has.
+    pub(crate) fn poll(&mut self, now: Time, occupancy: impl Fn(usize) -> u32) {
+        for dispatcher in &mut self.dispatchers {
+            if dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
+                continue;
+            }
+            for command in dispatcher.poll(now) {
+                let Command::Poll(backend) = command;
+                let in_flight = occupancy(backend.0 as usize);
+                dispatcher.observe(Event::Reported { backend, in_flight, measured: now }, now);
+            }
+        }
+        self.find_deadline();
+        assert!(self.deadline > now, "a dispatcher that was polled at its deadline has a later one, or none");
+    }
+
+    #[inline]
+    fn tell(&mut self, choice: Choice, event: Event, now: Time) {
+        self.dispatchers[choice.dispatcher as usize].observe(event, now);
+    }
+
+    fn find_deadline(&mut self) {
+        let deadlines = self.dispatchers.iter().filter_map(Dispatcher::next_deadline);
+        self.deadline = deadlines.min().unwrap_or(Time::NEVER);
+    }
+}
+
+/// The name of dispatcher number `number` (from 0), which names its random stream.
+pub(crate) fn dispatcher_name(number: u32) -> String {
+    format!("dispatcher-{}", number + 1)
+}

@@ -1,0 +1,667 @@
+//! One replication: the event loop.
+//!
+//! The next event is the earliest of four candidates, each kept by whom it is cheapest for: the dispatchers' deadline
+//! (a number), the stations' timers (an indexed heap), the agenda (a binary heap, empty without links, patience and
+//! users) and the next planned request (a number). A request's state is one small struct in a slab. Nothing is
+//! allocated or hashed per request, and virtual calls are the plan's demand and the policy only.
+//!
+//! Conservation is asserted at every pause: arrivals = completed + lost + inside; no server was busier than its cores;
+//! and Little's law exactly, in whole nanoseconds: the integral of the number inside is the sum of the times spent.
+
+use std::sync::Arc;
+
+use sojourn_model::{Admission, Server, Station, Ticket, Wire};
+use sojourn_stats::{Batches, Span, Time, warm_up};
+use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
+
+use crate::agenda::{Agenda, What};
+use crate::balancer::{Balancer, Choice};
+use crate::scenario::{Scenario, SimError};
+use crate::summary::Part;
+use crate::tally::Tally;
+use crate::timers::Timers;
+
+/// How one replication is played.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// Measuring starts here; none: where MSER-5 says, on a pilot.
+    pub(crate) warm_up: Option<Span>,
+    /// No request is accepted from here on.
+    pub(crate) horizon: Option<Span>,
+    /// The run has an end: a horizon, or a log's.
+    pub(crate) finite: bool,
+    /// Longest pilot in search of the end of the warm-up (requests).
+    pub(crate) longest_pilot: u64,
+    /// Keep every response time.
+    pub(crate) keep_series: bool,
+}
+
+/// One replication.
+pub(crate) struct Engine {
+    now: Time,
+    source: Source,
+    /// The next planned request; at [`Time::NEVER`] when there is none.
+    next: Planned,
+    accepts_until: Time,
+    balancer: Option<Balancer>,
+    servers: Vec<Server>,
+    stations: Vec<Station>,
+    timers: Timers,
+    agenda: Agenda,
+    client_delay: Span,
+    client_wires: Option<Wires>,
+    cluster_delay: Span,
+    cluster_wire: Option<Wire>,
+    jobs: Jobs,
+    ledger: Ledger,
+    phase: Phase,
+    /// When the clock ends this phase.
+    milestone: Time,
+    pilot: Option<Pilot>,
+    /// What is measured.
+    pub(crate) tally: Tally,
+    /// No end of the warm-up was found.
+    pub(crate) never_settled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Measuring,
+    /// A finite run accepts no more requests; those inside still end and are measured.
+    Draining,
+}
+
+#[allow(clippy::large_enum_variant, reason = "there is one source per replication")]
+enum Source {
+    Plan(Plan),
+    /// Scripts, and what each user asks when it has thought.
+    Users(Vec<(Script, Request)>),
+}
+
+/// Each client's own wire from the balancer.
+struct Wires {
+    idle: Wire,
+    wires: Vec<Wire>,
+}
+
+/// What is known of a request inside.
+#[derive(Clone, Copy)]
+struct Job {
+    planned: Time,
+    /// When the balancer sent it on.
+    sent: Time,
+    /// Core time on its server; the demand, before a server is chosen.
+    service: Span,
+    size: u64,
+    ticket: Option<Ticket>,
+    number: u64,
+    client: u32,
+    choice: Choice,
+    /// Moves when the slot is freed, so that old agenda entries find nobody.
+    generation: u32,
+    class: u8,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Free,
+    /// Before the balancer.
+    Coming,
+    /// Between the balancer's choice and the end of its reply there.
+    Forwarded,
+    /// The reply is on its way from the balancer to the client.
+    Returning,
+}
+
+/// The requests inside: a slab.
+struct Jobs {
+    slab: Vec<Job>,
+    free: Vec<u32>,
+}
+
+/// Conservation of requests and of time.
+#[derive(Default)]
+struct Ledger {
+    arrived: u64,
+    completed: u64,
+    lost: u64,
+    inside: u64,
+    since: Time,
+    /// Integral of the number inside up to `since` (ns).
+    integral: u128,
+    /// Time spent inside by those who have gone (ns).
+    spent: u128,
+}
+
+/// The part of a replication that is looked at for the end of its warm-up.
+struct Pilot {
+    response_times: Batches,
+    /// Requests ended when it is next judged.
+    judged_at: u64,
+    longest: u64,
+}
+
+/// Requests in the first pilot.
+const PILOT: u64 = 5_000;
+/// The pilot is kept as so many to twice so many batch means.
+const PILOT_BATCHES: usize = 1_000;
+
+impl Engine {
+    /// The replication of `scenario` with this seed.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, course: &Course) -> Result<Engine, SimError> {
+        let station = |server: &Server| Station::new(server.discipline, server.cores, server.capacity);
+        let demand = Arc::clone(&scenario.demand);
+        let source = match &scenario.workload {
+            Workload::Closed(closed) => {
+                scenario.workload.check()?;
+                let script = |user| Script::new(closed, user, seed, Arc::clone(&demand));
+                Source::Users((0..closed.users).map(|user| (script(user), NOTHING)).collect())
+            }
+            workload => Source::Plan(Plan::new(workload, seed, demand)?),
+        };
+        let client_link = scenario.client_link.filter(|link| !link.is_instant());
+        let cluster_link = scenario.cluster_link.filter(|link| !link.is_instant());
+        let warm_up = match course.warm_up {
+            None if course.finite => Some(Span::ZERO),
+            other => other,
+        };
+        let horizon = course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon);
+        let mut engine = Engine {
+            now: Time::ZERO,
+            source,
+            next: NEVER,
+            accepts_until: horizon,
+            balancer: Balancer::new(scenario, seed)?,
+            stations: scenario.servers.iter().map(station).collect(),
+            timers: Timers::new(scenario.servers.len()),
+            servers: scenario.servers.clone(),
+            agenda: Agenda::default(),
+            client_delay: client_link.map_or(Span::ZERO, |link| link.delay),
+            client_wires: client_link.map(|link| Wires { idle: Wire::new(link), wires: Vec::new() }),
+            cluster_delay: cluster_link.map_or(Span::ZERO, |link| link.delay),
+            cluster_wire: cluster_link.map(Wire::new),
+            jobs: Jobs { slab: Vec::new(), free: Vec::new() },
+            ledger: Ledger::default(),
+            phase: Phase::WarmUp,
+            milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
+            pilot: warm_up.is_none().then(|| Pilot {
+                response_times: Batches::new(PILOT_BATCHES, 5),
+                judged_at: PILOT.min(course.longest_pilot),
+                longest: course.longest_pilot,
+            }),
+            tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
+            never_settled: false,
+        };
+        match &engine.source {
+            Source::Plan(_) => engine.plan_next(),
+            Source::Users(users) => (0..users.len() as u32).for_each(|user| engine.let_think(user)),
+        }
+        Ok(engine)
+    }
+
+    /// Requests that have ended so far, warm-up included.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ledger.completed + self.ledger.lost
+    }
+
+    /// Takes the events before `end`.
+    pub(crate) fn run_before(&mut self, end: Time) {
+        while self.next_at() < end && self.step() {}
+        self.settle_books();
+    }
+
+    /// Requests that have ended since the warm-up, and count.
+    pub(crate) fn measured(&self) -> u64 {
+        if self.phase == Phase::WarmUp { 0 } else { self.tally.ended() }
+    }
+
+    /// Takes events until `ended` requests have ended, or nothing is left to happen (then true).
+    pub(crate) fn run_until(&mut self, ended: u64) -> bool {
+        let mut over = false;
+        while self.ended() < ended {
+            if !self.step() {
+                over = true;
+                if self.phase == Phase::Measuring && self.milestone != Time::NEVER {
+                    self.pass_milestone();
+                }
+                break;
+            }
+        }
+        self.settle_books();
+        over
+    }
+
+    /// Begins measuring at `now`, unless that has happened: an instant between the last event and the next.
+    pub(crate) fn start_measuring(&mut self, now: Time) {
+        if self.phase == Phase::WarmUp {
+            self.measure_from(now);
+        }
+    }
+
+    /// What has been counted since measuring began.
+    pub(crate) fn part(&self) -> Part {
+        self.part_at(self.now)
+    }
+
+    /// As [`Engine::part`], with the window of throughput and utilisation up to `now`, an instant between the last event
+    /// and the next, unless that has closed.
+    pub(crate) fn part_at(&self, now: Time) -> Part {
+        let tally = &self.tally;
+        let closed = self.phase == Phase::Draining;
+        let end = if closed { tally.until } else { now };
+        let busy = if closed { tally.busy_after.clone() } else { self.busy(now) };
+        let elapsed_s = end.saturating_since(tally.since).as_secs_f64();
+        let spent = busy.iter().zip(&tally.busy_before).zip(&self.servers);
+        let busy_s = spent.map(|((after, before), server)| (*after - *before).as_secs_f64() / f64::from(server.cores));
+        Part {
+            elapsed_s,
+            busy_s: busy_s.sum::<f64>() / self.servers.len() as f64,
+            completions: tally.completions,
+            served: tally.served,
+            waiting_s: tally.waiting_ns as f64 * 1e-9,
+            service_s: tally.service_ns as f64 * 1e-9,
+            ended: tally.ended(),
+            denied: tally.denied,
+            abandoned: tally.abandoned,
+            sent: tally.sent.clone(),
+        }
+    }
+
+    /// Core time that each server has spent up to `now`, an instant between the last event and the next.
+    fn busy(&self, now: Time) -> Vec<Span> {
+        self.stations.iter().map(|station| station.busy(now)).collect()
+    }
+
+    /// When the next event at or before which somebody is inside or comes in; [`Time::NEVER`] when there is none.
+    fn next_at(&self) -> Time {
+        self.timers.first_at().min(self.agenda.first_at()).min(self.next.at)
+    }
+
+    /// Takes one event; false when there is none.
+    #[inline]
+    fn step(&mut self) -> bool {
+        let departure = self.timers.first_at();
+        let entry = self.agenda.first_at();
+        let mut at = departure.min(entry).min(self.next.at);
+        let deadline = self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline);
+        if at == Time::NEVER {
+            // Deadlines without anybody inside go on for ever.
+            return false;
+        }
+        at = at.min(deadline);
+        assert!(at >= self.now, "time never goes back");
+        while at >= self.milestone {
+            self.pass_milestone();
+        }
+        self.now = at;
+        if deadline == at {
+            let stations = &self.stations;
+            let balancer = self.balancer.as_mut().expect("only a balancer has deadlines");
+            balancer.poll(at, |server| stations[server].occupancy().0);
+        } else if departure == at {
+            self.depart(self.timers.first());
+        } else if entry == at {
+            self.take_entry();
+        } else {
+            let Planned { at, request } = self.next;
+            self.plan_next();
+            self.arrive(at, &request);
+        }
+        true
+    }
+
+    /// Draws the next planned request.
+    #[inline]
+    fn plan_next(&mut self) {
+        let Source::Plan(plan) = &mut self.source else { unreachable!("users plan for themselves") };
+        self.next = match plan.next() {
+            Some(planned) if planned.at < self.accepts_until => planned,
+            Some(_) => NEVER,
+            None => {
+                self.accepts_until = self.now;
+                if self.phase == Phase::Measuring {
+                    self.milestone = self.now;
+                }
+                NEVER
+            }
+        };
+    }
+
+    /// Lets a user think about its next request.
+    fn let_think(&mut self, user: u32) {
+        let Source::Users(users) = &mut self.source else { unreachable!("only users think") };
+        let (script, request) = &mut users[user as usize];
+        let step = script.step();
+        *request = step.request;
+        let at = self.now + step.think;
+        if at < self.accepts_until {
+            self.agenda.add(at, What::UserAsks, user, 0);
+        }
+    }
+
+    /// A request enters.
+    #[inline]
+    fn arrive(&mut self, planned: Time, request: &Request) {
+        let number = self.ledger.arrived;
+        self.ledger.enter(self.now);
+        let slot = self.jobs.put(planned, number, request);
+        if request.patience != Span::FOREVER {
+            let generation = self.jobs.slab[slot as usize].generation;
+            self.agenda.add(planned + request.patience, What::PatienceEnds, slot, generation);
+        }
+        if self.client_delay == Span::ZERO {
+            self.at_balancer(slot);
+        } else {
+            self.later(self.now + self.client_delay, What::AtBalancer, slot);
+        }
+    }
+
+    #[inline]
+    fn later(&mut self, at: Time, what: What, slot: u32) {
+        self.agenda.add(at, what, slot, self.jobs.slab[slot as usize].generation);
+    }
+
+    /// The balancer sends a request to a server.
+    #[inline]
+    fn at_balancer(&mut self, slot: u32) {
+        let job = &mut self.jobs.slab[slot as usize];
+        if let Some(balancer) = &mut self.balancer {
+            match balancer.choose(job.client, job.class, self.now) {
+                Some(choice) => job.choice = choice,
+                None => {
+                    self.tally.denied(job.planned);
+                    return self.lose(slot);
+                }
+            }
+        }
+        job.stage = Stage::Forwarded;
+        job.sent = self.now;
+        let server = job.choice.server as usize;
+        job.service = self.servers[server].service_time(job.service);
+        self.tally.sent(job.planned, server);
+        if self.cluster_delay == Span::ZERO {
+            self.at_server(slot);
+        } else {
+            self.later(self.now + self.cluster_delay, What::AtServer, slot);
+        }
+    }
+
+    #[inline]
+    fn at_server(&mut self, slot: u32) {
+        let job = &mut self.jobs.slab[slot as usize];
+        let server = job.choice.server as usize;
+        let station = &mut self.stations[server];
+        match station.arrive(self.now, u64::from(slot), job.service) {
+            Admission::Admitted(ticket) => {
+                job.ticket = Some(ticket);
+                self.timers.set(server, station.next_departure());
+            }
+            Admission::Denied => {
+                let Job { choice, sent, planned, .. } = *job;
+                if let Some(balancer) = &mut self.balancer {
+                    balancer.failed(choice, self.now - sent, self.now);
+                }
+                self.tally.denied(planned);
+                self.lose(slot);
+            }
+        }
+    }
+
+    /// A server finishes a job: its reply enters the cluster's link.
+    #[inline]
+    fn depart(&mut self, server: usize) {
+        let station = &mut self.stations[server];
+        let departure = station.depart(self.now).expect("the timer is the station's next departure");
+        self.timers.set(server, station.next_departure());
+        let slot = departure.job as u32;
+        let job = &mut self.jobs.slab[slot as usize];
+        job.ticket = None;
+        self.tally.served(job.planned, departure.started - departure.arrived, job.service);
+        let (size, sent, choice) = (job.size, job.sent, job.choice);
+        let (first_byte, whole) = match &mut self.cluster_wire {
+            None => (self.now, self.now),
+            Some(wire) => {
+                let passage = wire.send(self.now, size);
+                (passage.first_byte, passage.arrives)
+            }
+        };
+        if let Some(balancer) = self.balancer.as_mut().filter(|balancer| balancer.wants_first_byte()) {
+            if first_byte == self.now {
+                balancer.first_byte(choice, self.now - sent, self.now);
+            } else {
+                self.later(first_byte, What::FirstByte, slot);
+            }
+        }
+        if whole == self.now {
+            self.reply_at_balancer(slot);
+        } else {
+            self.later(whole, What::ReplyAtBalancer, slot);
+        }
+    }
+
+    /// The balancer has the whole reply, which enters the client's link.
+    #[inline]
+    fn reply_at_balancer(&mut self, slot: u32) {
+        let job = &mut self.jobs.slab[slot as usize];
+        job.stage = Stage::Returning;
+        if let Some(balancer) = &mut self.balancer {
+            balancer.completed(job.choice, job.size, self.now - job.sent, self.now);
+        }
+        let arrives = match &mut self.client_wires {
+            None => self.now,
+            Some(wires) => wires.of(job.client).send(self.now, job.size).arrives,
+        };
+        if arrives == self.now {
+            self.complete(slot);
+        } else {
+            self.later(arrives, What::ReplyAtClient, slot);
+        }
+    }
+
+    /// The client has the whole reply.
+    #[inline]
+    fn complete(&mut self, slot: u32) {
+        let Job { planned, number, .. } = self.jobs.slab[slot as usize];
+        self.tally.completed(planned, number, self.now);
+        self.ledger.completed += 1;
+        if self.pilot.is_some() {
+            self.judge_pilot((self.now - planned).as_secs_f64());
+        }
+        self.leave(slot);
+    }
+
+    /// A request ends without a reply.
+    fn lose(&mut self, slot: u32) {
+        self.ledger.lost += 1;
+        self.leave(slot);
+    }
+
+    #[inline]
+    fn leave(&mut self, slot: u32) {
+        let Job { planned, client, .. } = self.jobs.slab[slot as usize];
+        self.ledger.leave(planned, self.now);
+        self.jobs.release(slot);
+        if matches!(self.source, Source::Users(_)) {
+            self.let_think(client);
+        }
+    }
+
+    /// Takes the agenda's first entry.
+    #[inline]
+    fn take_entry(&mut self) {
+        let event = self.agenda.take().expect("an entry is due");
+        if event.what == What::UserAsks {
+            let Source::Users(users) = &self.source else { unreachable!("only users think") };
+            let request = users[event.whom as usize].1;
+            return self.arrive(self.now, &request);
+        }
+        let slot = event.whom;
+        if self.jobs.slab[slot as usize].generation != event.generation {
+            return;
+        }
+        match event.what {
+            What::AtBalancer => self.at_balancer(slot),
+            What::AtServer => self.at_server(slot),
+            What::FirstByte => {
+                let Job { choice, sent, .. } = self.jobs.slab[slot as usize];
+                let balancer = self.balancer.as_mut().expect("only a balancer waits for first bytes");
+                balancer.first_byte(choice, self.now - sent, self.now);
+            }
+            What::ReplyAtBalancer => self.reply_at_balancer(slot),
+            What::ReplyAtClient => self.complete(slot),
+            What::PatienceEnds => self.abandon(slot),
+            What::UserAsks => unreachable!("handled above"),
+        }
+    }
+
+    /// The client gives up.
+    fn abandon(&mut self, slot: u32) {
+        let Job { planned, choice, ticket, stage, .. } = self.jobs.slab[slot as usize];
+        if let Some(ticket) = ticket {
+            let server = choice.server as usize;
+            let station = &mut self.stations[server];
+            station.cancel(self.now, ticket);
+            self.timers.set(server, station.next_departure());
+        }
+        if let (Stage::Forwarded, Some(balancer)) = (stage, &mut self.balancer) {
+            balancer.cancelled(choice, self.now);
+        }
+        self.tally.abandoned(planned);
+        self.lose(slot);
+    }
+
+    /// Adds a response time to the pilot, and at its end looks whether the warm-up is over.
+    fn judge_pilot(&mut self, response_time_s: f64) {
+        let ended = self.ended();
+        let pilot = self.pilot.as_mut().expect("the caller has looked");
+        pilot.response_times.push(response_time_s);
+        if ended < pilot.judged_at {
+            return;
+        }
+        let settled = warm_up::mser(pilot.response_times.means()).is_some();
+        if !settled && 2 * pilot.judged_at <= pilot.longest {
+            pilot.judged_at *= 2;
+            return;
+        }
+        self.never_settled = !settled;
+        self.pilot = None;
+        self.measure_from(self.now);
+    }
+
+    /// A phase ends by the clock: the event at hand is not before its end.
+    #[cold]
+    fn pass_milestone(&mut self) {
+        let at = self.milestone;
+        match self.phase {
+            Phase::WarmUp => self.measure_from(at),
+            Phase::Measuring => {
+                self.phase = Phase::Draining;
+                self.milestone = Time::NEVER;
+                self.tally.close(at, self.busy(at));
+            }
+            Phase::Draining => unreachable!("nothing comes after draining"),
+        }
+    }
+
+    fn measure_from(&mut self, now: Time) {
+        self.phase = Phase::Measuring;
+        self.milestone = self.accepts_until.max(now);
+        self.tally.restart(now, self.busy(now));
+    }
+
+    /// Asserts the conservation laws.
+    fn settle_books(&mut self) {
+        let ledger = &self.ledger;
+        let inside = self.jobs.slab.iter().filter(|job| job.stage != Stage::Free);
+        let (count, spent) =
+            inside.fold((0, 0), |(count, spent), job| (count + 1, spent + u128::from((self.now - job.planned).0)));
+        assert_eq!(ledger.arrived, ledger.completed + ledger.lost + count, "requests are neither made nor lost");
+        let integral = ledger.integral + u128::from((self.now - ledger.since).0) * u128::from(ledger.inside);
+        assert_eq!(
+            integral,
+            ledger.spent + spent,
+            "Little: the integral of the number inside is the time spent inside"
+        );
+        for (station, server) in self.stations.iter().zip(&self.servers) {
+            let most = u128::from(self.now.0) * u128::from(server.cores);
+            assert!(u128::from(station.busy(self.now).0) <= most, "a server spent more core time than it has");
+        }
+    }
+}
+
+const NOTHING: Request =
+    Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+const NEVER: Planned = Planned { at: Time::NEVER, request: NOTHING };
+
+impl Wires {
+    #[inline]
+    fn of(&mut self, client: u32) -> &mut Wire {
+        let client = client as usize;
+        if self.wires.len() <= client {
+            self.wires.resize(client + 1, self.idle);
+        }
+        &mut self.wires[client]
+    }
+}
+
+impl Jobs {
+    #[inline]
+    fn put(&mut self, planned: Time, number: u64, request: &Request) -> u32 {
+        let job = Job {
+            planned,
+            sent: planned,
+            service: request.demand,
+            size: request.size,
+            ticket: None,
+            number,
+            client: request.client,
+            choice: Choice { dispatcher: 0, server: 0 },
+            generation: 0,
+            class: request.class,
+            stage: Stage::Coming,
+        };
+        match self.free.pop() {
+            Some(slot) => {
+                let place = &mut self.slab[slot as usize];
+                *place = Job { generation: place.generation, ..job };
+                slot
+            }
+            None => {
+                self.slab.push(job);
+                (self.slab.len() - 1) as u32
+            }
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32) {
+        let job = &mut self.slab[slot as usize];
+        job.stage = Stage::Free;
+        job.generation = job.generation.wrapping_add(1);
+        self.free.push(slot);
+    }
+}
+
+impl Ledger {
+    #[inline]
+    fn enter(&mut self, now: Time) {
+        self.pass(now);
+        self.arrived += 1;
+        self.inside += 1;
+    }
+
+    #[inline]
+    fn leave(&mut self, planned: Time, now: Time) {
+        self.pass(now);
+        self.inside -= 1;
+        self.spent += u128::from((now - planned).0);
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        self.integral += u128::from((now - self.since).0) * u128::from(self.inside);
+        self.since = now;
+    }
+}

@@ -1,0 +1,307 @@
+//! Replications, judged together until they are sharp enough.
+//!
+//! Without a horizon every replication is one long run whose warm-up is paid once: a round makes each of them longer,
+//! by the factor that the widest interval calls for. More replications instead would pay the warm-up again, and keep
+//! its remaining bias while the intervals shrink. With a horizon (or a log, which ends) a replication has its length,
+//! and a round adds replications. Intervals are Student's t across replications, so neither the correlation within a
+//! run nor a wrong batch size can make them short. A round looks at the replications in the order of their numbers.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use sojourn_stats::{Estimate, Histogram, Measure, Stream};
+use sojourn_traffic::Workload;
+
+use crate::engine::{Course, Engine};
+use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
+use crate::summary::{self, Part, QUANTILES};
+
+/// Requests that each replication measures in the first round: no metric is believed from fewer.
+const FLOOR: u64 = 10_000;
+/// Requests between two looks at the outside world.
+const CHUNK: u64 = 1 << 16;
+/// A round is at least and at most so many times as long as all before.
+const GROWTH: (f64, f64) = (1.3, 4.0);
+/// The metrics that must be sharp whatever else is asked for.
+const ALWAYS: [&str; 2] = ["response_time_mean", "response_time_p90"];
+/// The confidence of intervals when nobody says.
+const CONFIDENCE: f64 = 0.95;
+
+/// Simulates `scenario`; `progress` is called now and then, from any thread.
+///
+/// # Errors
+/// When the scenario makes no sense or, without a horizon, never settles.
+pub fn run(scenario: &Scenario, control: &Control, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, SimError> {
+    let mut study = Study::new(scenario, control, progress)?;
+    if study.course.finite {
+        study.add_replications()?
+    } else {
+        study.lengthen()?
+    }
+    Ok(study.report())
+}
+
+struct Study<'a> {
+    scenario: &'a Scenario,
+    control: &'a Control,
+    course: Course,
+    replications: Vec<Engine>,
+    pool: Option<ThreadPool>,
+    outside: Outside<'a>,
+    converged: bool,
+    notes: Vec<String>,
+}
+
+/// The outside world: who is told of progress, and who may stop the run.
+struct Outside<'a> {
+    progress: &'a (dyn Fn(Progress) + Sync),
+    cancel: Option<&'a AtomicBool>,
+    jobs: AtomicU64,
+    planned: u64,
+    relative: Option<f64>,
+}
+
+impl<'a> Study<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        control: &'a Control,
+        progress: &'a (dyn Fn(Progress) + Sync),
+    ) -> Result<Study<'a>, SimError> {
+        scenario.check()?;
+        let finite = control.horizon.is_some() || matches!(scenario.workload, Workload::Replay(_));
+        let mut notes = Vec::new();
+        if let Some((utilization, rate, stable)) = scenario.load().filter(|(utilization, ..)| *utilization >= 1.0) {
+            match finite || scenario.sheds_load() {
+                false => return Err(SimError::Unstable { utilization, rate, stable }),
+                true => notes.push(format!(
+                    "offered load is {utilization:.3} of the capacity (stable below {stable:.4} /s): what is shown is \
+                     of an overloaded system"
+                )),
+            }
+        }
+        let replications = u64::from(control.replications.max(2));
+        let course = Course {
+            warm_up: match control.warm_up {
+                WarmUp::Auto => None,
+                WarmUp::Fixed(span) => Some(span),
+            },
+            horizon: control.horizon,
+            finite,
+            longest_pilot: control.max_jobs / replications / 2,
+            keep_series: false,
+        };
+        let pool = match control.threads {
+            0 | 1 => None,
+            threads => Some(
+                ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .map_err(|error| SimError::Threads(error.to_string()))?,
+            ),
+        };
+        let outside = Outside {
+            progress,
+            cancel: control.cancel.as_deref(),
+            jobs: AtomicU64::new(0),
+            planned: 0,
+            relative: None,
+        };
+        let mut study =
+            Study { scenario, control, course, replications: Vec::new(), pool, outside, converged: false, notes };
+        study.engage(replications as usize)?;
+        Ok(study)
+    }
+
+    /// Makes replications up to number `count`.
+    fn engage(&mut self, count: usize) -> Result<(), SimError> {
+        for number in self.replications.len()..count {
+            let seed = replication_seed(self.control.seed, number);
+            self.replications.push(Engine::new(self.scenario, seed, &self.course)?);
+        }
+        Ok(())
+    }
+
+    /// Makes every replication longer until all is sharp, or the budget is spent.
+    fn lengthen(&mut self) -> Result<(), SimError> {
+        let budget = (self.control.max_jobs / self.replications.len() as u64).max(1);
+        let mut length = if self.control.precision.is_some() { FLOOR.min(budget) } else { budget };
+        loop {
+            self.outside.planned = (length * self.replications.len() as u64).max(self.jobs_so_far());
+            self.play(|engine, outside| {
+                while engine.measured() < length && engine.ended() < budget && !outside.cancelled() {
+                    let before = engine.ended();
+                    let chunk = CHUNK.min(length - engine.measured()).min(budget - before);
+                    let over = engine.run_until(before + chunk);
+                    outside.report(engine.ended() - before);
+                    if over {
+                        break;
+                    }
+                }
+            });
+            let Some(growth) = self.judge() else { return Ok(()) };
+            let spent = self.replications.iter().all(|engine| engine.ended() >= budget || engine.measured() < length);
+            if spent {
+                self.notes.push(format!(
+                    "stopped at the limit of {} requests before every interval was as narrow as asked",
+                    self.control.max_jobs
+                ));
+                return Ok(());
+            }
+            length = ((length as f64 * growth) as u64).min(budget);
+        }
+    }
+
+    /// Adds replications until all is sharp, or the budget is spent.
+    fn add_replications(&mut self) -> Result<(), SimError> {
+        let mut played = 0;
+        loop {
+            let each = self.jobs_so_far() / played.max(1) as u64;
+            self.outside.planned = each * self.replications.len() as u64;
+            let (_, fresh) = self.replications.split_at_mut(played);
+            let outside = &self.outside;
+            play(self.pool.as_ref(), fresh, |engine| {
+                while !outside.cancelled() {
+                    let before = engine.ended();
+                    let over = engine.run_until(before + CHUNK);
+                    outside.report(engine.ended() - before);
+                    if over {
+                        break;
+                    }
+                }
+            });
+            played = self.replications.len();
+            let Some(growth) = self.judge() else { return Ok(()) };
+            let wanted = (played as f64 * growth).ceil() as u64;
+            let most = self.control.max_jobs * played as u64 / self.jobs_so_far().max(1);
+            if most <= played as u64 {
+                self.notes.push(format!(
+                    "stopped at {played} replications, the limit of {} requests, before every interval was as narrow \
+                     as asked",
+                    self.control.max_jobs
+                ));
+                return Ok(());
+            }
+            self.engage(wanted.min(most) as usize)?;
+        }
+    }
+
+    fn play(&mut self, one: impl Fn(&mut Engine, &Outside<'_>) + Sync + Send) {
+        let outside = &self.outside;
+        play(self.pool.as_ref(), &mut self.replications, |engine| one(engine, outside));
+    }
+
+    /// Looks whether all is sharp. None: the run is over; else how many times as much it takes.
+    fn judge(&mut self) -> Option<f64> {
+        if self.outside.cancelled() {
+            self.notes.push("stopped early: the numbers are of what had been simulated".into());
+            return None;
+        }
+        let Some(precision) = self.control.precision else {
+            self.converged = true;
+            return None;
+        };
+        let measures = self.measures();
+        let asked = |measure: &&Measure| {
+            ALWAYS.contains(&measure.metric.as_str()) || self.control.metrics.contains(&measure.metric)
+        };
+        let widest = measures.iter().filter(asked).map(|measure| measure.estimate.relative_half_width());
+        let widest = widest.fold(0.0, f64::max);
+        self.outside.relative = Some(widest);
+        if widest <= precision.relative {
+            self.converged = true;
+            return None;
+        }
+        // An interval narrows with the square root of the length; a tenth more saves a round.
+        let growth = 1.1 * (widest / precision.relative).powi(2);
+        Some(if growth.is_finite() { growth.clamp(GROWTH.0, GROWTH.1) } else { GROWTH.1 })
+    }
+
+    fn jobs_so_far(&self) -> u64 {
+        self.replications.iter().map(Engine::ended).sum()
+    }
+
+    fn measures(&self) -> Vec<Measure> {
+        let confidence = self.control.precision.map_or(CONFIDENCE, |precision| precision.confidence);
+        let measured = self.measured();
+        let histograms: Vec<&Histogram> = measured.iter().map(|engine| &engine.tally.response).collect();
+        let whole = merged(&histograms);
+        let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
+        let means: Vec<_> = histograms.iter().map(|histogram| seconds(histogram)).collect();
+        let mean = summary::of_parts(seconds(&whole), &means, whole.count(), confidence);
+        let mut measures = vec![Measure::new("response_time_mean", "s", mean)];
+        for (metric, p) in QUANTILES {
+            let estimate = summary::quantile(&whole, &histograms, p, confidence);
+            measures.push(Measure::new(metric, "s", estimate));
+        }
+        let parts: Vec<Part> = measured.iter().map(|engine| engine.part()).collect();
+        measures.extend(summary::others(&Part::sum(&parts), &parts, confidence));
+        measures
+    }
+
+    /// The replications that have got beyond their warm-up.
+    fn measured(&self) -> Vec<&Engine> {
+        self.replications.iter().filter(|engine| engine.measured() > 0).collect()
+    }
+
+    fn report(mut self) -> Report {
+        let replications = self.replications.len();
+        let unsettled = self.replications.iter().filter(|engine| engine.never_settled).count();
+        if unsettled > 0 {
+            self.notes.push(format!(
+                "MSER-5 found no end of the warm-up in {unsettled} of {replications} replications: near saturation, or \
+                 too few requests (max_jobs)"
+            ));
+        }
+        let measured = self.measured();
+        if measured.len() < replications {
+            let short = replications - measured.len();
+            self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
+        }
+        let measures = self.measures();
+        let measured = self.measured();
+        let whole = merged(&measured.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>());
+        let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
+        let converged = self.converged && measures.iter().filter(too_few).count() < measures.len();
+        Report {
+            response_time_cdf: summary::cdf(&whole),
+            jobs: measured.iter().map(|engine| engine.measured()).sum(),
+            replications: replications as u32,
+            converged,
+            measures,
+            notes: self.notes,
+        }
+    }
+}
+
+impl Outside<'_> {
+    fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+
+    fn report(&self, jobs: u64) {
+        let jobs = self.jobs.fetch_add(jobs, Ordering::Relaxed) + jobs;
+        (self.progress)(Progress { jobs, planned: self.planned.max(jobs), relative: self.relative });
+    }
+}
+
+/// The seed of replication `number`.
+fn replication_seed(seed: u64, number: usize) -> u64 {
+    match number {
+        0 => seed,
+        _ => Stream::new(seed, "replication", &number.to_string()).below(usize::MAX) as u64,
+    }
+}
+
+fn play(pool: Option<&ThreadPool>, engines: &mut [Engine], one: impl Fn(&mut Engine) + Sync + Send) {
+    match pool {
+        None => engines.iter_mut().for_each(one),
+        Some(pool) => pool.install(|| engines.par_iter_mut().for_each(one)),
+    }
+}
+
+fn merged(histograms: &[&Histogram]) -> Histogram {
+    let mut whole = Histogram::new();
+    histograms.iter().for_each(|histogram| whole.merge(histogram));
+    whole
+}

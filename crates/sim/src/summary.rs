@@ -1,0 +1,147 @@
+//! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
+
+use sojourn_stats::{Estimate, Histogram, Measure, interval};
+
+/// The quantiles reported.
+pub(crate) const QUANTILES: [(&str, f64); 5] = [
+    ("response_time_p50", 0.5),
+    ("response_time_p90", 0.9),
+    ("response_time_p95", 0.95),
+    ("response_time_p99", 0.99),
+    ("response_time_p99.9", 0.999),
+];
+
+/// Samples beyond a quantile that each part must be expected to hold.
+const BEYOND: f64 = 5.0;
+/// Shares are reported up to so many servers.
+const MOST_SHARES: usize = 16;
+/// Corners of the distribution function.
+const CORNERS: usize = 200;
+
+/// What one part counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) elapsed_s: f64,
+    pub(crate) completions: u64,
+    pub(crate) served: u64,
+    pub(crate) waiting_s: f64,
+    pub(crate) service_s: f64,
+    /// Time that a core was busy, mean over all cores of a server and over the servers.
+    pub(crate) busy_s: f64,
+    /// Requests that ended, and how.
+    pub(crate) ended: u64,
+    pub(crate) denied: u64,
+    pub(crate) abandoned: u64,
+    /// Requests sent to each server.
+    pub(crate) sent: Vec<u64>,
+}
+
+/// The number of the whole with the interval that its values in independent parts imply: Student's t on their spread
+/// around the whole (sectioning; Nakayama, ACM TOMACS 24(4), 2014). Parts without a value are left out.
+pub(crate) fn of_parts(whole: Option<f64>, parts: &[Option<f64>], samples: u64, confidence: f64) -> Estimate {
+    let values: Vec<f64> = parts.iter().flatten().copied().filter(|value| value.is_finite()).collect();
+    let count = values.len() as u64;
+    let whole = whole.filter(|value| value.is_finite());
+    let squares: f64 = values.iter().map(|value| (value - whole.unwrap_or(0.0)).powi(2)).sum();
+    let variance = squares / (count.max(2) - 1) as f64;
+    match (whole, interval::mean_half_width(count, variance, confidence)) {
+        (Some(value), Some(half)) => Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples },
+        _ => Estimate::TooFew { samples },
+    }
+}
+
+/// The `p` quantile (s) of all response times, if every part has enough of them.
+pub(crate) fn quantile(whole: &Histogram, parts: &[&Histogram], p: f64, confidence: f64) -> Estimate {
+    let enough = |part: &&Histogram| part.count() as f64 * (1.0 - p) * (1.0 + 1e-12) >= BEYOND;
+    if !parts.iter().all(enough) {
+        return Estimate::TooFew { samples: whole.count() };
+    }
+    let seconds = |histogram: &Histogram| histogram.quantile(p).map(|ns| ns as f64 * 1e-9);
+    let values: Vec<_> = parts.iter().map(|part| seconds(part)).collect();
+    of_parts(seconds(whole), &values, whole.count(), confidence)
+}
+
+/// Every metric but the response times.
+pub(crate) fn others(whole: &Part, parts: &[Part], confidence: f64) -> Vec<Measure> {
+    let mut measures = Vec::new();
+    let mut add = |metric: &str, unit: &str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
+        let values: Vec<_> = parts.iter().map(of).collect();
+        measures.push(Measure::new(metric, unit, of_parts(of(whole), &values, samples, confidence)));
+    };
+    let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
+    add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));
+    add("service_time_mean", "s", whole.served, &|part| per(part.service_s, part.served));
+    add("throughput", "/s", whole.completions, &|part| {
+        (part.elapsed_s > 0.0).then(|| part.completions as f64 / part.elapsed_s)
+    });
+    add("utilization", "1", whole.completions, &|part| (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s));
+    add("error_ratio", "1", whole.ended, &|part| per((part.denied + part.abandoned) as f64, part.ended));
+    add("abandoned_ratio", "1", whole.ended, &|part| per(part.abandoned as f64, part.ended));
+    let servers = whole.sent.len();
+    if servers > 1 {
+        let sent: u64 = whole.sent.iter().sum();
+        add("imbalance_index", "1", sent, &|part| imbalance(&part.sent));
+        if servers <= MOST_SHARES {
+            for server in 0..servers {
+                let share = |part: &Part| per(part.sent[server] as f64, part.sent.iter().sum());
+                add(&format!("share_{}", server + 1), "1", sent, &share);
+            }
+        }
+    }
+    measures
+}
+
+/// The distribution function of response times in seconds.
+pub(crate) fn cdf(whole: &Histogram) -> Vec<(f64, f64)> {
+    whole.cdf_points(CORNERS).into_iter().map(|(ns, share)| (ns as f64 * 1e-9, share)).collect()
+}
+
+/// 1 + (p90 - p10) / (2 mean) of the servers' numbers, with percentiles interpolated between ranks.
+fn imbalance(sent: &[u64]) -> Option<f64> {
+    let mut sorted = sent.to_vec();
+    sorted.sort_unstable();
+    let mean = sorted.iter().sum::<u64>() as f64 / sorted.len() as f64;
+    let percentile = |p: f64| {
+        let rank = p * (sorted.len() - 1) as f64;
+        let (below, above) = (sorted[rank.floor() as usize] as f64, sorted[rank.ceil() as usize] as f64);
+        below + (above - below) * rank.fract()
+    };
+    (mean > 0.0).then(|| 1.0 + (percentile(0.9) - percentile(0.1)) / (2.0 * mean))
+}
+
+impl Part {
+    /// All parts together.
+    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Part {
+        let mut whole = Part::default();
+        for part in parts {
+            whole.elapsed_s += part.elapsed_s;
+            whole.completions += part.completions;
+            whole.served += part.served;
+            whole.waiting_s += part.waiting_s;
+            whole.service_s += part.service_s;
+            whole.busy_s += part.busy_s;
+            whole.ended += part.ended;
+            whole.denied += part.denied;
+            whole.abandoned += part.abandoned;
+            whole.sent.resize(part.sent.len(), 0);
+            whole.sent.iter_mut().zip(&part.sent).for_each(|(all, some)| *all += some);
+        }
+        whole
+    }
+
+    /// What was counted after `before` was.
+    pub(crate) fn since(&self, before: &Part) -> Part {
+        Part {
+            elapsed_s: self.elapsed_s - before.elapsed_s,
+            busy_s: self.busy_s - before.busy_s,
+            completions: self.completions - before.completions,
+            served: self.served - before.served,
+            waiting_s: self.waiting_s - before.waiting_s,
+            service_s: self.service_s - before.service_s,
+            ended: self.ended - before.ended,
+            denied: self.denied - before.denied,
+            abandoned: self.abandoned - before.abandoned,
+            sent: self.sent.iter().zip(&before.sent).map(|(now, then)| now - then).collect(),
+        }
+    }
+}

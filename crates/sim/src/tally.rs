@@ -1,0 +1,129 @@
+//! What one replication has counted since measuring began.
+
+use sojourn_stats::{Histogram, Span, Time};
+
+/// Counts and sums of one replication, from the instant [`Tally::since`] on.
+#[derive(Clone)]
+pub(crate) struct Tally {
+    /// When measuring began.
+    pub(crate) since: Time,
+    /// When the window that throughput and utilisation are of closed; [`Time::NEVER`] while it is open.
+    pub(crate) until: Time,
+    /// Count by the planned instant (a finite run) instead of by the end (a section of an endless one): the requests of
+    /// a finite run all end, so that none is left out for taking long.
+    by_plan: bool,
+    /// Response times of completed requests (ns).
+    pub(crate) response: Histogram,
+    /// Requests that a server has served, and their waiting and core times (ns).
+    pub(crate) served: u64,
+    pub(crate) waiting_ns: u128,
+    pub(crate) service_ns: u128,
+    /// Requests that did not complete.
+    pub(crate) denied: u64,
+    pub(crate) abandoned: u64,
+    /// Completions between `since` and `until`, whenever planned.
+    pub(crate) completions: u64,
+    /// Requests sent to each server.
+    pub(crate) sent: Vec<u64>,
+    /// Core time that each server had spent at `since`, and at `until` once that is known.
+    pub(crate) busy_before: Vec<Span>,
+    pub(crate) busy_after: Vec<Span>,
+    /// Response times in the order of the plan (s; NaN: not completed), where somebody wants them.
+    pub(crate) series: Option<Vec<f64>>,
+}
+
+impl Tally {
+    pub(crate) fn new(servers: usize, by_plan: bool, keep_series: bool) -> Tally {
+        Tally {
+            since: Time::ZERO,
+            until: Time::NEVER,
+            by_plan,
+            response: Histogram::new(),
+            served: 0,
+            waiting_ns: 0,
+            service_ns: 0,
+            denied: 0,
+            abandoned: 0,
+            completions: 0,
+            sent: vec![0; servers],
+            busy_before: vec![Span::ZERO; servers],
+            busy_after: Vec::new(),
+            series: keep_series.then(Vec::new),
+        }
+    }
+
+    /// Begins anew at `now`.
+    pub(crate) fn restart(&mut self, now: Time, busy: Vec<Span>) {
+        self.response.clear();
+        (self.served, self.waiting_ns, self.service_ns) = (0, 0, 0);
+        (self.denied, self.abandoned, self.completions) = (0, 0, 0);
+        self.sent.fill(0);
+        if let Some(series) = &mut self.series {
+            series.clear();
+        }
+        self.since = now;
+        self.busy_before = busy;
+    }
+
+    /// Closes the window of throughput and utilisation at `now`.
+    pub(crate) fn close(&mut self, now: Time, busy: Vec<Span>) {
+        self.until = now;
+        self.busy_after = busy;
+    }
+
+    #[inline]
+    fn counts(&self, planned: Time) -> bool {
+        !self.by_plan || planned >= self.since
+    }
+
+    /// A request was sent to `server`.
+    #[inline]
+    pub(crate) fn sent(&mut self, planned: Time, server: usize) {
+        if self.counts(planned) {
+            self.sent[server] += 1;
+        }
+    }
+
+    /// A server has served a request.
+    #[inline]
+    pub(crate) fn served(&mut self, planned: Time, waiting: Span, service: Span) {
+        if self.counts(planned) {
+            self.served += 1;
+            self.waiting_ns += u128::from(waiting.0);
+            self.service_ns += u128::from(service.0);
+        }
+    }
+
+    /// A reply is complete at its client.
+    #[inline]
+    pub(crate) fn completed(&mut self, planned: Time, number: u64, now: Time) {
+        if self.until == Time::NEVER {
+            self.completions += 1;
+        }
+        if self.counts(planned) {
+            self.response.record((now - planned).0);
+            if let Some(series) = &mut self.series {
+                let number = number as usize;
+                if series.len() <= number {
+                    series.resize(number + 1, f64::NAN);
+                }
+                series[number] = (now - planned).as_secs_f64();
+            }
+        }
+    }
+
+    /// A server or the balancer denied a request.
+    pub(crate) fn denied(&mut self, planned: Time) {
+        self.denied += u64::from(self.counts(planned));
+    }
+
+    /// A client gave up.
+    pub(crate) fn abandoned(&mut self, planned: Time) {
+        self.abandoned += u64::from(self.counts(planned));
+    }
+
+    /// Requests measured, completed or not.
+    pub(crate) fn ended(&self) -> u64 {
+        self.response.count() + self.denied + self.abandoned
+    }
+}

@@ -1,0 +1,117 @@
+//! One timer per station: an indexed heap with four children per node.
+//!
+//! A station has one next departure, which moves with every event there. Moving a key in place keeps the heap as small
+//! as the number of stations; four children make it shallow, and the comparisons of one node share a cache line.
+
+use sojourn_stats::Time;
+
+/// The timers of stations 0 to n - 1, ordered by (time, station).
+pub(crate) struct Timers {
+    /// (time, station), a heap.
+    heap: Vec<(u64, u32)>,
+    /// Where each station is in the heap.
+    place: Vec<u32>,
+}
+
+const CHILDREN: usize = 4;
+
+impl Timers {
+    /// `stations` timers that are not set.
+    pub(crate) fn new(stations: usize) -> Timers {
+        let heap = (0..stations as u32).map(|station| (Time::NEVER.0, station)).collect();
+        Timers { heap, place: (0..stations as u32).collect() }
+    }
+
+    /// The earliest time; [`Time::NEVER`] when no timer is set.
+    #[inline]
+    pub(crate) fn first_at(&self) -> Time {
+        Time(self.heap[0].0)
+    }
+
+    /// The station whose timer is earliest.
+    #[inline]
+    pub(crate) fn first(&self) -> usize {
+        self.heap[0].1 as usize
+    }
+
+    /// Sets the timer of `station`.
+    #[inline]
+    pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
+        let at = at.unwrap_or(Time::NEVER).0;
+        let entry = (at, station as u32);
+        let place = self.place[station] as usize;
+        let before = self.heap[place];
+        if entry == before {
+            return;
+        }
+        if entry < before { self.rise(place, entry) } else { self.sink(place, entry) }
+    }
+
+    #[inline]
+    fn rise(&mut self, mut place: usize, entry: (u64, u32)) {
+        while place > 0 {
+            let parent = (place - 1) / CHILDREN;
+            let above = self.heap[parent];
+            if above <= entry {
+                break;
+            }
+            self.put(place, above);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    #[inline]
+    fn sink(&mut self, mut place: usize, entry: (u64, u32)) {
+        loop {
+            let first = place * CHILDREN + 1;
+            if first >= self.heap.len() {
+                break;
+            }
+            let last = (first + CHILDREN).min(self.heap.len());
+            let mut least = first;
+            for child in first + 1..last {
+                if self.heap[child] < self.heap[least] {
+                    least = child;
+                }
+            }
+            let below = self.heap[least];
+            if entry <= below {
+                break;
+            }
+            self.put(place, below);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, entry: (u64, u32)) {
+        self.heap[place] = entry;
+        self.place[entry.1 as usize] = place as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_stats::Stream;
+
+    /// Against a scan over all timers.
+    #[test]
+    fn the_first_timer_is_the_least() {
+        let mut stream = Stream::new(1, "timers", "test");
+        for stations in [1, 2, 5, 23] {
+            let mut timers = Timers::new(stations);
+            let mut all = vec![Time::NEVER.0; stations];
+            for _ in 0..5000 {
+                let station = stream.below(stations);
+                let at = (stream.below(4) > 0).then(|| Time(stream.below(50) as u64));
+                timers.set(station, at);
+                all[station] = at.unwrap_or(Time::NEVER).0;
+                let least = all.iter().enumerate().map(|(i, at)| (*at, i)).min().unwrap();
+                assert_eq!((timers.first_at().0, timers.first()), least);
+            }
+        }
+    }
+}
