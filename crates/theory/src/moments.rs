@@ -172,7 +172,8 @@ impl Gaps {
         1.0 / self.mean_s()
     }
 
-    /// Squared coefficient of variation of the gaps (Whitt, The queueing network analyzer, Bell System Technical Journal 62, 1983, section 4).
+    /// Squared coefficient of variation of the gaps (Whitt, The queueing network analyzer, Bell System Technical
+    /// Journal 62, 1983, section 4).
     pub fn scv(&self) -> f64 {
         match self.part {
             Part::All => self.source.scv,

@@ -109,8 +109,9 @@ const SUPPORTED: &str = "A/S/c with A, S of M, D, E2.., H2, G, GI under FCFS, PS
                          M/M/c/K, M/G/c/K-PS and M/G/c/c";
 
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
-pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any discipline: take \
-                       bounded-pareto, or redraw at `max =` (PS needs a mean, but no variance: an index above 1)";
+pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
+                                  discipline: take bounded-pareto, or redraw at `max =` (PS needs a mean, but no \
+                                  variance: an index above 1)";
 
 impl Queue {
     /// Reads Kendall's notation.

@@ -64,11 +64,10 @@ pub struct Unanswered(pub String);
 
 /// What theory says of `system`.
 ///
-/// Rows: `response_time_mean`, `waiting_time_mean` (time before service starts), `service_time_mean`
-/// (core time), `response_time_p50`, `_p90`, `_p95`,
-/// `_p99`, `_p99.9`, `throughput`, `utilization` (core time over cores x time, mean over the servers), `error_ratio` (lost to full servers, where they have a
-/// capacity), `number_in_system_mean`, `share_1`, ... (up to 16 servers); those that a formula gives. The notes say why the
-/// others are missing.
+/// Rows, those that a formula gives: `response_time_mean`, `waiting_time_mean` (time before service starts),
+/// `response_time_p50`, `_p90`, `_p95`, `_p99`, `_p99.9`, `number_in_system_mean`, `service_time_mean` (core time),
+/// `throughput`, `utilization` (core time over cores x time, mean over the servers), `error_ratio` (lost to full
+/// servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say why the others are missing.
 ///
 /// # Errors
 /// [`Unanswered`] when there is not even a total: unstable, impatient clients, closed users over several servers.
@@ -160,6 +159,8 @@ fn open_arrivals(system: &System, gaps: Moments) -> Result<Answer, Unanswered> {
     Ok(answer)
 }
 
+const LINKS: &str = "totals: taken to be let through by the links";
+
 /// Servers of one kind, and what each of them does.
 struct Group {
     station: Station,
@@ -194,6 +195,7 @@ fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<
     }
     if system.has_links {
         answer.note("response_time_mean: no formula for links: sim answers this");
+        answer.note(LINKS);
     } else {
         times(&groups, answer);
     }
@@ -289,6 +291,9 @@ fn totals(system: &System, rate: f64, why: &str, answer: &mut Answer) -> Result<
     stable(rate, limit * n as f64, false)?;
     answer.note(format!("response_time_mean: {why}"));
     answer.note(format!("totals: by conservation and symmetry, if {policy} keeps every server stable"));
+    if system.has_links {
+        answer.note(LINKS);
+    }
     let cores = n as f64 * f64::from(first.cores);
     answer.push("service_time_mean", "s", Value::exact(first.service.mean_s));
     answer.push("throughput", "1/s", Value::exact(rate));
