@@ -1,1 +1,20 @@
-//! lab
+//! An experiment from file to answer.
+//!
+//! [`Source`] is an experiment file with the command line's changes; its [`Variant`]s are read and checked by
+//! [`spec`]; [`run`] asks each engine about each variant and writes a run [`folder`], whose [`report`] is for people.
+//! None of the crates' logic is in here.
+
+mod engine;
+pub mod folder;
+pub mod host;
+pub mod outcome;
+pub mod report;
+mod run;
+pub mod spec;
+pub mod variants;
+
+pub use engine::live::facts as load_facts;
+pub use folder::{Folder, Verdict};
+pub use run::{Answer, Context, Progress, RunError, run};
+pub use spec::{Engine, Experiment, SpecError};
+pub use variants::{Source, Variant};

@@ -1,1 +1,78 @@
-fn main() {}
+//! The command line: glue between a person and the laboratory. Each verb is one file.
+//!
+//! Exit codes: 0 ok, 1 an objective was missed or a run is SUSPECT, 2 bad input, 3 failed while running, 130
+//! interrupted.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+mod child;
+mod doctor;
+mod exit;
+mod interrupt;
+mod load;
+mod queue;
+mod report;
+mod run;
+mod table;
+mod traffic;
+
+use exit::Exit;
+
+/// A web server system and the laboratory that designs it: one experiment, three answers (theory, sim, live).
+#[derive(Parser)]
+#[command(name = "sojourn", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Answer an experiment: what should happen, what would happen, what did happen
+    Run(run::Arguments),
+    /// Write the report of a run folder anew
+    Report(report::Arguments),
+    /// Put load on a web server and measure it
+    Load(load::Arguments),
+    /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
+    Queue(queue::Arguments),
+    /// Make or understand input
+    Traffic(traffic::Arguments),
+    /// Serve: static files, /bytes/N, and /work whose service is emulated or real
+    Node(child::Node),
+    /// Forward HTTP requests to backends by a policy
+    Gateway(child::Gateway),
+    /// Say what this machine can and cannot do
+    Doctor(doctor::Arguments),
+    /// Print the completions of a shell, e.g. `sojourn completions bash > /etc/bash_completion.d/sojourn`
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().verb {
+        Verb::Run(arguments) => run::run(&arguments),
+        Verb::Report(arguments) => report::report(&arguments),
+        Verb::Load(arguments) => load::load(&arguments),
+        Verb::Queue(arguments) => queue::queue(&arguments),
+        Verb::Traffic(arguments) => traffic::traffic(&arguments),
+        Verb::Node(arguments) => child::node(&arguments),
+        Verb::Gateway(arguments) => child::gateway(&arguments),
+        Verb::Doctor(arguments) => doctor::doctor(&arguments),
+        Verb::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "sojourn", &mut std::io::stdout());
+            Ok(Exit::Ok)
+        }
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("sojourn: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}

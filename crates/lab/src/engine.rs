@@ -1,0 +1,70 @@
+//! The engines behind one door: each turns an experiment into an [`Answer`].
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use sojourn_traffic::Workload;
+
+use crate::run::Answer;
+use crate::spec::{Engine, Experiment};
+
+pub(crate) mod live;
+mod sim;
+mod theory;
+
+/// What a live run needs besides the experiment.
+pub(crate) struct LiveContext<'a> {
+    /// This program.
+    pub(crate) program: &'a Path,
+    /// The run folder.
+    pub(crate) folder: &'a Path,
+    /// Number of the variant.
+    pub(crate) index: usize,
+}
+
+/// Told how much is done (0 to 1), with a remark.
+pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
+
+/// Refuses, before anything starts, what an engine asked cannot do.
+pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
+    let live = by.contains(&Engine::Live);
+    if live && (experiment.system.client_link.is_some() || experiment.system.cluster_link.is_some()) {
+        return Err("live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into());
+    }
+    Ok(())
+}
+
+/// Asks `engine`.
+pub(crate) fn ask(
+    engine: Engine,
+    experiment: &Experiment,
+    threads: usize,
+    cancel: &Arc<AtomicBool>,
+    live: &LiveContext<'_>,
+    progress: &OnProgress<'_>,
+) -> Result<Answer, String> {
+    match engine {
+        Engine::Theory => Ok(theory::answer(experiment)),
+        Engine::Sim => sim::long_run(experiment, threads, cancel, progress),
+        Engine::Live => live::answer(experiment, live, cancel, progress),
+        Engine::Twin => sim::twin(experiment),
+    }
+}
+
+/// How long ago it was made, in seconds.
+#[allow(clippy::disallowed_methods, reason = "says how long a run took; nothing is computed from it")]
+pub(crate) fn stopwatch() -> impl Fn() -> f64 {
+    let start = Instant::now();
+    move || start.elapsed().as_secs_f64()
+}
+
+/// Arrival rate of an open workload (1/s).
+pub(crate) fn arrival_rate(workload: &Workload) -> Option<f64> {
+    match workload {
+        Workload::Open(open) => open.arrivals.rate(),
+        Workload::Closed(_) => None,
+        Workload::Replay(replay) => Some(replay.log.requests() as f64 / replay.span().as_secs_f64()),
+    }
+}

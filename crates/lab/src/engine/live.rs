@@ -1,0 +1,210 @@
+//! Live: real sockets, a real dispatcher, and servers that are what the experiment says they are.
+//!
+//! Every server and the gateway is a child process of the same binary; the load generator runs in this one. A server is
+//! emulated on a virtual processor, so that many fit on a small machine.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_dispatch::Information;
+use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
+use sojourn_serve::supervisor::Child;
+use sojourn_sim::server_name;
+use sojourn_stats::{Measure, measure};
+use sojourn_traffic::{Plan, Script, Workload};
+
+use super::{LiveContext, OnProgress};
+use crate::folder::{LiveFile, Verdict};
+use crate::run::Answer;
+use crate::spec::Experiment;
+
+/// A child that is not ready by then never will be.
+const READY: Duration = Duration::from_secs(20);
+
+/// The header by which the gateway knows the clients of a plan, who all come from one address.
+const CLIENT_HEADER: &str = "x-sojourn-client";
+
+pub(super) fn answer(
+    experiment: &Experiment,
+    context: &LiveContext<'_>,
+    cancel: &Arc<AtomicBool>,
+    progress: &OnProgress<'_>,
+) -> Result<Answer, String> {
+    let system = System::start(experiment, context)?;
+    let load = load(experiment, system.entrance)?;
+    let report = sojourn_load::run(load, cancel, &|now: sojourn_load::Progress| {
+        let remark = format!("{} replies, {} failed", now.ok, now.failed);
+        progress(now.share, &remark);
+    })
+    .map_err(|e| e.to_string())?;
+    let live = trust(&report, &system.stop());
+    let shares = shares(&report, experiment.system.servers.len());
+    Ok(Answer {
+        measures: report.measures.into_iter().chain(shares).collect(),
+        curve: report.response_time_cdf,
+        notes: Vec::new(),
+        live: Some(live),
+    })
+}
+
+/// The servers and the gateway.
+struct System {
+    nodes: Vec<Child>,
+    gateway: Option<Child>,
+    /// Where clients go.
+    entrance: SocketAddr,
+}
+
+impl System {
+    fn start(experiment: &Experiment, context: &LiveContext<'_>) -> Result<System, String> {
+        let seed = experiment.seed.to_string();
+        let mut nodes = Vec::new();
+        for (index, server) in experiment.system.servers.iter().enumerate() {
+            let (name, model) = (server_name(index), server.to_toml());
+            let arguments = ["node", "--child", "--name", &name, "--model", &model, "--seed", &seed];
+            nodes.push(spawn(context.program, &arguments)?);
+        }
+        let Some(tier) = &experiment.system.tier else {
+            let entrance = address(&nodes[0]);
+            return Ok(System { nodes, gateway: None, entrance });
+        };
+        let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
+            .into_iter()
+            .chain(["--client-header", CLIENT_HEADER])
+            .map(String::from)
+            .collect();
+        for (index, (node, weight)) in nodes.iter().zip(&tier.weights).enumerate() {
+            arguments.extend(["--backend".into(), format!("{}={}*{weight}", server_name(index), address(node))]);
+        }
+        arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
+        if let Information::Polled { every } = tier.information {
+            arguments.extend(["--poll".into(), every.to_string()]);
+        }
+        if experiment.run.live.record {
+            let file = context.folder.join(format!("decisions-{}.jsonl", context.index + 1));
+            arguments.extend(["--record".into(), file.display().to_string()]);
+        }
+        let gateway = spawn(context.program, &arguments)?;
+        Ok(System { nodes, entrance: address(&gateway), gateway: Some(gateway) })
+    }
+
+    /// Stops everything, the gateway first, and gives what each said last.
+    fn stop(self) -> Told {
+        let last = |child: Child| child.stop().pop().unwrap_or(Value::Null);
+        Told { gateway: self.gateway.map(last), nodes: self.nodes.into_iter().map(last).collect() }
+    }
+}
+
+/// The counts that the children gave when they stopped.
+struct Told {
+    gateway: Option<Value>,
+    nodes: Vec<Value>,
+}
+
+fn spawn<S: AsRef<std::ffi::OsStr>>(program: &Path, arguments: &[S]) -> Result<Child, String> {
+    Child::spawn(program, arguments, READY).map_err(|e| e.to_string())
+}
+
+fn address(child: &Child) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], child.port()))
+}
+
+fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
+    let live = &experiment.run.live;
+    let demand = experiment.demand();
+    let schedule = match &experiment.workload {
+        Workload::Closed(closed) => {
+            let script = |user| Script::new(closed, user, experiment.seed, Arc::clone(&demand));
+            Schedule::users((0..closed.users).map(script))
+        }
+        open => Schedule::open(Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?),
+    };
+    Ok(Load {
+        threads: live.load_threads as usize,
+        pacing: if live.spin { Pacing::Spin } else { Pacing::Timer },
+        warm_up: live.warm_up,
+        stop: Stop::After(live.duration),
+        cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
+        ..Load::new(target, target.to_string(), schedule, Targets::Work)
+    })
+}
+
+/// How far the run can be trusted, and on what that rests.
+fn trust(report: &sojourn_load::Report, told: &Told) -> LiveFile {
+    let (verdict, reasons) = match &report.verdict {
+        sojourn_load::Verdict::Valid => (Verdict::Valid, Vec::new()),
+        sojourn_load::Verdict::Suspect(reasons) => (Verdict::Suspect, reasons.clone()),
+        sojourn_load::Verdict::Incomplete(reason) => (Verdict::Incomplete, vec![reason.clone()]),
+    };
+    let mut facts = facts(report);
+    if let Some(gateway) = &told.gateway {
+        for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused"] {
+            match gateway[key].as_u64() {
+                Some(0) | None => {}
+                Some(count) => facts.push((format!("gateway, {}", key.replace('_', " ")), count.to_string())),
+            }
+        }
+    }
+    for (index, node) in told.nodes.iter().enumerate() {
+        if let (Some(busy_s), Some(elapsed_s)) = (node["busy_s"].as_f64(), node["elapsed_s"].as_f64()) {
+            facts.push((format!("{}, busy", server_name(index)), format!("{:.1} s of {elapsed_s:.1} s", busy_s)));
+        }
+    }
+    LiveFile { verdict, reasons, facts }
+}
+
+/// What a reader needs to judge a measurement, as names and texts.
+pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
+    let percent = |shares: &[f64]| shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
+    let lateness = |metric: &str| match report.measures.iter().find(|measure| measure.metric == metric) {
+        Some(Measure { estimate, .. }) => estimate.value().map_or("too few samples".into(), |s| format!("{:.0} us", s * 1e6)),
+        None => "not paced".into(),
+    };
+    let pacing = match report.pacing {
+        Pacing::Timer => "timer",
+        Pacing::Spin => "spin",
+    };
+    let mut facts = vec![
+        ("generator lateness, median".into(), lateness("lateness_p50")),
+        ("generator lateness, p99".into(), lateness("lateness_p99")),
+        ("generator pacing".into(), pacing.into()),
+        ("rate, offered and achieved".into(), format!("{:.1} /s, {:.1} /s", report.pace.offered, report.pace.achieved)),
+        ("generator threads busy".into(), percent(&report.client_busy)),
+        ("cores busy".into(), percent(&report.cores_busy)),
+        ("requests".into(), report.counts.planned.to_string()),
+    ];
+    let counts = &report.counts;
+    let causes = [
+        ("refused", counts.refused),
+        ("reset", counts.reset),
+        ("timed out", counts.timeout),
+        ("closed early", counts.closed_early),
+        ("not HTTP", counts.protocol),
+        ("status 4xx", counts.client_error),
+        ("status 5xx", counts.server_error),
+        ("no socket", counts.local),
+        ("abandoned", counts.abandoned),
+        ("unfinished", counts.unfinished),
+        ("sent again", counts.retried),
+    ];
+    facts.extend(causes.iter().filter(|(_, n)| *n > 0).map(|(cause, n)| (format!("requests {cause}"), n.to_string())));
+    facts
+}
+
+/// The part of the requests that each server answered.
+fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
+    let total: u64 = report.backends.iter().map(|(_, count)| count).sum();
+    if servers < 2 || servers > 16 || total == 0 {
+        return Vec::new();
+    }
+    let share = |index: usize| {
+        let name = server_name(index);
+        let count = report.backends.iter().find(|(of, _)| *of == name).map_or(0, |(_, count)| *count);
+        Measure::new(format!("share_{}", index + 1), "1", measure::ratio(count, total))
+    };
+    (0..servers).map(share).collect()
+}

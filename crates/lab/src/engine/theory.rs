@@ -1,0 +1,63 @@
+//! Theory's answer: the experiment's system, as far as formulas describe it.
+
+use sojourn_dispatch::Information;
+use sojourn_stats::Law;
+use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
+use sojourn_traffic::{Sizes, Workload};
+
+use crate::run::Answer;
+use crate::spec::Experiment;
+
+pub(super) fn answer(experiment: &Experiment) -> Answer {
+    let unanswered = |why: String| Answer { notes: vec![why], ..Answer::default() };
+    let (arrivals, patience) = match &experiment.workload {
+        Workload::Open(open) => {
+            let gaps = open.arrivals.law().expect("a checked experiment has a settled rate");
+            (ArrivalKind::Open { gaps }, &open.patience)
+        }
+        Workload::Closed(closed) => (ArrivalKind::Closed { users: closed.users, think: &closed.think }, &closed.patience),
+        Workload::Replay(_) => return unanswered("a log's arrivals follow no law that formulas know: sim answers this".into()),
+    };
+    let (demand_mean_s, demand_variance_s2) = experiment.demand_moments();
+    let system = &experiment.system;
+    let policy = system.tier.as_ref().map(|tier| tier.policy.split('(').next().unwrap_or_default().trim());
+    let information = system.tier.as_ref().map_or(Information::Immediate, |tier| tier.information);
+    let (is_exponential, is_constant) = demand_shape(experiment);
+    let asked = System {
+        arrivals,
+        servers: &system.servers,
+        demand_mean_s,
+        demand_variance_s2,
+        demand_is_exponential: is_exponential,
+        demand_is_constant: is_constant,
+        policy,
+        has_immediate_information: information == Information::Immediate,
+        has_links: system.client_link.is_some() || system.cluster_link.is_some(),
+        has_patience: patience.is_some(),
+    };
+    match formulas(&asked) {
+        Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+        Err(why) => unanswered(why.to_string()),
+    }
+}
+
+/// Whether the demand is exponential, and whether it is the same for every request.
+fn demand_shape(experiment: &Experiment) -> (bool, bool) {
+    let demand = experiment.system.servers[0].demand("");
+    let is_constant = |law: &Law| law.variance() == 0.0;
+    let size_law = match &experiment.workload {
+        Workload::Open(open) => Some(&open.sizes),
+        Workload::Closed(closed) => Some(&closed.sizes),
+        Workload::Replay(_) => None,
+    };
+    let size_law = match size_law {
+        Some(Sizes::Law(law)) => Some(law),
+        _ => None,
+    };
+    if demand.per_byte == 0.0 {
+        return (demand.fixed.is_exponential(), is_constant(&demand.fixed));
+    }
+    let exponential_sizes = size_law.is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
+    let constant = is_constant(&demand.fixed) && experiment.workload.size_moments().1 == 0.0;
+    (exponential_sizes, constant)
+}

@@ -1,0 +1,292 @@
+//! The run folder: the only thing that the command line, the report and later the dashboard and Python share.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `run.json` | what was run, where, by whom, and how far it can be trusted ([`RunFile`]) |
+//! | `outcomes.csv` | the answers ([`crate::outcome`]) |
+//! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
+//! | `events.jsonl` | what happened when, one JSON object a line |
+//! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
+//! | `report.html` | all of it for people |
+//!
+//! Every file is written under another name first and renamed when it is whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{self, Outcome};
+use crate::spec::SpecError;
+use crate::variants::Setting;
+
+/// The version of the layout above.
+pub const SCHEMA: u32 = 1;
+
+/// `run.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Version of this layout.
+    pub schema: u32,
+    /// The question.
+    pub name: String,
+    /// Why one would ask it.
+    pub description: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Run seed.
+    pub seed: u64,
+    /// The experiment as it was run, changes of the command line included.
+    pub spec: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// The machine.
+    pub host: Vec<(String, String)>,
+    /// Keys of the varied settings.
+    pub settings: Vec<String>,
+    /// The variants in order.
+    pub variants: Vec<VariantFile>,
+    /// What must hold, and whether it does.
+    pub objectives: Vec<ObjectiveFile>,
+    /// The worst of the variants' verdicts.
+    pub verdict: Verdict,
+    /// Why it is not VALID.
+    pub reasons: Vec<String>,
+}
+
+/// A variant in `run.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct VariantFile {
+    /// Its short name.
+    pub label: String,
+    /// What it sets.
+    pub settings: Vec<(String, String)>,
+    /// Remarks by engine: why there is no answer, what to beware of.
+    pub notes: Vec<(String, String)>,
+    /// How far its live run can be trusted; none where live was not asked.
+    pub live: Option<LiveFile>,
+}
+
+/// What is known of a live run besides its outcomes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LiveFile {
+    /// Whether it can be trusted.
+    pub verdict: Verdict,
+    /// Why not.
+    pub reasons: Vec<String>,
+    /// Facts as names and texts: lateness of the generator, busy share of each core, retries, causes of failures.
+    pub facts: Vec<(String, String)>,
+}
+
+/// Whether a run can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Yes.
+    #[default]
+    Valid,
+    /// The measurement may have measured something else.
+    Suspect,
+    /// It was interrupted; what was measured is kept.
+    Incomplete,
+}
+
+/// An objective in `run.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObjectiveFile {
+    /// As written, with its metric.
+    pub text: String,
+    /// Number of the variant.
+    pub variant: usize,
+    /// Who answers.
+    pub engine: String,
+    /// Whether it holds; none where that engine has no number.
+    pub met: Option<bool>,
+}
+
+/// One response-time distribution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Number of the variant.
+    pub variant: usize,
+    /// Who answers.
+    pub engine: String,
+    /// (seconds, share of requests that took no longer).
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Everything in a run folder, in memory.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// `run.json`.
+    pub run: RunFile,
+    /// `outcomes.csv`.
+    pub outcomes: Vec<Outcome>,
+    /// `curves.csv`.
+    pub curves: Vec<Curve>,
+}
+
+/// A folder being written.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    events: fs::File,
+    /// Folders this run made, innermost first: removed again when nothing came of it.
+    made: Vec<PathBuf>,
+}
+
+impl Writer {
+    /// Makes the folder `out`, or the next free `runs/NAME-N` when none is named.
+    ///
+    /// # Errors
+    /// When it exists already and is not empty, or cannot be written.
+    pub fn create(out: Option<&Path>, name: &str) -> Result<Writer, SpecError> {
+        let path = match out {
+            Some(path) => path.to_path_buf(),
+            None => {
+                let candidate = |n: u32| PathBuf::from("runs").join(format!("{}-{n}", slug(name)));
+                (1..).map(candidate).find(|path| !path.exists()).expect("some number is free")
+            }
+        };
+        let fail = |e: io::Error| SpecError(format!("cannot write the run folder {}: {e}", path.display()));
+        if path.exists() {
+            let empty = fs::read_dir(&path).map_err(fail)?.next().is_none();
+            if !empty {
+                return Err(SpecError(format!(
+                    "the run folder {} exists and is not empty: name another with --out, or remove it",
+                    path.display()
+                )));
+            }
+        }
+        let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
+        let made: Vec<PathBuf> = path.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&path).map_err(fail)?;
+        let events = fs::File::create(path.join("events.jsonl")).map_err(|e| {
+            made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+            fail(e)
+        })?;
+        Ok(Writer { path, events, made })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes an event; a full disk does not stop a measurement, it shows when the outcomes are written.
+    pub fn event(&mut self, event: &serde_json::Value) {
+        let _ = writeln!(self.events, "{event}");
+    }
+
+    /// Removes what was made: the run answered nothing.
+    pub fn discard(self) {
+        let _ = fs::remove_file(self.path.join("events.jsonl"));
+        for folder in self.made {
+            // Fails on a folder that holds something else by now, as it should.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    /// Writes everything, and the report.
+    ///
+    /// # Errors
+    /// When the disk is full or the folder went away.
+    pub fn finish(&self, folder: &Folder) -> io::Result<()> {
+        let json = serde_json::to_string_pretty(&folder.run).map_err(io::Error::other)?;
+        write_whole(&self.path.join("run.json"), json.as_bytes())?;
+        let mut csv = Vec::new();
+        outcome::write_csv(&folder.outcomes, &folder.run.settings, &mut csv)?;
+        write_whole(&self.path.join("outcomes.csv"), &csv)?;
+        write_whole(&self.path.join("curves.csv"), &curves_to_csv(&folder.curves)?)?;
+        write_report(&self.path, folder)
+    }
+}
+
+impl Folder {
+    /// Reads the run folder at `path`.
+    ///
+    /// # Errors
+    /// One line: which file is missing or wrong, and how.
+    pub fn read(path: &Path) -> Result<Folder, SpecError> {
+        let text = |name: &str| {
+            let file = path.join(name);
+            fs::read_to_string(&file).map_err(|e| {
+                SpecError(format!("{} is not a run folder (cannot read {}: {e})", path.display(), file.display()))
+            })
+        };
+        let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
+        let run: RunFile =
+            serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
+        if run.schema != SCHEMA {
+            return Err(inside(format!("run.json: schema {} is not the known {SCHEMA}", run.schema)));
+        }
+        let (_, outcomes) = outcome::read_csv(&text("outcomes.csv")?).map_err(inside)?;
+        let curves = curves_from_csv(&text("curves.csv")?).map_err(inside)?;
+        Ok(Folder { run, outcomes, curves })
+    }
+
+    /// The rows of variant number `variant` by `engine`.
+    pub fn rows(&self, variant: usize, engine: &str) -> impl Iterator<Item = &Outcome> {
+        let settings: &[(String, String)] = &self.run.variants[variant].settings;
+        let same = move |s: &[Setting]| s.iter().map(|s| (&s.key, &s.value)).eq(settings.iter().map(|(k, v)| (k, v)));
+        self.outcomes.iter().filter(move |row| row.engine == engine && same(&row.settings))
+    }
+}
+
+/// Writes `report.html` anew.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
+    write_whole(&path.join("report.html"), crate::report::render(&crate::report::Report::new(folder)).as_bytes())
+}
+
+/// Writes a file so that nobody ever sees half of it.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let result = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    result.map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display())))
+}
+
+fn curves_to_csv(curves: &[Curve]) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(["variant", "engine", "time_s", "fraction"])?;
+    for curve in curves {
+        for (time_s, fraction) in &curve.points {
+            csv.write_record([&curve.variant.to_string(), &curve.engine, &format!("{time_s:?}"), &format!("{fraction:?}")])?;
+        }
+    }
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn curves_from_csv(text: &str) -> Result<Vec<Curve>, String> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let (variant, engine, time_s, fraction): (usize, String, f64, f64) = record.map_err(|e| format!("curves.csv: {e}"))?;
+        match curves.last_mut() {
+            Some(last) if last.variant == variant && last.engine == engine => last.points.push((time_s, fraction)),
+            _ => curves.push(Curve { variant, engine, points: vec![(time_s, fraction)] }),
+        }
+    }
+    Ok(curves)
+}
+
+/// A name as a folder's name: `Which dispatcher?` becomes `which-dispatcher`.
+fn slug(name: &str) -> String {
+    let words: Vec<String> = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(6)
+        .map(str::to_ascii_lowercase)
+        .collect();
+    if words.is_empty() { "run".into() } else { words.join("-") }
+}

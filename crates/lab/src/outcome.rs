@@ -1,0 +1,141 @@
+//! Outcomes as tidy rows: one column per varied setting, then
+//! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine.
+//!
+//! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A quantile with
+//! too few samples has no estimate: the column says `too-few`.
+
+use std::io;
+
+use serde_json::{Value, json};
+use sojourn_stats::{Estimate, Measure};
+
+use crate::spec::Engine;
+use crate::variants::Setting;
+
+/// The columns behind the varied settings.
+pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The varied settings of its variant.
+    pub settings: Vec<Setting>,
+    /// Who answers.
+    pub engine: String,
+    /// The answer.
+    pub measure: Measure,
+}
+
+impl Outcome {
+    /// `measures` of `engine` as rows.
+    pub fn rows(settings: &[Setting], engine: Engine, measures: &[Measure]) -> Vec<Outcome> {
+        let row = |measure: &Measure| Outcome {
+            settings: settings.to_vec(),
+            engine: engine.name().into(),
+            measure: measure.clone(),
+        };
+        measures.iter().map(row).collect()
+    }
+
+    /// The row as a JSON object: the same names as the columns, numbers as numbers, and `method` where theory says it.
+    pub fn to_json(&self) -> Value {
+        let mut object = measure_to_json(&self.measure);
+        object["engine"] = json!(self.engine);
+        for setting in &self.settings {
+            object[&setting.key] = json!(setting.value);
+        }
+        object
+    }
+}
+
+/// A measure as a JSON object, for every verb's `--json`.
+pub fn measure_to_json(measure: &Measure) -> Value {
+    let mut object = json!({ "metric": measure.metric, "unit": measure.unit });
+    match measure.estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            object["estimate"] = json!(value);
+            object["ci_low"] = json!(ci_low);
+            object["ci_high"] = json!(ci_high);
+            object["samples"] = json!(samples);
+        }
+        Estimate::Exact { value } | Estimate::Approximate { value } => {
+            object["estimate"] = json!(value);
+            object["method"] = json!(method(&measure.estimate));
+        }
+        Estimate::TooFew { samples } => {
+            object["estimate"] = Value::Null;
+            object["note"] = json!("too few samples");
+            object["samples"] = json!(samples);
+        }
+    }
+    object
+}
+
+fn method(estimate: &Estimate) -> &'static str {
+    match estimate {
+        Estimate::Exact { .. } => "exact",
+        _ => "approximate",
+    }
+}
+
+/// Writes rows as CSV. Numbers are printed so that they read back to the same bits.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_csv(rows: &[Outcome], keys: &[String], out: impl io::Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(keys.iter().map(String::as_str).chain(COLUMNS))?;
+    for row in rows {
+        let Measure { metric, unit, estimate } = &row.measure;
+        let (value, low, high, samples) = match *estimate {
+            Estimate::Sampled { value, ci_low, ci_high, samples } => {
+                (number(value), number(ci_low), number(ci_high), samples.to_string())
+            }
+            Estimate::Exact { value } | Estimate::Approximate { value } => {
+                (number(value), String::new(), String::new(), method(estimate).into())
+            }
+            Estimate::TooFew { samples } => ("too-few".into(), String::new(), String::new(), samples.to_string()),
+        };
+        let settings = row.settings.iter().map(|setting| setting.value.as_str());
+        csv.write_record(settings.chain([row.engine.as_str(), metric, unit, &value, &low, &high, &samples]))?;
+    }
+    csv.flush()
+}
+
+/// Reads rows back.
+///
+/// # Errors
+/// One line: what is wrong with which row.
+pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    let header = csv.headers().map_err(|e| e.to_string())?.clone();
+    let settings = header.len().checked_sub(COLUMNS.len()).ok_or("outcomes.csv: too few columns")?;
+    if header.iter().skip(settings).ne(COLUMNS) {
+        return Err(format!("outcomes.csv: the last columns should be {}", COLUMNS.join(",")));
+    }
+    let keys: Vec<String> = header.iter().take(settings).map(String::from).collect();
+    let mut rows = Vec::new();
+    for (index, record) in csv.records().enumerate() {
+        let record = record.map_err(|e| format!("outcomes.csv: {e}"))?;
+        let bad = |what: &str| format!("outcomes.csv:{}: {what}", index + 2);
+        let field = |column: usize| record.get(settings + column).unwrap_or_default();
+        let float = |column: usize| field(column).parse::<f64>().map_err(|_| bad(&format!("`{}` is no number", field(column))));
+        let count = || field(6).parse::<u64>().map_err(|_| bad("`samples` is no count"));
+        let estimate = match (field(3), field(6)) {
+            ("too-few", _) => Estimate::TooFew { samples: count()? },
+            (_, "exact") => Estimate::Exact { value: float(3)? },
+            (_, "approximate") => Estimate::Approximate { value: float(3)? },
+            _ => Estimate::Sampled { value: float(3)?, ci_low: float(4)?, ci_high: float(5)?, samples: count()? },
+        };
+        rows.push(Outcome {
+            settings: keys.iter().zip(record.iter()).map(|(k, v)| Setting { key: k.clone(), value: v.into() }).collect(),
+            engine: field(0).into(),
+            measure: Measure::new(field(1), field(2), estimate),
+        });
+    }
+    Ok((keys, rows))
+}
+
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}

@@ -1,0 +1,712 @@
+//! An experiment file, read into types: the only place where TOML meets the crates.
+//!
+//! Parsing happens in two steps. serde reads the shape of the file (unknown keys are refused there, with their line);
+//! the texts inside (laws, quantities, policies) are then read by the crates that own them, and their messages get the
+//! line of the key. The price is one `Spanned` per text; the gain is that every error says file, line, key and what
+//! would be right.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use sojourn_dispatch::Information;
+use sojourn_model::{Link, Server};
+use sojourn_sim::{Precision, server_name};
+use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_traffic::{Arrivals, Closed, Demand, Open, Replay, Sizes, Workload};
+use thiserror::Error;
+use toml::Spanned;
+
+/// One line: what is wrong, where, and what would be right.
+#[derive(Clone, Debug, Error)]
+#[error("{0}")]
+pub struct SpecError(pub String);
+
+/// An experiment without its variations: one workload, one system, and how to run it.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The question it answers.
+    pub name: String,
+    /// Why one would ask it.
+    pub description: Option<String>,
+    /// Run seed.
+    pub seed: u64,
+    /// What users ask for; its rate is settled.
+    pub workload: Workload,
+    /// What answers them.
+    pub system: System,
+    /// How to run it.
+    pub run: Run,
+    /// What must hold.
+    pub objectives: Vec<Objective>,
+}
+
+/// The system: at most one balancer in front of servers, and links.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The balancer; none when clients meet a single server.
+    pub tier: Option<Tier>,
+    /// The servers, in the balancer's order.
+    pub servers: Vec<Server>,
+    /// Each client's link: half the round-trip time each way, and the client's own rate.
+    pub client_link: Option<Link>,
+    /// The link that all replies share.
+    pub cluster_link: Option<Link>,
+}
+
+/// A balancer.
+#[derive(Clone, Debug)]
+pub struct Tier {
+    /// How requests and replies pass it.
+    pub face: Face,
+    /// Its policy, e.g. `round-trip(window = 1 s)`.
+    pub policy: String,
+    /// How many deciders with state of their own there are.
+    pub dispatchers: u32,
+    /// How fresh their counts are.
+    pub information: Information,
+    /// A weight per server.
+    pub weights: Vec<f64>,
+}
+
+/// How requests and replies pass a balancer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// Both ways through it.
+    Gateway,
+}
+
+/// How to run an experiment.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Engines asked.
+    pub by: Vec<Engine>,
+    /// What the simulator leaves out at the start; none: found by MSER-5.
+    pub warm_up: Option<Span>,
+    /// Relative half-width and confidence that every mean must reach.
+    pub precision: Precision,
+    /// Requests after which the simulator stops asking for more precision.
+    pub max_jobs: u64,
+    /// Least number of replications.
+    pub replications: u32,
+    /// The live run.
+    pub live: Live,
+}
+
+/// How to run live.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// How long requests are sent.
+    pub duration: Span,
+    /// What is left out at the start.
+    pub warm_up: Span,
+    /// Threads of the load generator.
+    pub load_threads: u32,
+    /// Spin before each send instead of sleeping up to it.
+    pub spin: bool,
+    /// Record every decision in the run folder.
+    pub record: bool,
+}
+
+/// An engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Engine {
+    /// Formulas.
+    Theory,
+    /// Simulation of the long run.
+    Sim,
+    /// Real sockets.
+    Live,
+    /// The simulator on exactly the plan that live ran.
+    Twin,
+}
+
+impl Engine {
+    /// Its name in outcomes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Theory => "theory",
+            Engine::Sim => "sim",
+            Engine::Live => "live",
+            Engine::Twin => "twin",
+        }
+    }
+
+    /// Reads a list such as `theory,sim`.
+    ///
+    /// # Errors
+    /// When a word is no engine.
+    pub fn parse_list(text: &str) -> Result<Vec<Engine>, SpecError> {
+        text.split(',').map(|word| Engine::parse(word.trim()).map_err(SpecError)).collect()
+    }
+
+    fn parse(word: &str) -> Result<Engine, String> {
+        match word {
+            "theory" => Ok(Engine::Theory),
+            "sim" => Ok(Engine::Sim),
+            "live" => Ok(Engine::Live),
+            _ => Err(unknown("engine", word, &["theory", "sim", "live"])),
+        }
+    }
+}
+
+/// `metric < limit`.
+#[derive(Clone, Debug)]
+pub struct Objective {
+    /// The metric's name.
+    pub metric: String,
+    /// Whether the metric must be below the limit (or above it).
+    pub below: bool,
+    /// In the metric's SI unit.
+    pub limit: f64,
+    /// As written.
+    pub text: String,
+}
+
+impl Objective {
+    /// Whether `value` meets it.
+    pub fn met(&self, value: f64) -> bool {
+        if self.below { value < self.limit } else { value > self.limit }
+    }
+}
+
+impl Experiment {
+    /// Reads an experiment from `text`; `file` names it in messages and is where relative paths start.
+    ///
+    /// # Errors
+    /// One line that names the file, the line, the key and what would be right.
+    pub fn parse(text: &str, file: &Path) -> Result<Experiment, SpecError> {
+        let raw: RawExperiment = toml::from_str(text).map_err(|error| SpecError(locate(&error, text, file)))?;
+        let reader = Reader { text, file };
+        let mut experiment = Experiment {
+            name: raw.name,
+            description: raw.description,
+            seed: raw.seed,
+            system: reader.system(raw.system)?,
+            workload: reader.workload(raw.workload)?,
+            run: reader.run(raw.run)?,
+            objectives: reader.objectives(raw.objective)?,
+        };
+        experiment.settle(&reader)?;
+        Ok(experiment)
+    }
+
+    /// Mean and variance of the service demand on a server of speed 1 (s, s^2).
+    pub fn demand_moments(&self) -> (f64, f64) {
+        let (mean, variance) = self.workload.size_moments();
+        self.system.servers[0].demand("").moments(mean, variance)
+    }
+
+    /// The work of each request, as the first server's model says: what the plan draws for every engine.
+    pub fn demand(&self) -> Arc<dyn Demand> {
+        sojourn_sim::demand_of(&self.system.servers[0])
+    }
+
+    /// Requests per second that would keep every core busy all the time.
+    pub fn capacity(&self) -> f64 {
+        let (demand_mean_s, _) = self.demand_moments();
+        self.system.servers.iter().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
+    }
+
+    /// Settles an arrival rate that was given as utilisation.
+    fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
+        let capacity = self.capacity();
+        let Workload::Open(open) = &mut self.workload else { return Ok(()) };
+        if open.arrivals.utilization().is_some() {
+            if !(capacity.is_finite() && capacity > 0.0) {
+                return Err(reader.at_key(
+                    "arrivals",
+                    "a utilization needs a finite mean demand, and this one has none: give a rate instead (`rate = 100 /s`), \
+                     or bound the sizes (`max = 1 GB`)",
+                ));
+            }
+            open.arrivals.settle(capacity);
+        }
+        let rate = open.arrivals.rate().expect("an arrival law is settled once its scale is known");
+        if rate >= capacity {
+            return Err(reader.at_key(
+                "arrivals",
+                &format!(
+                    "utilization {:.3} is not below 1, so an open system never settles: stable below {capacity:.4} /s in all \
+                     (now {rate:.4} /s); lower the rate, add servers, or use closed users",
+                    rate / capacity
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+// --- The shape of the file -----------------------------------------------------------------------------------------
+
+type Text = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawExperiment {
+    name: String,
+    description: Option<String>,
+    #[serde(default = "one")]
+    seed: u64,
+    workload: RawWorkload,
+    system: RawSystem,
+    #[serde(default)]
+    run: RawRun,
+    #[serde(default)]
+    objective: BTreeMap<String, Text>,
+    // Read by `variants`; here only so that they are not unknown.
+    #[serde(default, rename = "vary")]
+    _vary: toml::Table,
+    #[serde(default, rename = "variant")]
+    _variant: Vec<toml::Table>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    kind: Text,
+    arrivals: Option<Text>,
+    size: Option<Text>,
+    clients: Option<Spanned<u32>>,
+    patience: Option<Text>,
+    users: Option<Spanned<u32>>,
+    think: Option<Text>,
+    log: Option<Text>,
+    speed: Option<Spanned<f64>>,
+    duration: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSystem {
+    #[serde(default)]
+    tier: Vec<Spanned<RawTier>>,
+    server: ServerSource,
+    #[serde(default)]
+    network: RawNetwork,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTier {
+    face: Text,
+    policy: Text,
+    targets: RawTargets,
+    dispatchers: Option<Spanned<u32>>,
+    information: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTargets {
+    servers: Spanned<u32>,
+    weights: Option<Spanned<Vec<f64>>>,
+    speeds: Option<Spanned<Vec<f64>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNetwork {
+    client_rate: Option<Text>,
+    cluster_rate: Option<Text>,
+    rtt: Option<Text>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRun {
+    by: Option<Vec<Text>>,
+    warm_up: Option<Text>,
+    precision: Option<Text>,
+    max_jobs: Option<Spanned<u64>>,
+    replications: Option<Spanned<u32>>,
+    #[serde(default)]
+    live: RawLive,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLive {
+    duration: Option<Text>,
+    warm_up: Option<Text>,
+    threads: Option<Spanned<u32>>,
+    pacing: Option<Text>,
+    record: Option<bool>,
+}
+
+/// A server model, inline or the path of one.
+enum ServerSource {
+    Inline(Box<Server>),
+    File(String),
+}
+
+impl<'de> Deserialize<'de> for ServerSource {
+    /// By hand, because an untagged enum would lose the lines of what is inside.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<ServerSource, D::Error> {
+        struct Source;
+        impl<'de> Visitor<'de> for Source {
+            type Value = ServerSource;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a server model: a table, or the path of a TOML file")
+            }
+            fn visit_str<E: de::Error>(self, path: &str) -> Result<ServerSource, E> {
+                Ok(ServerSource::File(path.into()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ServerSource, A::Error> {
+                Ok(ServerSource::Inline(Box::new(Server::deserialize(MapAccessDeserializer::new(map))?)))
+            }
+        }
+        deserializer.deserialize_any(Source)
+    }
+}
+
+// --- From the shape to types ---------------------------------------------------------------------------------------
+
+struct Reader<'a> {
+    text: &'a str,
+    file: &'a Path,
+}
+
+impl Reader<'_> {
+    fn workload(&self, raw: RawWorkload) -> Result<Workload, SpecError> {
+        let kind = raw.kind.get_ref().as_str();
+        let (known, needs): (&[&str], &[&str]) = match kind {
+            "open" => (&["arrivals", "size", "clients", "patience"], &["arrivals"]),
+            "closed" => (&["users", "think", "size", "patience"], &["users"]),
+            "webstone" => (&["users", "size", "patience"], &["users"]),
+            "log" => (&["log", "speed", "duration"], &["log"]),
+            "sessions" => return Err(self.at(&raw.kind, "kind", "sessions are not there yet: open, closed, webstone or log")),
+            other => {
+                let message = unknown("kind of workload", other, &["open", "closed", "webstone", "log"]);
+                return Err(self.at(&raw.kind, "kind", &message));
+            }
+        };
+        let given: [(&str, Option<std::ops::Range<usize>>); 9] = [
+            ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
+            ("size", raw.size.as_ref().map(Spanned::span)),
+            ("clients", raw.clients.as_ref().map(Spanned::span)),
+            ("patience", raw.patience.as_ref().map(Spanned::span)),
+            ("users", raw.users.as_ref().map(Spanned::span)),
+            ("think", raw.think.as_ref().map(Spanned::span)),
+            ("log", raw.log.as_ref().map(Spanned::span)),
+            ("speed", raw.speed.as_ref().map(Spanned::span)),
+            ("duration", raw.duration.as_ref().map(Spanned::span)),
+        ];
+        for (key, span) in &given {
+            match span {
+                Some(span) if !known.contains(key) => {
+                    let message = format!("a workload of kind `{kind}` has no such key; it has {}", known.join(", "));
+                    return Err(self.error(span.start, key, &message));
+                }
+                None if needs.contains(key) => {
+                    return Err(self.at(&raw.kind, "workload", &format!("kind `{kind}` needs the key `{key}`")));
+                }
+                _ => {}
+            }
+        }
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        let sizes = |default: &str| match &raw.size {
+            Some(text) => Sizes::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, "size", &e.to_string())),
+            None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
+        };
+        let patience = raw.patience.as_ref().map(|text| self.law(text, "patience", Dimension::Time)).transpose()?;
+        let users = match &raw.users {
+            Some(users) if *users.get_ref() == 0 => return Err(self.at(users, "users", "at least 1 user is needed")),
+            Some(users) => *users.get_ref(),
+            None => 0,
+        };
+        Ok(match kind {
+            "open" => {
+                let text = raw.arrivals.as_ref().expect("checked above");
+                Workload::Open(Open {
+                    arrivals: Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?,
+                    clients: raw.clients.as_ref().map_or(1000, |clients| *clients.get_ref()).max(1),
+                    sizes: sizes("constant(1 kB)")?,
+                    patience,
+                })
+            }
+            "closed" => {
+                let think = match &raw.think {
+                    Some(text) => self.law(text, "think", Dimension::Time)?,
+                    None => Law::constant(0.0),
+                };
+                Workload::Closed(Closed { users, think, sizes: sizes("constant(1 kB)")?, patience })
+            }
+            "webstone" => {
+                Workload::Closed(Closed { users, think: Law::constant(0.0), sizes: sizes("webstone")?, patience })
+            }
+            _ => Workload::Replay(self.replay(&raw)?),
+        })
+    }
+
+    fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {
+        let text = raw.log.as_ref().expect("checked above");
+        if text.get_ref().is_empty() {
+            return Err(self.at(text, "log", "name an access log, e.g. `--set workload.log=access.log`"));
+        }
+        let replay = Replay::read(&self.path(text.get_ref())).map_err(|e| self.at(text, "log", &e.to_string()))?;
+        match (&raw.speed, &raw.duration) {
+            (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
+            (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {
+                Ok(Replay { speed: *speed.get_ref(), ..replay })
+            }
+            (Some(speed), None) => Err(self.at(speed, "speed", "a speed factor is above 0, e.g. 20")),
+            (None, Some(text)) => match self.span(text, "duration")? {
+                Span::ZERO => Err(self.at(text, "duration", "a replay lasts longer than 0 s")),
+                span => Ok(replay.lasting(span)),
+            },
+            (None, None) => Ok(replay),
+        }
+    }
+
+    fn system(&self, raw: RawSystem) -> Result<System, SpecError> {
+        let model = match raw.server {
+            ServerSource::Inline(server) => *server,
+            ServerSource::File(path) => {
+                let path = self.path(&path);
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|e| self.at_key("server", &format!("cannot read the server model {}: {e}", path.display())))?;
+                Server::from_toml(&text).map_err(|e| SpecError(format!("{}: {e}", path.display())))?
+            }
+        };
+        if let Some(second) = raw.tier.get(1) {
+            return Err(self.error(second.span().start, "tier", "one tier for now: a balancer in front of servers"));
+        }
+        let (tier, speeds, servers) = match raw.tier.into_iter().next() {
+            None => (None, None, 1),
+            Some(tier) => {
+                let tier = tier.into_inner();
+                let servers = *tier.targets.servers.get_ref() as usize;
+                if servers == 0 {
+                    return Err(self.at(&tier.targets.servers, "servers", "at least 1 server is needed"));
+                }
+                let per_server = |list: &Option<Spanned<Vec<f64>>>, key: &str| match list {
+                    Some(list) if list.get_ref().len() != servers => {
+                        Err(self.at(list, key, &format!("one number per server: {servers}, not {}", list.get_ref().len())))
+                    }
+                    Some(list) if list.get_ref().iter().any(|x| !(*x > 0.0 && x.is_finite())) => {
+                        Err(self.at(list, key, "every number is above 0"))
+                    }
+                    Some(list) => Ok(Some(list.get_ref().clone())),
+                    None => Ok(None),
+                };
+                let weights = per_server(&tier.targets.weights, "weights")?.unwrap_or_else(|| vec![1.0; servers]);
+                let speeds = per_server(&tier.targets.speeds, "speeds")?;
+                (self.tier(tier, weights)?, speeds, servers)
+            }
+        };
+        let speeds = speeds.unwrap_or_else(|| vec![1.0; servers]);
+        let servers = speeds.iter().map(|speed| Server { speed: model.speed * speed, ..model.clone() }).collect();
+        let rate = |text: &Option<Text>, key| text.as_ref().map(|t| self.quantity(t, key, Dimension::Bandwidth)).transpose();
+        let rtt_s = raw.network.rtt.as_ref().map(|t| self.quantity(t, "rtt", Dimension::Time)).transpose()?;
+        let client_rate = rate(&raw.network.client_rate, "client_rate")?;
+        let client_link = (rtt_s.is_some() || client_rate.is_some()).then(|| Link {
+            delay: Span::from_secs_f64(rtt_s.unwrap_or(0.0) / 2.0),
+            rate: client_rate,
+        });
+        let cluster_link =
+            rate(&raw.network.cluster_rate, "cluster_rate")?.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
+        Ok(System { tier, servers, client_link, cluster_link })
+    }
+
+    fn tier(&self, raw: RawTier, weights: Vec<f64>) -> Result<Option<Tier>, SpecError> {
+        let face = match raw.face.get_ref().as_str() {
+            "gateway" => Face::Gateway,
+            "none" if weights.len() == 1 => return Ok(None),
+            "none" => return Err(self.at(&raw.face, "face", "`none` means one server; several need a gateway")),
+            "switch" | "redirect" | "dns" => {
+                return Err(self.at(&raw.face, "face", "not there yet: `gateway` or `none`"));
+            }
+            other => return Err(self.at(&raw.face, "face", &unknown("face", other, &["gateway", "none"]))),
+        };
+        let information = match &raw.information {
+            None => Information::Immediate,
+            Some(text) => match text.get_ref().as_str() {
+                "immediate" => Information::Immediate,
+                polled if polled.starts_with("polled every ") => {
+                    let every_s = quantity::parse(&polled["polled every ".len()..], Dimension::Time)
+                        .map_err(|e| self.at(text, "information", &e.to_string()))?;
+                    if every_s <= 0.0 {
+                        return Err(self.at(text, "information", "polls are some time apart, e.g. `polled every 100 ms`"));
+                    }
+                    Information::Polled { every: Span::from_secs_f64(every_s) }
+                }
+                _ => return Err(self.at(text, "information", "`immediate`, or e.g. `polled every 100 ms`")),
+            },
+        };
+        let dispatchers = match &raw.dispatchers {
+            Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
+            Some(n) => *n.get_ref(),
+            None => 1,
+        };
+        let policy = raw.policy.get_ref().clone();
+        let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
+        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals(), 0, "")
+            .map_err(|e| self.at(&raw.policy, "policy", &e.to_string()))?;
+        Ok(Some(Tier { face, policy, dispatchers, information, weights }))
+    }
+
+    fn run(&self, raw: RawRun) -> Result<Run, SpecError> {
+        let by = match &raw.by {
+            None => vec![Engine::Theory, Engine::Sim],
+            Some(words) => words
+                .iter()
+                .map(|word| Engine::parse(word.get_ref()).map_err(|e| self.at(word, "by", &e)))
+                .collect::<Result<_, _>>()?,
+        };
+        let warm_up = match &raw.warm_up {
+            None => None,
+            Some(text) if text.get_ref() == "auto" => None,
+            Some(text) => Some(self.span(text, "warm_up")?),
+        };
+        let precision = match &raw.precision {
+            None => Precision { relative: 0.05, confidence: 0.95 },
+            Some(text) => parse_precision(text.get_ref()).ok_or_else(|| {
+                self.at(text, "precision", "write it as `5% at 95%`: the interval's half-width, and its confidence")
+            })?,
+        };
+        let duration = match &raw.live.duration {
+            Some(text) => self.span(text, "duration")?,
+            None => Span::from_secs_f64(15.0),
+        };
+        if duration == Span::ZERO {
+            return Err(self.at_key("duration", "a live run lasts longer than 0 s"));
+        }
+        let warm_up_live = match &raw.live.warm_up {
+            Some(text) => self.span(text, "warm_up")?,
+            None => Span(duration.0 / 10),
+        };
+        if warm_up_live >= duration {
+            return Err(self.at_key("warm_up", "the live warm-up is shorter than the run"));
+        }
+        let spin = match raw.live.pacing.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None | Some((_, "timer")) => false,
+            Some((_, "spin")) => true,
+            Some((text, other)) => return Err(self.at(text, "pacing", &unknown("pacing", other, &["timer", "spin"]))),
+        };
+        Ok(Run {
+            by,
+            warm_up,
+            precision,
+            max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
+            replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
+            live: Live {
+                duration,
+                warm_up: warm_up_live,
+                load_threads: raw.live.threads.as_ref().map_or(1, |n| *n.get_ref()).max(1),
+                spin,
+                record: raw.live.record.unwrap_or(false),
+            },
+        })
+    }
+
+    fn objectives(&self, raw: BTreeMap<String, Text>) -> Result<Vec<Objective>, SpecError> {
+        raw.into_iter()
+            .map(|(metric, text)| {
+                let fail = |message: &str| self.at(&text, &metric, message);
+                let written = text.get_ref().trim();
+                let below = written.starts_with('<');
+                if !below && !written.starts_with('>') {
+                    return Err(fail("an objective starts with < or >, e.g. `< 500 ms`"));
+                }
+                let dimension = if metric.contains("_time_") {
+                    Dimension::Time
+                } else if metric == "throughput" {
+                    Dimension::Rate
+                } else if ["utilization", "error_ratio", "abandoned_ratio", "imbalance_index"].contains(&metric.as_str()) {
+                    Dimension::Number
+                } else {
+                    let known = ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
+                    return Err(fail(&unknown("metric", &metric, &known)));
+                };
+                let limit = quantity::parse(written[1..].trim(), dimension).map_err(|e| fail(&e.to_string()))?;
+                Ok(Objective { text: format!("{metric} {written}"), metric, below, limit })
+            })
+            .collect()
+    }
+
+    fn law(&self, text: &Text, key: &str, dimension: Dimension) -> Result<Law, SpecError> {
+        Law::parse(text.get_ref(), dimension).map_err(|e| self.at(text, key, &e.to_string()))
+    }
+
+    fn quantity(&self, text: &Text, key: &str, dimension: Dimension) -> Result<f64, SpecError> {
+        let value = quantity::parse(text.get_ref(), dimension).map_err(|e| self.at(text, key, &e.to_string()))?;
+        if value < 0.0 {
+            return Err(self.at(text, key, "it cannot be negative"));
+        }
+        Ok(value)
+    }
+
+    fn span(&self, text: &Text, key: &str) -> Result<Span, SpecError> {
+        Ok(Span::from_secs_f64(self.quantity(text, key, Dimension::Time)?))
+    }
+
+    /// A path in the file: as seen from here when it is there, else as seen from the experiment's folder.
+    fn path(&self, text: &str) -> PathBuf {
+        let path = PathBuf::from(text);
+        match self.file.parent() {
+            Some(folder) if path.is_relative() && !path.exists() => folder.join(path),
+            _ => path,
+        }
+    }
+
+    fn at<T>(&self, value: &Spanned<T>, key: &str, message: &str) -> SpecError {
+        self.error(value.span().start, key, message)
+    }
+
+    /// An error at the first line that sets `key`, for values without a span of their own.
+    fn at_key(&self, key: &str, message: &str) -> SpecError {
+        let sets = |line: &&str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        let offset = self.text.split_inclusive('\n').take_while(|line| !sets(line)).map(str::len).sum::<usize>();
+        self.error(if offset >= self.text.len() { 0 } else { offset }, key, message)
+    }
+
+    fn error(&self, offset: usize, key: &str, message: &str) -> SpecError {
+        SpecError(format!("{}:{}: {key}: {message}", self.file.display(), line_of(self.text, offset)))
+    }
+}
+
+impl Face {
+    /// What this face can tell a policy.
+    pub fn signals(self) -> sojourn_dispatch::Signals {
+        match self {
+            Face::Gateway => sojourn_dispatch::Signals::GATEWAY,
+        }
+    }
+}
+
+fn parse_precision(text: &str) -> Option<Precision> {
+    let (relative, confidence) = text.split_once(" at ")?;
+    let percent = |part: &str| Some(part.trim().strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0);
+    let precision = Precision { relative: percent(relative)?, confidence: percent(confidence)? };
+    let sane = precision.relative > 0.0 && (0.5..1.0).contains(&precision.confidence);
+    sane.then_some(precision)
+}
+
+/// `unknown policy `x`; did you mean `y`? (known: ...)`.
+pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    let guess = sojourn_stats::nearest(word, known.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+/// A serde error as one line, with the nearest valid key where a key is unknown.
+fn locate(error: &toml::de::Error, text: &str, file: &Path) -> String {
+    let line = error.span().map_or(1, |span| line_of(text, span.start));
+    let message = error.message().lines().next().unwrap_or("not TOML").to_string();
+    let mut ticked = message.split('`').skip(1).step_by(2);
+    let message = match (message.starts_with("unknown field"), ticked.next()) {
+        (true, Some(word)) => unknown("key", word, &ticked.collect::<Vec<_>>()),
+        _ => message,
+    };
+    format!("{}:{line}: {message}", file.display())
+}

@@ -1,0 +1,246 @@
+//! The variants of an experiment: every combination of `[vary]`, and each `[[variant]]`.
+//!
+//! A variation is an edit of the file, made before it is read, so that anything that can be written can be varied and
+//! every value of a variant is checked like one typed by hand. A key is a dotted path (`workload.size`,
+//! `system.tier.0.policy`) or one of a few short names ([`SHORT_NAMES`]).
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+
+use crate::spec::{Experiment, SpecError};
+
+/// Short names of what is varied most.
+pub const SHORT_NAMES: &[(&str, &str)] = &[
+    ("policy", "system.tier.0.policy"),
+    ("servers", "system.tier.0.targets.servers"),
+    ("weights", "system.tier.0.targets.weights"),
+    ("speeds", "system.tier.0.targets.speeds"),
+    ("dispatchers", "system.tier.0.dispatchers"),
+    ("information", "system.tier.0.information"),
+    ("discipline", "system.server.discipline"),
+    ("helpers", "system.server.helpers"),
+    ("cores", "system.server.cores"),
+    ("demand", "system.server.demand"),
+    ("arrivals", "workload.arrivals"),
+    ("users", "workload.users"),
+    ("think", "workload.think"),
+    ("size", "workload.size"),
+    ("patience", "workload.patience"),
+    ("rtt", "system.network.rtt"),
+];
+
+/// A value that a variant sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key as the file writes it.
+    pub key: String,
+    /// The value as text.
+    pub value: String,
+}
+
+/// One variant, read and checked.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// What it sets, one per column of the outcomes; empty where it leaves the file's value.
+    pub settings: Vec<Setting>,
+    /// What it is.
+    pub experiment: Experiment,
+}
+
+impl Variant {
+    /// A short name: the values that it sets, or the experiment's name where nothing varies.
+    pub fn label(&self) -> String {
+        let values: Vec<_> = self.settings.iter().map(|s| s.value.as_str()).filter(|v| !v.is_empty()).collect();
+        if values.is_empty() { "as written".into() } else { values.join(", ") }
+    }
+}
+
+/// An experiment file with the command line's changes in it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it came from.
+    pub file: PathBuf,
+    /// The file's own text.
+    original: String,
+    /// Its text with the changes made.
+    document: DocumentMut,
+}
+
+impl Source {
+    /// Reads `file` and makes the changes of `--set key=value`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not TOML, or a change is not `key=value` or has nowhere to go.
+    pub fn read(file: &Path, set: &[String]) -> Result<Source, SpecError> {
+        let original = std::fs::read_to_string(file)
+            .map_err(|e| SpecError(format!("cannot read the experiment {}: {e}", file.display())))?;
+        Source::new(file, original, set)
+    }
+
+    /// As [`Source::read`], of a text in hand.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    pub fn new(file: &Path, original: String, set: &[String]) -> Result<Source, SpecError> {
+        let mut document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
+            let line = error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
+            let message = error.message().lines().next().unwrap_or("not TOML").to_string();
+            SpecError(format!("{}:{line}: {message}", file.display()))
+        })?;
+        for change in set {
+            let Some((key, value)) = change.split_once('=') else {
+                return Err(SpecError(format!("--set {change}: write it as key=value, e.g. `--set workload.log=access.log`")));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
+            let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+            put(&mut document, key, value).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
+        }
+        Ok(Source { file: file.into(), original, document })
+    }
+
+    /// The text that is run.
+    pub fn text(&self) -> String {
+        self.document.to_string()
+    }
+
+    /// Reads and checks every variant: the product of all lists of `[vary]`, then each `[[variant]]`.
+    ///
+    /// # Errors
+    /// The first thing wrong, in one line.
+    pub fn variants(&self) -> Result<Vec<Variant>, SpecError> {
+        let at = |message: String| SpecError(format!("{}: {message}", self.file.display()));
+        // The file as written first: an error in it should not be reported as one of a variant.
+        let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
+        if let Some(vary) = self.document.get("vary") {
+            let vary = vary.as_table_like().ok_or_else(|| at("vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
+            for (key, item) in vary.iter() {
+                let values = item
+                    .as_array()
+                    .filter(|values| !values.is_empty())
+                    .ok_or_else(|| at(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`")))?;
+                combinations = combinations
+                    .iter()
+                    .flat_map(|done| {
+                        values.iter().map(|value| {
+                            let mut next = done.clone();
+                            next.push((key.to_string(), value.clone()));
+                            next
+                        })
+                    })
+                    .collect();
+            }
+        }
+        for more in self.document.get("variant").and_then(Item::as_array_of_tables).into_iter().flatten() {
+            let settings = more.iter().map(|(key, item)| match item.as_value() {
+                Some(value) => Ok((key.to_string(), value.clone())),
+                None => Err(at(format!("variant: `{key}` needs a value"))),
+            });
+            combinations.push(settings.collect::<Result<_, _>>()?);
+        }
+        let mut keys: Vec<String> = Vec::new();
+        for (key, _) in combinations.iter().flatten() {
+            if !keys.contains(key) {
+                keys.push(key.clone());
+            }
+        }
+        combinations.iter().map(|settings| self.variant(&keys, settings)).collect()
+    }
+
+    fn variant(&self, keys: &[String], settings: &[(String, Value)]) -> Result<Variant, SpecError> {
+        let mut document = self.document.clone();
+        for (key, value) in settings {
+            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
+        }
+        let text = document.to_string();
+        let experiment = Experiment::parse(&text, &self.file).map_err(|e| self.relocate(e, &text, settings))?;
+        let settings = keys
+            .iter()
+            .map(|key| {
+                let set = settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
+                let value = set.or_else(|| self.written(key)).unwrap_or_default();
+                Setting { key: key.clone(), value }
+            })
+            .collect();
+        Ok(Variant { settings, experiment })
+    }
+
+    /// What the file itself says at `key`.
+    fn written(&self, key: &str) -> Option<String> {
+        let mut item = self.document.as_item();
+        for part in long_name(key).split('.') {
+            item = match part.parse::<usize>() {
+                Ok(index) => item.get(index)?,
+                Err(_) => item.get(part)?,
+            };
+        }
+        item.as_value().map(show)
+    }
+
+    /// Points an error at the line of the file as its author sees it, not as edited.
+    fn relocate(&self, error: SpecError, edited: &str, settings: &[(String, Value)]) -> SpecError {
+        let prefix = format!("{}:", self.file.display());
+        let parts = error.0.strip_prefix(&prefix).and_then(|rest| rest.split_once(": "));
+        let Some((line, message)) = parts.and_then(|(line, message)| Some((line.parse::<usize>().ok()?, message))) else {
+            return error;
+        };
+        let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
+        if let Some(original) = self.original.lines().position(|of| of == text) {
+            return SpecError(format!("{prefix}{}: {message}", original + 1));
+        }
+        let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
+        match set.is_empty() {
+            true => SpecError(format!("{prefix} with --set, `{}`: {message}", text.trim())),
+            false => SpecError(format!("{prefix} with {}: {message}", set.join(", "))),
+        }
+    }
+}
+
+fn show(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => text.to_string(),
+        None => value.to_string().trim().to_string(),
+    }
+}
+
+fn long_name(key: &str) -> &str {
+    SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
+}
+
+/// Sets `key` to `value`, making tables on the way.
+fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
+    let path = long_name(key);
+    if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
+        let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
+        return Err(format!("{}; or a dotted path such as `workload.size`", crate::spec::unknown("setting", key, &known)));
+    }
+    let parts: Vec<&str> = path.split('.').collect();
+    let (last, way) = parts.split_last().expect("a split text has at least one part");
+    let mut item = document.as_item_mut();
+    for part in way {
+        item = match part.parse::<usize>() {
+            Ok(index) => item.get_mut(index).ok_or_else(|| format!("`{path}`: there is no number {index}"))?,
+            Err(_) => {
+                let inline = item.is_inline_table();
+                let table = item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{part}` would not be in a table"))?;
+                table.entry(part).or_insert_with(|| match inline {
+                    true => Item::Value(Value::InlineTable(InlineTable::new())),
+                    false => Item::Table(Table::new()),
+                })
+            }
+        };
+    }
+    let table = item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{last}` would not be in a table"))?;
+    match table.get_mut(last).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(last, Item::Value(value));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,3 @@
+//! The laboratory, behaviour by behaviour.
+
+mod report;

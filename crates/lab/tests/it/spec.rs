@@ -1,0 +1,111 @@
+//! Bad experiments get one line: file, line, key, and what would be right.
+
+use std::path::Path;
+
+use sojourn_lab::{Source, Variant};
+
+pub(crate) const FOUR_SERVERS: &str = r#"name = "four"
+seed = 1
+[workload]
+kind = "open"
+arrivals = "exponential(utilization = 0.7)"
+size = "lognormal(mu = 7.881, sigma = 1.339, unit = B)"
+[[system.tier]]
+face = "gateway"
+policy = "least-connections"
+targets = { servers = 4 }
+[system.server]
+discipline = "limited-ps"
+helpers = 16
+demand = "1 ms + 1 us/B"
+[run]
+by = ["theory", "sim"]
+"#;
+
+fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
+    let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+    Source::new(Path::new("x.toml"), text.into(), &set).and_then(|source| source.variants()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_good_file_is_read_and_its_rate_settled() {
+    let variants = variants(FOUR_SERVERS, &[]).unwrap();
+    let experiment = &variants[0].experiment;
+    assert_eq!(experiment.system.servers.len(), 4);
+    // 374 /s, as 0.7 of four servers with a mean demand of 1 ms + 6.487 ms.
+    let sojourn_traffic::Workload::Open(open) = &experiment.workload else { panic!("open") };
+    let rate = 1.0 / open.arrivals.law().unwrap().mean();
+    assert!((rate - 374.0).abs() < 1.0, "{rate}");
+}
+
+#[test]
+fn every_mistake_names_line_key_and_remedy() {
+    // (what is replaced, by what, what the message must contain)
+    let cases = [
+        ("seed = 1", "sede = 1", &["x.toml:2", "sede", "seed"][..]),
+        ("helpers = 16", "helprs = 16", &["x.toml:13", "helprs", "helpers"]),
+        ("utilization = 0.7", "utilization = 1.2", &["x.toml:5", "arrivals", "1.2", "stable below"]),
+        ("exponential(utilization = 0.7)", "exponential(mean = 10)", &["x.toml:5", "arrivals", "unit"]),
+        ("exponential(utilization = 0.7)", "exponential(rate = -3 /s)", &["x.toml:5", "arrivals"]),
+        ("exponential(utilization = 0.7)", "exponentail(rate = 3 /s)", &["x.toml:5", "exponential"]),
+        ("unit = B", "unit = ms", &["x.toml:6", "size"]),
+        ("\"least-connections\"", "\"least-conections\"", &["x.toml:9", "policy", "least-connections"]),
+        ("1 us/B", "1 us/m", &["x.toml:14", "us/m"]),
+        ("kind = \"open\"", "kind = \"opne\"", &["x.toml:4", "opne", "open"]),
+        ("kind = \"open\"", "kind = \"closed\"", &["x.toml:5", "arrivals", "users"]),
+        ("servers = 4", "servers = 0", &["x.toml:10", "servers", "at least 1"]),
+        ("\"sim\"", "\"simm\"", &["x.toml:16", "simm", "sim"]),
+        ("face = \"gateway\"", "face = \"gatway\"", &["x.toml:8", "gatway", "gateway"]),
+        ("discipline = \"limited-ps\"", "discipline = \"limited\"", &["x.toml:12", "limited-ps"]),
+        ("seed = 1", "seed = ", &["x.toml:2"]),
+    ];
+    for (good, bad, expected) in cases {
+        assert!(FOUR_SERVERS.contains(good), "{good}");
+        let text = FOUR_SERVERS.replacen(good, bad, 1);
+        let message = variants(&text, &[]).err().unwrap_or_else(|| panic!("`{bad}` was taken"));
+        assert_eq!(message.lines().count(), 1, "{bad}: more than a line: {message}");
+        for part in expected {
+            assert!(message.contains(part), "`{bad}`: no `{part}` in: {message}");
+        }
+    }
+}
+
+#[test]
+fn set_changes_values_and_its_mistakes_are_named() {
+    let changed = variants(FOUR_SERVERS, &["policy=random", "system.server.helpers=8"]).unwrap();
+    assert_eq!(changed[0].experiment.system.tier.as_ref().unwrap().policy, "random");
+    assert!(variants(FOUR_SERVERS, &["policy"]).unwrap_err().contains("key=value"));
+    let message = variants(FOUR_SERVERS, &["polcy=random"]).unwrap_err();
+    assert!(message.contains("did you mean `policy`"), "{message}");
+    let message = variants(FOUR_SERVERS, &["policy=rondom"]).unwrap_err();
+    assert!(message.contains("--set") && message.contains("random"), "{message}");
+}
+
+#[test]
+fn variants_are_the_product_of_vary_and_then_each_variant() {
+    let text = format!(
+        "{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n[[variant]]\npolicy = \"random\"\ndiscipline = \"ps\"\n"
+    );
+    let variants = variants(&text, &[]).unwrap();
+    let labels: Vec<_> = variants.iter().map(Variant::label).collect();
+    assert_eq!(variants.len(), 5);
+    assert!(variants.iter().all(|v| v.settings.len() == 3), "one column per varied setting: {labels:?}");
+    assert_eq!(labels[0], "random, 2, limited-ps");
+    assert_eq!(labels[4], "random, 4, ps");
+}
+
+#[test]
+fn a_mistake_in_a_variation_says_which() {
+    let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"rond-robin\"]\n");
+    let message = variants(&text, &[]).unwrap_err();
+    assert!(message.contains("policy = rond-robin") && message.contains("round-robin"), "{message}");
+    let message = variants(&format!("{FOUR_SERVERS}[vary]\npolicy = \"random\"\n"), &[]).unwrap_err();
+    assert!(message.contains("needs a list"), "{message}");
+}
+
+#[test]
+fn a_pareto_without_a_mean_cannot_be_loaded_to_a_utilization() {
+    let text = FOUR_SERVERS.replace("lognormal(mu = 7.881, sigma = 1.339, unit = B)", "pareto(alpha = 0.9, min = 1 kB)");
+    let message = variants(&text, &[]).unwrap_err();
+    assert!(message.contains("x.toml:5") && message.contains("no") && message.contains("mean"), "{message}");
+}

@@ -1,0 +1,148 @@
+//! `sojourn node` and `sojourn gateway`: the live parts, each alone. Run by hand they serve until Ctrl-C; as children
+//! of a run they stop when their standard input closes.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use sojourn_dispatch::Information;
+use sojourn_model::Server;
+use sojourn_serve::gateway::{Backend, GatewayConfig};
+use sojourn_serve::node::NodeConfig;
+use sojourn_serve::{ServeError, child};
+use sojourn_stats::{Dimension, Span, quantity};
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+
+/// Serve: static files, /bytes/N, and /work
+#[derive(clap::Args)]
+pub(crate) struct Node {
+    /// Address to listen on; port 0 takes a free one and says which
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Folder of static files
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+    /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
+    #[arg(long, value_name = "TOML")]
+    model: Option<String>,
+    /// Name, told to clients in the header x-sojourn-backend
+    #[arg(long, default_value = "node")]
+    name: String,
+    /// Threads
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Seed of the demands that no request names
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Serve until standard input closes, as a child of a run
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+/// Forward HTTP requests to backends by a policy
+#[derive(clap::Args)]
+pub(crate) struct Gateway {
+    /// Address to listen on; port 0 takes a free one and says which
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// A backend: ADDRESS, or NAME=ADDRESS, or NAME=ADDRESS*WEIGHT; once per backend
+    #[arg(long = "backend", value_name = "BACKEND", required = true)]
+    backends: Vec<String>,
+    /// Policy, e.g. `least-connections` or `round-trip(window = 1 s)`
+    #[arg(long, default_value = "least-connections")]
+    policy: String,
+    /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
+    #[arg(long, value_name = "EVERY")]
+    poll: Option<String>,
+    /// Threads; each has a dispatcher with state of its own
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// One dispatcher for all threads, behind a lock
+    #[arg(long)]
+    shared: bool,
+    /// Seed of the policy's random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Trust this request header to name the client, instead of its address
+    #[arg(long, value_name = "HEADER")]
+    client_header: Option<String>,
+    /// Record every decision in this file (JSON lines)
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Say why in the reply header x-sojourn-reason
+    #[arg(long)]
+    explain: bool,
+    /// Serve until standard input closes, as a child of a run
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
+    let config = NodeConfig {
+        listen: arguments.listen,
+        threads: arguments.threads.max(1),
+        files: arguments.files.clone(),
+        model: arguments.model.as_deref().map(model).transpose()?,
+        seed: arguments.seed,
+        ..NodeConfig::new(arguments.name.clone())
+    };
+    let input = arguments.child.then(std::io::stdin);
+    child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+}
+
+pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
+    let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index));
+    let config = GatewayConfig {
+        listen: arguments.listen,
+        information: information(arguments.poll.as_deref())?,
+        threads: arguments.threads.max(1),
+        shared: arguments.shared,
+        seed: arguments.seed,
+        client_header: arguments.client_header.clone(),
+        record: arguments.record.clone(),
+        explain: arguments.explain,
+        ..GatewayConfig::new(arguments.policy.clone(), backends.collect::<Result<_, _>>()?)
+    };
+    let input = arguments.child.then(std::io::stdin);
+    child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+}
+
+fn not_started(error: ServeError) -> Failure {
+    match error {
+        ServeError::System { .. } => failed(error),
+        other => bad_input(other),
+    }
+}
+
+/// Reads a server model given as text or as a file.
+fn model(text: &str) -> Result<Server, Failure> {
+    // Text has `key = value`; a path with an equals sign in it can be written ./a=b.toml.
+    if text.contains('=') && !text.starts_with(['.', '/']) {
+        return Server::from_toml(text).map_err(bad_input);
+    }
+    let read = std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
+    Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
+}
+
+/// Reads `NAME=ADDRESS*WEIGHT`.
+fn backend(text: &str, index: usize) -> Result<Backend, Failure> {
+    let (name, rest) = match text.split_once('=') {
+        Some((name, rest)) => (name.to_string(), rest),
+        None => (format!("server-{}", index + 1), text),
+    };
+    let (address, weight) = rest.split_once('*').unwrap_or((rest, "1"));
+    let wrong = |what: &str| bad_input(format!("--backend {text}: {what}; write e.g. `a=127.0.0.1:8080*2`"));
+    let address = address.parse().map_err(|_| wrong("the address is not IP:PORT"))?;
+    let weight: f64 = weight.parse().ok().filter(|w| *w > 0.0).ok_or_else(|| wrong("the weight is not above 0"))?;
+    Ok(Backend { name, address, weight })
+}
+
+/// How fresh the gateway's counts are.
+fn information(poll: Option<&str>) -> Result<Information, Failure> {
+    let Some(text) = poll else { return Ok(Information::Immediate) };
+    let every_s = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--poll: {e}")))?;
+    if every_s <= 0.0 {
+        return Err(bad_input("--poll: polls are some time apart, e.g. `100 ms`"));
+    }
+    Ok(Information::Polled { every: Span::from_secs_f64(every_s) })
+}

@@ -1,0 +1,197 @@
+//! `sojourn load URL`.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use sojourn_load::{Load, LoadError, Pacing, Progress, Report, Schedule, Stop, Targets, Url, Verdict};
+use sojourn_stats::{Dimension, Law, Span, Stream, quantity};
+use sojourn_traffic::{Arrivals, Closed, Demand, Open, Plan, Script, Sizes, Workload};
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::{interrupt, table};
+
+/// Put load on a web server and measure it
+///
+/// Without --rate, --arrivals or --users, --connections clients ask again as soon as they are answered. Response time
+/// counts from the planned instant, service time from when the request was sent.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// http://HOST:PORT/PATH
+    url: String,
+    /// Connections: how many are kept busy, or with --rate or --arrivals how many there may be at most
+    #[arg(long, short = 'c', default_value_t = 32)]
+    connections: u32,
+    /// Threads of the load generator
+    #[arg(long, short = 't', default_value_t = 1)]
+    threads: usize,
+    /// How long, e.g. 30s
+    #[arg(long, short = 'd', default_value = "10 s")]
+    duration: String,
+    /// Stop after this many requests instead
+    #[arg(long, short = 'n', value_name = "N")]
+    requests: Option<u64>,
+    /// Leave out the start, e.g. 2s
+    #[arg(long, value_name = "TIME", default_value = "0 s")]
+    warm_up: String,
+    /// Open load with evenly spaced requests, e.g. '1000 /s'
+    #[arg(long, conflicts_with_all = ["arrivals", "users"])]
+    rate: Option<String>,
+    /// Open load with gaps of this law, e.g. 'exponential(rate = 1000 /s)'
+    #[arg(long, value_name = "LAW", conflicts_with = "users")]
+    arrivals: Option<String>,
+    /// Closed load of this many users, each with a connection, who think between requests
+    #[arg(long, value_name = "N")]
+    users: Option<u32>,
+    /// Law of the users' thinking time
+    #[arg(long, value_name = "LAW", default_value = "0 s", requires = "users")]
+    think: String,
+    /// Ask an emulated node's /work for replies of these sizes, e.g. 'lognormal(mean = 10 kB, cv = 2)'
+    #[arg(long, value_name = "LAW")]
+    size: Option<String>,
+    /// Ask an emulated node's /work for this much work, e.g. 'exponential(mean = 5 ms)'
+    #[arg(long, value_name = "LAW")]
+    demand: Option<String>,
+    /// Clients give up after this time
+    #[arg(long, value_name = "LAW")]
+    patience: Option<String>,
+    /// A request without a whole reply after this time has failed
+    #[arg(long, value_name = "TIME", default_value = "10 s")]
+    timeout: String,
+    /// Spin before each send: microseconds instead of tens of microseconds late, at the price of a core
+    #[arg(long)]
+    spin: bool,
+    /// A header to send, e.g. 'accept: text/html'; may be repeated
+    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// Keep the SOJOURN cookie of each client and send it back
+    #[arg(long)]
+    cookies: bool,
+    /// Seed of the plan
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
+    let cancel = interrupt::flag();
+    let load = read(arguments)?;
+    let bar = bar(arguments.json);
+    let result = sojourn_load::run(load, &cancel, &|now: Progress| {
+        bar.set_position((now.share * 1000.0) as u64);
+        bar.set_message(format!("{} replies, {} failed", now.ok, now.failed));
+    });
+    bar.finish_and_clear();
+    let report = result.map_err(|error| match error {
+        LoadError::System(_) => failed(error),
+        other => bad_input(other),
+    })?;
+    print(&report, arguments.json);
+    Ok(match report.verdict {
+        Verdict::Valid => Exit::Ok,
+        Verdict::Suspect(_) => Exit::Missed,
+        Verdict::Incomplete(_) => Exit::Interrupted,
+    })
+}
+
+fn read(arguments: &Arguments) -> Result<Load, Failure> {
+    let url = Url::parse(&arguments.url).map_err(bad_input)?;
+    let target = url.resolve().map_err(bad_input)?;
+    let work = arguments.size.is_some() || arguments.demand.is_some();
+    let targets = if work { Targets::Work } else { Targets::Fixed(url.path.clone()) };
+    let stop = match arguments.requests {
+        Some(requests) => Stop::Requests(requests),
+        None => Stop::After(span("--duration", &arguments.duration)?),
+    };
+    let headers = arguments.headers.iter().map(|header| match header.split_once(':') {
+        Some((name, value)) => Ok((name.trim().to_string(), value.trim().to_string())),
+        None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
+    });
+    Ok(Load {
+        headers: headers.collect::<Result<_, _>>()?,
+        cookies: arguments.cookies,
+        connections_max: arguments.connections,
+        threads: arguments.threads.max(1),
+        pacing: if arguments.spin { Pacing::Spin } else { Pacing::Timer },
+        timeout: span("--timeout", &arguments.timeout)?,
+        warm_up: span("--warm-up", &arguments.warm_up)?,
+        stop,
+        ..Load::new(target, url.authority(), schedule(arguments, work)?, targets)
+    })
+}
+
+fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
+    let law = |flag: &str, text: &str, dimension| Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")));
+    let sizes = match &arguments.size {
+        Some(text) => Sizes::parse(text).map_err(|e| bad_input(format!("--size: {e}")))?,
+        None => Sizes::Law(Law::constant(0.0)),
+    };
+    let demand = law("--demand", arguments.demand.as_deref().unwrap_or("0 s"), Dimension::Time)?;
+    let demand: Arc<dyn Demand> =
+        Arc::new(move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(demand.sample(stream)));
+    let patience = arguments.patience.as_deref().map(|text| law("--patience", text, Dimension::Time)).transpose()?;
+    if let Some(users) = arguments.users {
+        let closed = Closed { users, think: law("--think", &arguments.think, Dimension::Time)?, sizes, patience };
+        return Ok(Schedule::users((0..users).map(|user| Script::new(&closed, user, arguments.seed, Arc::clone(&demand)))));
+    }
+    let arrivals = match (&arguments.rate, &arguments.arrivals) {
+        (Some(rate), _) => {
+            let rate = quantity::parse(rate, Dimension::Rate).map_err(|e| bad_input(format!("--rate: {e}")))?;
+            if rate <= 0.0 {
+                return Err(bad_input("--rate: a rate is above 0, e.g. '100 /s'"));
+            }
+            Arrivals::of(Law::constant(1.0 / rate))
+        }
+        (None, Some(text)) => Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?,
+        (None, None) if work || patience.is_some() => {
+            return Err(bad_input("--size, --demand and --patience need a plan: give --rate, --arrivals or --users"));
+        }
+        (None, None) => return Ok(Schedule::saturate(arguments.connections)),
+    };
+    if arrivals.utilization().is_some() {
+        return Err(bad_input("--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`"));
+    }
+    let workload = Workload::Open(Open { arrivals, clients: 1000, sizes, patience });
+    Plan::new(&workload, arguments.seed, demand).map(Schedule::open).map_err(bad_input)
+}
+
+fn span(flag: &str, text: &str) -> Result<Span, Failure> {
+    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
+    Ok(Span::from_secs_f64(seconds))
+}
+
+fn print(report: &Report, as_json: bool) {
+    let (verdict, reasons) = match &report.verdict {
+        Verdict::Valid => ("VALID", Vec::new()),
+        Verdict::Suspect(reasons) => ("SUSPECT", reasons.clone()),
+        Verdict::Incomplete(reason) => ("INCOMPLETE", vec![reason.clone()]),
+    };
+    if as_json {
+        let rows: Vec<_> = report.measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
+        let facts: serde_json::Map<_, _> = sojourn_lab::load_facts(report).into_iter().map(|(k, v)| (k, json!(v))).collect();
+        let told = json!({ "verdict": verdict, "reasons": reasons, "outcomes": rows, "facts": facts, "counts": report.counts, "bytes": report.bytes });
+        table::outln(&serde_json::to_string_pretty(&told).expect("a report is plain JSON"));
+        return;
+    }
+    table::print_measures(&report.measures, &[], false);
+    for (name, value) in sojourn_lab::load_facts(report) {
+        table::outln(&format!("  {name}: {value}"));
+    }
+    table::outln(&format!("\n{verdict}"));
+    for reason in reasons {
+        table::outln(&format!("  {reason}"));
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let bar = match !quiet && std::io::stderr().is_terminal() {
+        true => ProgressBar::new(1000),
+        false => ProgressBar::hidden(),
+    };
+    let style = ProgressStyle::with_template("[{bar:30}] {msg} ({elapsed})").expect("the template is valid");
+    bar.set_style(style.progress_chars("=> "));
+    bar
+}

@@ -1,0 +1,216 @@
+//! The terminal's view of a run folder: theory, sim and live beside each other, and their differences.
+
+use std::path::Path;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use serde_json::json;
+use sojourn_lab::{Folder, Verdict};
+use sojourn_stats::{Estimate, Measure};
+
+use crate::exit::{Exit, Failure};
+
+/// Prints the answers of `folder` (or their rows as JSON) and says how the program should end.
+pub(crate) fn print(folder: &Folder, path: &Path, as_json: bool) -> Result<Exit, Failure> {
+    if as_json {
+        let rows: Vec<_> = folder.outcomes.iter().map(|row| row.to_json()).collect();
+        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+    } else {
+        outln(&text(folder, path));
+    }
+    Ok(match folder.run.verdict {
+        Verdict::Incomplete => Exit::Interrupted,
+        Verdict::Suspect => Exit::Missed,
+        Verdict::Valid if !folder.run.objectives_met() => Exit::Missed,
+        Verdict::Valid => Exit::Ok,
+    })
+}
+
+/// Prints measures of one engine, for verbs without a run folder.
+pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bool) {
+    if as_json {
+        let rows: Vec<_> = measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
+        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+        return;
+    }
+    let mut table = new_table(&["metric", "estimate", "interval (95 %)", "from"]);
+    for measure in measures {
+        let scale = Scale::of(&measure.unit, measure.estimate.value());
+        let (value, interval, from) = match measure.estimate {
+            Estimate::Sampled { value, ci_low, ci_high, samples } => (
+                scale.unit(value),
+                format!("{} to {}", scale.number(ci_low), scale.unit(ci_high)),
+                format!("{samples} samples"),
+            ),
+            Estimate::Exact { value } => (scale.unit(value), String::new(), "exact".into()),
+            Estimate::Approximate { value } => (scale.unit(value), String::new(), "approximate".into()),
+            Estimate::TooFew { samples } => ("too few samples".into(), String::new(), format!("{samples} samples")),
+        };
+        table.add_row([measure.metric.clone(), value, interval, from]);
+    }
+    outln(&table.to_string());
+    for note in notes {
+        outln(&format!("  {note}"));
+    }
+}
+
+/// A line on stdout; a closed pipe is no failure of ours.
+pub(crate) fn outln(line: &str) {
+    use std::io::Write;
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
+    }
+}
+
+fn text(folder: &Folder, path: &Path) -> String {
+    let run = &folder.run;
+    let mut lines = vec![format!("{}   (seed {}, {:.0} s)", run.name, run.seed, run.elapsed_s)];
+    lines.push("\nMean response time".into());
+    lines.push(mean_table(folder));
+    lines.push("\nTail of the response time".into());
+    lines.push(tail_table(folder));
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    for variant in &run.variants {
+        for (engine, note) in &variant.notes {
+            let text = format!("{engine}: {note}");
+            match notes.iter_mut().find(|(of, _)| *of == text) {
+                Some((_, labels)) => labels.push(&variant.label),
+                None => notes.push((text, vec![&variant.label])),
+            }
+        }
+    }
+    if !notes.is_empty() {
+        lines.push("\nNotes".into());
+        let all = run.variants.len();
+        lines.extend(notes.iter().map(|(text, labels)| match labels.len() {
+            n if n == all => format!("  {text}"),
+            _ => format!("  [{}] {text}", labels.join("; ")),
+        }));
+    }
+    for objective in &run.objectives {
+        let met = match objective.met {
+            Some(true) => "met",
+            Some(false) => "MISSED",
+            None => "no number",
+        };
+        lines.push(format!("  {}: {} by {}: {met}", run.variants[objective.variant].label, objective.text, objective.engine));
+    }
+    if run.variants.iter().any(|variant| variant.live.is_some()) || run.verdict != Verdict::Valid {
+        lines.push(format!("\nLive: {}", json!(run.verdict).as_str().unwrap_or_default()));
+        lines.extend(run.reasons.iter().map(|reason| format!("  {reason}")));
+    }
+    lines.push(format!("\nEverything is in {0}; open {0}/report.html", path.display()));
+    lines.join("\n")
+}
+
+fn mean_table(folder: &Folder) -> String {
+    let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
+    let engines: Vec<&str> = ["theory", "sim", "live", "twin"].into_iter().filter(|engine| any(engine)).collect();
+    let title = |engine: &&str| if *engine == "twin" { "sim, live's plan".to_string() } else { engine.to_string() };
+    let mut header = vec!["variant".to_string()];
+    header.extend(engines.iter().map(title));
+    let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - its plan")];
+    let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
+    header.extend(against.iter().map(|(_, _, title)| title.to_string()));
+    let mut table = new_table(&header);
+    for (index, variant) in folder.run.variants.iter().enumerate() {
+        let mut row = vec![variant.label.clone()];
+        row.extend(engines.iter().map(|engine| estimate(folder, index, engine, "response_time_mean")));
+        row.extend(against.iter().map(|(reference, of, _)| {
+            let value = |engine: &str| find(folder, index, engine, "response_time_mean").and_then(Estimate::value);
+            match (value(reference), value(of)) {
+                (Some(reference), Some(of)) if reference > 0.0 => format!("{:+.1} %", (of / reference - 1.0) * 100.0),
+                _ => String::new(),
+            }
+        }));
+        table.add_row(row);
+    }
+    table.to_string()
+}
+
+fn tail_table(folder: &Folder) -> String {
+    let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
+    let columns: Vec<(&str, &str)> = ["p90", "p99"]
+        .into_iter()
+        .flat_map(|p| ["theory", "sim", "live", "twin"].map(|engine| (p, engine)))
+        .filter(|(p, engine)| {
+            let metric = format!("response_time_{p}");
+            any(engine) && (0..folder.run.variants.len()).any(|v| find(folder, v, engine, &metric).is_some())
+        })
+        .collect();
+    let mut header = vec!["variant".to_string()];
+    let name = |engine: &str| if engine == "twin" { "sim, live's plan".to_string() } else { engine.to_string() };
+    header.extend(columns.iter().map(|(p, engine)| format!("{p} {}", name(engine))));
+    let mut table = new_table(&header);
+    for (index, variant) in folder.run.variants.iter().enumerate() {
+        let mut row = vec![variant.label.clone()];
+        row.extend(columns.iter().map(|(p, engine)| estimate(folder, index, engine, &format!("response_time_{p}"))));
+        table.add_row(row);
+    }
+    table.to_string()
+}
+
+fn find<'a>(folder: &'a Folder, variant: usize, engine: &'a str, metric: &str) -> Option<&'a Estimate> {
+    folder.rows(variant, engine).find(|row| row.measure.metric == metric).map(|row| &row.measure.estimate)
+}
+
+fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str) -> String {
+    match find(folder, variant, engine, metric) {
+        None => "-".into(),
+        Some(estimate) => {
+            let scale = Scale::of("s", estimate.value());
+            match *estimate {
+                Estimate::Sampled { value, ci_low, ci_high, .. } => {
+                    format!("{} ± {}", scale.number(value), scale.unit((ci_high - ci_low) / 2.0))
+                }
+                Estimate::Exact { value } => scale.unit(value),
+                Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
+                Estimate::TooFew { .. } => "too few".into(),
+            }
+        }
+    }
+}
+
+/// The prefix in which a quantity reads best.
+struct Scale {
+    factor: f64,
+    unit: String,
+}
+
+impl Scale {
+    fn of(unit: &str, value: Option<f64>) -> Scale {
+        let value = value.unwrap_or(1.0).abs();
+        let (factor, unit) = match unit {
+            "s" if value < 1e-3 => (1e6, "us"),
+            "s" if value < 1.0 => (1e3, "ms"),
+            "1" => (1.0, ""),
+            other => (1.0, other),
+        };
+        Scale { factor, unit: unit.into() }
+    }
+
+    fn number(&self, value: f64) -> String {
+        let value = value * self.factor;
+        let digits = match value.abs() {
+            size if size >= 100.0 => 1,
+            size if size >= 1.0 => 2,
+            0.0 => 0,
+            _ => 3,
+        };
+        format!("{value:.digits$}")
+    }
+
+    fn unit(&self, value: f64) -> String {
+        format!("{} {}", self.number(value), self.unit).trim_end().to_string()
+    }
+}
+
+fn new_table<T: ToString>(header: &[T]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(header.iter().map(ToString::to_string));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

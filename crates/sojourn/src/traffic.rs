@@ -1,0 +1,180 @@
+//! `sojourn traffic`: make or understand input.
+
+use std::fs;
+use std::io::{BufWriter, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Subcommand;
+use sojourn_lab::Source;
+use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
+use sojourn_traffic::describe::{Fact, describe, describe_numbers, read_column};
+use sojourn_traffic::generate::{GenerateError, Until};
+use sojourn_traffic::log::Log;
+use sojourn_traffic::{Arrivals, Open, Sizes, Workload, generate};
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::table::outln;
+
+/// Make or understand input
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Say what is in an access log (Common or Combined, plain or gzip), or in a column of numbers
+    Describe(Describe),
+    /// Write a plan as CSV: who asks for what, and when
+    Generate(Generate),
+}
+
+#[derive(clap::Args)]
+struct Describe {
+    /// The file
+    file: PathBuf,
+    /// It is a column of numbers: one per line, or this column of a CSV file
+    #[arg(long, value_name = "COLUMN", num_args = 0..=1, default_missing_value = "")]
+    numbers: Option<String>,
+    /// Print the facts as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct Generate {
+    /// Take the workload of this experiment
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["arrivals", "size", "demand"])]
+    experiment: Option<PathBuf>,
+    /// Change a value of the experiment; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
+    set: Vec<String>,
+    /// Law of the gaps, e.g. 'exponential(rate = 100 /s)'
+    #[arg(long, required_unless_present = "experiment")]
+    arrivals: Option<String>,
+    /// Law of the reply sizes, or `webstone`
+    #[arg(long, default_value = "constant(1 kB)")]
+    size: String,
+    /// Law of the service demands
+    #[arg(long, default_value = "0 s")]
+    demand: String,
+    /// Stop after this many requests
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+    /// Stop at this instant of the plan, e.g. `1 min`
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Seed of the plan, instead of the experiment's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn traffic(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        Verb::Describe(arguments) => describe_file(arguments),
+        Verb::Generate(arguments) => generate_plan(arguments),
+    }
+}
+
+fn describe_file(arguments: &Describe) -> Result<Exit, Failure> {
+    let file = &arguments.file;
+    let (facts, warnings) = match &arguments.numbers {
+        Some(column) => {
+            let mut text = String::new();
+            fs::File::open(file)
+                .and_then(|mut source| source.read_to_string(&mut text))
+                .map_err(|e| bad_input(format!("cannot read {}: {e}", file.display())))?;
+            let column = Some(column.as_str()).filter(|column| !column.is_empty());
+            let numbers = read_column(&text, column, &file.display().to_string()).map_err(bad_input)?;
+            (describe_numbers(&numbers, ""), Vec::new())
+        }
+        None => {
+            let log = Log::read(file).map_err(bad_input)?;
+            (describe(&log), log.warnings())
+        }
+    };
+    if arguments.json {
+        outln(&serde_json::to_string_pretty(&facts).expect("facts are plain JSON"));
+    } else {
+        let width = facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
+        for Fact { name, value, unit } in &facts {
+            let unit = if *unit == "1" { "" } else { unit };
+            outln(format!("{name:width$}  {value} {unit}").trim_end());
+        }
+    }
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(Exit::Ok)
+}
+
+fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
+    let end = match &arguments.duration {
+        Some(text) => Time::from_secs_f64(quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--duration: {e}")))?),
+        None => Time::NEVER,
+    };
+    let (workload, seed, demand): (_, _, Arc<dyn sojourn_traffic::Demand>) = match &arguments.experiment {
+        Some(file) => {
+            let source = Source::read(file, &arguments.set).map_err(bad_input)?;
+            let experiment = source.variants().map_err(bad_input)?.swap_remove(0).experiment;
+            let seed = arguments.seed.unwrap_or(experiment.seed);
+            let demand = experiment.demand();
+            (experiment.workload, seed, demand)
+        }
+        None => {
+            let text = arguments.arrivals.as_deref().expect("clap requires it without an experiment");
+            let arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
+            if arrivals.utilization().is_some() {
+                return Err(bad_input("--arrivals: there is no system here to utilise; give a rate, e.g. `rate = 100 /s`"));
+            }
+            let sizes = Sizes::parse(&arguments.size).map_err(|e| bad_input(format!("--size: {e}")))?;
+            let law = Law::parse(&arguments.demand, Dimension::Time).map_err(|e| bad_input(format!("--demand: {e}")))?;
+            let open = Open { arrivals, clients: 1000, sizes, patience: None };
+            let demand = move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(law.sample(stream));
+            (Workload::Open(open), arguments.seed.unwrap_or(1), Arc::new(demand))
+        }
+    };
+    let endless = arguments.requests.is_none() && end == Time::NEVER && !matches!(workload, Workload::Replay(_));
+    if endless {
+        return Err(bad_input("a plan has no end of its own: say how much with --requests N or --duration TIME"));
+    }
+    let until = Until { requests: arguments.requests.unwrap_or(u64::MAX), end };
+    match &arguments.out {
+        None => finish(generate(&workload, seed, demand, until, BufWriter::new(std::io::stdout().lock()))),
+        Some(path) => write_file(path, |out| finish(generate(&workload, seed, demand, until, out))),
+    }
+}
+
+fn finish(written: Result<u64, GenerateError>) -> Result<Exit, Failure> {
+    match written {
+        Ok(_) => Ok(Exit::Ok),
+        // Whoever reads from us has seen enough.
+        Err(GenerateError::Io(e)) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Ok),
+        Err(GenerateError::Io(e)) => Err(failed(e)),
+        Err(other) => Err(bad_input(other)),
+    }
+}
+
+/// Writes a file that appears whole or not at all.
+fn write_file(path: &Path, write: impl FnOnce(BufWriter<fs::File>) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+    let cannot = |e| bad_input(format!("cannot write {}: {e}", path.display()));
+    if path.exists() {
+        return Err(bad_input(format!("{} exists: name another file, or remove it", path.display())));
+    }
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let result = fs::File::create(&partial).map_err(cannot).and_then(|file| write(BufWriter::new(file)));
+    match result {
+        Ok(exit) => fs::rename(&partial, path).map_err(cannot).map(|()| exit),
+        Err(failure) => {
+            // The failure is what matters, not whether its traces could be removed.
+            let _ = fs::remove_file(&partial);
+            Err(failure)
+        }
+    }
+}

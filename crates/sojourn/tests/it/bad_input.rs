@@ -1,0 +1,135 @@
+//! Bad input: exit code 2, one line that says what, where and what would be right, and nothing left behind.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
+
+use crate::sojourn::{experiment, file, sojourn, stderr};
+
+/// The complaint about these arguments.
+fn refused(arguments: &[&str]) -> String {
+    let output = sojourn(arguments);
+    let complaint = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.trim_end().lines().count(), 1, "{arguments:?}: more than one line: {complaint}");
+    complaint
+}
+
+fn four_servers_but(folder: &Path, good: &str, bad: &str) -> String {
+    let text = fs::read_to_string(experiment("four-servers.toml")).expect("the experiment is there");
+    assert!(text.contains(good), "{good}");
+    file(folder, "x.toml", text.replacen(good, bad, 1))
+}
+
+#[test]
+fn mistakes_in_an_experiment() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        ("helpers = 16", "helprs = 16", &["x.toml:", "helpers"][..]),
+        ("utilization = 0.7", "utilization = 1.3", &["x.toml:", "1.3", "stable below"]),
+        ("utilization = 0.7", "rate = -5 /s", &["x.toml:", "arrivals"]),
+        ("utilization = 0.7", "rate = 5", &["x.toml:", "unit"]),
+        ("duration = \"15 s\"", "duration = \"15 sec\"", &["x.toml:", "sec"]),
+        ("1 ms + 1 us/B", "1 ms + 1 us", &["x.toml:"]),
+        ("\"5% at 95%\"", "\"5%\"", &["x.toml:", "5% at 95%"]),
+    ];
+    for (good, bad, expected) in cases {
+        let path = four_servers_but(folder.path(), good, bad);
+        let out = folder.path().join("out");
+        let complaint = refused(&["run", &path, "--by", "theory", "--out", &out.display().to_string()]);
+        for part in expected {
+            assert!(complaint.contains(part), "`{bad}`: no `{part}` in {complaint}");
+        }
+        assert!(!out.exists(), "`{bad}`: something was left behind");
+    }
+}
+
+#[test]
+fn live_has_no_network_on_loopback() {
+    let path = experiment("four-servers.toml").display().to_string();
+    let complaint = refused(&["run", &path, "--by", "live", "--set", "system.network.rtt=10 ms"]);
+    assert!(complaint.contains("loopback"), "{complaint}");
+}
+
+#[test]
+fn an_output_folder_that_exists_or_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = experiment("four-servers.toml").display().to_string();
+    file(folder.path(), "mine.txt", "precious");
+    let complaint = refused(&["run", &path, "--by", "theory", "--out", &folder.path().display().to_string()]);
+    assert!(complaint.contains("not empty") && complaint.contains("--out"), "{complaint}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was added");
+    // Below a file there can be no folder, whoever asks (root may write anywhere else).
+    let below = folder.path().join("mine.txt/out").display().to_string();
+    let complaint = refused(&["run", &path, "--by", "theory", "--out", &below]);
+    assert!(complaint.contains("cannot write"), "{complaint}");
+}
+
+#[test]
+fn logs_that_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "host - - [01/Aug/1995:02:00:00 -0400] \"GET /a.html HTTP/1.0\" 200 1713\n";
+    let earlier = line.replace("02:00:00", "00:30:00");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(line.repeat(5000).as_bytes()).unwrap();
+    let mut gzip = gzip.finish().unwrap();
+    gzip.truncate(gzip.len() - 10);
+    let cases: [(&str, Vec<u8>, &str); 5] = [
+        ("empty.log", Vec::new(), "empty"),
+        ("binary.log", b"\x7fELF\0\0\0\x01\0\0binary\0\n".repeat(20), "binary"),
+        ("truncated.log.gz", gzip, "truncated"),
+        ("unsorted.log", [line, &earlier].concat().into_bytes(), "order of time"),
+        ("prose.log", b"It was a dark and stormy night.\n".to_vec(), "Common or Combined"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path = file(folder.path(), name, bytes);
+        let complaint = refused(&["traffic", "describe", &path]);
+        assert!(complaint.contains(name) && complaint.contains(expected), "{name}: {complaint}");
+        let replay = experiment("replay-a-day.toml").display().to_string();
+        let complaint = refused(&["run", &replay, "--by", "sim", "--set", &format!("workload.log={path}")]);
+        assert!(complaint.contains(expected), "{name}: {complaint}");
+    }
+}
+
+#[test]
+fn a_port_in_use() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert!(refused(&["node", "--listen", &address]).contains("in use"));
+    let gateway = ["gateway", "--listen", &address, "--backend", "127.0.0.1:9"];
+    assert!(refused(&gateway).contains("in use"));
+}
+
+#[test]
+fn a_server_that_refuses_or_hangs() {
+    // A port that was free a moment ago refuses.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let complaint = refused(&["load", &format!("http://{free}/"), "--duration", "1s"]);
+    assert!(complaint.contains("refused"), "{complaint}");
+    let complaint = refused(&["load", "http://no-such-host.invalid/", "--duration", "1s"]);
+    assert!(complaint.contains("no-such-host.invalid"), "{complaint}");
+    // One that accepts and never answers: every request fails, by its cause, and the run is not VALID.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let output = sojourn(&["load", &url, "--duration", "1s", "--timeout", "300 ms", "--connections", "2"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("SUSPECT") && told.contains("timeout"), "{told}");
+}
+
+#[test]
+fn a_pareto_without_a_mean_has_no_theory() {
+    let arguments = ["queue", "M/G/1", "--arrivals", "exponential(rate = 1 /s)"];
+    let complaint = refused(&[&arguments[..], &["--service", "pareto(alpha = 0.9, min = 100 ms)"]].concat());
+    assert!(complaint.contains("bounded-pareto"), "{complaint}");
+    let complaint = refused(&[&arguments[..], &["--service", "exponential(mean = 2 s)"]].concat());
+    assert!(complaint.contains('2') && complaint.contains("utili"), "{complaint}");
+}
+
+#[test]
+fn a_folder_that_is_no_run_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let complaint = refused(&["report", &folder.path().display().to_string()]);
+    assert!(complaint.contains("not a run folder"), "{complaint}");
+}

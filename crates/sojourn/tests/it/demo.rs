@@ -1,0 +1,76 @@
+//! The main job: one experiment, three answers.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sojourn::{estimates, experiment, sojourn, stderr, stdout};
+
+/// The experiment of `make demo` with live runs of a second.
+fn run(out: &str, more: &[&str]) -> std::process::Output {
+    let path = experiment("four-servers.toml").display().to_string();
+    let short = ["--set", "run.live.duration=1 s", "--set", "run.precision=20% at 95%", "--out", out];
+    sojourn(&[&["run", path.as_str()], &short[..], more].concat())
+}
+
+#[test]
+fn every_engine_answers_every_variant() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let output = run(&out.display().to_string(), &[]);
+    // A live run on a busy machine may be SUSPECT: that is an answer too.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    let csv = fs::read_to_string(out.join("outcomes.csv")).unwrap();
+    let header = csv.lines().next().unwrap();
+    assert_eq!(header, "policy,discipline,engine,metric,unit,estimate,ci_low,ci_high,samples");
+    for engine in ["sim", "live", "twin"] {
+        assert_eq!(estimates(&out, engine, "response_time_mean").len(), 6, "{engine}: one mean per variant\n{csv}");
+    }
+    // Theory has the mean of round robin and random, and of random over PS servers exactly.
+    assert!(estimates(&out, "theory", "response_time_mean").len() >= 3, "{csv}");
+    assert!(csv.contains("random,ps,theory,response_time_mean,s,") && csv.contains(",,,exact"), "{csv}");
+    // Live and its twin dealt the very same requests to the same servers wherever the policy does not look at the load.
+    for variant in 0..2 {
+        for server in 1..=4 {
+            let share = |engine| estimates(&out, engine, &format!("share_{server}"))[variant];
+            assert!((share("live") - share("twin")).abs() < 0.005, "variant {variant}, server {server}\n{csv}");
+        }
+    }
+    let told = stdout(&output);
+    assert!(told.contains("live - its plan") && told.contains("report.html"), "{told}");
+    let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!(run["variants"].as_array().unwrap().len(), 6);
+    assert!(["VALID", "SUSPECT"].contains(&run["verdict"].as_str().unwrap()));
+    for file in ["curves.csv", "events.jsonl", "report.html"] {
+        assert!(fs::metadata(out.join(file)).unwrap().len() > 0, "{file}");
+    }
+    // The report can be written anew from the folder alone.
+    let before = fs::read_to_string(out.join("report.html")).unwrap();
+    let again = sojourn(&["report", &out.display().to_string()]);
+    assert!(matches!(again.status.code(), Some(0 | 1)), "{}", stderr(&again));
+    assert_eq!(fs::read_to_string(out.join("report.html")).unwrap(), before);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcomes = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let output = run(&out.display().to_string(), &[&["--by", "theory,sim"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        fs::read_to_string(out.join("outcomes.csv")).unwrap()
+    };
+    let one = outcomes("one", &["--jobs", "1"]);
+    assert_eq!(one, outcomes("three", &["--jobs", "3"]));
+    assert_ne!(one, outcomes("other", &["--seed", "2"]));
+}
+
+#[test]
+fn json_is_the_outcome_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&folder.path().join("out").display().to_string(), &["--by", "theory", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    let exact = rows.iter().find(|row| row["discipline"] == "ps" && row["metric"] == "response_time_mean").unwrap();
+    assert_eq!((exact["engine"].as_str(), exact["method"].as_str()), (Some("theory"), Some("exact")));
+    assert!(exact["estimate"].as_f64().unwrap() > 0.0);
+}

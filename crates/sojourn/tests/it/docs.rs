@@ -1,0 +1,73 @@
+//! What the guides tell a reader to type works.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::sojourn::{PROGRAM, file, root, sojourn, stderr};
+
+fn guides() -> Vec<(String, String)> {
+    let folder = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let readme = [root().join("README.md")];
+    let named = folder.chain(readme).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    named.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// The blocks of `language` in a document.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let open = format!("```{language}\n");
+    text.split(open.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn every_queue_and_plan_in_the_guides_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tried = 0;
+    for (guide, text) in guides() {
+        for line in blocks(&text, "sh").concat().lines() {
+            let instant = ["sojourn queue", "sojourn traffic generate", "sojourn doctor", "sojourn completions"];
+            if !instant.iter().any(|start| line.starts_with(start)) {
+                continue;
+            }
+            let command = line.replacen("sojourn", PROGRAM, 1).replace("experiments/", &format!("{}/experiments/", root().display()));
+            let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+            assert!(output.status.success(), "{guide}: {line}\n{}", stderr(&output));
+            tried += 1;
+        }
+    }
+    assert!(tried >= 5, "only {tried} commands were found");
+}
+
+#[test]
+fn the_first_experiment_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/first-experiment.md")).unwrap();
+    let path = file(folder.path(), "first.toml", blocks(&text, "toml")[0]);
+    let out = folder.path().join("out").display().to_string();
+    let output = sojourn(&["run", &path, "--by", "theory,sim", "--set", "run.precision=20% at 95%", "--out", &out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn every_experiment_of_the_project_can_be_read() {
+    for entry in fs::read_dir(root().join("experiments")).unwrap() {
+        let path = entry.unwrap().path();
+        let variants = sojourn_lab::Source::read(&path, &[]).and_then(|source| source.variants());
+        let needs_a_log = Path::new("replay-a-day.toml");
+        match path.file_name().map(Path::new) {
+            Some(name) if name == needs_a_log => assert!(variants.unwrap_err().to_string().contains("--set workload.log")),
+            _ => assert!(!variants.unwrap().is_empty()),
+        }
+    }
+}
+
+#[test]
+fn the_verbs_of_the_guides_exist() {
+    let help = String::from_utf8(sojourn(&["--help"]).stdout).unwrap();
+    for (guide, text) in guides() {
+        for line in blocks(&text, "sh").concat().lines() {
+            let Some(verb) = line.strip_prefix("sojourn ").and_then(|rest| rest.split_whitespace().next()) else { continue };
+            assert!(help.contains(&format!("  {verb} ")), "{guide}: there is no verb `{verb}`");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The program as its users meet it: real processes, real sockets, exit codes and messages.
+
+mod bad_input;
+mod by_hand;
+mod demo;
+mod docs;
+mod failure;
+mod policies;
+mod sojourn;
+mod tidy;

@@ -1,0 +1,44 @@
+//! Every registered policy runs by sim and live, and its live decisions replay to the same choices.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+
+use sojourn_dispatch::policies::POLICIES;
+use sojourn_dispatch::record;
+
+use crate::sojourn::{estimates, experiment, file, root, sojourn, stderr};
+
+#[test]
+fn every_policy_runs_by_sim_and_live_and_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<_> = POLICIES.iter().map(|entry| format!("\"{}\"", entry.name)).collect();
+    let text = fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    let (head, _) = text.split_once("[vary]").expect("the experiment varies something");
+    let text = format!(
+        "{head}[vary]\npolicy = [{}]\n[run]\nby = [\"sim\", \"live\"]\nprecision = \"20% at 95%\"\n\
+         live = {{ duration = \"500 ms\", record = true }}\n",
+        names.join(", ")
+    );
+    let path = file(folder.path(), "policies.toml", text);
+    let out = folder.path().join("out");
+    let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    assert_eq!(estimates(&out, "sim", "response_time_mean").len(), POLICIES.len());
+    assert_eq!(estimates(&out, "live", "response_time_mean").len(), POLICIES.len());
+    for (index, entry) in POLICIES.iter().enumerate() {
+        let record = File::open(out.join(format!("decisions-{}.jsonl", index + 1))).unwrap();
+        let replay = record::replay(BufReader::new(record)).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+        // About 187 requests are planned in half a second; each is one choice.
+        assert!(replay.choices > 100, "{}: {} choices", entry.name, replay.choices);
+        assert!(replay.first_difference.is_none(), "{}: {:?}", entry.name, replay.first_difference);
+    }
+}
+
+#[test]
+fn contributing_shows_a_policy_as_it_is_in_the_tree() {
+    let shown = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let file = fs::read_to_string(root().join("crates/dispatch/src/policies/power_of_d.rs")).unwrap();
+    assert!(shown.contains(&format!("```rust\n{file}```")), "CONTRIBUTING.md shows another power_of_d.rs");
+    let registry = fs::read_to_string(root().join("crates/dispatch/src/policies.rs")).unwrap();
+    assert!(registry.contains("    power_of_d,\n") && shown.contains("    power_of_d,\n"));
+}

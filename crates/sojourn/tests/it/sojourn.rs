@@ -1,0 +1,54 @@
+//! Running the program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_sojourn");
+
+/// The project's root folder.
+pub(crate) fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// An experiment of the project.
+pub(crate) fn experiment(name: &str) -> PathBuf {
+    root().join("experiments").join(name)
+}
+
+/// The program with these arguments.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments);
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn sojourn(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the program can be run")
+}
+
+/// What it printed.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What it complained of.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A file in `folder` with this text.
+pub(crate) fn file(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a temporary file can be written");
+    path.display().to_string()
+}
+
+/// A column of a run folder's outcomes: the estimate of `metric` by `engine`, one per variant, in order.
+pub(crate) fn estimates(folder: &Path, engine: &str, metric: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(folder.join("outcomes.csv")).expect("a run folder has outcomes");
+    let (_, rows) = sojourn_lab::outcome::read_csv(&text).expect("they are rows");
+    let rows = rows.iter().filter(|row| row.engine == engine && row.measure.metric == metric);
+    rows.filter_map(|row| row.measure.estimate.value()).collect()
+}

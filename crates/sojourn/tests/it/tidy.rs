@@ -1,0 +1,91 @@
+//! Style as a test: what reviewers would otherwise have to say again and again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sojourn::root;
+
+/// Words that mark something unfinished; written in parts so that this file does not contain them.
+const UNFINISHED: [&str; 4] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("dbg", "!(")];
+
+fn files(extensions: &[&str]) -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("the project can be read") {
+            let path = entry.expect("the project can be read").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && !["target", "runs", ".git"].contains(&name.as_str()) {
+                walk(&path, found);
+            } else if path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(root(), &mut found);
+    found.retain(|path| path.extension().is_some_and(|e| extensions.contains(&e.to_string_lossy().as_ref())));
+    assert!(!found.is_empty());
+    found
+}
+
+fn complaints(extensions: &[&str], wrong: impl Fn(&Path, &str) -> Option<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for path in files(extensions) {
+        let text = fs::read_to_string(&path).expect("sources are text");
+        for (index, line) in text.lines().enumerate() {
+            if let Some(what) = wrong(&path, line) {
+                all.push(format!("{}:{}: {what}", path.display(), index + 1));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn lines_are_short_and_nothing_is_left_unfinished() {
+    let all = complaints(&["rs"], |_, line| match line {
+        line if line.chars().count() > 120 => Some("longer than 120 characters".into()),
+        line if UNFINISHED.iter().any(|word| line.contains(word)) => Some("left unfinished".into()),
+        line if line.trim_end() != line => Some("ends in white space".into()),
+        _ => None,
+    });
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn the_sans_io_crates_do_no_io() {
+    let pure = ["stats", "traffic", "model", "dispatch", "theory", "sim"];
+    let banned = ["std::net", "std::thread::sleep", "Instant::now", "SystemTime", "std::process", "tokio"];
+    let all = complaints(&["rs"], |path, line| {
+        let inside = pure.iter().any(|name| path.starts_with(root().join("crates").join(name).join("src")));
+        let found = banned.iter().find(|word| line.contains(*word) && !line.trim_start().starts_with("//"));
+        found.filter(|_| inside).map(|word| format!("`{word}` in a crate that does no I/O"))
+    });
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    let all = complaints(&["md"], |path, line| {
+        let folder = path.parent().expect("a file is in a folder");
+        line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).find_map(|link| {
+            let elsewhere = link.is_empty() || link.contains("://");
+            (!elsewhere && !folder.join(link).exists()).then(|| format!("`{link}` does not exist"))
+        })
+    });
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn no_file_is_large() {
+    for path in files(&["rs", "md", "toml", "csv", "html", "css", "py", "gz", "lock"]) {
+        let size = fs::metadata(&path).expect("it was just listed").len();
+        assert!(size < 1_000_000, "{} has {size} bytes", path.display());
+    }
+}
+
+#[test]
+fn the_changelog_begins_with_what_is_unreleased() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).expect("there is a changelog");
+    let heading = text.lines().find(|line| line.starts_with("## "));
+    assert_eq!(heading, Some("## Unreleased"));
+}
