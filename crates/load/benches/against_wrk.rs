@@ -1,1 +1,196 @@
-fn main() {}
+//! The load generator beside wrk, against nginx on the loopback interface: requests per second of a closed loop with
+//! 32 connections and one thread, in turns, and the client's CPU time per request. Needs `wrk` and `nginx`.
+//!
+//! On a machine of few cores nginx itself is the limit of both; then the CPU time per request is what tells them
+//! apart, and the busy shares of the cores say so.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use sojourn_load::{Load, Schedule, Stop, Targets};
+use sojourn_stats::Span;
+
+const CONNECTIONS: u32 = 32;
+const SECONDS: u64 = 4;
+const ROUNDS: usize = 3;
+/// What the ratio of the rates should reach.
+const FLOOR: f64 = 0.5;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What one run of one client gave.
+struct Shot {
+    rate: f64,
+    cpu_us_per_request: f64,
+    cores_busy: Vec<f64>,
+}
+
+fn main() -> Result<()> {
+    for tool in ["wrk", "nginx"] {
+        if !there(tool) {
+            println!("against_wrk: `{tool}` is not installed; nothing was compared");
+            return Ok(());
+        }
+    }
+    let nginx = Nginx::start()?;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    println!("{CONNECTIONS} connections, 1 thread, {SECONDS} s each, 1 kB from nginx with 1 worker");
+    // In turns, so that a machine that gets slower does so for both.
+    for _ in 0..ROUNDS {
+        for (name, shots, shoot) in [
+            ("wrk", &mut theirs, wrk as fn(SocketAddr) -> Result<Shot>),
+            ("sojourn", &mut ours, sojourn as fn(SocketAddr) -> Result<Shot>),
+        ] {
+            let shot = shoot(nginx.address)?;
+            let busy: Vec<String> = shot.cores_busy.iter().map(|busy| format!("{:.0} %", busy * 100.0)).collect();
+            println!(
+                "{name:8} {:9.0} requests/s   {:6.2} us client CPU each   cores busy {}",
+                shot.rate,
+                shot.cpu_us_per_request,
+                busy.join(" ")
+            );
+            shots.push(shot);
+        }
+    }
+    let rates = median(&ours, |shot| shot.rate) / median(&theirs, |shot| shot.rate);
+    let cpu = median(&ours, |shot| shot.cpu_us_per_request) / median(&theirs, |shot| shot.cpu_us_per_request);
+    println!("ratio to wrk: requests/s {rates:.2} (floor {FLOOR}), client CPU per request {cpu:.2}");
+    if rates < FLOOR {
+        return Err(format!("{rates:.2} of wrk is below the floor of {FLOOR}").into());
+    }
+    Ok(())
+}
+
+fn median(shots: &[Shot], of: fn(&Shot) -> f64) -> f64 {
+    let mut values: Vec<f64> = shots.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn there(tool: &str) -> bool {
+    Command::new(tool).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+fn sojourn(target: SocketAddr) -> Result<Shot> {
+    let mut load = Load::new(target, "bench", Schedule::saturate(CONNECTIONS), Targets::Fixed("/1k".into()));
+    load.stop = Stop::After(Span(SECONDS * 1_000_000_000));
+    let report = sojourn_load::run(load, &Arc::new(AtomicBool::new(false)), &|_| {})?;
+    if report.counts.ok != report.counts.planned {
+        return Err(format!("requests failed: {:?}", report.counts).into());
+    }
+    Ok(Shot {
+        rate: report.counts.ok as f64 / report.elapsed_s,
+        cpu_us_per_request: report.client_cpu_s * 1e6 / report.counts.ok as f64,
+        cores_busy: report.cores_busy,
+    })
+}
+
+fn wrk(target: SocketAddr) -> Result<Shot> {
+    let before = (children_cpu_us()?, ticks()?);
+    let output = Command::new("wrk")
+        .args(["-t1", &format!("-c{CONNECTIONS}"), &format!("-d{SECONDS}s"), &format!("http://{target}/1k")])
+        .output()?;
+    let after = (children_cpu_us()?, ticks()?);
+    let text = String::from_utf8(output.stdout)?;
+    let word = |line: &str, at: usize| line.split_whitespace().nth(at).and_then(|word| word.parse::<f64>().ok());
+    let rate = text.lines().find(|line| line.starts_with("Requests/sec:")).and_then(|line| word(line, 1));
+    let requests = text.lines().find(|line| line.contains(" requests in ")).and_then(|line| word(line, 0));
+    let (Some(rate), Some(requests)) = (rate, requests) else {
+        return Err(format!("wrk said something else than its numbers: {text}").into());
+    };
+    let busy = |(now, then): (&[u64; 2], &[u64; 2])| (now[0] - then[0]) as f64 / (now[1] - then[1]).max(1) as f64;
+    Ok(Shot {
+        rate,
+        cpu_us_per_request: (after.0 - before.0) / requests,
+        cores_busy: after.1.iter().zip(&before.1).map(busy).collect(),
+    })
+}
+
+/// CPU time of the children that have ended (us).
+fn children_cpu_us() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64)
+}
+
+/// Busy and all ticks of each core.
+fn ticks() -> Result<Vec<[u64; 2]>> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let cores = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+    Ok(cores
+        .map(|line| {
+            let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+            let all: u64 = ticks.iter().take(8).sum();
+            [all - ticks[3] - ticks[4], all]
+        })
+        .collect())
+}
+
+/// An nginx of our own in a folder of its own; gone with this value.
+struct Nginx {
+    child: Child,
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl Nginx {
+    fn start() -> Result<Nginx> {
+        let folder = tempfile::tempdir()?;
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        std::fs::write(folder.path().join("1k"), "x".repeat(1024))?;
+        std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address))?;
+        let mut child = Command::new("nginx")
+            .arg("-p")
+            .arg(folder.path())
+            .arg("-c")
+            .arg(folder.path().join("nginx.conf"))
+            .stderr(Stdio::piped())
+            .spawn()?;
+        for _ in 0..10_000 {
+            if TcpStream::connect(address).is_ok() {
+                return Ok(Nginx { child, address, _folder: folder });
+            }
+            if child.try_wait()?.is_some() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        let mut why = String::new();
+        if let Some(mut stderr) = child.stderr.take() {
+            stderr.read_to_string(&mut why)?;
+        }
+        Err(format!("nginx did not start: {why}").into())
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One process, so that there is none left when it is killed; no log; every connection kept for any number of requests.
+fn config(folder: &Path, address: SocketAddr) -> String {
+    let folder = folder.display();
+    format!(
+        "daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log stderr crit;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on; open_file_cache max=10;
+  client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  server {{ listen {address}; root {folder}; }}
+}}
+"
+    )
+}

@@ -101,9 +101,11 @@ fn a_cookie_is_its_client_s_on_any_number_of_threads() {
         let client = asked.head.split("x-sojourn-client: ").nth(1).unwrap().split("\r\n").next().unwrap();
         vec![reply("200 OK", &format!("set-cookie: other=1\r\nset-cookie: SOJOURN=of-{client}; Path=/\r\n"), "x")]
     });
-    let mut load = open(server.address, steady(50, Span(10 * MS)));
+    let mut load = open(server.address, steady(50, Span(MS)));
     load.cookies = true;
     load.threads = 2;
+    // One connection per thread: a client's next request goes out when the reply to its last is there.
+    load.connections_max = 2;
     assert_eq!(run(load).counts.ok, 50);
     let heads = server.heads();
     let with = heads.iter().filter(|head| head.contains("cookie: SOJOURN=")).count();

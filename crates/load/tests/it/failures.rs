@@ -14,7 +14,7 @@ use crate::server::{Act, Server, ok, reply};
 fn half(act: fn() -> Vec<Act>) -> Counts {
     let server = Server::start(move |asked| if asked.number % 2 == 1 { act() } else { vec![ok("x")] });
     let mut load = saturate(server.address, 1, 10);
-    load.timeout = Span(60 * MS);
+    load.timeout = Span(200 * MS);
     let report = run(load);
     assert_eq!(report.response.count(), report.counts.ok, "failures are not in the sample");
     let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
