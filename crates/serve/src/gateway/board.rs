@@ -8,7 +8,7 @@ use serde_json::json;
 use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Information, Request, Signals};
 use sojourn_stats::Time;
 
-use super::counts::{Counts, PerBackend};
+use super::counts::{Count, Counts, PerBackend};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
 use crate::child::Events;
@@ -21,6 +21,8 @@ pub(super) struct Brain {
     alarm: Alarm,
     /// When the alarm rings next.
     armed: Time,
+    /// What its table says is in flight at each backend, for those who look from outside.
+    published: Arc<[Count]>,
     /// Threads that still use it; without any, nothing is told or asked any more.
     users: usize,
 }
@@ -35,7 +37,7 @@ struct Mark {
 
 /// A brain of one's own, or one for all threads.
 pub(super) enum Decider {
-    Own(RefCell<Brain>),
+    Own(RefCell<Box<Brain>>),
     Shared(Arc<Mutex<Brain>>),
 }
 
@@ -71,17 +73,23 @@ impl Brain {
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
+        let published = backends.iter().map(|_| Count::default()).collect();
         let users = if config.shared { config.threads.max(1) } else { 1 };
         let health = vec![Mark::default(); backends.len()];
-        Ok(Brain { dispatcher, health, alarm, armed: Time::NEVER, users })
+        Ok(Brain { dispatcher, health, alarm, armed: Time::NEVER, published, users })
     }
 
     pub(super) fn into_own(self) -> Decider {
-        Decider::Own(RefCell::new(self))
+        Decider::Own(RefCell::new(Box::new(self)))
     }
 
     pub(super) fn into_shared(self) -> Arc<Mutex<Brain>> {
         Arc::new(Mutex::new(self))
+    }
+
+    /// Where [`Board::publish`] writes.
+    pub(super) fn published(&self) -> Arc<[Count]> {
+        Arc::clone(&self.published)
     }
 
     fn arm(&mut self) {
@@ -217,15 +225,12 @@ impl Board {
         }
     }
 
-    /// Brings the counts that are read from outside up to what the table says.
+    /// Writes down what the table says is in flight.
     pub(super) fn publish(&self) {
-        if self.thread > 0 && matches!(self.decider, Decider::Shared(_)) {
-            return;
-        }
         self.with(|brain, _| {
             let table = brain.dispatcher.table();
-            for (index, counts) in self.counts.backends.iter().enumerate() {
-                counts.in_flight_table.set(u64::from(table.in_flight(BackendId(index as u32))));
+            for (index, published) in brain.published.iter().enumerate() {
+                published.set(u64::from(table.in_flight(BackendId(index as u32))));
             }
         });
     }

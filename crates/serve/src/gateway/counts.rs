@@ -101,7 +101,6 @@ pub(super) struct PerBackend {
     pub(super) failed: Count,
     pub(super) cancelled: Count,
     pub(super) in_flight: Count,
-    pub(super) in_flight_table: Count,
     pub(super) connections: Count,
     pub(super) bytes: Count,
     pub(super) down: Count,
@@ -119,7 +118,7 @@ impl Counts {
 }
 
 /// All threads' counts together.
-pub(super) fn total(names: &[String], threads: &[Arc<Counts>]) -> GatewayCounts {
+pub(super) fn total(names: &[String], threads: &[Arc<Counts>], tables: &[Arc<[Count]>]) -> GatewayCounts {
     let sum = |of: fn(&Counts) -> &Count| threads.iter().map(|thread| of(thread).now()).sum::<u64>();
     let backend = |(index, name): (usize, &String)| {
         let sum =
@@ -131,7 +130,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>]) -> GatewayCounts 
             failed: sum(|backend| &backend.failed),
             cancelled: sum(|backend| &backend.cancelled),
             in_flight: sum(|backend| &backend.in_flight),
-            in_flight_table: sum(|backend| &backend.in_flight_table),
+            in_flight_table: tables.iter().map(|table| table[index].now()).sum(),
             connections: sum(|backend| &backend.connections),
             bytes: sum(|backend| &backend.bytes),
             up: sum(|backend| &backend.down) == 0,

@@ -85,6 +85,7 @@ impl Drop for Link {
 }
 
 /// The idle connections of one thread.
+#[expect(clippy::vec_box, reason = "a link is large and wanders between the pool and its requests")]
 pub(super) struct Pool {
     idle: RefCell<Vec<Vec<Box<Link>>>>,
     keep: usize,

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use socket2::SockRef;
 use sojourn_dispatch::Information;
 use sojourn_stats::Span;
 
@@ -36,7 +37,7 @@ use crate::listen::{accept, listeners};
 use crate::{ServeError, headers};
 use board::{Board, Brain};
 pub use counts::{BackendCounts, GatewayCounts};
-use counts::{Counts, total};
+use counts::{Count, Counts, total};
 use worker::{Peer, Worker};
 
 /// What a gateway is.
@@ -159,6 +160,7 @@ impl Backend {
 pub struct Gateway {
     address: SocketAddr,
     counts: Vec<Arc<Counts>>,
+    tables: Vec<Arc<[Count]>>,
     names: Vec<String>,
     crew: Crew,
 }
@@ -174,6 +176,7 @@ impl Gateway {
         let threads = config.threads.max(1);
         let brains = if config.shared { 1 } else { threads };
         let mut brains = (0..brains).map(|index| Brain::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
+        let tables = brains.iter().map(Brain::published).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
@@ -207,6 +210,9 @@ impl Gateway {
                 let grace = worker.config.grace;
                 let idle = || worker.board.counts.in_flight() == 0;
                 accept(listener, stop, grace, idle, |stream, address| {
+                    // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
+                    let patience = worker.config.timeouts.idle.as_std();
+                    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(patience));
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
                     async move {
                         let serve =
@@ -220,7 +226,7 @@ impl Gateway {
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, names, crew })
+        Ok(Gateway { address, counts, tables, names, crew })
     }
 
     /// Where it listens.
@@ -230,7 +236,7 @@ impl Gateway {
 
     /// What it has done so far.
     pub fn counts(&self) -> GatewayCounts {
-        total(&self.names, &self.counts)
+        total(&self.names, &self.counts, &self.tables)
     }
 
     /// Stops it and says what it has done.

@@ -49,6 +49,9 @@ pub(super) async fn forward(
             return Ok(refusal(&worker, &decision, failure));
         };
         let mut flight = Flight::begin(&worker, backend, now);
+        if failure.is_some() {
+            board.counts.retried.add(1);
+        }
         match attempt(&mut flight, &mut message).await {
             Ok((reply, link)) => {
                 let mut reply = deliver(reply, flight, link).await;
@@ -62,7 +65,6 @@ pub(super) async fn forward(
                 if !again || tried.len() >= worker.config.retries as usize {
                     return Ok(refusal(&worker, &decision, failure));
                 }
-                board.counts.retried.add(1);
                 tried.push(backend);
             }
         }

@@ -135,7 +135,7 @@ impl Desk {
     }
 
     async fn work(self: &Arc<Desk>, request: Request<Incoming>) -> Result<Reply, Reply> {
-        let asked = Asked::parse(&request)?;
+        let asked = Asked::parse(&request).map_err(|why| text(StatusCode::BAD_REQUEST, format!("{why}\n")))?;
         let body = request.into_body();
         if !body.is_end_stream() {
             drain(body).await;
@@ -233,16 +233,15 @@ struct Asked {
 }
 
 impl Asked {
-    fn parse(request: &Request<Incoming>) -> Result<Asked, Reply> {
-        let bad = |what: String| text(StatusCode::BAD_REQUEST, format!("{what}\n"));
+    fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
         let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new() };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let whole = || value.parse::<u64>().map_err(|_| bad(format!("{key}={value}: not a whole number")));
+            let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));
             match key {
                 "iter" => asked.rounds = Some(whole()?),
                 "bytes" => asked.size = whole()?,
-                "demand" => asked.demand = Some(duration(value).map_err(|why| bad(format!("demand: {why}")))?),
+                "demand" => asked.demand = Some(duration(value).map_err(|why| format!("demand: {why}"))?),
                 "class" => asked.class = value.to_owned(),
                 // Anything else is for the caller's own use, such as defeating a cache.
                 _ => {}
@@ -250,7 +249,7 @@ impl Asked {
         }
         if let Some(value) = request.headers().get(headers::DEMAND) {
             let ns = value.to_str().ok().and_then(|ns| ns.trim().parse().ok());
-            let wrong = || bad(format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str()));
+            let wrong = || format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str());
             asked.demand = Some(Span(ns.ok_or_else(wrong)?));
         }
         if let Some(Ok(class)) = request.headers().get(headers::CLASS).map(HeaderValue::to_str) {

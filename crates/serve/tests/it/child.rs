@@ -1,1 +1,126 @@
-//! Soon.
+//! The protocol between children and parents. The children are this test binary, run again as one of the two tests
+//! that only serve.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use sojourn_serve::{Backend, Child, GatewayConfig, NodeConfig, SpawnError, child};
+
+use crate::support::{Client, get, until};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+#[ignore = "serves as a child of the tests below"]
+fn as_node() {
+    let listen = std::env::var("LISTEN").map_or_else(|_| ([127, 0, 0, 1], 0).into(), |to| to.parse().expect("a port"));
+    let config = NodeConfig { listen, ..NodeConfig::new("n") };
+    if let Err(error) = child::node(config, std::io::stdout(), Some(std::io::stdin())) {
+        std::io::Write::write_all(&mut std::io::stderr(), format!("{error}\n").as_bytes()).expect("it is read");
+        std::process::exit(2);
+    }
+}
+
+#[test]
+#[ignore = "serves as a child of the tests below"]
+fn as_gateway() {
+    let backend = std::env::var("BACKEND").expect("a backend").parse().expect("an address");
+    let config = GatewayConfig::new("random", vec![Backend::new("n", backend)]);
+    child::gateway(config, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
+}
+
+fn command(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command.args([test, "--exact", "--ignored", "--nocapture"]);
+    command
+}
+
+fn address(child: &Child) -> std::net::SocketAddr {
+    ([127, 0, 0, 1], child.port()).into()
+}
+
+#[test]
+fn children_serve_until_their_input_ends() {
+    let node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
+    let mut gateway = command("child::as_gateway");
+    gateway.env("BACKEND", address(&node).to_string());
+    let gateway = Child::start(gateway, PATIENCE).expect("a gateway");
+    assert_eq!(get(address(&gateway), "/bytes/7").body.len(), 7);
+    let ready = &gateway.events()[0];
+    assert_eq!((&ready["event"], &ready["kind"]), (&Value::from("ready"), &Value::from("gateway")));
+    for (child, kind) in [(gateway, "gateway"), (node, "node")] {
+        let pid = Pid::from_raw(child.pid() as i32);
+        let events = child.stop();
+        let last = events.last().expect("events");
+        assert_eq!((&last["event"], &last["kind"]), (&Value::from("stopped"), &Value::from(kind)));
+        assert_eq!(last["requests"], 1);
+        assert!(kill(pid, None).is_err(), "it is gone");
+    }
+}
+
+#[test]
+fn signals_stop_children_in_order() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
+        assert!(!node.has_ended());
+        kill(Pid::from_raw(node.pid() as i32), signal).expect("it is there");
+        until("it has ended", || node.has_ended());
+        assert_eq!(node.stop().last().expect("events")["event"], "stopped");
+    }
+}
+
+#[test]
+fn a_killed_child_is_seen_to_have_ended() {
+    let mut node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
+    let mut client = Client::new(address(&node));
+    assert_eq!(client.get("/bytes/1").status, 200);
+    node.kill();
+    assert!(node.has_ended());
+    client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
+    assert!(client.reply(true).is_none());
+}
+
+#[test]
+#[ignore = "serves as a child of the test below"]
+fn as_parent() {
+    let node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
+    let line = format!("{{\"event\":\"ready\",\"port\":{},\"pid\":{}}}\n", node.port(), node.pid());
+    std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).expect("it is read");
+    let _ = std::io::stdin().read(&mut [0; 1]);
+    unreachable!("it is killed before its input ends");
+}
+
+#[test]
+fn nothing_survives_a_parent_that_is_killed() {
+    let mut parent = Child::start(command("child::as_parent"), PATIENCE).expect("a parent");
+    let node = Pid::from_raw(parent.events()[0]["pid"].as_i64().expect("an id") as i32);
+    assert!(kill(node, None).is_ok(), "the node runs");
+    kill(Pid::from_raw(parent.pid() as i32), Signal::SIGKILL).expect("it is there");
+    until("the parent has ended", || parent.has_ended());
+    let port = address(&parent);
+    // Whether its id is free depends on who reaps orphans; nobody listens there any more is what counts.
+    until("the node has gone", || std::net::TcpStream::connect(port).is_err());
+}
+
+#[test]
+fn a_child_that_cannot_start_says_why() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut node = command("child::as_node");
+    node.env("LISTEN", taken.local_addr().expect("an address").to_string());
+    match Child::start(node, PATIENCE) {
+        Err(SpawnError::Ended { code, words, .. }) => {
+            assert_eq!(code, Some(2));
+            assert!(words.contains("already in use"), "{words}");
+        }
+        other => panic!("{:?}", other.err()),
+    }
+    let missing = Child::spawn(Path::new("/no/such/program"), ["x"], PATIENCE).err().expect("there is none");
+    assert!(missing.to_string().contains("/no/such/program"), "{missing}");
+    let late = Child::spawn(Path::new("sleep"), ["600"], Duration::from_millis(20)).err().expect("it says nothing");
+    assert!(matches!(late, SpawnError::Late { .. }), "{late}");
+}
