@@ -16,12 +16,15 @@ use std::sync::atomic::AtomicBool;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use sojourn_load::{Load, Schedule, Stop, Targets};
-use sojourn_stats::Span;
+use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
+use sojourn_stats::{Span, Stream, Time};
+use sojourn_traffic::{Planned, Request};
 
 const CONNECTIONS: u32 = 32;
 const SECONDS: u64 = 4;
 const ROUNDS: usize = 3;
+/// Arrivals per second of the open runs.
+const RATE: f64 = 2000.0;
 /// What the ratio of the rates should reach.
 const FLOOR: f64 = 0.5;
 
@@ -64,9 +67,38 @@ fn main() -> Result<()> {
     let rates = median(&ours, |shot| shot.rate) / median(&theirs, |shot| shot.rate);
     let cpu = median(&ours, |shot| shot.cpu_us_per_request) / median(&theirs, |shot| shot.cpu_us_per_request);
     println!("ratio to wrk: requests/s {rates:.2} (floor {FLOOR}), client CPU per request {cpu:.2}");
+    for pacing in [Pacing::Timer, Pacing::Spin] {
+        pace(nginx.address, pacing)?;
+    }
     if rates < FLOOR {
         return Err(format!("{rates:.2} of wrk is below the floor of {FLOOR}").into());
     }
+    Ok(())
+}
+
+/// How late the generator is when Poisson arrivals are to be kept, and whether it says that the run can be trusted.
+fn pace(target: SocketAddr, pacing: Pacing) -> Result<()> {
+    let mut stream = Stream::new(1, "bench", "gaps");
+    let mut at = 0.0;
+    let plan = std::iter::from_fn(move || {
+        at -= (1.0 - stream.uniform()).ln() / RATE;
+        let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+        Some(Planned { at: Time::from_secs_f64(at), request })
+    });
+    let mut load = Load::new(target, "bench", Schedule::open(plan), Targets::Fixed("/1k".into()));
+    load.stop = Stop::After(Span(SECONDS * 1_000_000_000));
+    load.warm_up = Span(500_000_000);
+    load.pacing = pacing;
+    let report = sojourn_load::run(load, &Arc::new(AtomicBool::new(false)), &|_| {})?;
+    let us = |p: f64| report.lateness.quantile(p).unwrap_or(0) as f64 * 1e-3;
+    println!(
+        "open, Poisson at {RATE:.0}/s, {pacing:?}: late p50 {:.1} us, p99 {:.1} us; gap distance {:.3}; client {:.0} % busy; {:?}",
+        us(0.5),
+        us(0.99),
+        report.gap_distance.unwrap_or(0.0),
+        report.client_busy[0] * 100.0,
+        report.verdict
+    );
     Ok(())
 }
 
