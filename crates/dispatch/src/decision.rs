@@ -49,6 +49,7 @@ impl Decision {
 
 /// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Serve it on this machine.
     ServeHere,

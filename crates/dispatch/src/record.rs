@@ -3,7 +3,7 @@
 //! A record is lines of JSON: first how the dispatcher was made, then every call in order with its time, and with each
 //! choice its decision. [`replay`] makes the same dispatcher, feeds it the same calls and compares every decision: that
 //! live and simulated faces run one policy is not a claim but a test anyone can repeat on a production record. The price
-//! is a line of about 200 bytes per call, which is why recording is asked for.
+//! is a line of 100 to 200 bytes per call, which is why recording is asked for.
 
 use std::io::{self, BufRead, BufWriter, Write};
 

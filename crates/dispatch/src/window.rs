@@ -1,7 +1,7 @@
 //! The averaging window: what the policies that judge by speed read.
 //!
-//! Windows lie end to end from the start of the run, and totals are cleared at each end (Zhang 2002, section 5.1.2;
-//! "all information is lost at the end of the window" is the published weakness, and it is kept). Only backends that
+//! Windows lie end to end from the start of the run, and totals are cleared at each end (Zhang 2002, section 5.1.2:
+//! that history is lost there is the published weakness, and it is kept). Only backends that
 //! something happened to are touched at the end, so that the clearing costs nothing per request that it does not
 //! already owe.
 //!

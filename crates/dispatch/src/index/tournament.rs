@@ -1,7 +1,7 @@
 //! A tournament tree: the smallest key and how many hold it.
 //!
 //! Every node carries the smaller of its children's keys and the number of leaves below that hold it, so that one
-//! tie, drawn uniformly, or the one with the lowest id, is found on one way down. Price: 32 bytes per member.
+//! tie, drawn uniformly, or the one with the lowest id, is found on one way down. Price: 32 to 64 bytes per member.
 
 use super::room_for;
 

@@ -3,8 +3,8 @@
 //! Weighted rendezvous hashing (Thaler and Ravishankar 1998): every backend draws a number from the hash of (client,
 //! backend's name), and the best wins; with weights w the numbers are exponential with rate w, and the smallest wins, so
 //! that shares are in proportion to weights. When a backend goes, only its own clients move; when one joins, clients
-//! move only to it. The price is a scan, about a nanosecond per backend; a table such as Maglev's would be O(1) and move
-//! a few clients more.
+//! move only to it. The price is a scan, one hash per backend; a table such as Maglev's would be O(1) and move a few
+//! clients more.
 //!
 //! Reads the client's key, names and weights; counts nothing. Weight 0 is never chosen. The hash is pinned: every
 //! dispatcher, in every later version, agrees where a client belongs. Where weights differ, the scores pass through a
@@ -52,7 +52,8 @@ impl Policy for AddressHash {
             self.rebuild(table);
         }
         let free = self.members.iter().filter(|member| exclude.is_empty() || !exclude.contains(&member.id));
-        let hashed = free.map(|member| (mix(request.client, member.key), member));
+        let client = scramble(request.client);
+        let hashed = free.map(|member| (scramble(client.wrapping_add(member.key)), member));
         let best = if self.even {
             hashed.max_by_key(|&(hash, member)| (hash, member.id))
         } else {
@@ -79,12 +80,10 @@ fn score((hash, member): (u64, &Member)) -> f64 {
     -uniform.ln() / member.weight
 }
 
-/// The finaliser of MurmurHash3 (SplitMix64's constants), over both keys.
-fn mix(client: u64, member: u64) -> u64 {
-    let scramble = |mut x: u64| {
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
-    scramble(scramble(client).wrapping_add(member))
+/// The finaliser of SplitMix64 (Stafford's variant 13 of MurmurHash3's).
+#[inline]
+fn scramble(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }

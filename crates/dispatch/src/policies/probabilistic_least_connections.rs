@@ -3,7 +3,7 @@
 //!
 //! Reads the load of each backend; counts nothing. Against `least-connections` it trades some balance for calm: when
 //! counts are stale, nobody is chosen by everybody at once (Aversa and Bestavros 2000, by way of Zhang 2002, section
-//! 2.4).
+//! 2.3).
 
 use sojourn_stats::{Stream, Time};
 

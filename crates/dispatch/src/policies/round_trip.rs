@@ -4,8 +4,8 @@
 //! Parameter: `window`, default 1 s. Reads round trips and failures of the present window and the load of each backend;
 //! counts nothing of its own.
 //!
-//! The means are lost at the end of each window, and then "decisions depend solely on the number of concurrent open
-//! connections" (Zhang 2002, section 5.1.2). Zhang does not say what holds while only some backends have answered; read
+//! The means are lost at the end of each window, and decisions then rest on the number of open connections alone (Zhang
+//! 2002, section 5.1.2). Zhang does not say what holds while only some backends have answered; read
 //! literally, one that has not would hold the mean 0 and draw all requests, the more so the slower it is. Here a mean
 //! that does not exist is not compared: **until every eligible backend has a round trip in this window, the one with
 //! the fewest requests in flight is chosen** (ties drawn). A failure is a long round trip, and counts as a request in
