@@ -26,7 +26,9 @@
 //! new law is an edit here. Its moments are computed once, in closed form, when it is parsed; infinite moments are said
 //! (`f64::INFINITY`), not computed.
 
+mod arguments;
 mod display;
+mod empirical;
 mod expression;
 mod kind;
 mod moments;

@@ -74,7 +74,7 @@ pub fn unit(unit: &str, dimension: Dimension) -> Result<f64, QuantityError> {
 
 /// The names of the units of `dimension`, smallest first; none for a bare number.
 pub fn known_units(dimension: Dimension) -> Vec<&'static str> {
-    dimension.units().iter().map(|known| known.name).filter(|name| name.trim_matches('%') != "").collect()
+    dimension.units().iter().map(|known| known.name).filter(|name| !name.is_empty() && *name != "%").collect()
 }
 
 /// Writes `value` (SI unit) in the largest unit that keeps a digit before the point, such that [`parse`] gives back

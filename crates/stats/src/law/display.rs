@@ -43,7 +43,7 @@ fn call(kind: &Kind, dimension: Dimension) -> (&'static str, String) {
         }
         Kind::Normal { mean, sd } => ("normal", format!("mean = {}, sd = {}", quantity(*mean), quantity(*sd))),
         Kind::Pareto { alpha, min } => ("pareto", format!("alpha = {alpha}, min = {}", quantity(*min))),
-        Kind::BoundedPareto { alpha, min, max } => {
+        Kind::BoundedPareto { alpha, min, max, .. } => {
             ("bounded-pareto", format!("alpha = {alpha}, min = {}, max = {}", quantity(*min), quantity(*max)))
         }
         Kind::Weibull { shape, scale } => ("weibull", format!("shape = {shape}, scale = {}", quantity(*scale))),

@@ -1,10 +1,10 @@
 //! The laws themselves: parameters in SI units, drawing, scaling, limits.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rand_distr::{Distribution, Exp1, Gamma, StandardNormal, Zipf};
 
+use super::empirical::Empirical;
 use crate::Stream;
 
 /// Up to this many stages an Erlang is drawn as a sum of exponentials; beyond, Marsaglia and Tsang's gamma is faster.
@@ -55,6 +55,8 @@ pub(super) enum Kind {
         alpha: f64,
         min: f64,
         max: f64,
+        /// P(X <= max) of the Pareto law without the bound.
+        share: f64,
     },
     Weibull {
         shape: f64,
@@ -94,15 +96,6 @@ pub(super) struct Part {
     pub(super) law: Kind,
 }
 
-/// Observations from a file.
-#[derive(Debug, PartialEq)]
-pub(super) struct Empirical {
-    pub(super) path: PathBuf,
-    /// The unit written in the law, for display; the values are in SI units, ascending.
-    pub(super) unit: String,
-    pub(super) values: Vec<f64>,
-}
-
 impl Kind {
     pub(super) fn erlang(k: u32, mean: f64) -> Kind {
         Kind::Erlang { k, mean, sampler: gamma(f64::from(k), mean / f64::from(k)) }
@@ -126,6 +119,10 @@ impl Kind {
             fast_mean: 0.5 * mean / fast_share,
             slow_mean: 0.5 * mean / slow_share,
         }
+    }
+
+    pub(super) fn bounded_pareto(alpha: f64, min: f64, max: f64) -> Kind {
+        Kind::BoundedPareto { alpha, min, max, share: -(alpha * (min / max).ln()).exp_m1() }
     }
 
     pub(super) fn zipf(n: u64, s: f64, scale: f64) -> Kind {
@@ -166,8 +163,7 @@ impl Kind {
             },
             // min * U^(-1/alpha) with U = e^-E: the far tail keeps all its digits.
             Kind::Pareto { alpha, min } => min * (exp1(stream) / alpha).exp(),
-            Kind::BoundedPareto { alpha, min, max } => {
-                let share = -(alpha * (min / max).ln()).exp_m1();
+            Kind::BoundedPareto { alpha, min, max, share } => {
                 let value = min * (-(-stream.uniform() * share).ln_1p() / alpha).exp();
                 value.min(max)
             }
@@ -209,9 +205,7 @@ impl Kind {
             Kind::Lognormal { mu, sigma } => Kind::Lognormal { mu: mu + factor.ln(), sigma },
             Kind::Normal { mean, sd } => Kind::Normal { mean: mean * factor, sd: sd * factor },
             Kind::Pareto { alpha, min } => Kind::Pareto { alpha, min: min * factor },
-            Kind::BoundedPareto { alpha, min, max } => {
-                Kind::BoundedPareto { alpha, min: min * factor, max: max * factor }
-            }
+            Kind::BoundedPareto { alpha, min, max, .. } => Kind::bounded_pareto(alpha, min * factor, max * factor),
             Kind::Weibull { shape, scale } => Kind::Weibull { shape, scale: scale * factor },
             Kind::InverseGaussian { mean, lambda } => {
                 Kind::InverseGaussian { mean: mean * factor, lambda: lambda * factor }

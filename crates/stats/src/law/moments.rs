@@ -10,7 +10,7 @@ use std::f64::consts::{PI, SQRT_2};
 use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma as gamma_function, gamma_lr, gamma_ur, ln_gamma};
 
-use super::kind::{Empirical, Kind};
+use super::kind::Kind;
 
 impl Kind {
     /// The mean; infinite where the integral diverges.
@@ -105,9 +105,7 @@ impl Kind {
             }
             Kind::Normal { mean, sd } => normal_partial(mean, sd, k, m),
             Kind::Pareto { alpha, min } => pareto_partial(alpha, min, k, m),
-            Kind::BoundedPareto { alpha, min, max } => {
-                pareto_partial(alpha, min, k, m.min(max)) / pareto_partial(alpha, min, 0, max)
-            }
+            Kind::BoundedPareto { alpha, min, max, share } => pareto_partial(alpha, min, k, m.min(max)) / share,
             Kind::Weibull { shape, scale } => {
                 let order = order / shape;
                 scale.powi(k) * gamma_function(1.0 + order) * gamma_cdf(1.0 + order, (m / scale).powf(shape), k == 0)
@@ -158,13 +156,6 @@ impl Kind {
             | Kind::Zipf { .. }
             | Kind::Empirical { .. } => (1.0 - self.partial(0, x)).max(0.0),
         }
-    }
-}
-
-impl Empirical {
-    /// How many values are at most `x`.
-    fn up_to(&self, x: f64) -> usize {
-        self.values.partition_point(|value| *value <= x)
     }
 }
 

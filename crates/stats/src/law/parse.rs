@@ -1,14 +1,15 @@
 //! From an expression to a law: which parameters each law takes, and what to say when they are wrong.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use statrs::function::gamma::gamma as gamma_function;
 
 use super::LawError;
+use super::arguments::{Reader, at};
+use super::empirical::Empirical;
 use super::expression::{Argument, Expression};
-use super::kind::{Empirical, Kind};
+use super::kind::Kind;
 use crate::nearest;
 use crate::quantity::{self, Dimension};
 
@@ -90,29 +91,16 @@ fn known_law(name: &str, column: usize) -> Result<&'static (&'static str, &'stat
     Err(LawError(at(format!("`{name}` is not a law; {meant}"), column)))
 }
 
-/// A message with its place, which a reader of a short text needs only when it is not the beginning.
-fn at(message: impl std::fmt::Display, column: usize) -> String {
-    if column > 1 { format!("{message} (column {column})") } else { message.to_string() }
-}
-
-/// One call being read.
-struct Reader<'a, 't> {
-    call: &'a Expression<'t>,
-    dimension: Dimension,
-    /// The key that stands in place of the mean, when the mean is not known yet.
-    scale_key: Option<&'a str>,
-}
-
 impl Reader<'_, '_> {
     fn law(&self) -> Result<Kind, LawError> {
         let (name, parameters) = *known_law(self.call.name, self.call.column)?;
         self.check_names(name, parameters)?;
         let base = self.base(name)?;
-        let redrawn = match self.bound("max").filter(|_| name != "bounded-pareto") {
+        let redrawn = match self.argument("max").filter(|_| name != "bounded-pareto") {
             Some(argument) => self.redrawn(base, argument)?,
             None => base,
         };
-        match self.bound("cap") {
+        match self.argument("cap") {
             Some(argument) => {
                 let cap = self.read_bound("cap", argument)?;
                 Ok(Kind::Capped { law: Box::new(redrawn), cap })
@@ -123,7 +111,7 @@ impl Reader<'_, '_> {
 
     fn base(&self, name: &str) -> Result<Kind, LawError> {
         Ok(match name {
-            "constant" => Kind::Constant(match (self.amount("value")?, self.mean()?) {
+            "constant" => Kind::Constant(match (self.relative("value")?, self.mean()?) {
                 (Some(value), None) | (None, Some(value)) => value,
                 _ => return self.takes("a value, as in `constant(10 ms)`, or a mean or rate"),
             }),
@@ -181,7 +169,7 @@ impl Reader<'_, '_> {
                 if min <= 0.0 || min >= max {
                     return self.wrong("min", "must be above 0 and below max");
                 }
-                self.rescaled(Kind::BoundedPareto { alpha, min, max })?
+                self.rescaled(Kind::bounded_pareto(alpha, min, max))?
             }
             "weibull" => match (self.positive("shape")?, self.size("scale")?, self.mean()?) {
                 (Some(shape), Some(scale), None) => Kind::Weibull { shape, scale },
@@ -235,7 +223,7 @@ impl Reader<'_, '_> {
         let unit = self.needed_unit(self.written_unit()?, "the numbers of the file are in this unit")?;
         let path = PathBuf::from(file.value.trim_matches(['"', '\'']));
         let written = self.argument("unit").map_or("", |argument| argument.value);
-        let data = read_numbers(path, written, unit).map_err(|error| LawError(at(error, file.value_column)))?;
+        let data = Empirical::read(path, written, unit).map_err(|error| LawError(at(error, file.value_column)))?;
         let scale = self.positive("scale")?.unwrap_or(1.0);
         self.rescaled(Kind::Empirical { data: Arc::new(data), scale })
     }
@@ -285,217 +273,4 @@ impl Reader<'_, '_> {
         }
         Ok(Kind::Redrawn { law: Box::new(law), max })
     }
-
-    fn bound(&self, key: &str) -> Option<&Argument<'_>> {
-        self.argument(key)
-    }
-
-    fn read_bound(&self, key: &str, argument: &Argument) -> Result<f64, LawError> {
-        if let Some(scale_key) = self.scale_key {
-            let message = format!(
-                "{key} = {} cannot be kept when {scale_key} sets the scale: give a mean or rate, or a mix(1: ...) of \
-                 the law with its {key}, scaled as a whole",
-                argument.value
-            );
-            return Err(LawError(at(message, argument.column)));
-        }
-        match self.size(key)? {
-            Some(value) => Ok(value),
-            None => self.takes(key),
-        }
-    }
-
-    /// The mean, from `mean`, `rate` or the key that stands in their place (then 1).
-    fn mean(&self) -> Result<Option<f64>, LawError> {
-        let given: Vec<&Argument> = self
-            .call
-            .arguments
-            .iter()
-            .filter(|argument| {
-                argument.key.is_some_and(|key| key == "mean" || key == "rate" || Some(key) == self.scale_key)
-            })
-            .collect();
-        match given[..] {
-            [] => Ok(None),
-            [one] if one.key == self.scale_key => Ok(Some(1.0)),
-            [one] if one.key == Some("rate") => {
-                if self.dimension != Dimension::Time {
-                    let message =
-                        format!("a rate sets the mean of a time, not of {}: give a mean", self.dimension.name());
-                    return Err(LawError(at(message, one.column)));
-                }
-                let rate = self.value("rate", one, Dimension::Rate)?;
-                Ok(Some(1.0 / self.above_zero("rate", one, rate)?))
-            }
-            [_] => self.size("mean"),
-            [first, second, ..] => {
-                let (first_key, second_key) = (first.key.unwrap_or(""), second.key.unwrap_or(""));
-                let message =
-                    format!("{first_key} and {second_key} both set the scale of {}: give one", self.call.name);
-                Err(LawError(at(message, second.column)))
-            }
-        }
-    }
-
-    fn needed_mean(&self, what: &str) -> Result<f64, LawError> {
-        match self.mean()? {
-            Some(mean) => Ok(mean),
-            None => self.takes(what),
-        }
-    }
-
-    /// A quantity of the law's dimension, above 0, that sets the scale.
-    fn size(&self, key: &str) -> Result<Option<f64>, LawError> {
-        let Some(argument) = self.argument(key) else { return Ok(None) };
-        if let Some(scale_key) = self.scale_key.filter(|_| key != "mean") {
-            let message = format!("{key} and {scale_key} both set the scale of {}: give one", self.call.name);
-            return Err(LawError(at(message, argument.column)));
-        }
-        let value = self.value(key, argument, self.dimension)?;
-        self.above_zero(key, argument, value).map(Some)
-    }
-
-    /// A quantity of the law's dimension, 0 or more, of which only the ratio to others counts when a mean is given.
-    fn relative(&self, key: &str) -> Result<Option<f64>, LawError> {
-        let Some(argument) = self.argument(key) else { return Ok(None) };
-        let value = self.value(key, argument, self.dimension)?;
-        if value < 0.0 { self.wrong(key, "is negative") } else { Ok(Some(value)) }
-    }
-
-    fn amount(&self, key: &str) -> Result<Option<f64>, LawError> {
-        self.relative(key)
-    }
-
-    fn number(&self, key: &str) -> Result<Option<f64>, LawError> {
-        self.argument(key).map(|argument| self.value(key, argument, Dimension::Number)).transpose()
-    }
-
-    fn positive(&self, key: &str) -> Result<Option<f64>, LawError> {
-        let Some(argument) = self.argument(key) else { return Ok(None) };
-        let value = self.value(key, argument, Dimension::Number)?;
-        self.above_zero(key, argument, value).map(Some)
-    }
-
-    fn count(&self, key: &str, most: f64) -> Result<Option<f64>, LawError> {
-        match self.number(key)? {
-            Some(value) if value < 1.0 || value.fract() != 0.0 || value > most => {
-                self.wrong(key, "is not a whole number from 1 up")
-            }
-            value => Ok(value),
-        }
-    }
-
-    /// The unit written, in SI units.
-    fn written_unit(&self) -> Result<Option<f64>, LawError> {
-        let Some(argument) = self.argument("unit") else { return Ok(None) };
-        quantity::unit(argument.value, self.dimension).map(Some).map_err(|_| {
-            // The unit alone is named: the quantity it was tried in is ours, not the user's.
-            let known = quantity::known_units(self.dimension).join(", ");
-            let message =
-                format!("unit = {} is not a unit of {} (known: {known})", argument.value, self.dimension.name());
-            LawError(at(message, argument.column))
-        })
-    }
-
-    fn needed_unit(&self, unit: Option<f64>, why: &str) -> Result<f64, LawError> {
-        match unit {
-            Some(unit) => Ok(unit),
-            None if self.dimension == Dimension::Number => Ok(1.0),
-            None => {
-                let message =
-                    format!("{} needs a unit, e.g. unit = {}: {why}", self.call.name, self.dimension.si_unit());
-                Err(LawError(at(message, self.call.column)))
-            }
-        }
-    }
-
-    fn value(&self, key: &str, argument: &Argument, dimension: Dimension) -> Result<f64, LawError> {
-        quantity::parse(argument.value, dimension)
-            .map_err(|error| LawError(at(format!("{} of {}: {error}", key, self.call.name), argument.value_column)))
-    }
-
-    fn above_zero(&self, key: &str, argument: &Argument, value: f64) -> Result<f64, LawError> {
-        if value > 0.0 {
-            return Ok(value);
-        }
-        let hint = match key {
-            "cv" | "sd" | "sigma" => "; a law without spread is constant(...)",
-            _ => "",
-        };
-        let message = format!("{key} = {} of {} must be above 0{hint}", argument.value, self.call.name);
-        Err(LawError(at(message, argument.column)))
-    }
-
-    fn argument(&self, key: &str) -> Option<&Argument<'_>> {
-        let unnamed = match (self.call.name, key) {
-            ("constant", "value") | ("uniform", "low") => Some(0),
-            ("uniform", "high") => Some(1),
-            _ => None,
-        };
-        let named = self.call.arguments.iter().find(|argument| argument.key == Some(key));
-        named.or_else(|| {
-            let argument = self.call.arguments.get(unnamed?)?;
-            (argument.key.is_none() && argument.weight.is_none()).then_some(argument)
-        })
-    }
-
-    /// Every argument is one that the law takes, once.
-    fn check_names(&self, name: &str, parameters: &[&str]) -> Result<(), LawError> {
-        let takes = || parameters.iter().copied().chain(["max", "cap"]).chain(self.scale_key);
-        for (index, argument) in self.call.arguments.iter().enumerate() {
-            let message = match argument.key {
-                None if name == "mix" => continue,
-                None if argument.weight.is_some() => {
-                    format!("`{}:`: only a mix has weights", argument.weight.unwrap_or(""))
-                }
-                None if (name == "constant" && index < 1) || (name == "uniform" && index < 2) => continue,
-                None => format!("`{}`: name the parameter of {name}, e.g. {} = ...", argument.value, parameters[0]),
-                Some(key) if !takes().any(|known| known == key) => {
-                    let meant =
-                        nearest(key, takes()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
-                    let known = takes().collect::<Vec<_>>().join(", ");
-                    format!("`{key}` is not a parameter of {name}{meant} (known: {known})")
-                }
-                Some(key) if self.call.arguments[..index].iter().any(|before| before.key == Some(key)) => {
-                    format!("{key} of {name} is given twice")
-                }
-                Some(_) => continue,
-            };
-            return Err(LawError(at(message, argument.column)));
-        }
-        Ok(())
-    }
-
-    fn takes<T>(&self, what: &str) -> Result<T, LawError> {
-        Err(LawError(at(format!("{} takes {what}", self.call.name), self.call.column)))
-    }
-
-    fn wrong<T>(&self, key: &str, why: &str) -> Result<T, LawError> {
-        let argument = self.argument(key);
-        let value = argument.map_or("", |argument| argument.value);
-        let column = argument.map_or(self.call.column, |argument| argument.column);
-        Err(LawError(at(format!("{key} = {value} of {} {why}", self.call.name), column)))
-    }
-}
-
-/// One number per line; empty lines and lines that begin with `#` are skipped.
-fn read_numbers(path: PathBuf, unit_name: &str, unit: f64) -> Result<Empirical, String> {
-    let shown = path.display();
-    let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-    let mut values = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        match line.parse::<f64>() {
-            Ok(value) if value.is_finite() && value >= 0.0 => values.push(value * unit),
-            _ => return Err(format!("`{shown}` line {}: `{line}` is not a number, 0 or more", index + 1)),
-        }
-    }
-    if values.is_empty() {
-        return Err(format!("`{shown}` holds no numbers"));
-    }
-    values.sort_by(f64::total_cmp);
-    Ok(Empirical { path, unit: unit_name.to_owned(), values })
 }

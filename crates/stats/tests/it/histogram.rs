@@ -45,8 +45,7 @@ fn every_number_has_a_bucket_near_it() {
         if value == u64::MAX {
             break;
         }
-        value = value.saturating_mul(101) / 100;
-        value = value.saturating_add(1);
+        value = value.saturating_add(value / 100 + 1);
     }
 }
 

@@ -26,6 +26,11 @@ fn t_quantiles_are_the_printed_ones() {
         assert!((t - printed).abs() < 5.1e-4, "{p}, {degrees}: {t}");
         assert!((t_quantile(1.0 - p, degrees) + t).abs() < 1e-6 * t, "{p}, {degrees}");
     }
+    // Where the series takes over from the inverse of the distribution function there is no step.
+    for p in [0.6, 0.975, 0.9995] {
+        let (before, after, later) = (t_quantile(p, 200), t_quantile(p, 201), t_quantile(p, 202));
+        assert!(((before - after) / (after - later) - 202.0 / 200.0).abs() < 1e-2, "{p}: {before} {after} {later}");
+    }
     assert!((t_quantile(0.975, 1_000_000) - normal_quantile(0.975)).abs() < 1e-5);
     assert!((normal_quantile(0.975) - 1.959964).abs() < 1e-6);
 }
@@ -72,8 +77,8 @@ fn covers(estimate: &Estimate, truth: f64) -> bool {
     estimate.interval().is_some_and(|(low, high)| low <= truth && truth <= high)
 }
 
-/// 4,000 intervals each; 0.95 -+ 5 sigma (6e-7) is 0.933 to 0.967. Order statistics cover a little more than asked:
-/// with 200 samples the p90 interval has an exact coverage of at most 0.97.
+/// 4,000 intervals each; 0.95 -+ 5.3 sigma (1.2e-7) is 0.931 to 0.969. Order statistics cover a little more than asked:
+/// with 200 samples the p90 interval covers at most 0.97, and Wilson's at most 0.005 off 0.95.
 #[test]
 fn intervals_cover_as_often_as_they_say() {
     let normal = Law::parse("normal(mean = 10 s, sd = 1 s)", Dimension::Time).expect("a law");
@@ -90,8 +95,8 @@ fn intervals_cover_as_often_as_they_say() {
         ratios += u32::from(covers(&measure::ratio(successes, 200), (-1.0f64).exp()));
     }
     let share = |count: u32| f64::from(count) / f64::from(RUNS);
-    assert!((0.933..0.967).contains(&share(means)), "means {}", share(means));
-    assert!((0.933..0.985).contains(&share(quantiles)), "quantiles {}", share(quantiles));
+    assert!((0.931..0.969).contains(&share(means)), "means {}", share(means));
+    assert!((0.931..0.985).contains(&share(quantiles)), "quantiles {}", share(quantiles));
     assert!((0.925..0.975).contains(&share(ratios)), "ratios {}", share(ratios));
 }
 
