@@ -25,6 +25,7 @@ policies! {
     least_connections,
     least_connections_lowest_id,
     probabilistic_least_connections,
+    power_of_d,
     round_trip,
     transmitted_size,
     weighted_round_robin,

@@ -54,6 +54,33 @@ fn probabilistic_chances_are_inverse_to_the_load() {
 }
 
 #[test]
+fn power_of_d_is_the_least_of_d_distinct_backends() {
+    // Backend number k holds k requests: of d distinct ones it is the least in C(n - 1 - k, d - 1) of C(n, d) draws.
+    let n = 6_u32;
+    for (d, chances) in [(1, [1.0; 6]), (2, [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]), (3, [10.0, 6.0, 3.0, 1.0, 0.0, 0.0])] {
+        let mut dispatcher = dispatcher(&format!("power-of-d(d = {d})"), &equal(n as usize));
+        for at in 0..n {
+            let others: Vec<_> = (0..n).filter(|&other| other != at).map(BackendId).collect();
+            for _ in 0..at {
+                dispatcher.choose(&REQUEST, &others, Time::ZERO);
+            }
+        }
+        let mut counts = [0_u64; 6];
+        for _ in 0..DRAWS {
+            let chosen = dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().expect("all are up");
+            counts[chosen.0 as usize] += 1;
+            dispatcher.observe(Event::Cancelled { backend: chosen }, Time::ZERO);
+        }
+        let total: f64 = chances.iter().sum();
+        let possible = (0..6).filter(|&at| chances[at] > 0.0);
+        assert!((0..6).all(|at| chances[at] > 0.0 || counts[at] == 0), "d = {d}: {counts:?}");
+        let cells: Vec<_> = possible.map(|at| (counts[at], DRAWS as f64 * chances[at] / total)).collect();
+        let freedom = cells.len() as f64 - 1.0;
+        assert_fits("power-of-d", cells, freedom);
+    }
+}
+
+#[test]
 fn retries_are_distinct_until_nobody_is_left() {
     for policy in every_policy() {
         let mut dispatcher = dispatcher(policy, &equal(6));
