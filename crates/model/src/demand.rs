@@ -37,10 +37,7 @@ impl Demand {
                     return Err(format!("demand `{text}`: one cost per byte, not two"));
                 }
             } else {
-                let law = match quantity::parse(term, Dimension::Time) {
-                    Ok(value_s) => Law::constant(value_s),
-                    Err(_) => Law::parse(term, Dimension::Time).map_err(|e| e.to_string())?,
-                };
+                let law = Law::parse(term, Dimension::Time).map_err(|e| e.to_string())?;
                 if law.limits().0 < 0.0 {
                     return Err(format!("demand `{term}`: work is not negative"));
                 }

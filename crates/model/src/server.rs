@@ -148,7 +148,7 @@ struct Limits {
     jobs: Option<u32>,
 }
 
-/// Demands by class, in the order of the file.
+/// Demands by class, in the order of their names.
 struct Demands(Vec<(String, Demand)>);
 
 impl TryFrom<Raw> for Server {
@@ -223,6 +223,7 @@ impl<'de> Deserialize<'de> for Demands {
                     };
                     demands.push((String::new(), fallback.clone()));
                 }
+                demands.sort_by(|(left, _), (right, _)| left.cmp(right));
                 Ok(Demands(demands))
             }
         }

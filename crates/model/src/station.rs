@@ -18,7 +18,7 @@ use sojourn_stats::{Span, Time};
 use crate::Discipline;
 
 /// A job's place in a station, valid until it departs or is cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ticket {
     slot: u32,
     /// The job's arrival number, so that the ticket of a job that has left names nobody.
@@ -72,7 +72,10 @@ pub struct Station {
     /// First and last of those waiting, a list through `jobs`.
     first: u32,
     last: u32,
-    finishes: BinaryHeap<Reverse<Finish>>,
+    /// Who leaves first (of those being served, if any), and all others. Most stations never have others, and then the
+    /// heap's memory is never looked at.
+    soonest: Finish,
+    later: BinaryHeap<Reverse<Finish>>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +109,9 @@ struct Finish {
 
 const NOBODY: u32 = u32::MAX;
 
+/// The finish of nobody: after all others.
+const NEVER: Finish = Finish { ns: u64::MAX, fraction: u32::MAX, sequence: u64::MAX, slot: NOBODY };
+
 /// Work that counts as none, in 2^-32 ns: what rounding V down may take within 65,536 events.
 const SLACK: u128 = 1 << 16;
 
@@ -136,7 +142,8 @@ impl Station {
             free: NOBODY,
             first: NOBODY,
             last: NOBODY,
-            finishes: BinaryHeap::new(),
+            soonest: NEVER,
+            later: BinaryHeap::new(),
         }
     }
 
@@ -188,7 +195,9 @@ impl Station {
             return None;
         }
         self.advance(at);
-        let Reverse(finish) = self.finishes.pop().expect("a departure is due only while somebody is served");
+        let finish = self.soonest;
+        assert!(finish.slot != NOBODY, "a departure is due only while somebody is served");
+        self.soonest = self.next_later();
         let job = &self.jobs[finish.slot as usize];
         let departure = Departure { job: job.job, arrived: job.arrived, started: job.started, at };
         self.release(finish.slot);
@@ -258,11 +267,11 @@ impl Station {
     /// Says when the next departure is due, at the present number of jobs.
     #[inline]
     fn schedule(&mut self) {
-        let Some(Reverse(finish)) = self.finishes.peek() else {
+        if self.soonest.slot == NOBODY {
             self.next = Time::NEVER;
             return;
-        };
-        let left = finish.instant().saturating_sub(self.attained + SLACK);
+        }
+        let left = self.soonest.instant().saturating_sub(self.attained + SLACK);
         let wait = if self.serving <= self.cores {
             ns_up(left)
         } else {
@@ -281,7 +290,22 @@ impl Station {
         let finish = self.attained + (u128::from(job.service.0) << 32);
         let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence: job.sequence, slot };
         self.serving += 1;
-        self.finishes.push(Reverse(finish));
+        if finish < self.soonest {
+            if self.soonest.slot != NOBODY {
+                self.later.push(Reverse(self.soonest));
+            }
+            self.soonest = finish;
+        } else {
+            self.later.push(Reverse(finish));
+        }
+    }
+
+    #[inline]
+    fn next_later(&mut self) -> Finish {
+        if self.later.is_empty() {
+            return NEVER;
+        }
+        self.later.pop().map_or(NEVER, |Reverse(finish)| finish)
     }
 
     #[inline]
@@ -294,19 +318,16 @@ impl Station {
     /// Removes the tombstones that have come to the top, and all of them once they are the most.
     #[inline]
     fn bury(&mut self) {
-        if self.finishes.len() == self.serving as usize {
+        let entries = self.later.len() + usize::from(self.soonest.slot != NOBODY);
+        if entries == self.serving as usize {
             return;
         }
-        let Station { finishes, jobs, .. } = self;
-        let dead = |finish: &Finish| {
-            let job = &jobs[finish.slot as usize];
-            job.place != Place::Served || job.sequence != finish.sequence
-        };
-        if finishes.len() > 64 + 2 * self.serving as usize {
-            finishes.retain(|Reverse(finish)| !dead(finish));
+        if entries > 64 + 2 * self.serving as usize {
+            let Station { later, jobs, .. } = self;
+            later.retain(|Reverse(finish)| !is_dead(jobs, finish));
         }
-        while finishes.peek().is_some_and(|Reverse(finish)| dead(finish)) {
-            finishes.pop();
+        while self.soonest.slot != NOBODY && is_dead(&self.jobs, &self.soonest) {
+            self.soonest = self.next_later();
         }
     }
 
@@ -365,6 +386,12 @@ impl Finish {
     fn instant(&self) -> u128 {
         u128::from(self.ns) << 32 | u128::from(self.fraction)
     }
+}
+
+/// Whether the job of an entry has left by being cancelled.
+fn is_dead(jobs: &[Job], finish: &Finish) -> bool {
+    let job = &jobs[finish.slot as usize];
+    job.place != Place::Served || job.sequence != finish.sequence
 }
 
 /// floor(2^32 x elapsed x cores / jobs), by two 64-bit divisions instead of one of 128 bits.

@@ -45,6 +45,8 @@ pub(crate) struct Engine {
     accepts_until: Time,
     balancer: Option<Balancer>,
     servers: Vec<Server>,
+    /// Some server's speed is not 1.
+    speeds_differ: bool,
     stations: Vec<Station>,
     timers: Timers,
     agenda: Agenda,
@@ -85,8 +87,9 @@ struct Wires {
     wires: Vec<Wire>,
 }
 
-/// What is known of a request inside.
+/// What is known of a request inside: one cache line.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Job {
     planned: Time,
     /// When the balancer sent it on.
@@ -94,8 +97,10 @@ struct Job {
     /// Core time on its server; the demand, before a server is chosen.
     service: Span,
     size: u64,
-    ticket: Option<Ticket>,
-    number: u64,
+    /// Its place at its server, while it is there.
+    ticket: Ticket,
+    /// Number of its arrival; wraps, and is read only by runs that keep every response time.
+    number: u32,
     client: u32,
     choice: Choice,
     /// Moves when the slot is freed, so that old agenda entries find nobody.
@@ -104,13 +109,17 @@ struct Job {
     stage: Stage,
 }
 
+const _: () = assert!(size_of::<Job>() == 64);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Free,
     /// Before the balancer.
     Coming,
-    /// Between the balancer's choice and the end of its reply there.
+    /// Between the balancer's choice and the end of its reply there, but not at the server.
     Forwarded,
+    /// Waiting or served.
+    AtServer,
     /// The reply is on its way from the balancer to the client.
     Returning,
 }
@@ -176,6 +185,7 @@ impl Engine {
             balancer: Balancer::new(scenario, seed)?,
             stations: scenario.servers.iter().map(station).collect(),
             timers: Timers::new(scenario.servers.len()),
+            speeds_differ: scenario.servers.iter().any(|server| server.speed != 1.0),
             servers: scenario.servers.clone(),
             agenda: Agenda::default(),
             client_delay: client_link.map_or(Span::ZERO, |link| link.delay),
@@ -344,7 +354,7 @@ impl Engine {
     /// A request enters.
     #[inline]
     fn arrive(&mut self, planned: Time, request: &Request) {
-        let number = self.ledger.arrived;
+        let number = self.ledger.arrived as u32;
         self.ledger.enter(self.now);
         let slot = self.jobs.put(planned, number, request);
         if request.patience != Span::FOREVER {
@@ -379,7 +389,9 @@ impl Engine {
         job.stage = Stage::Forwarded;
         job.sent = self.now;
         let server = job.choice.server as usize;
-        job.service = self.servers[server].service_time(job.service);
+        if self.speeds_differ {
+            job.service = self.servers[server].service_time(job.service);
+        }
         self.tally.sent(job.planned, server);
         if self.cluster_delay == Span::ZERO {
             self.at_server(slot);
@@ -393,10 +405,14 @@ impl Engine {
         let job = &mut self.jobs.slab[slot as usize];
         let server = job.choice.server as usize;
         let station = &mut self.stations[server];
+        let due = station.next_departure();
         match station.arrive(self.now, u64::from(slot), job.service) {
             Admission::Admitted(ticket) => {
-                job.ticket = Some(ticket);
-                self.timers.set(server, station.next_departure());
+                job.ticket = ticket;
+                job.stage = Stage::AtServer;
+                if station.next_departure() != due {
+                    self.timers.set(server, station.next_departure());
+                }
             }
             Admission::Denied => {
                 let Job { choice, sent, planned, .. } = *job;
@@ -417,7 +433,7 @@ impl Engine {
         self.timers.set(server, station.next_departure());
         let slot = departure.job as u32;
         let job = &mut self.jobs.slab[slot as usize];
-        job.ticket = None;
+        job.stage = Stage::Forwarded;
         self.tally.served(job.planned, departure.started - departure.arrived, job.service);
         let (size, sent, choice) = (job.size, job.sent, job.choice);
         let (first_byte, whole) = match &mut self.cluster_wire {
@@ -519,13 +535,13 @@ impl Engine {
     /// The client gives up.
     fn abandon(&mut self, slot: u32) {
         let Job { planned, choice, ticket, stage, .. } = self.jobs.slab[slot as usize];
-        if let Some(ticket) = ticket {
+        if stage == Stage::AtServer {
             let server = choice.server as usize;
             let station = &mut self.stations[server];
             station.cancel(self.now, ticket);
             self.timers.set(server, station.next_departure());
         }
-        if let (Stage::Forwarded, Some(balancer)) = (stage, &mut self.balancer) {
+        if let (Stage::Forwarded | Stage::AtServer, Some(balancer)) = (stage, &mut self.balancer) {
             balancer.cancelled(choice, self.now);
         }
         self.tally.abandoned(planned);
@@ -608,13 +624,13 @@ impl Wires {
 
 impl Jobs {
     #[inline]
-    fn put(&mut self, planned: Time, number: u64, request: &Request) -> u32 {
+    fn put(&mut self, planned: Time, number: u32, request: &Request) -> u32 {
         let job = Job {
             planned,
             sent: planned,
             service: request.demand,
             size: request.size,
-            ticket: None,
+            ticket: Ticket::default(),
             number,
             client: request.client,
             choice: Choice { dispatcher: 0, server: 0 },

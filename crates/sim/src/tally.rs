@@ -96,7 +96,7 @@ impl Tally {
 
     /// A reply is complete at its client.
     #[inline]
-    pub(crate) fn completed(&mut self, planned: Time, number: u64, now: Time) {
+    pub(crate) fn completed(&mut self, planned: Time, number: u32, now: Time) {
         if self.until == Time::NEVER {
             self.completions += 1;
         }
