@@ -8,7 +8,7 @@ use serde_json::json;
 use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Information, Request, Signals};
 use sojourn_stats::Time;
 
-use super::counts::{Count, Counts, PerBackend};
+use super::counts::{Counts, PerBackend, Seen};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
 use crate::child::Events;
@@ -17,22 +17,12 @@ use crate::{ServeError, clock};
 /// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.
 pub(super) struct Brain {
     dispatcher: Dispatcher,
-    health: Vec<Mark>,
     alarm: Alarm,
     /// When the alarm rings next.
     armed: Time,
-    /// What its table says is in flight at each backend, for those who look from outside.
-    published: Arc<[Count]>,
+    seen: Arc<[Seen]>,
     /// Threads that still use it; without any, nothing is told or asked any more.
     users: usize,
-}
-
-/// Whether a backend answers.
-#[derive(Clone, Copy, Default)]
-struct Mark {
-    down: bool,
-    /// Failures in a row.
-    strikes: u32,
 }
 
 /// A brain of one's own, or one for all threads.
@@ -49,7 +39,8 @@ pub(super) struct Board {
     pub(super) requires: Signals,
     events: Events,
     names: Vec<String>,
-    fall: u32,
+    seen: Arc<[Seen]>,
+    fall: u64,
     watched: bool,
 }
 
@@ -73,10 +64,9 @@ impl Brain {
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
-        let published = backends.iter().map(|_| Count::default()).collect();
+        let seen = backends.iter().map(|_| Seen::default()).collect();
         let users = if config.shared { config.threads.max(1) } else { 1 };
-        let health = vec![Mark::default(); backends.len()];
-        Ok(Brain { dispatcher, health, alarm, armed: Time::NEVER, published, users })
+        Ok(Brain { dispatcher, alarm, armed: Time::NEVER, seen, users })
     }
 
     pub(super) fn into_own(self) -> Decider {
@@ -87,9 +77,9 @@ impl Brain {
         Arc::new(Mutex::new(self))
     }
 
-    /// Where [`Board::publish`] writes.
-    pub(super) fn published(&self) -> Arc<[Count]> {
-        Arc::clone(&self.published)
+    /// What it knows of each backend, for those who look from outside.
+    pub(super) fn seen(&self) -> Arc<[Seen]> {
+        Arc::clone(&self.seen)
     }
 
     fn arm(&mut self) {
@@ -111,10 +101,13 @@ impl Board {
         config: &GatewayConfig,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let (fall, watched) = (config.health.fall.max(1), config.health.probe != Probe::Off);
-        let mut board = Board { thread, decider, counts, requires: Signals::all(), events, names, fall, watched };
-        board.requires = board.with(|brain, _| brain.dispatcher.requires());
-        board
+        let (fall, watched) = (u64::from(config.health.fall.max(1)), config.health.probe != Probe::Off);
+        let about = |brain: &Brain| (brain.dispatcher.requires(), brain.seen());
+        let (requires, seen) = match &decider {
+            Decider::Own(brain) => about(&brain.borrow()),
+            Decider::Shared(brain) => about(&brain.lock().expect("no thread panics while it decides")),
+        };
+        Board { thread, decider, counts, requires, events, names, seen, fall, watched }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -150,15 +143,16 @@ impl Board {
         })
     }
 
-    /// Tells the dispatcher what happened, and when that was.
+    /// Tells the dispatcher what happened now, and answers when that was.
     #[inline]
-    pub(super) fn tell(&self, event: impl FnOnce(Time) -> Event) {
+    pub(super) fn tell(&self, event: impl FnOnce(Time) -> Event) -> Time {
         self.with(|brain, now| {
             if brain.users > 0 {
                 brain.dispatcher.observe(event(now), now);
                 brain.arm();
             }
-        });
+            now
+        })
     }
 
     /// What the dispatcher wants done now.
@@ -182,55 +176,65 @@ impl Board {
     }
 
     /// The backend has answered a request: what failed before was not in a row.
+    #[inline]
     pub(super) fn replied(&self, backend: BackendId) {
-        self.with(|brain, _| brain.health[backend.0 as usize].strikes = 0);
+        let strikes = &self.seen[backend.0 as usize].strikes;
+        if strikes.now() > 0 {
+            strikes.set(0);
+        }
     }
 
     /// The backend has answered a probe.
     pub(super) fn probed(&self, backend: BackendId) {
+        self.replied(backend);
         let came_back = self.with(|brain, now| {
-            let came_back = std::mem::take(&mut brain.health[backend.0 as usize]).down;
-            if came_back && brain.users > 0 {
+            let down = &self.seen[backend.0 as usize].down;
+            let came_back = brain.users > 0 && down.now() == 1;
+            if came_back {
+                down.set(0);
                 brain.dispatcher.observe(Event::Joined { backend }, now);
                 brain.arm();
             }
             came_back
         });
         if came_back {
-            self.count(backend).down.set(0);
             let name = self.name(backend);
             self.events.emit(&json!({"event": "backend_up", "backend": name, "thread": self.thread}));
         }
     }
 
-    fn struck(&self, backend: BackendId, strikes: u32, why: &str) {
+    fn struck(&self, backend: BackendId, more: u64, why: &str) {
         if !self.watched {
             return;
         }
         let fell = self.with(|brain, now| {
-            let mark = &mut brain.health[backend.0 as usize];
-            mark.strikes = mark.strikes.saturating_add(strikes);
-            let fell = !mark.down && mark.strikes >= self.fall;
-            if fell && brain.users > 0 {
-                mark.down = true;
+            let seen = &self.seen[backend.0 as usize];
+            seen.strikes.add(more);
+            let fell = brain.users > 0 && seen.down.now() == 0 && seen.strikes.now() >= self.fall;
+            if fell {
+                seen.down.set(1);
                 brain.dispatcher.observe(Event::Down { backend }, now);
                 brain.arm();
             }
             fell
         });
         if fell {
-            self.count(backend).down.set(1);
             let name = self.name(backend);
             self.events.emit(&json!({"event": "backend_down", "backend": name, "why": why, "thread": self.thread}));
         }
+    }
+
+    /// How many backends are down.
+    pub(super) fn down(&self) -> usize {
+        self.seen.iter().filter(|seen| seen.down.now() == 1).count()
     }
 
     /// Writes down what the table says is in flight.
     pub(super) fn publish(&self) {
         self.with(|brain, _| {
             let table = brain.dispatcher.table();
-            for (index, published) in brain.published.iter().enumerate() {
-                published.set(u64::from(table.in_flight(BackendId(index as u32))));
+            for (index, seen) in self.seen.iter().enumerate() {
+                seen.in_flight.set(u64::from(table.in_flight(BackendId(index as u32))));
             }
         });
     }

@@ -53,11 +53,11 @@ pub struct BackendCounts {
     pub connections: u64,
     /// Bytes of replies.
     pub bytes: u64,
-    /// Whether every thread would choose it.
+    /// Whether every decider takes it to be up.
     pub up: bool,
 }
 
-/// One number; only its thread writes it.
+/// One number, without the price of an atomic addition: one thread at a time writes it.
 #[derive(Debug, Default)]
 pub(super) struct Count(AtomicU64);
 
@@ -103,6 +103,17 @@ pub(super) struct PerBackend {
     pub(super) in_flight: Count,
     pub(super) connections: Count,
     pub(super) bytes: Count,
+}
+
+/// What one decider knows of a backend, for those who look from outside. With one decider for all threads, several
+/// write it, under its lock.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Requests in flight, as the table has it.
+    pub(super) in_flight: Count,
+    /// Failures in a row.
+    pub(super) strikes: Count,
+    /// 1 when it does not answer.
     pub(super) down: Count,
 }
 
@@ -118,7 +129,7 @@ impl Counts {
 }
 
 /// All threads' counts together.
-pub(super) fn total(names: &[String], threads: &[Arc<Counts>], tables: &[Arc<[Count]>]) -> GatewayCounts {
+pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[Seen]>]) -> GatewayCounts {
     let sum = |of: fn(&Counts) -> &Count| threads.iter().map(|thread| of(thread).now()).sum::<u64>();
     let backend = |(index, name): (usize, &String)| {
         let sum =
@@ -130,10 +141,10 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], tables: &[Arc<[Co
             failed: sum(|backend| &backend.failed),
             cancelled: sum(|backend| &backend.cancelled),
             in_flight: sum(|backend| &backend.in_flight),
-            in_flight_table: tables.iter().map(|table| table[index].now()).sum(),
+            in_flight_table: deciders.iter().map(|seen| seen[index].in_flight.now()).sum(),
             connections: sum(|backend| &backend.connections),
             bytes: sum(|backend| &backend.bytes),
-            up: sum(|backend| &backend.down) == 0,
+            up: deciders.iter().all(|seen| seen[index].down.now() == 0),
         }
     };
     let backends: Vec<_> = names.iter().enumerate().map(backend).collect();

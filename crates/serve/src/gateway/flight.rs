@@ -56,41 +56,26 @@ impl Flight {
 
     /// It left for the backend.
     pub(super) fn sent(&mut self) {
-        let (backend, wait) = (self.backend, self.worker.config.timeouts.reply);
-        self.worker.board.tell(|now| {
-            self.sent = now;
-            Event::Sent { backend }
-        });
-        self.worker.deadlines.set(self.deadline, self.sent + wait);
+        let backend = self.backend;
+        self.sent = self.worker.board.tell(|_| Event::Sent { backend });
+        self.wait_until(self.sent + self.worker.config.timeouts.reply);
     }
 
     /// The head of its reply came.
     pub(super) fn first_byte(&mut self) {
         let (backend, sent) = (self.backend, self.sent);
-        let board = &self.worker.board;
-        board.replied(backend);
-        let mut came = clock::now();
-        if board.requires.contains(Signals::FIRST_BYTE) {
-            board.tell(|now| {
-                came = now;
-                Event::FirstByte { backend, round_trip: now.saturating_since(sent) }
-            });
-        }
-        self.worker.deadlines.set(self.deadline, came + self.worker.config.timeouts.idle);
+        self.worker.board.replied(backend);
+        let came = self
+            .tell_if(Signals::FIRST_BYTE, |now| Event::FirstByte { backend, round_trip: now.saturating_since(sent) });
+        self.wait_until(came + self.worker.config.timeouts.idle);
     }
 
     /// A part of its reply was handed on, not the last one.
     pub(super) fn transmitted(&mut self, bytes: u64) {
         let backend = self.backend;
         self.bytes += bytes;
-        let mut passed = clock::now();
-        if self.worker.board.requires.contains(Signals::BYTES) {
-            self.worker.board.tell(|now| {
-                passed = now;
-                Event::Transmitted { backend, bytes }
-            });
-        }
-        self.worker.deadlines.set(self.deadline, passed + self.worker.config.timeouts.idle);
+        let passed = self.tell_if(Signals::BYTES, |_| Event::Transmitted { backend, bytes });
+        self.wait_until(passed + self.worker.config.timeouts.idle);
     }
 
     /// The last `bytes` of its reply were handed on.
@@ -128,6 +113,16 @@ impl Flight {
     /// Whether it waits for longer than it may.
     pub(super) fn poll_deadline(&self, context: &Context<'_>) -> Poll<()> {
         self.worker.deadlines.poll(self.deadline, context)
+    }
+
+    /// Tells what only some policies read; the time it is now.
+    fn tell_if(&self, signal: Signals, event: impl FnOnce(Time) -> Event) -> Time {
+        let board = &self.worker.board;
+        if board.requires.contains(signal) { board.tell(event) } else { clock::now() }
+    }
+
+    fn wait_until(&self, deadline: Time) {
+        self.worker.deadlines.set(self.deadline, deadline);
     }
 
     fn end(&mut self, how: fn(&super::counts::PerBackend) -> &Count, event: impl FnOnce(Time) -> Event) {

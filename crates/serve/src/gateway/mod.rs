@@ -37,7 +37,7 @@ use crate::listen::{accept, listeners};
 use crate::{ServeError, headers};
 use board::{Board, Brain};
 pub use counts::{BackendCounts, GatewayCounts};
-use counts::{Count, Counts, total};
+use counts::{Counts, Seen, total};
 use worker::{Peer, Worker};
 
 /// What a gateway is.
@@ -160,7 +160,7 @@ impl Backend {
 pub struct Gateway {
     address: SocketAddr,
     counts: Vec<Arc<Counts>>,
-    tables: Vec<Arc<[Count]>>,
+    deciders: Vec<Arc<[Seen]>>,
     names: Vec<String>,
     crew: Crew,
 }
@@ -176,7 +176,7 @@ impl Gateway {
         let threads = config.threads.max(1);
         let brains = if config.shared { 1 } else { threads };
         let mut brains = (0..brains).map(|index| Brain::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
-        let tables = brains.iter().map(Brain::published).collect();
+        let deciders = brains.iter().map(Brain::seen).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
@@ -226,7 +226,7 @@ impl Gateway {
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, tables, names, crew })
+        Ok(Gateway { address, counts, deciders, names, crew })
     }
 
     /// Where it listens.
@@ -236,7 +236,7 @@ impl Gateway {
 
     /// What it has done so far.
     pub fn counts(&self) -> GatewayCounts {
-        total(&self.names, &self.counts, &self.tables)
+        total(&self.names, &self.counts, &self.deciders)
     }
 
     /// Stops it and says what it has done.

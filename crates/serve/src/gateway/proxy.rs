@@ -181,8 +181,8 @@ fn refusal(worker: &Worker, decision: &Decision, failure: Option<(BackendId, Fai
         counts.refused.add(1);
         let words = match decision.action {
             Action::Refuse => {
-                let down = counts.backends.iter().filter(|backend| backend.down.now() == 1).count();
-                format!("no backend can take this request: {down} of {} are down", counts.backends.len())
+                let (down, all) = (worker.board.down(), counts.backends.len());
+                format!("no backend can take this request: {down} of {all} are down")
             }
             _ => "the policy asks for something that a gateway cannot do".into(),
         };

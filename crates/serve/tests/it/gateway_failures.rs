@@ -231,11 +231,12 @@ fn a_backend_goes_down_and_comes_back() {
             Ok(())
         }
     }
-    for probe in [Probe::Connect, Probe::Get("/health".into())] {
+    for (probe, shared) in [(Probe::Connect, false), (Probe::Get("/health".into()), true)] {
+        let threads = if shared { 2 } else { 1 };
         let lines = Lines::default();
         let socket = silent_port();
         let health = Health { probe, every: ms(5), timeout: ms(1000), fall: 3 };
-        let config = GatewayConfig { health, ..config(&[address_of(&socket)]) };
+        let config = GatewayConfig { health, threads, shared, ..config(&[address_of(&socket)]) };
         let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
         until("it is seen to be down", || !gateway.counts().backends[0].up);
         let reply = get(gateway.address(), "/");
