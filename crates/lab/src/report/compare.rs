@@ -154,13 +154,13 @@ pub(super) fn finding(report: &Report) -> Option<String> {
             let (last, worst, ..) = rest[rest.len() - 1];
             let tied: Vec<String> = rest.iter().filter(|(_, _, low, _)| low <= high).map(|(v, ..)| name(v)).collect();
             let mut text = format!(
-                "By {}, {} has the lowest mean response time, {}; {} the highest, {} ({:.1} times as long).",
+                "By {}, {} has the lowest mean response time, {}; {} the highest, {} ({} times as long).",
                 engine_title(engine),
                 name(first),
                 number::quantity(*value, "s"),
                 name(last),
                 number::quantity(worst, "s"),
-                worst / value
+                times(worst / value)
             );
             if !tied.is_empty() {
                 text += &format!(
@@ -175,6 +175,10 @@ pub(super) fn finding(report: &Report) -> Option<String> {
         Some(agreement) => format!("{text} {agreement}"),
         None => text,
     })
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 9.95 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }
 
 /// How live compares with its twin, where the live run is valid.

@@ -9,10 +9,10 @@ const VERDICT_CLASSES: [&str; 3] = ["good", "warn", "bad"];
 
 /// Title, question, verdict, and the answer in a sentence.
 pub(super) fn masthead(report: &Report) -> String {
-    let question = match &report.question {
-        Some(text) if !text.trim().is_empty() => format!("<p class=\"question\">{}</p>\n", escape(text.trim())),
-        _ => String::new(),
-    };
+    // An author wraps lines where the editor ends; only an empty line is meant.
+    let paragraphs =
+        report.question.iter().flat_map(|text| text.split("\n\n")).map(str::trim).filter(|p| !p.is_empty());
+    let question: String = paragraphs.map(|p| format!("<p class=\"question\">{}</p>\n", escape(p))).collect();
     let (class, badge, sentence) = verdict(report);
     let finding = match compare::finding(report) {
         Some(text) => format!("<p class=\"finding\">{text}</p>\n"),
@@ -220,16 +220,27 @@ pub(super) fn notes(report: &Report) -> String {
     if said.is_empty() {
         return String::new();
     }
-    said.sort_by_key(|(engine, ..)| *engine);
-    let items: String = said
+    /// More variants than this are counted.
+    const MOST_NAMED: usize = 6;
+    let mut groups: Vec<(Engine, Vec<String>, Vec<String>)> = Vec::new();
+    for (who, note, variants) in said {
+        let note = format!("<dd>{}</dd>\n", escape(note));
+        match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
+            Some((_, _, notes)) => notes.push(note),
+            None => groups.push((who, variants, vec![note])),
+        }
+    }
+    groups.sort_by_key(|(engine, ..)| *engine);
+    let items: String = groups
         .iter()
-        .map(|(who, note, variants)| {
-            let scope = if variants.len() == report.variants.len() && variants.len() > 1 {
-                "every variant".to_owned()
-            } else {
-                and_list(variants, 6)
+        .map(|(who, variants, notes)| {
+            let scope = match variants.len() {
+                n if n == report.variants.len() && n > 1 => "every variant".to_owned(),
+                n if n > MOST_NAMED => format!("{}; {} more", variants[..MOST_NAMED].join("; "), n - MOST_NAMED),
+                _ => variants.join("; "),
             };
-            format!("<dt>{} <span class=\"muted\">\u{b7} {scope}</span></dt><dd>{}</dd>\n", engine(*who), escape(note))
+            let who = engine(*who);
+            format!("<div><dt>{who} <span class=\"muted\">\u{b7} {scope}</span></dt>\n{}</div>\n", notes.concat())
         })
         .collect();
     format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
@@ -472,7 +483,7 @@ mod tests {
         let report = Report { variants: vec![variant("a"), variant("b"), other], ..Report::default() };
         let text = notes(&report);
         assert_eq!(text.matches(note).count(), 1);
-        assert!(text.contains("a and b"), "{text}");
+        assert!(text.contains("a; b"), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// plotters places everything on whole units, so a drawing has this many units per pixel, and the browser scales it.
+/// plotters places everything on whole units, so a drawing has this many units per pixel; the page scales it.
 const UNITS: f64 = 10.0;
 
 /// A colour by its meaning. The drawing carries a stand-in that becomes a class of the page's style sheet.
@@ -109,8 +109,7 @@ fn restyle(raw: &str, width: f64, height: f64, title: &str) -> String {
     }
     let title = html::escape(title);
     format!(
-        "<svg class=\"plot\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\" \
-         style=\"--natural:{width}px\">\n<title>{title}</title>\n{body}",
+        "<svg class=\"plot\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\">\n<title>{title}</title>\n{body}",
         width * UNITS,
         height * UNITS
     )
@@ -279,9 +278,9 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
         let ticks = decades.flat_map(|k| steps.iter().map(move |step| step * 10f64.powi(k)));
         ticks.filter(|t| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(t)).collect::<Vec<f64>>()
     };
-    let fine = between(&[1.0, 2.0, 5.0], 1);
-    if fine.len() <= most {
-        return fine;
+    let mut fine = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0]].into_iter().map(|steps| between(steps, 1));
+    if let Some(ticks) = fine.find(|ticks| ticks.len() <= most) {
+        return ticks;
     }
     (1..).map(|every| between(&[1.0], every)).find(|ticks| ticks.len() <= most.max(1)).unwrap_or_default()
 }
@@ -294,7 +293,8 @@ mod tests {
     fn log_axes_end_on_round_values_and_tick_there() {
         let axis = Axis::log(0.0023, 0.83, 0.0, 300.0);
         assert!((axis.low - 0.002).abs() < 1e-12 && (axis.high - 1.0).abs() < 1e-12, "{} {}", axis.low, axis.high);
-        assert_eq!(axis.ticks(4).len(), 3);
+        assert_eq!(axis.ticks(4).len(), 3, "decades");
+        assert_eq!(axis.ticks(6).len(), 6, "3 ms, 10 ms, ... 1 s");
         assert_eq!(Axis::log(1.0, 10.0, 0.0, 300.0).ticks(4), vec![1.0, 2.0, 5.0, 10.0]);
         assert_eq!(axis.at(0.0), 0.0);
         assert_eq!(axis.at(7.0), 300.0);

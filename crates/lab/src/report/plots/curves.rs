@@ -6,7 +6,7 @@ use crate::report::{ENGINES, Engine, Report, Variant};
 
 const WIDTH: f64 = 340.0;
 const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 54.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 42.0;

@@ -99,7 +99,7 @@ pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64, w
         bands(canvas, &groups, width);
         canvas.bar((axis.at(-band), 0.0), (axis.at(band), bottom), Ink::Engine(Engine::Twin), 0.16);
         let label = |value: f64| number::signed_percent(value).replace(".0", "").replace("+0\u{a0}", "0\u{a0}");
-        x_axis(canvas, &axis, 0.0, bottom, ticks(width), label, "live against sim, live\u{2019}s plan");
+        x_axis(canvas, &axis, 0.0, bottom, ticks(width) + 2, label, "live against sim, live\u{2019}s plan");
         canvas.bar((axis.at(0.0) - 0.8, 0.0), (axis.at(0.0) + 0.8, bottom), Ink::Text, 1.0);
         rows(canvas, &groups, width, |(name, d, suspect), y| {
             canvas.text(name, (NAMES - 58.0, y), Align::Right, TEXT - 1.0, Ink::Muted);

@@ -102,5 +102,10 @@ fn of(variant: &Variant, engine: Engine) -> Option<Vec<f64>> {
         .filter(|(_, share)| (0.0..=1.0).contains(share))
         .collect();
     shares.sort_by_key(|(server, _)| *server);
+    let equal = shares.iter().all(|(_, share)| *share == shares[0].1);
+    if engine == Engine::Theory && equal {
+        // Symmetry, which the ticks on the bars show already.
+        return None;
+    }
     (!shares.is_empty()).then(|| shares.into_iter().map(|(_, share)| share).collect())
 }
