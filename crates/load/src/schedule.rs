@@ -118,7 +118,8 @@ pub(crate) struct Dealt {
 /// Deals `schedule` to `threads`: a plan by request number, users by user number. With `by_client` a plan is dealt
 /// by client, so that one thread sees all that a client does (its cookies).
 ///
-/// The plan is drawn here up to its end, so that the threads do nothing but send; the price is 56 bytes a request.
+/// The plan is drawn here up to its end, so that the threads do nothing but send; the price is 80 bytes a request, the
+/// instants that the verdict needs included.
 pub(crate) fn deal(schedule: Schedule, stop: Stop, threads: usize, by_client: bool) -> Dealt {
     match schedule {
         Schedule::Open(plan) => deal_plan(plan, stop, threads, by_client),

@@ -1,6 +1,6 @@
 //! Everything that can go wrong is counted by its cause, and nothing else is.
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
@@ -98,8 +98,9 @@ fn a_connection_closed_while_idle_is_replaced_unseen() {
 
 #[test]
 fn a_server_that_goes_away_refuses_what_comes_then() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let (_held, address) = hold_port();
+    let listener = shared_socket(address);
+    listener.listen(16).unwrap();
     // Takes the first connection, which only looks whether anybody is there, and is gone.
     let gone = std::thread::spawn(move || drop(listener.accept()));
     let report = run(open(address, steady(50, Span(4 * MS))));
@@ -110,11 +111,23 @@ fn a_server_that_goes_away_refuses_what_comes_then() {
     assert!(report.records.unwrap().iter().any(|record| record.outcome == Outcome::Refused && record.sent.is_none()));
 }
 
+/// A port on which nobody listens and which no other test can be given meanwhile.
+fn hold_port() -> (Socket, SocketAddr) {
+    let held = shared_socket("127.0.0.1:0".parse().unwrap());
+    let address = held.local_addr().unwrap().as_socket().unwrap();
+    (held, address)
+}
+
+fn shared_socket(address: SocketAddr) -> Socket {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_reuse_port(true).unwrap();
+    socket.bind(&address.into()).unwrap();
+    socket
+}
+
 #[test]
 fn nobody_there_is_said_before_the_run() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let (_held, address) = hold_port();
     let error = try_run(saturate(address, 1, 1)).expect_err("nobody listens");
     assert!(matches!(error, LoadError::Refused { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -124,7 +137,7 @@ fn nobody_there_is_said_before_the_run() {
 fn nobody_answering_is_said_before_the_run() {
     // A full backlog drops what comes next, as a host that is down does.
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
+    socket.bind(&"127.0.0.1:0".parse::<SocketAddr>().unwrap().into()).unwrap();
     socket.listen(0).unwrap();
     let address = socket.local_addr().unwrap().as_socket().unwrap();
     let fillers: Vec<Socket> = (0..4)
@@ -135,7 +148,6 @@ fn nobody_answering_is_said_before_the_run() {
             filler
         })
         .collect();
-    // The first filler is in once the listener says so.
     let mut load = saturate(address, 1, 1);
     load.timeout = Span::from(Duration::from_millis(200));
     let error = try_run(load).expect_err("nobody answers");
