@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sojourn_traffic::Workload;
-
 use crate::run::Answer;
 use crate::spec::{Engine, Experiment};
 
@@ -58,13 +56,4 @@ pub(crate) fn ask(
 pub(crate) fn stopwatch() -> impl Fn() -> f64 {
     let start = Instant::now();
     move || start.elapsed().as_secs_f64()
-}
-
-/// Arrival rate of an open workload (1/s).
-pub(crate) fn arrival_rate(workload: &Workload) -> Option<f64> {
-    match workload {
-        Workload::Open(open) => open.arrivals.rate(),
-        Workload::Closed(_) => None,
-        Workload::Replay(replay) => Some(replay.log.requests() as f64 / replay.span().as_secs_f64()),
-    }
 }

@@ -152,6 +152,7 @@ impl Source {
         let mut document = self.document.clone();
         for (key, value) in settings {
             put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
+            drop_helpers(&mut document, key, value);
         }
         let text = document.to_string();
         let experiment = Experiment::parse(&text, &self.file).map_err(|e| self.relocate(e, &text, settings))?;
@@ -206,6 +207,16 @@ fn show(value: &Value) -> String {
 
 fn long_name(key: &str) -> &str {
     SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
+}
+
+/// A variation to a discipline without helpers leaves out the helpers that the file has for its own.
+fn drop_helpers(document: &mut DocumentMut, key: &str, value: &Value) {
+    if long_name(key) == "system.server.discipline" && value.as_str() != Some("limited-ps") {
+        let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
+        if let Some(server) = server.and_then(Item::as_table_like_mut) {
+            server.remove("helpers");
+        }
+    }
 }
 
 /// Sets `key` to `value`, making tables on the way.

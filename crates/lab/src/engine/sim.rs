@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_dispatch::{Information, Signals};
 use sojourn_sim::{Control, Scenario, WarmUp};
-use sojourn_traffic::Workload;
 
-use super::{OnProgress, arrival_rate};
+use super::OnProgress;
 use crate::run::Answer;
 use crate::spec::Experiment;
 
@@ -64,13 +63,5 @@ fn scenario(experiment: &Experiment) -> Scenario {
         client_link: system.client_link,
         cluster_link: system.cluster_link,
         signals: tier.map_or(Signals::all(), |tier| tier.face.signals()),
-    }
-}
-
-/// A replayed log at this speed, as utilisation of the servers: above 1 it does not settle, and a reader should know.
-pub(super) fn offered_utilization(experiment: &Experiment) -> Option<f64> {
-    match experiment.workload {
-        Workload::Replay(_) => Some(arrival_rate(&experiment.workload)? / experiment.capacity()),
-        _ => None,
     }
 }

@@ -1,3 +1,5 @@
 //! The laboratory, behaviour by behaviour.
 
+mod outcome;
 mod report;
+mod spec;
