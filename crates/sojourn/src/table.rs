@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde_json::json;
 use sojourn_lab::{Folder, Verdict};
@@ -72,6 +72,9 @@ fn text(folder: &Folder, path: &Path) -> String {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for variant in &run.variants {
         for (engine, note) in &variant.notes {
+            if !decides(note) {
+                continue;
+            }
             let text = format!("{engine}: {note}");
             match notes.iter_mut().find(|(of, _)| *of == text) {
                 Some((_, labels)) => labels.push(&variant.label),
@@ -101,6 +104,12 @@ fn text(folder: &Folder, path: &Path) -> String {
     }
     lines.push(format!("\nEverything is in {0}; open {0}/report.html", path.display()));
     lines.join("\n")
+}
+
+/// Whether a note says something that a reader of the table must know; the report has all of them.
+fn decides(note: &str) -> bool {
+    let details = ["Poisson arrivals", "exponential service", "totals:", "waiting_time_mean:", "response_time percentiles:"];
+    !details.iter().any(|start| note.starts_with(start)) && !note.contains("separate queues")
 }
 
 fn mean_table(folder: &Folder) -> String {
@@ -161,7 +170,9 @@ fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str) -> Stri
             let scale = Scale::of("s", estimate.value());
             match *estimate {
                 Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                    format!("{} ± {}", scale.number(value), scale.unit((ci_high - ci_low) / 2.0))
+                    let digits = scale.digits(value);
+                    let half_width = (ci_high - ci_low) / 2.0 * scale.factor;
+                    format!("{} ± {half_width:.digits$} {}", scale.number(value), scale.unit)
                 }
                 Estimate::Exact { value } => scale.unit(value),
                 Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
@@ -190,14 +201,17 @@ impl Scale {
     }
 
     fn number(&self, value: f64) -> String {
-        let value = value * self.factor;
-        let digits = match value.abs() {
+        format!("{:.*}", self.digits(value), value * self.factor)
+    }
+
+    /// Digits behind the point that make about four in all.
+    fn digits(&self, value: f64) -> usize {
+        match (value * self.factor).abs() {
             size if size >= 100.0 => 1,
             size if size >= 1.0 => 2,
             0.0 => 0,
             _ => 3,
-        };
-        format!("{value:.digits$}")
+        }
     }
 
     fn unit(&self, value: f64) -> String {
@@ -207,7 +221,7 @@ impl Scale {
 
 fn new_table<T: ToString>(header: &[T]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(ToString::to_string));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

@@ -1,0 +1,40 @@
+# The two commands a newcomer needs are `make demo` and `make test`. Each sets up what it needs, once.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := demo
+CARGO ?= cargo
+
+# Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
+PACKAGES := nginx-light chromium
+BENCH_PACKAGES := wrk haproxy
+
+.PHONY: demo test bench lint docs setup setup-bench clean
+
+# Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
+demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
+	@$(CARGO) build --quiet -p sojourn-cli
+	@rm -rf runs/demo
+	@target/debug/sojourn run experiments/four-servers.toml --out runs/demo || [ $$? -eq 1 ]
+
+test: setup ## The whole test suite.
+	@$(CARGO) test --workspace --quiet
+	@$(MAKE) --no-print-directory lint
+
+lint: ## Formatting and lints; the compiler's warnings count.
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+docs: ## The API documentation, in target/doc.
+	@$(CARGO) doc --workspace --no-deps
+
+bench: setup setup-bench ## Speed, as ratios to peers in the same run. Leave the machine alone meanwhile.
+	@benches/run
+
+setup:
+	@benches/install $(PACKAGES)
+
+setup-bench:
+	@benches/install $(BENCH_PACKAGES)
+
+clean:
+	@rm -rf target runs
