@@ -194,16 +194,9 @@ impl Source {
     pub(crate) fn next_at(&self) -> Time {
         match self {
             Source::Plan(share) => share.jobs.get(share.next).map_or(Time::NEVER, |(_, planned)| planned.at),
-            Source::Users(share) => {
-                if share.spent() {
-                    Time::NEVER
-                } else if let Some(&(at, _)) = share.ready.front() {
-                    at
-                } else {
-                    // The end itself is an event: the thread has to see it.
-                    share.thinking.peek().map_or(share.until, |Reverse((at, _))| (*at).min(share.until))
-                }
-            }
+            // The end itself is an event: the thread has to see it.
+            Source::Users(share) if share.spent() => Time::NEVER,
+            Source::Users(share) => share.earliest().min(share.until),
         }
     }
 
@@ -232,7 +225,7 @@ impl Source {
     pub(crate) fn exhausted(&self, now: Time) -> bool {
         match self {
             Source::Plan(share) => share.next == share.jobs.len(),
-            Source::Users(share) => share.spent() || now >= share.until,
+            Source::Users(share) => share.spent() || (now >= share.until && share.earliest() >= share.until),
         }
     }
 
@@ -275,17 +268,26 @@ impl UserShare {
         }
     }
 
+    /// When the next user stops thinking; [`Time::NEVER`] when none thinks.
+    #[inline]
+    fn earliest(&self) -> Time {
+        let thinking = self.thinking.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        self.ready.front().map_or(thinking, |&(at, _)| at.min(thinking))
+    }
+
     #[inline]
     fn take(&mut self, now: Time) -> Option<Job> {
-        if self.spent() || now >= self.until {
+        let planned = self.earliest();
+        // What was planned before the end is sent, however late that is seen.
+        if planned > now || planned >= self.until || self.spent() {
             return None;
         }
-        let (planned, user) = match self.thinking.peek() {
-            Some(&Reverse((at, user))) if at <= now => {
-                self.thinking.pop();
-                (at, user)
+        let user = match self.ready.front() {
+            Some(&(at, user)) if at == planned => {
+                self.ready.pop_front();
+                user
             }
-            _ => self.ready.pop_front()?,
+            _ => self.thinking.pop()?.0.1,
         };
         let k = self.taken * self.threads + self.thread;
         self.taken += 1;
