@@ -1,5 +1,6 @@
 //! The balancer as the engine sees it: one or more dispatchers, told what a gateway would see.
 
+use sojourn_dispatch::policies::client_key;
 use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Request, Signals};
 use sojourn_stats::{Span, Stream, Time};
 
@@ -54,15 +55,17 @@ impl Balancer {
         self.deadline
     }
 
-    /// Chooses a server, unless the policy refuses.
+    /// Chooses a server; none where the policy does anything but forward.
     #[inline]
     pub(crate) fn choose(&mut self, client: u32, class: u8, now: Time) -> Option<Choice> {
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
-        let request = Request { client: u64::from(client), class, cookie };
+        let key = if self.requires.contains(Signals::ADDRESS) { client_key(&client.to_string()) } else { 0 };
+        let request = Request { client: key, class, cookie };
         let decision = self.dispatchers[dispatcher].choose(&request, &[], now);
-        let (Action::Forward(backend) | Action::Redirect(backend)) = decision.action else { return None };
+        self.heed(dispatcher);
+        let Action::Forward(backend) = decision.action else { return None };
         if cookies {
             let client = client as usize;
             if self.cookies.len() <= client {
@@ -120,6 +123,15 @@ impl Balancer {
     #[inline]
     fn tell(&mut self, choice: Choice, event: Event, now: Time) {
         self.dispatchers[choice.dispatcher as usize].observe(event, now);
+        self.heed(choice.dispatcher as usize);
+    }
+
+    /// A dispatcher may have set itself an earlier deadline.
+    #[inline]
+    fn heed(&mut self, dispatcher: usize) {
+        if let Some(deadline) = self.dispatchers[dispatcher].next_deadline() {
+            self.deadline = self.deadline.min(deadline);
+        }
     }
 
     fn find_deadline(&mut self) {
@@ -128,7 +140,7 @@ impl Balancer {
     }
 }
 
-/// The name of dispatcher number `number` (from 0), which names its random stream.
-pub(crate) fn dispatcher_name(number: u32) -> String {
-    format!("dispatcher-{}", number + 1)
+/// The name of dispatcher number `number` (from 0), which names its random stream: a live gateway's is the same.
+fn dispatcher_name(number: u32) -> String {
+    format!("dispatcher {number}")
 }

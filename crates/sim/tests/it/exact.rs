@@ -2,12 +2,15 @@
 
 use crate::support::{covers, queue, run};
 
-/// Every row: arrivals, server, metric, exact value, and the widest interval accepted (at confidence 1 - 1e-6).
+/// A metric, its exact value, and the widest interval accepted (half-width over value, at confidence 1 - 1e-6).
+type Exact = (&'static str, f64, f64);
+
+/// Every row: arrivals, server, demand, and what is known.
 #[test]
 fn single_servers_cover_their_exact_values() {
     const FCFS: &str = "discipline = \"fcfs\"\ndemand = ";
     const PS: &str = "discipline = \"ps\"\ndemand = ";
-    let cases: [(&str, &str, &str, &[(&str, f64, f64)]); 15] = [
+    let cases: [(&str, &str, &str, &[Exact]); 15] = [
         // M/M/1: T = 1/(mu - lambda), exponential; waiting rho T; p-quantile -ln(1 - p) T.
         (
             "exponential(rate = 0.8 /s)",
