@@ -44,8 +44,8 @@ pub(crate) struct Renderer {
 }
 
 impl Renderer {
-    /// `planned`: requests carry the demand and the client of a plan or script, as `x-sojourn-demand` (nanoseconds)
-    /// and `x-sojourn-client`.
+    /// `planned`: requests carry the client of a plan or script as `x-sojourn-client`, and emulated work its demand as
+    /// `x-sojourn-demand` (nanoseconds).
     pub(crate) fn new(
         method: Method,
         targets: Targets,
@@ -124,8 +124,10 @@ impl Renderer {
         }
         out.extend_from_slice(&self.common);
         if self.planned {
-            write!(out, "x-sojourn-demand: {}\r\nx-sojourn-client: {}\r\n", request.demand.0, request.client)
-                .expect("a Vec takes all");
+            write!(out, "x-sojourn-client: {}\r\n", request.client).expect("a Vec takes all");
+        }
+        if self.planned && self.targets == Targets::Work {
+            write!(out, "x-sojourn-demand: {}\r\n", request.demand.0).expect("a Vec takes all");
         }
         if let Some(cookie) = cookie {
             out.extend_from_slice(b"cookie: ");

@@ -106,7 +106,7 @@ fn a_server_that_refuses_or_hangs() {
     // A port that was free a moment ago refuses.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let complaint = refused(&["load", &format!("http://{free}/"), "--duration", "1s"]);
-    assert!(complaint.contains("refused"), "{complaint}");
+    assert!(complaint.contains("refuses"), "{complaint}");
     let complaint = refused(&["load", "http://no-such-host.invalid/", "--duration", "1s"]);
     assert!(complaint.contains("no-such-host.invalid"), "{complaint}");
     // One that accepts and never answers: every request fails, by its cause, and the run is not VALID.
