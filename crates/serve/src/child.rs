@@ -1,9 +1,9 @@
 //! The child's side of the protocol between a live part and whoever started it.
 //!
 //! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
-//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT. A parent
-//! that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it. PR_SET_PDEATHSIG is
-//! not used: it fires when the *thread* that spawned the child ends.
+//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT. A
+//! parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it.
+//! PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};

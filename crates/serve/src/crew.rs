@@ -21,8 +21,8 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Starts a thread per item of `posts`; `work` is called on each, inside its runtime. `blocking` threads are kept for
-    /// work that burns processor time.
+    /// Starts a thread per item of `posts`; `work` is called on each, inside its runtime. `blocking` threads are kept
+    /// for work that burns processor time.
     pub(crate) fn start<P: Send + 'static>(
         name: &str,
         posts: Vec<P>,

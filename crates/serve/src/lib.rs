@@ -1,7 +1,7 @@
 //! The server side, live.
 //!
-//! A [`node`] is one server, real or emulated; a [`gateway`] distributes requests over nodes with the very policies that
-//! the simulator runs. Both are library functions that the command line calls in child processes: [`child`] is the
+//! A [`node`] is one server, real or emulated; a [`gateway`] distributes requests over nodes with the very policies
+//! that the simulator runs. Both are library functions that the command line calls in child processes: [`child`] is the
 //! child's side of the protocol between them, [`supervisor`] the parent's.
 //!
 //! Everything runs on single-threaded runtimes, one per thread, that share nothing on the path of a request.

@@ -1,8 +1,8 @@
 //! The parent's side: starts a child, waits until it is ready, collects its events, and sees that it ends.
 //!
-//! A child is stopped by closing its input; one that does not end in time is killed, by its id, while it is known not to
-//! have been reaped. Each child leads a process group of its own, so that Ctrl-C reaches the parent alone, which then
-//! keeps what was measured and stops its children in order.
+//! A child is stopped by closing its input; one that does not end in time is killed, by its id, while it is known not
+//! to have been reaped. Each child leads a process group of its own, so that Ctrl-C reaches the parent alone, which
+//! then keeps what was measured and stops its children in order.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;

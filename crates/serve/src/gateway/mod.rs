@@ -1,13 +1,13 @@
 //! A gateway: an HTTP/1.1 reverse proxy whose every choice is made by the same object that the simulator runs.
 //!
-//! Thread per core: each thread has its own listener (`SO_REUSEPORT`), runtime, connection pool and, unless they are told
-//! to share one, its own [`Dispatcher`](sojourn_dispatch::Dispatcher), because n gateway threads *are* n deciders. A
-//! request is one task from the client's socket to the backend's: the upstream connection is driven by whoever waits
+//! Thread per core: each thread has its own listener (`SO_REUSEPORT`), runtime, connection pool and, unless they are
+//! told to share one, its own [`Dispatcher`](sojourn_dispatch::Dispatcher), because n gateway threads *are* n deciders.
+//! A request is one task from the client's socket to the backend's: the upstream connection is driven by whoever waits
 //! for it, not by a task of its own. The price: an idle upstream connection notices that it was closed only when it is
 //! next looked at, so each is looked at before use and once a second.
 //!
-//! What is in flight is counted by a [`Flight`](flight::Flight) that tells the dispatcher `Cancelled` when it is dropped
-//! unless it has told it something else: the counts are right on every path, those not thought of included.
+//! What is in flight is counted by a [`Flight`](flight::Flight) that tells the dispatcher `Cancelled` when it is
+//! dropped unless it has told it something else: the counts are right on every path, those not thought of included.
 
 mod board;
 mod counts;
@@ -59,7 +59,8 @@ pub struct GatewayConfig {
     pub seed: u64,
     /// The request header that says who the client is; none: its address does. Only for clients that are trusted.
     pub client_header: Option<String>,
-    /// How many further backends a request may be tried at.
+    /// How many further backends a request may be tried at: any request whose connection was refused, and after that
+    /// those that may safely reach a backend twice (an idempotent method, no body) and had no byte of a reply.
     pub retries: u32,
     /// How the state of the backends is watched.
     pub health: Health,
@@ -118,7 +119,7 @@ pub enum Probe {
 pub struct Timeouts {
     /// For a connection to a backend.
     pub connect: Span,
-    /// For the head of a reply, from when the request was sent.
+    /// For the head of a reply, from when the request's head was sent: uploads must be done by then.
     pub reply: Span,
     /// For the next part of a reply, and for the client to take it.
     pub idle: Span,

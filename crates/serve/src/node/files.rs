@@ -1,7 +1,8 @@
 //! Static files below a root.
 //!
 //! Plain `std::fs` on the serving thread: on a page-cache hit a read is a copy, while `tokio::fs` pays a hand-over to a
-//! thread pool each time (79k against 126k requests/s). The price: a file that is not in the page cache holds the thread.
+//! thread pool each time (79k against 126k requests/s). The price: a file that is not in the page cache holds the
+//! thread.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,9 +1,10 @@
 //! A node: one server of the system, real or emulated.
 //!
-//! It serves static files below a root, `/bytes/N` (N bytes), `/work` (a service, see below), `/load` (its load, in ORCA
-//! text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
+//! It serves static files below a root, `/bytes/N` (N bytes), `/work` (a service, see below), `/load` (its load, in
+//! ORCA text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
 //! [`Station`](sojourn_model::Station) and is answered when the station says so, no processor time is burnt, and many
-//! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker thread.
+//! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
+//! thread.
 //!
 //! A node runs on one thread by default, so that eight of them fit on two cores; the price is that its HTTP handling
 //! (some tens of microseconds per request) is serial.
@@ -124,7 +125,8 @@ impl Node {
                     let desk = Arc::clone(&desk);
                     async move {
                         let answer = service_fn(move |request| Desk::answer(Arc::clone(&desk), request));
-                        // A connection ends in an error when its client leaves; the requests in it clean up by themselves.
+                        // A connection ends in an error when its client leaves; the requests in it clean up by
+                        // themselves.
                         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
                     }
                 })

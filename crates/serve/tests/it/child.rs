@@ -108,6 +108,22 @@ fn nothing_survives_a_parent_that_is_killed() {
 }
 
 #[test]
+fn a_node_survives_running_out_of_descriptors() {
+    let mut limited = Command::new("bash");
+    let script = "ulimit -n 24; exec \"$0\" child::as_node --exact --ignored --nocapture";
+    limited.args(["-c", script]).arg(std::env::current_exe().expect("this binary"));
+    let mut node = Child::start(limited, PATIENCE).expect("a node");
+    let mut crowd: Vec<_> = (0..60).map(|_| Client::new(address(&node))).collect();
+    // The first are served, the last wait in the backlog until others have gone.
+    assert_eq!(crowd[0].get("/bytes/1").status, 200);
+    let mut last = crowd.pop().expect("the last");
+    last.send("GET /bytes/2 HTTP/1.1\r\nhost: t\r\n\r\n");
+    assert!(!node.has_ended());
+    drop(crowd);
+    assert_eq!(last.reply(true).expect("a reply").body.len(), 2);
+}
+
+#[test]
 fn a_child_that_cannot_start_says_why() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let mut node = command("child::as_node");
