@@ -6,7 +6,7 @@
 //! for it, not by a task of its own. The price: an idle upstream connection notices that it was closed only when it is
 //! next looked at, so each is looked at before use and once a second.
 //!
-//! What is in flight is counted by a [`Flight`](flight::Flight) that tells the dispatcher `Cancelled` when it is
+//! What is in flight is counted by a guard that tells the dispatcher `Cancelled` when it is
 //! dropped unless it has told it something else: the counts are right on every path, those not thought of included.
 
 mod board;
