@@ -29,7 +29,9 @@ pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
 pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
     let live = by.contains(&Engine::Live);
     if live && (experiment.system.client_link.is_some() || experiment.system.cluster_link.is_some()) {
-        return Err("live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into());
+        return Err(
+            "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
+        );
     }
     Ok(())
 }

@@ -220,8 +220,7 @@ impl Folder {
             })
         };
         let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
-        let run: RunFile =
-            serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
+        let run: RunFile = serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
         if run.schema != SCHEMA {
             return Err(inside(format!("run.json: schema {} is not the known {SCHEMA}", run.schema)));
         }
@@ -262,7 +261,12 @@ fn curves_to_csv(curves: &[Curve]) -> io::Result<Vec<u8>> {
     csv.write_record(["variant", "engine", "time_s", "fraction"])?;
     for curve in curves {
         for (time_s, fraction) in &curve.points {
-            csv.write_record([&curve.variant.to_string(), &curve.engine, &format!("{time_s:?}"), &format!("{fraction:?}")])?;
+            csv.write_record([
+                &curve.variant.to_string(),
+                &curve.engine,
+                &format!("{time_s:?}"),
+                &format!("{fraction:?}"),
+            ])?;
         }
     }
     csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
@@ -271,7 +275,8 @@ fn curves_to_csv(curves: &[Curve]) -> io::Result<Vec<u8>> {
 fn curves_from_csv(text: &str) -> Result<Vec<Curve>, String> {
     let mut curves: Vec<Curve> = Vec::new();
     for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let (variant, engine, time_s, fraction): (usize, String, f64, f64) = record.map_err(|e| format!("curves.csv: {e}"))?;
+        let (variant, engine, time_s, fraction): (usize, String, f64, f64) =
+            record.map_err(|e| format!("curves.csv: {e}"))?;
         match curves.last_mut() {
             Some(last) if last.variant == variant && last.engine == engine => last.points.push((time_s, fraction)),
             _ => curves.push(Curve { variant, engine, points: vec![(time_s, fraction)] }),

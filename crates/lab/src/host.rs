@@ -16,7 +16,10 @@ pub fn facts() -> Vec<(String, String)> {
         ("cores".into(), cores.to_string()),
         ("memory".into(), field(&read("/proc/meminfo"), "MemTotal")),
         ("kernel".into(), read("/proc/sys/kernel/osrelease").trim().to_string()),
-        ("clock source".into(), read("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim().to_string()),
+        (
+            "clock source".into(),
+            read("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim().to_string(),
+        ),
     ]
 }
 

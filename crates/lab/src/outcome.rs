@@ -119,7 +119,8 @@ pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
         let record = record.map_err(|e| format!("outcomes.csv: {e}"))?;
         let bad = |what: &str| format!("outcomes.csv:{}: {what}", index + 2);
         let field = |column: usize| record.get(settings + column).unwrap_or_default();
-        let float = |column: usize| field(column).parse::<f64>().map_err(|_| bad(&format!("`{}` is no number", field(column))));
+        let float =
+            |column: usize| field(column).parse::<f64>().map_err(|_| bad(&format!("`{}` is no number", field(column))));
         let count = || field(6).parse::<u64>().map_err(|_| bad("`samples` is no count"));
         let estimate = match (field(3), field(6)) {
             ("too-few", _) => Estimate::TooFew { samples: count()? },
@@ -128,7 +129,11 @@ pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
             _ => Estimate::Sampled { value: float(3)?, ci_low: float(4)?, ci_high: float(5)?, samples: count()? },
         };
         rows.push(Outcome {
-            settings: keys.iter().zip(record.iter()).map(|(k, v)| Setting { key: k.clone(), value: v.into() }).collect(),
+            settings: keys
+                .iter()
+                .zip(record.iter())
+                .map(|(k, v)| Setting { key: k.clone(), value: v.into() })
+                .collect(),
             engine: field(0).into(),
             measure: Measure::new(field(1), field(2), estimate),
         });

@@ -5,7 +5,8 @@
 //! security policy inside the page holds it to that. The price: no hovering and no zooming (the dashboard is for
 //! that), so every number that a plot shows is also in a table below it.
 //!
-//! [`render`] is a pure function of a [`Report`], which [`Report::new`] fills from a run folder. Plots follow W. S. Cleveland, *The Elements of Graphing Data* (1994): dots on a common scale
+//! [`render`] is a pure function of a [`Report`], which [`Report::new`] fills from a run folder. Plots follow
+//! W. S. Cleveland, *The Elements of Graphing Data* (1994): dots on a common scale
 //! with intervals, small multiples for curves; colours are those of M. Okabe and K. Ito (2008), darkened until text in
 //! them is legible, and each engine has a marker shape of its own besides.
 

@@ -171,13 +171,10 @@ fn ask(
                 progress(0.0, "");
                 let date = host::date();
                 writer.event(&json!({"event": "asked", "variant": index, "engine": engine.name(), "date": date}));
-                let live = engine::LiveContext {
-                    program: &context.program,
-                    folder: writer.path(),
-                    index,
-                };
-                let answer = engine::ask(engine, &variant.experiment, context.threads, &context.cancel, &live, &progress)
-                    .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
+                let live = engine::LiveContext { program: &context.program, folder: writer.path(), index };
+                let answer =
+                    engine::ask(engine, &variant.experiment, context.threads, &context.cancel, &live, &progress)
+                        .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
                 progress(1.0, "");
                 let (date, notes) = (host::date(), &answer.notes);
                 writer.event(&json!({
@@ -195,7 +192,9 @@ fn ask(
 }
 
 fn describe(variant: &Variant, answers: &[(Engine, Answer)]) -> VariantFile {
-    let notes = answers.iter().flat_map(|(engine, answer)| answer.notes.iter().map(|note| (engine.name().into(), note.clone())));
+    let notes = answers
+        .iter()
+        .flat_map(|(engine, answer)| answer.notes.iter().map(|note| (engine.name().into(), note.clone())));
     VariantFile {
         label: variant.label(),
         settings: variant.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect(),

@@ -381,7 +381,9 @@ impl Reader<'_> {
             "closed" => (&["users", "think", "size", "patience"], &["users"]),
             "webstone" => (&["users", "size", "patience"], &["users"]),
             "log" => (&["log", "speed", "duration"], &["log"]),
-            "sessions" => return Err(self.at(&raw.kind, "kind", "sessions are not there yet: open, closed, webstone or log")),
+            "sessions" => {
+                return Err(self.at(&raw.kind, "kind", "sessions are not there yet: open, closed, webstone or log"));
+            }
             other => {
                 let message = unknown("kind of workload", other, &["open", "closed", "webstone", "log"]);
                 return Err(self.at(&raw.kind, "kind", &message));
@@ -470,8 +472,9 @@ impl Reader<'_> {
             ServerSource::Inline(server) => *server,
             ServerSource::File(path) => {
                 let path = self.path(&path);
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|e| self.at_key("server", &format!("cannot read the server model {}: {e}", path.display())))?;
+                let text = std::fs::read_to_string(&path).map_err(|e| {
+                    self.at_key("server", &format!("cannot read the server model {}: {e}", path.display()))
+                })?;
                 Server::from_toml(&text).map_err(|e| SpecError(format!("{}: {e}", path.display())))?
             }
         };
@@ -487,9 +490,11 @@ impl Reader<'_> {
                     return Err(self.at(&tier.targets.servers, "servers", "at least 1 server is needed"));
                 }
                 let per_server = |list: &Option<Spanned<Vec<f64>>>, key: &str| match list {
-                    Some(list) if list.get_ref().len() != servers => {
-                        Err(self.at(list, key, &format!("one number per server: {servers}, not {}", list.get_ref().len())))
-                    }
+                    Some(list) if list.get_ref().len() != servers => Err(self.at(
+                        list,
+                        key,
+                        &format!("one number per server: {servers}, not {}", list.get_ref().len()),
+                    )),
                     Some(list) if list.get_ref().iter().any(|x| !(*x > 0.0 && x.is_finite())) => {
                         Err(self.at(list, key, "every number is above 0"))
                     }
@@ -503,13 +508,12 @@ impl Reader<'_> {
         };
         let speeds = speeds.unwrap_or_else(|| vec![1.0; servers]);
         let servers = speeds.iter().map(|speed| Server { speed: model.speed * speed, ..model.clone() }).collect();
-        let rate = |text: &Option<Text>, key| text.as_ref().map(|t| self.quantity(t, key, Dimension::Bandwidth)).transpose();
+        let rate =
+            |text: &Option<Text>, key| text.as_ref().map(|t| self.quantity(t, key, Dimension::Bandwidth)).transpose();
         let rtt_s = raw.network.rtt.as_ref().map(|t| self.quantity(t, "rtt", Dimension::Time)).transpose()?;
         let client_rate = rate(&raw.network.client_rate, "client_rate")?;
-        let client_link = (rtt_s.is_some() || client_rate.is_some()).then(|| Link {
-            delay: Span::from_secs_f64(rtt_s.unwrap_or(0.0) / 2.0),
-            rate: client_rate,
-        });
+        let client_link = (rtt_s.is_some() || client_rate.is_some())
+            .then(|| Link { delay: Span::from_secs_f64(rtt_s.unwrap_or(0.0) / 2.0), rate: client_rate });
         let cluster_link =
             rate(&raw.network.cluster_rate, "cluster_rate")?.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
         Ok(System { tier, servers, client_link, cluster_link })
@@ -533,7 +537,11 @@ impl Reader<'_> {
                     let every_s = quantity::parse(&polled["polled every ".len()..], Dimension::Time)
                         .map_err(|e| self.at(text, "information", &e.to_string()))?;
                     if every_s <= 0.0 {
-                        return Err(self.at(text, "information", "polls are some time apart, e.g. `polled every 100 ms`"));
+                        return Err(self.at(
+                            text,
+                            "information",
+                            "polls are some time apart, e.g. `polled every 100 ms`",
+                        ));
                     }
                     Information::Polled { every: Span::from_secs_f64(every_s) }
                 }
@@ -619,10 +627,13 @@ impl Reader<'_> {
                     Dimension::Time
                 } else if metric == "throughput" {
                     Dimension::Rate
-                } else if ["utilization", "error_ratio", "abandoned_ratio", "imbalance_index"].contains(&metric.as_str()) {
+                } else if ["utilization", "error_ratio", "abandoned_ratio", "imbalance_index"]
+                    .contains(&metric.as_str())
+                {
                     Dimension::Number
                 } else {
-                    let known = ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
+                    let known =
+                        ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
                     return Err(fail(&unknown("metric", &metric, &known)));
                 };
                 let limit = quantity::parse(written[1..].trim(), dimension).map_err(|e| fail(&e.to_string()))?;
@@ -662,7 +673,8 @@ impl Reader<'_> {
 
     /// An error at the first line that sets `key`, for values without a span of their own.
     fn at_key(&self, key: &str, message: &str) -> SpecError {
-        let sets = |line: &&str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        let sets =
+            |line: &&str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         let offset = self.text.split_inclusive('\n').take_while(|line| !sets(line)).map(str::len).sum::<usize>();
         self.error(if offset >= self.text.len() { 0 } else { offset }, key, message)
     }
@@ -691,7 +703,8 @@ fn parse_precision(text: &str) -> Option<Precision> {
 
 /// `unknown policy `x`; did you mean `y`? (known: ...)`.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let guess = sojourn_stats::nearest(word, known.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    let guess = sojourn_stats::nearest(word, known.iter().copied())
+        .map_or(String::new(), |near| format!("did you mean `{near}`? "));
     format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
 }
 

@@ -84,13 +84,16 @@ impl Source {
     /// As [`Source::read`].
     pub fn new(file: &Path, original: String, set: &[String]) -> Result<Source, SpecError> {
         let mut document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
-            let line = error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
+            let line =
+                error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
             let message = error.message().lines().next().unwrap_or("not TOML").to_string();
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
         for change in set {
             let Some((key, value)) = change.split_once('=') else {
-                return Err(SpecError(format!("--set {change}: write it as key=value, e.g. `--set workload.log=access.log`")));
+                return Err(SpecError(format!(
+                    "--set {change}: write it as key=value, e.g. `--set workload.log=access.log`"
+                )));
             };
             let (key, value) = (key.trim(), value.trim());
             // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
@@ -114,7 +117,9 @@ impl Source {
         // The file as written first: an error in it should not be reported as one of a variant.
         let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
         if let Some(vary) = self.document.get("vary") {
-            let vary = vary.as_table_like().ok_or_else(|| at("vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
+            let vary = vary
+                .as_table_like()
+                .ok_or_else(|| at("vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
             for (key, item) in vary.iter() {
                 let values = item
                     .as_array()
@@ -183,7 +188,8 @@ impl Source {
     fn relocate(&self, error: SpecError, edited: &str, settings: &[(String, Value)]) -> SpecError {
         let prefix = format!("{}:", self.file.display());
         let parts = error.0.strip_prefix(&prefix).and_then(|rest| rest.split_once(": "));
-        let Some((line, message)) = parts.and_then(|(line, message)| Some((line.parse::<usize>().ok()?, message))) else {
+        let Some((line, message)) = parts.and_then(|(line, message)| Some((line.parse::<usize>().ok()?, message)))
+        else {
             return error;
         };
         let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
@@ -224,7 +230,10 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
     let path = long_name(key);
     if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
         let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        return Err(format!("{}; or a dotted path such as `workload.size`", crate::spec::unknown("setting", key, &known)));
+        return Err(format!(
+            "{}; or a dotted path such as `workload.size`",
+            crate::spec::unknown("setting", key, &known)
+        ));
     }
     let parts: Vec<&str> = path.split('.').collect();
     let (last, way) = parts.split_last().expect("a split text has at least one part");
@@ -234,7 +243,8 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
             Ok(index) => item.get_mut(index).ok_or_else(|| format!("`{path}`: there is no number {index}"))?,
             Err(_) => {
                 let inline = item.is_inline_table();
-                let table = item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{part}` would not be in a table"))?;
+                let table =
+                    item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{part}` would not be in a table"))?;
                 table.entry(part).or_insert_with(|| match inline {
                     true => Item::Value(Value::InlineTable(InlineTable::new())),
                     false => Item::Table(Table::new()),

@@ -92,7 +92,8 @@ fn pace(target: SocketAddr, pacing: Pacing) -> Result<()> {
     let report = sojourn_load::run(load, &Arc::new(AtomicBool::new(false)), &|_| {})?;
     let us = |p: f64| report.lateness.quantile(p).unwrap_or(0) as f64 * 1e-3;
     println!(
-        "open, Poisson at {RATE:.0}/s, {pacing:?}: late p50 {:.1} us, p99 {:.1} us; gap distance {:.3}; client {:.0} % busy; {:?}",
+        "open, Poisson at {RATE:.0}/s, {pacing:?}: late p50 {:.1} us, p99 {:.1} us; gap distance {:.3}; \
+         client {:.0} % busy; {:?}",
         us(0.5),
         us(0.99),
         report.gap_distance.unwrap_or(0.0),

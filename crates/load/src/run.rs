@@ -145,7 +145,8 @@ pub enum LoadError {
     },
     /// The system lets no process open so many files.
     #[error(
-        "{connections} connections need as many open files, and the limit is {limit}: raise it (`ulimit -n`) or lower the connections"
+        "{connections} connections need as many open files, and the limit is {limit}: \
+         raise it (`ulimit -n`) or lower the connections"
     )]
     Files {
         /// Connections asked for.

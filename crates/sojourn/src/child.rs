@@ -120,7 +120,8 @@ fn model(text: &str) -> Result<Server, Failure> {
     if text.contains('=') && !text.starts_with(['.', '/']) {
         return Server::from_toml(text).map_err(bad_input);
     }
-    let read = std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
+    let read =
+        std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
 }
 

@@ -29,7 +29,8 @@ struct Check {
 pub(crate) fn doctor(arguments: &Arguments) -> Result<Exit, Failure> {
     let checks = [cores(), loopback(), files(), clock(), namespaces(), program("nginx"), program("chromium")];
     if arguments.json {
-        let rows: Vec<_> = checks.iter().map(|c| json!({ "check": c.name, "ok": c.ok, "finding": c.finding })).collect();
+        let rows: Vec<_> =
+            checks.iter().map(|c| json!({ "check": c.name, "ok": c.ok, "finding": c.finding })).collect();
         outln(&serde_json::to_string_pretty(&rows).expect("checks are plain JSON"));
     } else {
         for (name, value) in sojourn_lab::host::facts() {
@@ -54,7 +55,9 @@ fn cores() -> Check {
 fn loopback() -> Check {
     match TcpListener::bind("127.0.0.1:0") {
         Ok(_) => Check { name: "loopback", ok: true, finding: "free ports can be opened on 127.0.0.1".into() },
-        Err(e) => Check { name: "loopback", ok: false, finding: format!("no port on 127.0.0.1 ({e}): live cannot run") },
+        Err(e) => {
+            Check { name: "loopback", ok: false, finding: format!("no port on 127.0.0.1 ({e}): live cannot run") }
+        }
     }
 }
 
@@ -68,7 +71,8 @@ fn files() -> Check {
 }
 
 fn clock() -> Check {
-    let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
+    let source =
+        fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
     let source = source.trim();
     let fast = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"].contains(&source);
     let finding = match fast {
@@ -79,13 +83,17 @@ fn clock() -> Check {
 }
 
 fn namespaces() -> Check {
-    let works = Command::new("unshare").args(["-Urn", "true"]).stderr(Stdio::null()).status().is_ok_and(|s| s.success());
+    let works =
+        Command::new("unshare").args(["-Urn", "true"]).stderr(Stdio::null()).status().is_ok_and(|s| s.success());
     let finding = match works {
         true => "unprivileged user and network namespaces work".to_string(),
         false => {
-            let apparmor = fs::read_to_string("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").unwrap_or_default();
+            let apparmor =
+                fs::read_to_string("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").unwrap_or_default();
             match apparmor.trim() {
-                "1" => "AppArmor forbids unprivileged ones: sysctl kernel.apparmor_restrict_unprivileged_userns=0".into(),
+                "1" => {
+                    "AppArmor forbids unprivileged ones: sysctl kernel.apparmor_restrict_unprivileged_userns=0".into()
+                }
                 _ => "`unshare -Urn true` fails: test beds of several hosts will not work here".into(),
             }
         }

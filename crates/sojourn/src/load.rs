@@ -124,7 +124,8 @@ fn read(arguments: &Arguments) -> Result<Load, Failure> {
 }
 
 fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
-    let law = |flag: &str, text: &str, dimension| Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")));
+    let law =
+        |flag: &str, text: &str, dimension| Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")));
     let sizes = match &arguments.size {
         Some(text) => Sizes::parse(text).map_err(|e| bad_input(format!("--size: {e}")))?,
         None => Sizes::Law(Law::constant(0.0)),
@@ -135,7 +136,9 @@ fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
     let patience = arguments.patience.as_deref().map(|text| law("--patience", text, Dimension::Time)).transpose()?;
     if let Some(users) = arguments.users {
         let closed = Closed { users, think: law("--think", &arguments.think, Dimension::Time)?, sizes, patience };
-        return Ok(Schedule::users((0..users).map(|user| Script::new(&closed, user, arguments.seed, Arc::clone(&demand)))));
+        return Ok(Schedule::users(
+            (0..users).map(|user| Script::new(&closed, user, arguments.seed, Arc::clone(&demand))),
+        ));
     }
     let arrivals = match (&arguments.rate, &arguments.arrivals) {
         (Some(rate), _) => {
@@ -152,7 +155,9 @@ fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
         (None, None) => return Ok(Schedule::saturate(arguments.connections)),
     };
     if arrivals.utilization().is_some() {
-        return Err(bad_input("--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`"));
+        return Err(bad_input(
+            "--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`",
+        ));
     }
     let workload = Workload::Open(Open { arrivals, clients: 1000, sizes, patience });
     Plan::new(&workload, arguments.seed, demand).map(Schedule::open).map_err(bad_input)
@@ -171,8 +176,16 @@ fn print(report: &Report, as_json: bool) {
     };
     if as_json {
         let rows: Vec<_> = report.measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
-        let facts: serde_json::Map<_, _> = sojourn_lab::load_facts(report).into_iter().map(|(k, v)| (k, json!(v))).collect();
-        let told = json!({ "verdict": verdict, "reasons": reasons, "outcomes": rows, "facts": facts, "counts": report.counts, "bytes": report.bytes });
+        let facts: serde_json::Map<_, _> =
+            sojourn_lab::load_facts(report).into_iter().map(|(k, v)| (k, json!(v))).collect();
+        let told = json!({
+            "verdict": verdict,
+            "reasons": reasons,
+            "outcomes": rows,
+            "facts": facts,
+            "counts": report.counts,
+            "bytes": report.bytes,
+        });
         table::outln(&serde_json::to_string_pretty(&told).expect("a report is plain JSON"));
         return;
     }

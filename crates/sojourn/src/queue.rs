@@ -25,8 +25,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let queue = Queue::parse(&arguments.queue).map_err(bad_input)?;
-    let service =
-        Law::parse(&arguments.service, Dimension::Time).map_err(|e| bad_input(format!("--service: {e}")))?;
+    let service = Law::parse(&arguments.service, Dimension::Time).map_err(|e| bad_input(format!("--service: {e}")))?;
     let mut arrivals = Arrivals::parse(&arguments.arrivals).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
     arrivals.settle(f64::from(queue.servers) / service.mean());
     let gaps = arrivals.law().expect("settled just now");

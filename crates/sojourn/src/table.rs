@@ -96,7 +96,10 @@ fn text(folder: &Folder, path: &Path) -> String {
             Some(false) => "MISSED",
             None => "no number",
         };
-        lines.push(format!("  {}: {} by {}: {met}", run.variants[objective.variant].label, objective.text, objective.engine));
+        lines.push(format!(
+            "  {}: {} by {}: {met}",
+            run.variants[objective.variant].label, objective.text, objective.engine
+        ));
     }
     if run.variants.iter().any(|variant| variant.live.is_some()) || run.verdict != Verdict::Valid {
         lines.push(format!("\nLive: {}", json!(run.verdict).as_str().unwrap_or_default()));
@@ -108,7 +111,8 @@ fn text(folder: &Folder, path: &Path) -> String {
 
 /// Whether a note says something that a reader of the table must know; the report has all of them.
 fn decides(note: &str) -> bool {
-    let details = ["Poisson arrivals", "exponential service", "totals:", "waiting_time_mean:", "response_time percentiles:"];
+    let details =
+        ["Poisson arrivals", "exponential service", "totals:", "waiting_time_mean:", "response_time percentiles:"];
     !details.iter().any(|start| note.starts_with(start)) && !note.contains("separate queues")
 }
 

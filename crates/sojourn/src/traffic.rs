@@ -115,7 +115,9 @@ fn describe_file(arguments: &Describe) -> Result<Exit, Failure> {
 
 fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
     let end = match &arguments.duration {
-        Some(text) => Time::from_secs_f64(quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--duration: {e}")))?),
+        Some(text) => Time::from_secs_f64(
+            quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--duration: {e}")))?,
+        ),
         None => Time::NEVER,
     };
     let (workload, seed, demand): (_, _, Arc<dyn sojourn_traffic::Demand>) = match &arguments.experiment {
@@ -130,10 +132,13 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
             let text = arguments.arrivals.as_deref().expect("clap requires it without an experiment");
             let arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
             if arrivals.utilization().is_some() {
-                return Err(bad_input("--arrivals: there is no system here to utilise; give a rate, e.g. `rate = 100 /s`"));
+                return Err(bad_input(
+                    "--arrivals: there is no system here to utilise; give a rate, e.g. `rate = 100 /s`",
+                ));
             }
             let sizes = Sizes::parse(&arguments.size).map_err(|e| bad_input(format!("--size: {e}")))?;
-            let law = Law::parse(&arguments.demand, Dimension::Time).map_err(|e| bad_input(format!("--demand: {e}")))?;
+            let law =
+                Law::parse(&arguments.demand, Dimension::Time).map_err(|e| bad_input(format!("--demand: {e}")))?;
             let open = Open { arrivals, clients: 1000, sizes, patience: None };
             let demand = move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(law.sample(stream));
             (Workload::Open(open), arguments.seed.unwrap_or(1), Arc::new(demand))

@@ -159,9 +159,12 @@ fn trust(report: &sojourn_load::Report, told: &Told) -> LiveFile {
 
 /// What a reader needs to judge a measurement, as names and texts.
 pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
-    let percent = |shares: &[f64]| shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
+    let percent =
+        |shares: &[f64]| shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
     let lateness = |metric: &str| match report.measures.iter().find(|measure| measure.metric == metric) {
-        Some(Measure { estimate, .. }) => estimate.value().map_or("too few samples".into(), |s| format!("{:.0} us", s * 1e6)),
+        Some(Measure { estimate, .. }) => {
+            estimate.value().map_or("too few samples".into(), |s| format!("{:.0} us", s * 1e6))
+        }
         None => "not paced".into(),
     };
     let pacing = match report.pacing {

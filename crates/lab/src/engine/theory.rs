@@ -15,8 +15,12 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
             let gaps = open.arrivals.law().expect("a checked experiment has a settled rate");
             (ArrivalKind::Open { gaps }, &open.patience)
         }
-        Workload::Closed(closed) => (ArrivalKind::Closed { users: closed.users, think: &closed.think }, &closed.patience),
-        Workload::Replay(_) => return unanswered("a log's arrivals follow no law that formulas know: sim answers this".into()),
+        Workload::Closed(closed) => {
+            (ArrivalKind::Closed { users: closed.users, think: &closed.think }, &closed.patience)
+        }
+        Workload::Replay(_) => {
+            return unanswered("a log's arrivals follow no law that formulas know: sim answers this".into());
+        }
     };
     let (demand_mean_s, demand_variance_s2) = experiment.demand_moments();
     let system = &experiment.system;

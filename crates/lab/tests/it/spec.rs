@@ -84,7 +84,8 @@ fn set_changes_values_and_its_mistakes_are_named() {
 #[test]
 fn variants_are_the_product_of_vary_and_then_each_variant() {
     let text = format!(
-        "{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n[[variant]]\npolicy = \"random\"\ndiscipline = \"ps\"\n"
+        "{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n\
+         [[variant]]\npolicy = \"random\"\ndiscipline = \"ps\"\n"
     );
     let variants = variants(&text, &[]).unwrap();
     let labels: Vec<_> = variants.iter().map(Variant::label).collect();
@@ -105,7 +106,8 @@ fn a_mistake_in_a_variation_says_which() {
 
 #[test]
 fn a_pareto_without_a_mean_cannot_be_loaded_to_a_utilization() {
-    let text = FOUR_SERVERS.replace("lognormal(mu = 7.881, sigma = 1.339, unit = B)", "pareto(alpha = 0.9, min = 1 kB)");
+    let text =
+        FOUR_SERVERS.replace("lognormal(mu = 7.881, sigma = 1.339, unit = B)", "pareto(alpha = 0.9, min = 1 kB)");
     let message = variants(&text, &[]).unwrap_err();
     assert!(message.contains("x.toml:5") && message.contains("no") && message.contains("mean"), "{message}");
 }

@@ -83,7 +83,8 @@ fn a_node_serves_files_bytes_and_work() {
     for (path, bytes) in [("/hello.txt", 5), ("/bytes/12345", 12345), ("/work?bytes=100", 100)] {
         let url = format!("http://127.0.0.1:{}{path}", node.port());
         let output = sojourn(&["load", &url, "--requests", "5", "--connections", "1", "--json"]);
-        let report: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        let report: Value =
+            serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
         assert_eq!(report["counts"]["ok"], 5, "{path}: {report}");
         assert_eq!(report["bytes"], 5 * bytes, "{path}: {report}");
     }

@@ -29,7 +29,9 @@ fn every_queue_and_plan_in_the_guides_is_answered() {
             if !instant.iter().any(|start| line.starts_with(start)) {
                 continue;
             }
-            let command = line.replacen("sojourn", PROGRAM, 1).replace("experiments/", &format!("{}/experiments/", root().display()));
+            let command = line
+                .replacen("sojourn", PROGRAM, 1)
+                .replace("experiments/", &format!("{}/experiments/", root().display()));
             let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
             assert!(output.status.success(), "{guide}: {line}\n{}", stderr(&output));
             tried += 1;
@@ -55,7 +57,9 @@ fn every_experiment_of_the_project_can_be_read() {
         let variants = sojourn_lab::Source::read(&path, &[]).and_then(|source| source.variants());
         let needs_a_log = Path::new("replay-a-day.toml");
         match path.file_name().map(Path::new) {
-            Some(name) if name == needs_a_log => assert!(variants.unwrap_err().to_string().contains("--set workload.log")),
+            Some(name) if name == needs_a_log => {
+                assert!(variants.unwrap_err().to_string().contains("--set workload.log"))
+            }
             _ => assert!(!variants.unwrap().is_empty()),
         }
     }
@@ -66,7 +70,9 @@ fn the_verbs_of_the_guides_exist() {
     let help = String::from_utf8(sojourn(&["--help"]).stdout).unwrap();
     for (guide, text) in guides() {
         for line in blocks(&text, "sh").concat().lines() {
-            let Some(verb) = line.strip_prefix("sojourn ").and_then(|rest| rest.split_whitespace().next()) else { continue };
+            let Some(verb) = line.strip_prefix("sojourn ").and_then(|rest| rest.split_whitespace().next()) else {
+                continue;
+            };
             assert!(help.contains(&format!("  {verb} ")), "{guide}: there is no verb `{verb}`");
         }
     }

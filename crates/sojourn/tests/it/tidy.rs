@@ -43,7 +43,8 @@ fn complaints(extensions: &[&str], wrong: impl Fn(&Path, &str) -> Option<String>
 #[test]
 fn lines_are_short_and_nothing_is_left_unfinished() {
     let all = complaints(&["rs"], |_, line| match line {
-        line if line.chars().count() > 120 => Some("longer than 120 characters".into()),
+        // cargo fmt keeps code within 120; a text or a reference may stick out a little.
+        line if line.chars().count() > 130 => Some("longer than 130 characters".into()),
         line if UNFINISHED.iter().any(|word| line.contains(word)) => Some("left unfinished".into()),
         line if line.trim_end() != line => Some("ends in white space".into()),
         _ => None,

@@ -24,7 +24,8 @@ fn the_standard_list() {
 
 #[test]
 fn sizes_come_from_the_name_or_the_third_column() {
-    let text = "# a comment\n\n/file5k.html 500  # 5 kB\r\n/dir9/file5M.html 1\n/a/b7.tar.gz 2\n/index.html 3 4096\n/x.html\t1 2k\n/file10.html 4 99\n";
+    let text = "# a comment\n\n/file5k.html 500  # 5 kB\r\n/dir9/file5M.html 1\n/a/b7.tar.gz 2\n\
+         /index.html 3 4096\n/x.html\t1 2k\n/file10.html 4 99\n";
     let list = FileList::parse(text, "list").unwrap();
     let sizes: Vec<u64> = list.sizes().map(|(size, _)| size).collect();
     assert_eq!(sizes, [5_000, 5_000_000, 7, 4096, 2_000, 99]);
