@@ -7,15 +7,13 @@
 //! windows hold histograms, so memory is flat and threads merge without loss; the price is that a window's end does
 //! not follow the number of samples, which the ratio estimator below makes up for.
 
-use sojourn_stats::measure::{mean_of_batches, of_parts};
+use sojourn_stats::measure::{mean_of_batches, of_parts, quantile_by_share};
 use sojourn_stats::{Estimate, Histogram};
 
 /// Number of windows a run is cut into.
 pub(crate) const WINDOWS: usize = 20;
 /// With fewer windows that hold anything (a run cut short) there is no estimate.
 const WINDOWS_MIN: usize = 5;
-/// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
-const BEYOND_MIN: f64 = 10.0;
 
 /// Sum over sum, e.g. of response times over requests, from one (numerator, denominator) pair per window.
 ///
@@ -45,40 +43,25 @@ pub(crate) fn share(windows: &[(f64, f64)], samples: u64) -> Estimate {
     }
 }
 
-/// The `q`-quantile (s) of all windows together. Its interval is that of the share of values below it, mapped back
-/// through the distribution function (P. Heidelberger and P. Lewis, "Quantile estimation in dependent sequences",
-/// Operations Research 32(1), 1984).
+/// The `q`-quantile (s) of all windows together, from the shares at or below it in the windows.
 pub(crate) fn quantile<'a>(q: f64, all: &Histogram, windows: impl Iterator<Item = &'a Histogram>) -> Estimate {
     let samples = all.count();
-    // The hair makes up for 1 - 0.99 being a little less than 0.01.
-    let beyond = samples as f64 * q.min(1.0 - q) * (1.0 + 1e-12);
-    let Some(at) = all.quantile(q).filter(|_| beyond >= BEYOND_MIN) else {
-        return Estimate::TooFew { samples };
-    };
+    let Some(at) = all.quantile(q) else { return Estimate::TooFew { samples } };
     let below: Vec<(f64, f64)> =
         windows.map(|window| (window.share_up_to(at) * window.count() as f64, window.count() as f64)).collect();
-    let Estimate::Sampled { value, ci_high, .. } = ratio(&below, samples) else {
-        return Estimate::TooFew { samples };
-    };
-    around(q, at, ci_high - value, all)
+    match ratio(&below, samples) {
+        Estimate::Sampled { value, ci_high, .. } => quantile_by_share(q, ci_high - value, samples, seconds(all)),
+        _ => Estimate::TooFew { samples },
+    }
 }
 
 /// The `q`-quantile (s) of independent values, its interval from the binomial law of the share below it.
 pub(crate) fn quantile_of_independent(q: f64, all: &Histogram) -> Estimate {
     let samples = all.count();
-    let beyond = samples as f64 * q.min(1.0 - q) * (1.0 + 1e-12);
-    let Some(at) = all.quantile(q).filter(|_| beyond >= BEYOND_MIN) else {
-        return Estimate::TooFew { samples };
-    };
-    around(q, at, 1.96 * (q * (1.0 - q) / samples as f64).sqrt(), all)
+    quantile_by_share(q, 1.96 * (q * (1.0 - q) / samples.max(1) as f64).sqrt(), samples, seconds(all))
 }
 
-fn around(q: f64, at: u64, half_width: f64, all: &Histogram) -> Estimate {
-    let end = |share: f64| all.quantile(share.clamp(0.0, 1.0)).unwrap_or(at) as f64 * 1e-9;
-    Estimate::Sampled {
-        value: at as f64 * 1e-9,
-        ci_low: end(q - half_width),
-        ci_high: end(q + half_width),
-        samples: all.count(),
-    }
+/// The quantile function of a histogram of nanoseconds, in seconds.
+fn seconds(histogram: &Histogram) -> impl Fn(f64) -> f64 {
+    |share| histogram.quantile(share).unwrap_or(0) as f64 * 1e-9
 }

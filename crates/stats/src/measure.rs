@@ -15,10 +15,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Batches that a series is cut into: with more the t quantile hardly shrinks, but the batches are more correlated
 /// (Schmeiser, Operations Research 30(3), 1982).
 const BATCHES: usize = 20;
-/// Fewest batches worth an interval.
-const LEAST_BATCHES: usize = 10;
-/// Samples beyond the quantile that every batch must be expected to hold.
-const BEYOND_PER_BATCH: f64 = 5.0;
+/// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
+const BEYOND_LEAST: f64 = 10.0;
 
 /// One answer of one engine about one metric.
 ///
@@ -184,24 +182,38 @@ pub fn mean_of_batches(batch_means: &[f64], samples: u64) -> Estimate {
     }
 }
 
-/// The `p` quantile of an autocorrelated series in its order of time, after its warm-up, by sectioning into 10 to 20
-/// batches. Too few when a batch would hold fewer than 5 samples beyond the quantile: a p99 takes 5,000 samples.
+/// The `p` quantile of an autocorrelated series in its order of time: by [`quantile_by_share`] from the shares at or
+/// below it in 20 batches. A p99 takes 1,000 samples.
 pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
-    assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
     let samples = series.len() as u64;
-    // The hair makes up for 1 - 0.99 being a little less than 0.01.
-    let beyond = series.len() as f64 * p.min(1.0 - p) * (1.0 + 1e-12);
-    let batches = ((beyond / BEYOND_PER_BATCH) as usize).min(BATCHES);
-    if batches < LEAST_BATCHES {
+    let mut sorted = series.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    if sorted.len() < BATCHES {
         return Estimate::TooFew { samples };
     }
-    let quantile = |part: &[f64]| {
-        let mut part = part.to_vec();
-        let at = rank(part.len(), p);
-        *part.select_nth_unstable_by(at, f64::total_cmp).1
+    let at = sorted[rank(sorted.len(), p)];
+    let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= at))).collect();
+    let Some((low, high)) = mean_of_batches(&below, samples).interval() else {
+        return Estimate::TooFew { samples };
     };
-    let parts: Vec<f64> = sections(series, batches).map(quantile).collect();
-    of_parts(quantile(series), &parts, samples)
+    quantile_by_share(p, (high - low) / 2.0, samples, |share| sorted[rank(sorted.len(), share)])
+}
+
+/// The `p` quantile of `samples` correlated values when the share at or below it is known to `half_width`: the ends of
+/// the share's interval are mapped back through the values' own `quantile` function (Heidelberger and Lewis, Quantile
+/// estimation in dependent sequences, Operations Research 32(1), 1984).
+///
+/// Too few when fewer than 10 samples lie beyond it on either side (a p99 of 71 samples is their maximum), or when the
+/// interval would end beyond the smallest or largest sample, where nothing is known.
+pub fn quantile_by_share(p: f64, half_width: f64, samples: u64, quantile: impl Fn(f64) -> f64) -> Estimate {
+    assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
+    // The hair makes up for 1 - 0.99 being a little less than 0.01.
+    let beyond = samples as f64 * p.min(1.0 - p) * (1.0 + 1e-12);
+    let (low, high) = (p - half_width, p + half_width);
+    if beyond < BEYOND_LEAST || low <= 0.0 || high >= 1.0 {
+        return Estimate::TooFew { samples };
+    }
+    Estimate::Sampled { value: quantile(p), ci_low: quantile(low), ci_high: quantile(high), samples }
 }
 
 /// Rank (from 0) of the `p` quantile among `count` sorted samples: the smallest with at least a share p at or below.
