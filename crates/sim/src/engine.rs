@@ -10,12 +10,14 @@
 
 use std::sync::Arc;
 
-use sojourn_model::{Admission, Server, Station, Ticket, Wire};
+use sojourn_model::{Admission, Server, Station, Wire};
 use sojourn_stats::{Batches, Span, Time, warm_up};
 use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
 use crate::agenda::{Agenda, What};
-use crate::balancer::{Balancer, Choice};
+use crate::balancer::Balancer;
+use crate::jobs::{Job, Jobs, Stage};
+use crate::ledger::Ledger;
 use crate::scenario::{Scenario, SimError};
 use crate::summary::Part;
 use crate::tally::Tally;
@@ -87,63 +89,6 @@ struct Wires {
     wires: Vec<Wire>,
 }
 
-/// What is known of a request inside: one cache line.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Job {
-    planned: Time,
-    /// When the balancer sent it on.
-    sent: Time,
-    /// Core time on its server; the demand, before a server is chosen.
-    service: Span,
-    size: u64,
-    /// Its place at its server, while it is there.
-    ticket: Ticket,
-    /// Number of its arrival; wraps, and is read only by runs that keep every response time.
-    number: u32,
-    client: u32,
-    choice: Choice,
-    /// Moves when the slot is freed, so that old agenda entries find nobody.
-    generation: u32,
-    class: u8,
-    stage: Stage,
-}
-
-const _: () = assert!(size_of::<Job>() == 64);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Free,
-    /// Before the balancer.
-    Coming,
-    /// Between the balancer's choice and the end of its reply there, but not at the server.
-    Forwarded,
-    /// Waiting or served.
-    AtServer,
-    /// The reply is on its way from the balancer to the client.
-    Returning,
-}
-
-/// The requests inside: a slab.
-struct Jobs {
-    slab: Vec<Job>,
-    free: Vec<u32>,
-}
-
-/// Conservation of requests and of time.
-#[derive(Default)]
-struct Ledger {
-    arrived: u64,
-    completed: u64,
-    lost: u64,
-    inside: u64,
-    since: Time,
-    /// Integral of the number inside up to `since` (ns).
-    integral: u128,
-    /// Time spent inside by those who have gone (ns).
-    spent: u128,
-}
-
 /// The part of a replication that is looked at for the end of its warm-up.
 struct Pilot {
     response_times: Batches,
@@ -152,8 +97,8 @@ struct Pilot {
     longest: u64,
 }
 
-/// Requests in the first pilot.
-const PILOT: u64 = 5_000;
+/// Requests in the first pilot, in all and per server.
+const PILOT: (u64, u64) = (5_000, 20);
 /// The pilot is kept as so many to twice so many batch means.
 const PILOT_BATCHES: usize = 1_000;
 
@@ -192,13 +137,13 @@ impl Engine {
             client_wires: client_link.map(|link| Wires { idle: Wire::new(link), wires: Vec::new() }),
             cluster_delay: cluster_link.map_or(Span::ZERO, |link| link.delay),
             cluster_wire: cluster_link.map(Wire::new),
-            jobs: Jobs { slab: Vec::new(), free: Vec::new() },
+            jobs: Jobs::default(),
             ledger: Ledger::default(),
             phase: Phase::WarmUp,
             milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
             pilot: warm_up.is_none().then(|| Pilot {
                 response_times: Batches::new(PILOT_BATCHES, 5),
-                judged_at: PILOT.min(course.longest_pilot),
+                judged_at: PILOT.0.max(PILOT.1 * scenario.servers.len() as u64).min(course.longest_pilot),
                 longest: course.longest_pilot,
             }),
             tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
@@ -213,7 +158,7 @@ impl Engine {
 
     /// Requests that have ended so far, warm-up included.
     pub(crate) fn ended(&self) -> u64 {
-        self.ledger.completed + self.ledger.lost
+        self.ledger.ended()
     }
 
     /// Takes the events before `end`.
@@ -284,7 +229,7 @@ impl Engine {
         self.stations.iter().map(|station| station.busy(now)).collect()
     }
 
-    /// When the next event at or before which somebody is inside or comes in; [`Time::NEVER`] when there is none.
+    /// When the next event of a request or a user is due; [`Time::NEVER`] when there is none.
     fn next_at(&self) -> Time {
         self.timers.first_at().min(self.agenda.first_at()).min(self.next.at)
     }
@@ -354,9 +299,8 @@ impl Engine {
     /// A request enters.
     #[inline]
     fn arrive(&mut self, planned: Time, request: &Request) {
-        let number = self.ledger.arrived as u32;
-        self.ledger.enter(self.now);
-        let slot = self.jobs.put(planned, number, request);
+        let number = self.ledger.enter(self.now);
+        let slot = self.jobs.put(planned, number as u32, request);
         if request.patience != Span::FOREVER {
             let generation = self.jobs.slab[slot as usize].generation;
             self.agenda.add(planned + request.patience, What::PatienceEnds, slot, generation);
@@ -481,7 +425,7 @@ impl Engine {
     fn complete(&mut self, slot: u32) {
         let Job { planned, number, .. } = self.jobs.slab[slot as usize];
         self.tally.completed(planned, number, self.now);
-        self.ledger.completed += 1;
+        self.ledger.completed();
         if self.pilot.is_some() {
             self.judge_pilot((self.now - planned).as_secs_f64());
         }
@@ -490,7 +434,7 @@ impl Engine {
 
     /// A request ends without a reply.
     fn lose(&mut self, slot: u32) {
-        self.ledger.lost += 1;
+        self.ledger.lost();
         self.leave(slot);
     }
 
@@ -589,17 +533,7 @@ impl Engine {
 
     /// Asserts the conservation laws.
     fn settle_books(&mut self) {
-        let ledger = &self.ledger;
-        let inside = self.jobs.slab.iter().filter(|job| job.stage != Stage::Free);
-        let (count, spent) =
-            inside.fold((0, 0), |(count, spent), job| (count + 1, spent + u128::from((self.now - job.planned).0)));
-        assert_eq!(ledger.arrived, ledger.completed + ledger.lost + count, "requests are neither made nor lost");
-        let integral = ledger.integral + u128::from((self.now - ledger.since).0) * u128::from(ledger.inside);
-        assert_eq!(
-            integral,
-            ledger.spent + spent,
-            "Little: the integral of the number inside is the time spent inside"
-        );
+        self.ledger.assert_balanced(self.now, self.jobs.inside().map(|job| job.planned));
         for (station, server) in self.stations.iter().zip(&self.servers) {
             let most = u128::from(self.now.0) * u128::from(server.cores);
             assert!(u128::from(station.busy(self.now).0) <= most, "a server spent more core time than it has");
@@ -619,65 +553,5 @@ impl Wires {
             self.wires.resize(client + 1, self.idle);
         }
         &mut self.wires[client]
-    }
-}
-
-impl Jobs {
-    #[inline]
-    fn put(&mut self, planned: Time, number: u32, request: &Request) -> u32 {
-        let job = Job {
-            planned,
-            sent: planned,
-            service: request.demand,
-            size: request.size,
-            ticket: Ticket::default(),
-            number,
-            client: request.client,
-            choice: Choice { dispatcher: 0, server: 0 },
-            generation: 0,
-            class: request.class,
-            stage: Stage::Coming,
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                let place = &mut self.slab[slot as usize];
-                *place = Job { generation: place.generation, ..job };
-                slot
-            }
-            None => {
-                self.slab.push(job);
-                (self.slab.len() - 1) as u32
-            }
-        }
-    }
-
-    #[inline]
-    fn release(&mut self, slot: u32) {
-        let job = &mut self.slab[slot as usize];
-        job.stage = Stage::Free;
-        job.generation = job.generation.wrapping_add(1);
-        self.free.push(slot);
-    }
-}
-
-impl Ledger {
-    #[inline]
-    fn enter(&mut self, now: Time) {
-        self.pass(now);
-        self.arrived += 1;
-        self.inside += 1;
-    }
-
-    #[inline]
-    fn leave(&mut self, planned: Time, now: Time) {
-        self.pass(now);
-        self.inside -= 1;
-        self.spent += u128::from((now - planned).0);
-    }
-
-    #[inline]
-    fn pass(&mut self, now: Time) {
-        self.integral += u128::from((now - self.since).0) * u128::from(self.inside);
-        self.since = now;
     }
 }

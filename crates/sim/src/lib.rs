@@ -43,6 +43,8 @@
 mod agenda;
 mod balancer;
 mod engine;
+mod jobs;
+mod ledger;
 mod plan_run;
 mod scenario;
 mod study;

@@ -49,7 +49,7 @@ pub struct Control {
     pub metrics: Vec<String>,
     /// Requests after which no more precision is asked for, over all replications.
     pub max_jobs: u64,
-    /// Replications (with a horizon: the least number of them); at least 2.
+    /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
     /// Threads to compute them on; the answer does not depend on it.
     pub threads: usize,
@@ -66,7 +66,7 @@ impl Default for Control {
             precision: Some(Precision { relative: 0.05, confidence: 0.95 }),
             metrics: Vec::new(),
             max_jobs: 50_000_000,
-            replications: 10,
+            replications: 20,
             threads: 1,
             cancel: None,
         }
@@ -76,7 +76,9 @@ impl Default for Control {
 /// What is left out at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Found by MSER-5 on a pilot of each replication.
+    /// Found by MSER-5 on a pilot of each replication: measuring starts at the end of the first pilot (5,000 requests, then
+    /// twice as many) whose cut is not in its last half. Nothing is left out of a run that has an end, by its horizon or
+    /// its log's: it starts where it starts.
     Auto,
     /// This long.
     Fixed(Span),

@@ -20,7 +20,7 @@ fn users_cover_the_machine_repairman() {
         for discipline in ["fcfs", "ps"] {
             let server = format!("discipline = \"{discipline}\"\ndemand = \"exponential(mean = 1 s)\"");
             let workload = closed(users, &format!("exponential(mean = {think_s} s)"));
-            let report = run(&Scenario::single(workload, Server::from_toml(&server).unwrap()), 1_000_000);
+            let report = run(&Scenario::single(workload, Server::from_toml(&server).unwrap()), 2_000_000);
             let label = format!("{users} users that think {think_s} s, {discipline}");
             covers(&report, "throughput", throughput, 0.02, &label);
             covers(&report, "utilization", throughput, 0.02, &label);

@@ -2,7 +2,7 @@
 
 use crate::support::{covers, queue, run};
 
-/// A metric, its exact value, and the widest interval accepted (half-width over value, at confidence 1 - 1e-6).
+/// A metric, its exact value, and the widest interval accepted (half-width over value, at confidence 1 - 1e-8).
 type Exact = (&'static str, f64, f64);
 
 /// Every row: arrivals, server, demand, and what is known.
@@ -94,7 +94,7 @@ fn single_servers_cover_their_exact_values() {
     ];
     for (arrivals, server, demand, exact) in cases {
         let scenario = queue(arrivals, &format!("{server}\"{demand}\""));
-        let report = run(&scenario, 2_000_000);
+        let report = run(&scenario, 4_000_000);
         for (metric, value, relative) in exact {
             covers(&report, metric, *value, *relative, &format!("{arrivals}, {server}{demand}"));
         }
@@ -120,7 +120,7 @@ fn limited_sharing_covers_the_exact_solution() {
         let server = format!(
             "discipline = \"limited-ps\"\nhelpers = {helpers}\ndemand = \"hyperexponential(mean = 1 s, cv = 2)\""
         );
-        let report = run(&queue(&format!("exponential(rate = {rho} /s)"), &server), 2_000_000);
+        let report = run(&queue(&format!("exponential(rate = {rho} /s)"), &server), 4_000_000);
         covers(&report, "response_time_mean", mean_s, 0.25, &format!("LPS({helpers}) at {rho}"));
     }
 }
@@ -129,7 +129,7 @@ fn limited_sharing_covers_the_exact_solution() {
 #[test]
 fn limited_sharing_covers_exact_percentiles() {
     let server = "discipline = \"limited-ps\"\nhelpers = 5\ndemand = \"exponential(mean = 1 s)\"";
-    let report = run(&queue("exponential(rate = 0.8 /s)", server), 3_000_000);
+    let report = run(&queue("exponential(rate = 0.8 /s)", server), 6_000_000);
     covers(&report, "response_time_mean", 5.0, 0.05, "M/M/1-LPS(5)");
     for (metric, exact) in [
         ("response_time_p50", 2.8343),
@@ -145,7 +145,7 @@ fn limited_sharing_covers_exact_percentiles() {
 #[test]
 fn speed_divides_the_demand() {
     let fast = "discipline = \"fcfs\"\nspeed = 2\ndemand = \"exponential(mean = 1 s)\"";
-    let report = run(&queue("exponential(rate = 1 /s)", fast), 1_000_000);
+    let report = run(&queue("exponential(rate = 1 /s)", fast), 2_000_000);
     covers(&report, "response_time_mean", 1.0, 0.05, "M/M/1 at speed 2");
     covers(&report, "service_time_mean", 0.5, 0.01, "M/M/1 at speed 2");
     covers(&report, "utilization", 0.5, 0.03, "M/M/1 at speed 2");

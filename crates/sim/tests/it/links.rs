@@ -29,7 +29,7 @@ fn a_shared_link_is_a_queue() {
         queue("exponential(rate = 500 /s)", "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 ms)\"");
     // 1000 bytes in 1 ms.
     scenario.cluster_link = Some(Link { delay: Span::ZERO, rate: Some(8e6) });
-    let report = run(&scenario, 1_000_000);
+    let report = run(&scenario, 2_000_000);
     // M/M/1: 2 ms. M/D/1 at 0.5: 1 ms of service and rho/(1 - rho)/2 = 0.5 ms of waiting.
     covers(&report, "response_time_mean", 3.5e-3, 0.03, "a link behind M/M/1");
 }
@@ -40,9 +40,9 @@ fn delay_is_added_once_each_way() {
     let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 1 ms)\"";
     for policy in ["random", "round-trip", "least-connections"] {
         let mut scenario = cluster("exponential(rate = 1000 /s)", policy, 4, server);
-        let near = run(&scenario, 200_000);
+        let near = run(&scenario, 400_000);
         scenario.client_link = Some(Link { delay: Span(20_000_000), rate: None });
-        let far = run(&scenario, 200_000);
+        let far = run(&scenario, 400_000);
         let mean_s = |report| estimate(report, "response_time_mean").value().unwrap();
         let added_s = mean_s(&far) - mean_s(&near);
         // The same plan, shifted by 20 ms: other windows and ties, but the same law.

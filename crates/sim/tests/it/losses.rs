@@ -10,7 +10,7 @@ use crate::support::{cluster, covers, estimate, queue, run};
 fn a_full_server_denies_as_erlang_said() {
     for demand in ["exponential(mean = 1 s)", "constant(1 s)", "hyperexponential(mean = 1 s, cv = 2)"] {
         let server = format!("discipline = \"fcfs\"\ncores = 5\nlimits = {{ jobs = 5 }}\ndemand = \"{demand}\"");
-        let report = run(&queue("exponential(rate = 5 /s)", &server), 1_000_000);
+        let report = run(&queue("exponential(rate = 5 /s)", &server), 2_000_000);
         covers(&report, "error_ratio", 0.284_868, 0.05, demand);
         covers(&report, "abandoned_ratio", 0.0, 0.0, demand);
         covers(&report, "throughput", 5.0 * (1.0 - 0.284_868), 0.02, demand);
@@ -22,7 +22,7 @@ fn a_full_server_denies_as_erlang_said() {
 #[test]
 fn a_limited_sharing_server_denies_as_computed() {
     let server = "discipline = \"ps\"\nlimits = { jobs = 10 }\ndemand = \"erlang(k = 2, mean = 1 s)\"";
-    let report = run(&queue("exponential(rate = 0.8 /s)", server), 3_000_000);
+    let report = run(&queue("exponential(rate = 0.8 /s)", server), 6_000_000);
     covers(&report, "error_ratio", 0.023_492_86, 0.1, "M/G/1/10-PS");
     covers(&report, "response_time_mean", 3.797_098, 0.03, "M/G/1/10-PS");
 }
@@ -43,7 +43,7 @@ fn impatient_clients_leave_as_computed() {
         let server = format!("discipline = \"{discipline}\"\ndemand = \"exponential(mean = 1 s)\"");
         let mut scenario = queue("exponential(rate = 0.9 /s)", &server);
         be_impatient(&mut scenario.workload, "exponential(mean = 5 s)");
-        let report = run(&scenario, 1_000_000);
+        let report = run(&scenario, 2_000_000);
         covers(&report, "abandoned_ratio", abandoned, 0.05, discipline);
         covers(&report, "error_ratio", abandoned, 0.05, discipline);
     }
@@ -56,7 +56,7 @@ fn abandoned_requests_are_not_in_flight() {
     let server = "discipline = \"fcfs\"\nlimits = { jobs = 3 }\ndemand = \"exponential(mean = 1 s)\"";
     let mut scenario = cluster("exponential(rate = 8 /s)", "least-connections", 4, server);
     be_impatient(&mut scenario.workload, "constant(2 s)");
-    let report = run(&scenario, 500_000);
+    let report = run(&scenario, 1_000_000);
     for server in 1..=4 {
         covers(&report, &format!("share_{server}"), 0.25, 0.05, "impatient");
     }

@@ -6,9 +6,9 @@ use sojourn_sim::{Control, Precision, Report, Scenario, demand_of};
 use sojourn_stats::{Dimension, Estimate, Law};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 
-/// Each interval fails to cover the truth once in a million runs, so a test with a few tens of them stays far below one
-/// false alarm in ten thousand, and a single one at one in a million.
-pub(crate) const CONFIDENCE: f64 = 1.0 - 1e-6;
+/// Each interval fails to cover the truth once in a hundred million runs: no test has a hundred of them, so none of them
+/// raises a false alarm more than once in a million runs.
+pub(crate) const CONFIDENCE: f64 = 1.0 - 1e-8;
 
 /// Poisson, or any other, arrivals at one server.
 pub(crate) fn queue(arrivals: &str, server: &str) -> Scenario {

@@ -1,0 +1,96 @@
+//! The requests inside: where each of them is, and what it takes to end it.
+
+use sojourn_model::Ticket;
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Request;
+
+use crate::balancer::Choice;
+
+/// What is known of a request inside: one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Job {
+    pub(crate) planned: Time,
+    /// When the balancer sent it on.
+    pub(crate) sent: Time,
+    /// Core time on its server; the demand, before a server is chosen.
+    pub(crate) service: Span,
+    pub(crate) size: u64,
+    /// Its place at its server, while it is there.
+    pub(crate) ticket: Ticket,
+    /// Number of its arrival; wraps, and is read only by runs that keep every response time.
+    pub(crate) number: u32,
+    pub(crate) client: u32,
+    pub(crate) choice: Choice,
+    /// Moves when the slot is freed, so that old agenda entries find nobody.
+    pub(crate) generation: u32,
+    pub(crate) class: u8,
+    pub(crate) stage: Stage,
+}
+
+const _: () = assert!(size_of::<Job>() == 64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Free,
+    /// Before the balancer.
+    Coming,
+    /// Between the balancer's choice and the end of its reply there, but not at the server.
+    Forwarded,
+    /// Waiting or served.
+    AtServer,
+    /// The reply is on its way from the balancer to the client.
+    Returning,
+}
+
+/// The requests inside: a slab.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    pub(crate) slab: Vec<Job>,
+    free: Vec<u32>,
+}
+
+impl Jobs {
+    /// A request that has just come in.
+    #[inline]
+    pub(crate) fn put(&mut self, planned: Time, number: u32, request: &Request) -> u32 {
+        let job = Job {
+            planned,
+            sent: planned,
+            service: request.demand,
+            size: request.size,
+            ticket: Ticket::default(),
+            number,
+            client: request.client,
+            choice: Choice { dispatcher: 0, server: 0 },
+            generation: 0,
+            class: request.class,
+            stage: Stage::Coming,
+        };
+        match self.free.pop() {
+            Some(slot) => {
+                let place = &mut self.slab[slot as usize];
+                *place = Job { generation: place.generation, ..job };
+                slot
+            }
+            None => {
+                self.slab.push(job);
+                (self.slab.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The request is gone.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: u32) {
+        let job = &mut self.slab[slot as usize];
+        job.stage = Stage::Free;
+        job.generation = job.generation.wrapping_add(1);
+        self.free.push(slot);
+    }
+
+    /// All of them.
+    pub(crate) fn inside(&self) -> impl Iterator<Item = &Job> {
+        self.slab.iter().filter(|job| job.stage != Stage::Free)
+    }
+}
