@@ -5,21 +5,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crate::run::Answer;
+use crate::run::{Answer, PathDelay};
 use crate::spec::{Engine, Experiment};
 
 pub(crate) mod live;
 mod sim;
 mod theory;
 
-/// What a live run needs besides the experiment.
-pub(crate) struct LiveContext<'a> {
+/// What an engine needs besides the experiment.
+pub(crate) struct Conditions<'a> {
     /// This program.
     pub(crate) program: &'a Path,
     /// The run folder.
     pub(crate) folder: &'a Path,
     /// Number of the variant.
     pub(crate) index: usize,
+    /// Threads of the simulator.
+    pub(crate) threads: usize,
+    /// Set on Ctrl-C.
+    pub(crate) cancel: &'a Arc<AtomicBool>,
+    /// What live found the way to take, once it has run.
+    pub(crate) path: Option<PathDelay>,
+    /// Told how far it is.
+    pub(crate) progress: &'a OnProgress<'a>,
 }
 
 /// Told how much is done (0 to 1), with a remark.
@@ -37,19 +45,12 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
 }
 
 /// Asks `engine`.
-pub(crate) fn ask(
-    engine: Engine,
-    experiment: &Experiment,
-    threads: usize,
-    cancel: &Arc<AtomicBool>,
-    live: &LiveContext<'_>,
-    progress: &OnProgress<'_>,
-) -> Result<Answer, String> {
+pub(crate) fn ask(engine: Engine, experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
     match engine {
         Engine::Theory => Ok(theory::answer(experiment)),
-        Engine::Sim => sim::long_run(experiment, threads, cancel, progress),
-        Engine::Live => live::answer(experiment, live, cancel, progress),
-        Engine::Twin => sim::twin(experiment),
+        Engine::Sim => sim::long_run(experiment, conditions),
+        Engine::Live => live::answer(experiment, conditions),
+        Engine::Twin => sim::twin(experiment, conditions),
     }
 }
 

@@ -15,6 +15,6 @@ pub mod variants;
 
 pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};
-pub use run::{Answer, Context, Progress, RunError, run};
+pub use run::{Answer, Context, PathDelay, Progress, RunError, run};
 pub use spec::{Engine, Experiment, SpecError};
 pub use variants::{Source, Variant};

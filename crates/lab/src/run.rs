@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use sojourn_stats::Measure;
+use sojourn_stats::{Measure, Span};
 use thiserror::Error;
 
 use crate::engine;
@@ -30,6 +30,18 @@ pub struct Answer {
     pub notes: Vec<String>,
     /// How far it can be trusted, where it is live.
     pub live: Option<LiveFile>,
+    /// What the way to the servers and back took by itself, where it is live.
+    pub path: Option<PathDelay>,
+}
+
+/// What the way to the servers and back takes when they have nothing to do: sockets, wake-ups and the gateway's work.
+/// Measured live before each run, and given to the twin, whose servers would else be nearer than live's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathDelay {
+    /// From a client to the balancer and back; zero without a balancer.
+    pub client: Span,
+    /// From the balancer (or the client, without one) to a server and back.
+    pub cluster: Span,
 }
 
 /// What a run needs from outside.
@@ -158,6 +170,7 @@ fn ask(
     let rounds = [&[Engine::Theory, Engine::Sim][..], &[Engine::Live, Engine::Twin][..]];
     for round in rounds {
         for (index, variant) in variants.iter().enumerate() {
+            let mut path = None;
             for &engine in round {
                 let asked = if engine == Engine::Twin { Engine::Live } else { engine };
                 if !by.contains(&asked) || context.cancel.load(Ordering::Relaxed) {
@@ -171,10 +184,18 @@ fn ask(
                 progress(0.0, "");
                 let date = host::date();
                 writer.event(&json!({"event": "asked", "variant": index, "engine": engine.name(), "date": date}));
-                let live = engine::LiveContext { program: &context.program, folder: writer.path(), index };
-                let answer =
-                    engine::ask(engine, &variant.experiment, context.threads, &context.cancel, &live, &progress)
-                        .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
+                let conditions = engine::Conditions {
+                    program: &context.program,
+                    folder: writer.path(),
+                    index,
+                    threads: context.threads,
+                    cancel: &context.cancel,
+                    path,
+                    progress: &progress,
+                };
+                let answer = engine::ask(engine, &variant.experiment, &conditions)
+                    .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
+                path = path.or(answer.path);
                 progress(1.0, "");
                 let (date, notes) = (host::date(), &answer.notes);
                 writer.event(&json!({

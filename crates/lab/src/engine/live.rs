@@ -6,49 +6,87 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_dispatch::Information;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
+use sojourn_model::Server;
 use sojourn_serve::supervisor::Child;
 use sojourn_sim::server_name;
-use sojourn_stats::{Measure, measure};
-use sojourn_traffic::{Plan, Script, Workload};
+use sojourn_stats::{Measure, Span, Time, measure};
+use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
-use super::{LiveContext, OnProgress};
+use super::Conditions;
 use crate::folder::{LiveFile, Verdict};
-use crate::run::Answer;
+use crate::run::{Answer, PathDelay};
 use crate::spec::Experiment;
 
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
 
+/// Requests that measure the way to a server and back, and the time between them: a quarter of a second in all.
+const PROBES: u64 = 100;
+const PROBE_GAP: Span = Span(2_500_000);
+
 /// The header by which the gateway knows the clients of a plan, who all come from one address.
 const CLIENT_HEADER: &str = "x-sojourn-client";
 
-pub(super) fn answer(
-    experiment: &Experiment,
-    context: &LiveContext<'_>,
-    cancel: &Arc<AtomicBool>,
-    progress: &OnProgress<'_>,
-) -> Result<Answer, String> {
-    let system = System::start(experiment, context)?;
+pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
+    let nodes = start_nodes(experiment, conditions.program)?;
+    let path = path_delay(experiment, &nodes, conditions)?;
+    let system = System::start(experiment, nodes, conditions)?;
     let load = load(experiment, system.entrance)?;
-    let report = sojourn_load::run(load, cancel, &|now: sojourn_load::Progress| {
+    let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
         let remark = format!("{} replies, {} failed", now.ok, now.failed);
-        progress(now.share, &remark);
+        (conditions.progress)(now.share, &remark);
     })
     .map_err(|e| e.to_string())?;
-    let live = trust(&report, &system.stop());
+    let mut live = trust(&report, &system.stop());
     let shares = shares(&report, experiment.system.servers.len());
+    live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
+    live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
     Ok(Answer {
         measures: report.measures.into_iter().chain(shares).collect(),
         curve: report.response_time_cdf,
         notes: Vec::new(),
         live: Some(live),
+        path: Some(path),
     })
+}
+
+fn start_nodes(experiment: &Experiment, program: &Path) -> Result<Vec<Child>, String> {
+    let seed = experiment.seed.to_string();
+    let node = |(index, server): (usize, &Server)| {
+        let (name, model) = (server_name(index), server.to_toml());
+        spawn(program, &["node", "--child", "--name", &name, "--model", &model, "--seed", &seed])
+    };
+    experiment.system.servers.iter().enumerate().map(node).collect()
+}
+
+/// Measures what the way takes when the servers have nothing to do: the median of requests without work, evenly
+/// spaced, straight to a server and through a gateway of their own (the run's has not begun to draw and to count).
+fn path_delay(experiment: &Experiment, nodes: &[Child], conditions: &Conditions<'_>) -> Result<PathDelay, String> {
+    let median = |target: SocketAddr| {
+        let nothing =
+            Request { client: 0, class: 0, object: 0, size: 1000, demand: Span::ZERO, patience: Span::FOREVER };
+        let plan = (1..=PROBES).map(move |k| Planned { at: Time(k * PROBE_GAP.0), request: nothing });
+        let load = Load {
+            pacing: pacing(experiment),
+            stop: Stop::Requests(PROBES),
+            ..Load::new(target, target.to_string(), Schedule::open(plan), Targets::Work)
+        };
+        let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
+        Ok::<Span, String>(Span(report.response.quantile(0.5).unwrap_or(0)))
+    };
+    let to_server = median(address(&nodes[0]))?;
+    if experiment.system.tier.is_none() {
+        return Ok(PathDelay { client: Span::ZERO, cluster: to_server });
+    }
+    let backend = format!("{}={}", server_name(0), address(&nodes[0]));
+    let gateway = spawn(conditions.program, &["gateway", "--child", "--backend", &backend])?;
+    let through = median(address(&gateway))?;
+    Ok(PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server })
 }
 
 /// The servers and the gateway.
@@ -60,14 +98,8 @@ struct System {
 }
 
 impl System {
-    fn start(experiment: &Experiment, context: &LiveContext<'_>) -> Result<System, String> {
+    fn start(experiment: &Experiment, nodes: Vec<Child>, conditions: &Conditions<'_>) -> Result<System, String> {
         let seed = experiment.seed.to_string();
-        let mut nodes = Vec::new();
-        for (index, server) in experiment.system.servers.iter().enumerate() {
-            let (name, model) = (server_name(index), server.to_toml());
-            let arguments = ["node", "--child", "--name", &name, "--model", &model, "--seed", &seed];
-            nodes.push(spawn(context.program, &arguments)?);
-        }
         let Some(tier) = &experiment.system.tier else {
             let entrance = address(&nodes[0]);
             return Ok(System { nodes, gateway: None, entrance });
@@ -85,10 +117,10 @@ impl System {
             arguments.extend(["--poll".into(), every.to_string()]);
         }
         if experiment.run.live.record {
-            let file = context.folder.join(format!("decisions-{}.jsonl", context.index + 1));
+            let file = conditions.folder.join(format!("decisions-{}.jsonl", conditions.index + 1));
             arguments.extend(["--record".into(), file.display().to_string()]);
         }
-        let gateway = spawn(context.program, &arguments)?;
+        let gateway = spawn(conditions.program, &arguments)?;
         Ok(System { nodes, entrance: address(&gateway), gateway: Some(gateway) })
     }
 
@@ -125,12 +157,16 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
     };
     Ok(Load {
         threads: live.load_threads as usize,
-        pacing: if live.spin { Pacing::Spin } else { Pacing::Timer },
+        pacing: pacing(experiment),
         warm_up: live.warm_up,
         stop: Stop::After(live.duration),
         cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
         ..Load::new(target, target.to_string(), schedule, Targets::Work)
     })
+}
+
+fn pacing(experiment: &Experiment) -> Pacing {
+    if experiment.run.live.spin { Pacing::Spin } else { Pacing::Timer }
 }
 
 /// How far the run can be trusted, and on what that rests.

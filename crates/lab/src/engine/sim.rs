@@ -1,22 +1,18 @@
 //! The simulator's two answers: the long run with its precision, and the twin of a live run.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sojourn_dispatch::{Information, Signals};
+use sojourn_model::Link;
 use sojourn_sim::{Control, Scenario, WarmUp};
+use sojourn_stats::Span;
 
-use super::OnProgress;
+use super::Conditions;
 use crate::run::Answer;
 use crate::spec::Experiment;
 
 /// What would happen in the long run.
-pub(super) fn long_run(
-    experiment: &Experiment,
-    threads: usize,
-    cancel: &Arc<AtomicBool>,
-    progress: &OnProgress<'_>,
-) -> Result<Answer, String> {
+pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let run = &experiment.run;
     let control = Control {
         seed: experiment.seed,
@@ -25,28 +21,32 @@ pub(super) fn long_run(
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         max_jobs: run.max_jobs,
         replications: run.replications,
-        threads,
-        cancel: Some(Arc::clone(cancel)),
+        threads: conditions.threads,
+        cancel: Some(Arc::clone(conditions.cancel)),
         ..Control::default()
     };
     let report = sojourn_sim::run(&scenario(experiment), &control, &|now: sojourn_sim::Progress| {
         let remark = now.relative.map_or(String::new(), |relative| format!("± {:.1} %", relative * 100.0));
-        progress(now.jobs as f64 / now.planned.max(1) as f64, &remark);
+        (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
     })
     .map_err(|e| e.to_string())?;
     Ok(answer(report))
 }
 
-/// What would have happened to exactly the plan that live ran.
-pub(super) fn twin(experiment: &Experiment) -> Result<Answer, String> {
+/// What would have happened to exactly the plan that live ran, over the way that live had.
+pub(super) fn twin(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let live = &experiment.run.live;
-    let report = sojourn_sim::run_plan(&scenario(experiment), experiment.seed, live.duration, live.warm_up)
-        .map_err(|e| e.to_string())?;
+    let path = conditions.path.unwrap_or_default();
+    let one_way = |round_trip: Span| Some(Link { delay: Span(round_trip.0 / 2), rate: None });
+    let scenario =
+        Scenario { client_link: one_way(path.client), cluster_link: one_way(path.cluster), ..scenario(experiment) };
+    let report =
+        sojourn_sim::run_plan(&scenario, experiment.seed, live.duration, live.warm_up).map_err(|e| e.to_string())?;
     Ok(answer(report))
 }
 
 fn answer(report: sojourn_sim::Report) -> Answer {
-    Answer { measures: report.measures, curve: report.response_time_cdf, notes: report.notes, live: None }
+    Answer { measures: report.measures, curve: report.response_time_cdf, notes: report.notes, ..Answer::default() }
 }
 
 fn scenario(experiment: &Experiment) -> Scenario {
