@@ -217,7 +217,7 @@ addEventListener('load', () => {{
       return `${{figure.id}}=${{plots.length}}:${{least('width')}}x${{least('height')}}`;
     }});
     const root = page.documentElement;
-    return `width=${{frame.width}} sticks-out=${{root.scrollWidth - root.clientWidth}} title=${{page.title}} ${{sizes.join(' ')}}`;
+    return `width=${{frame.width}} sticks-out=${{root.scrollWidth - root.clientWidth}} title=${{page.title}} ` + sizes.join(' ');
   }});
   document.getElementById('seen').textContent = lines.join('\\n');
 }});
