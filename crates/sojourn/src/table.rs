@@ -145,15 +145,14 @@ fn tail_table(folder: &Folder) -> String {
     let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
     let columns: Vec<(&str, &str)> = ["p90", "p99"]
         .into_iter()
-        .flat_map(|p| ["theory", "sim", "live", "twin"].map(|engine| (p, engine)))
+        .flat_map(|p| ["theory", "sim", "live"].map(|engine| (p, engine)))
         .filter(|(p, engine)| {
             let metric = format!("response_time_{p}");
             any(engine) && (0..folder.run.variants.len()).any(|v| find(folder, v, engine, &metric).is_some())
         })
         .collect();
     let mut header = vec!["variant".to_string()];
-    let name = |engine: &str| if engine == "twin" { "sim, live's plan".to_string() } else { engine.to_string() };
-    header.extend(columns.iter().map(|(p, engine)| format!("{p} {}", name(engine))));
+    header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
     let mut table = new_table(&header);
     for (index, variant) in folder.run.variants.iter().enumerate() {
         let mut row = vec![variant.label.clone()];

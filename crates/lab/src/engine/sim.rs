@@ -6,6 +6,7 @@ use sojourn_dispatch::{Information, Signals};
 use sojourn_model::Link;
 use sojourn_sim::{Control, Scenario, WarmUp};
 use sojourn_stats::Span;
+use sojourn_traffic::Workload;
 
 use super::Conditions;
 use crate::run::Answer;
@@ -30,7 +31,20 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
     })
     .map_err(|e| e.to_string())?;
-    Ok(answer(report))
+    let mut answer = answer(report);
+    answer.notes.extend(overload(experiment));
+    Ok(answer)
+}
+
+/// A log can ask for more than the servers can do; its end comes all the same, but nothing settles before.
+fn overload(experiment: &Experiment) -> Option<String> {
+    let Workload::Replay(replay) = &experiment.workload else { return None };
+    let rate = replay.log.requests() as f64 / replay.span().as_secs_f64();
+    let utilization = rate / experiment.capacity();
+    (utilization >= 1.0).then(|| {
+        let stable_speed = replay.speed / utilization;
+        format!("this log asks for {utilization:.2} of what the servers can do: keep below speed = {stable_speed:.0}")
+    })
 }
 
 /// What would have happened to exactly the plan that live ran, over the way that live had.
