@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crate::run::{Answer, PathDelay};
+use crate::answer::{Answer, PathDelay};
 use crate::spec::{Engine, Experiment};
 
 pub(crate) mod live;

@@ -4,6 +4,7 @@
 //! [`spec`]; [`run`] asks each engine about each variant and writes a run [`folder`], whose [`report`] is for people.
 //! None of the crates' logic is in here.
 
+mod answer;
 mod engine;
 pub mod folder;
 pub mod host;
@@ -13,8 +14,9 @@ mod run;
 pub mod spec;
 pub mod variants;
 
+pub use answer::{Answer, PathDelay};
 pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};
-pub use run::{Answer, Context, PathDelay, Progress, RunError, run};
+pub use run::{Context, Progress, RunError, run};
 pub use spec::{Engine, Experiment, SpecError};
 pub use variants::{Source, Variant};

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_stats::Time;
 
-use crate::recorder::Outcome;
+use crate::outcome::Outcome;
 use crate::reply::Reply;
 use crate::schedule::Job;
 

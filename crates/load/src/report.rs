@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::recorder::{Counts, Record, Recorder, SLICE, Slice, Window};
-use crate::run::Pacing;
+use crate::outcome::Counts;
+use crate::recorder::{Record, Recorder, SLICE, Slice, Window};
+use crate::setting::Pacing;
 use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
 use crate::worker::Work;
 

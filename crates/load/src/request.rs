@@ -8,7 +8,7 @@ use std::io::Write;
 use sojourn_stats::Span;
 use sojourn_traffic::Request;
 
-use crate::run::LoadError;
+use crate::setting::LoadError;
 
 /// What the requests' target is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

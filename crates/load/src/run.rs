@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
-use thiserror::Error;
 
 use crate::clock::Clock;
 use crate::host::{Cores, allow_files};
@@ -17,6 +15,7 @@ use crate::recorder::{Recorder, Windowing};
 use crate::report::{Report, Run};
 use crate::request::{Method, Renderer, Targets};
 use crate::schedule::{Dealt, Schedule, deal};
+use crate::setting::{LoadError, Pacing, Progress, Stop};
 use crate::worker::{Gauge, Setting, Work, Worker};
 
 /// The load to put on a server, and what to keep of it.
@@ -77,86 +76,6 @@ impl Load {
             keep_records: false,
         }
     }
-}
-
-/// How a thread waits for the next planned instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pacing {
-    /// Sleeps until a timerfd fires: tens of microseconds late, and the core is free for others meanwhile.
-    #[default]
-    Timer,
-    /// Sleeps until 200 us before it and then polls: a few microseconds late, at the price of a core.
-    Spin,
-}
-
-/// When no more requests are planned. A plan that ends ends the run too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// After this time.
-    After(Span),
-    /// After this many requests.
-    Requests(u64),
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Time since the start.
-    pub elapsed: Span,
-    /// Share of the run that is done, from 0 to 1.
-    pub share: f64,
-    /// Requests whose time has come.
-    pub planned: u64,
-    /// Good replies.
-    pub ok: u64,
-    /// Failed and abandoned requests.
-    pub failed: u64,
-}
-
-/// Why there was no run.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// A setting that cannot be.
-    #[error("{0}")]
-    Invalid(String),
-    /// Nobody listens.
-    #[error("{target} refuses connections: is the server running on that port?")]
-    Refused {
-        /// The address.
-        target: SocketAddr,
-    },
-    /// Nobody answers.
-    #[error("{target} does not answer: no connection within {within}")]
-    NoAnswer {
-        /// The address.
-        target: SocketAddr,
-        /// How long was waited.
-        within: Span,
-    },
-    /// There is no way to it.
-    #[error("cannot connect to {target}: {source}")]
-    Unreachable {
-        /// The address.
-        target: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The system lets no process open so many files.
-    #[error(
-        "{connections} connections need as many open files, and the limit is {limit}: \
-         raise it (`ulimit -n`) or lower the connections"
-    )]
-    Files {
-        /// Connections asked for.
-        connections: u64,
-        /// The hard limit.
-        limit: u64,
-    },
-    /// The system refused a thread, an epoll or a timer.
-    #[error("cannot start a thread of the load generator: {0}")]
-    System(#[from] io::Error),
 }
 
 /// Runs `load` until it stops, or until `cancel` is set: what was measured by then is kept and the report marked

@@ -7,7 +7,7 @@ use std::fmt;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request, Script, Step};
 
-use crate::run::Stop;
+use crate::setting::Stop;
 
 /// A user that asks again at once has to fear a server that refuses at once: after a failure it waits this long.
 const PAUSE_AFTER_FAILURE: Span = Span(10_000_000);

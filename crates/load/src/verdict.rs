@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::Time;
 
 use crate::report::{Pace, Report};
-use crate::run::Pacing;
+use crate::setting::Pacing;
 
 /// Whether a run can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

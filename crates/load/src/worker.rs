@@ -17,11 +17,12 @@ use sojourn_stats::{Span, Time};
 use crate::clock::Clock;
 use crate::connection::{Connection, Exchange, Phase, connect, outcome_of};
 use crate::host::thread_cpu;
-use crate::recorder::{Heard, Outcome, Recorder};
+use crate::outcome::Outcome;
+use crate::recorder::{Heard, Recorder};
 use crate::reply::{Ended, Fed};
 use crate::request::Renderer;
-use crate::run::Pacing;
 use crate::schedule::{Job, Source};
+use crate::setting::Pacing;
 
 const TIMER: u64 = u64::MAX;
 const EVENTS: usize = 256;

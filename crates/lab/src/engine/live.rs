@@ -18,8 +18,8 @@ use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
 use super::Conditions;
+use crate::answer::{Answer, PathDelay};
 use crate::folder::{LiveFile, Verdict};
-use crate::run::{Answer, PathDelay};
 use crate::spec::Experiment;
 
 /// A child that is not ready by then never will be.
@@ -217,20 +217,9 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("requests".into(), report.counts.planned.to_string()),
     ];
     let counts = &report.counts;
-    let causes = [
-        ("refused", counts.refused),
-        ("reset", counts.reset),
-        ("timed out", counts.timeout),
-        ("closed early", counts.closed_early),
-        ("not HTTP", counts.protocol),
-        ("status 4xx", counts.client_error),
-        ("status 5xx", counts.server_error),
-        ("no socket", counts.local),
-        ("abandoned", counts.abandoned),
-        ("unfinished", counts.unfinished),
-        ("sent again", counts.retried),
-    ];
-    facts.extend(causes.iter().filter(|(_, n)| *n > 0).map(|(cause, n)| (format!("requests {cause}"), n.to_string())));
+    let more = [("abandoned", counts.abandoned), ("unfinished", counts.unfinished), ("sent again", counts.retried)];
+    let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));
+    facts.extend(told.map(|(cause, count)| (format!("requests, {cause}"), count.to_string())));
     facts
 }
 

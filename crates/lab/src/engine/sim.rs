@@ -9,7 +9,7 @@ use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use super::Conditions;
-use crate::run::Answer;
+use crate::answer::Answer;
 use crate::spec::Experiment;
 
 /// What would happen in the long run.

@@ -5,7 +5,7 @@ use sojourn_stats::Law;
 use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
 use sojourn_traffic::{Sizes, Workload};
 
-use crate::run::Answer;
+use crate::answer::Answer;
 use crate::spec::Experiment;
 
 pub(super) fn answer(experiment: &Experiment) -> Answer {

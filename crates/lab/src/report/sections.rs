@@ -322,8 +322,8 @@ pub(super) fn glossary() -> String {
         (Engine::Live, "What real sockets, a real dispatcher and real servers did, in the time given."),
         (
             Engine::Twin,
-            "The simulator given exactly the requests that live was given: same arrivals, sizes, demands and \
-          draws of the policy. It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
+            "The simulator given exactly the requests that live was given (same arrivals, sizes, demands and draws \
+          of the policy), over links as slow as live\u{2019}s own way was before the run. It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
           traffic differ from the long run: compare live with this, and this with sim.",
         ),
     ];

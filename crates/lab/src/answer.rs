@@ -1,0 +1,30 @@
+//! What an engine answers.
+
+use sojourn_stats::{Measure, Span};
+
+use crate::folder::LiveFile;
+
+/// What one engine says of one variant.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Its numbers; none where it cannot answer.
+    pub measures: Vec<Measure>,
+    /// The distribution of the response time: (seconds, share that took no longer).
+    pub curve: Vec<(f64, f64)>,
+    /// Why it cannot answer, or what to beware of.
+    pub notes: Vec<String>,
+    /// How far it can be trusted, where it is live.
+    pub live: Option<LiveFile>,
+    /// What the way to the servers and back took by itself, where it is live.
+    pub path: Option<PathDelay>,
+}
+
+/// What the way to the servers and back takes when they have nothing to do: sockets, wake-ups and the gateway's work.
+/// Measured live before each run, and given to the twin, whose servers would else be nearer than live's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathDelay {
+    /// From a client to the balancer and back; zero without a balancer.
+    pub client: Span,
+    /// From the balancer (or the client, without one) to a server and back.
+    pub cluster: Span,
+}

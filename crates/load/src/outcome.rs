@@ -1,0 +1,126 @@
+//! What becomes of requests, one by one and counted.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A whole reply with a status below 400.
+    Ok,
+    /// The connection was refused, or there was no way to the host.
+    Refused,
+    /// The connection was reset.
+    Reset,
+    /// No whole reply within the timeout, counted from when the request began.
+    Timeout,
+    /// The server closed the connection before the reply's end.
+    ClosedEarly,
+    /// What came was not HTTP/1.1.
+    Protocol,
+    /// Status 400 to 499.
+    ClientError,
+    /// Status 500 and above.
+    ServerError,
+    /// The generator's own host had no socket, port or file for it, or there is no path for the request's object.
+    Local,
+    /// The client's patience ended first.
+    Abandoned,
+    /// Still waiting when the run was cut off.
+    Unfinished,
+}
+
+/// Requests by what became of them: `planned` is the sum of all others but `retried`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Requests whose time came.
+    pub planned: u64,
+    /// [`Outcome::Ok`].
+    pub ok: u64,
+    /// [`Outcome::Refused`].
+    pub refused: u64,
+    /// [`Outcome::Reset`].
+    pub reset: u64,
+    /// [`Outcome::Timeout`].
+    pub timeout: u64,
+    /// [`Outcome::ClosedEarly`].
+    pub closed_early: u64,
+    /// [`Outcome::Protocol`].
+    pub protocol: u64,
+    /// [`Outcome::ClientError`].
+    pub client_error: u64,
+    /// [`Outcome::ServerError`].
+    pub server_error: u64,
+    /// [`Outcome::Local`].
+    pub local: u64,
+    /// [`Outcome::Abandoned`].
+    pub abandoned: u64,
+    /// [`Outcome::Unfinished`].
+    pub unfinished: u64,
+    /// Requests sent once more because their kept-alive connection had been closed by the server meanwhile.
+    pub retried: u64,
+    /// Requests that had to wait because every connection was taken.
+    pub queued: u64,
+}
+
+impl Counts {
+    /// Requests that got no good reply: all but `ok`, `abandoned` and `unfinished`.
+    pub fn failed(&self) -> u64 {
+        self.refused
+            + self.reset
+            + self.timeout
+            + self.closed_early
+            + self.protocol
+            + self.client_error
+            + self.server_error
+            + self.local
+    }
+
+    /// The causes of failure that happened, with their names.
+    pub fn causes(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("refused", self.refused),
+            ("reset", self.reset),
+            ("timeout", self.timeout),
+            ("closed early", self.closed_early),
+            ("not HTTP", self.protocol),
+            ("status 4xx", self.client_error),
+            ("status 5xx", self.server_error),
+            ("no socket or path here", self.local),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub(crate) fn add(&mut self, other: &Counts) {
+        self.planned += other.planned;
+        self.ok += other.ok;
+        self.refused += other.refused;
+        self.reset += other.reset;
+        self.timeout += other.timeout;
+        self.closed_early += other.closed_early;
+        self.protocol += other.protocol;
+        self.client_error += other.client_error;
+        self.server_error += other.server_error;
+        self.local += other.local;
+        self.abandoned += other.abandoned;
+        self.unfinished += other.unfinished;
+        self.retried += other.retried;
+        self.queued += other.queued;
+    }
+
+    pub(crate) fn settle(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Ok => &mut self.ok,
+            Outcome::Refused => &mut self.refused,
+            Outcome::Reset => &mut self.reset,
+            Outcome::Timeout => &mut self.timeout,
+            Outcome::ClosedEarly => &mut self.closed_early,
+            Outcome::Protocol => &mut self.protocol,
+            Outcome::ClientError => &mut self.client_error,
+            Outcome::ServerError => &mut self.server_error,
+            Outcome::Local => &mut self.local,
+            Outcome::Abandoned => &mut self.abandoned,
+            Outcome::Unfinished => &mut self.unfinished,
+        } += 1;
+    }
+}
