@@ -18,8 +18,8 @@ pub struct Report {
     /// Whether it can be trusted.
     pub verdict: Verdict,
     /// Of the requests planned after the warm-up: `response_time_mean` and `response_time_p50`, `p90`, `p95`, `p99`,
-    /// `p99.9` (from the planned instant to the last byte, good replies only), `service_time_mean` (from sent to the
-    /// last byte: the server's queue is in it), `throughput` (good replies per second), `error_ratio` (failed and
+    /// `p99.9` (from the planned instant to the last byte, good replies only), `response_time_from_sent_mean` (what many
+    /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
     /// until it acted, requests that had to wait for a connection aside).
     pub measures: Vec<Measure>,
@@ -277,8 +277,8 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
         let estimate = quantile(q, response, windows.iter().map(|window| &window.response));
         measures.push(Measure::new(format!("response_time_{name}"), "s", estimate));
     }
-    measures.push(Measure::new("service_time_mean", "s", ratio(&services, measured.ok)));
-    measures.push(Measure::new("throughput", "/s", throughput(&all.slices, warm_up, end)));
+    measures.push(Measure::new("response_time_from_sent_mean", "s", ratio(&services, measured.ok)));
+    measures.push(Measure::new("throughput", "1/s", throughput(&all.slices, warm_up, end)));
     measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned)));
     measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned)));
     for (name, q) in [("lateness_p50", 0.5), ("lateness_p99", 0.99)] {

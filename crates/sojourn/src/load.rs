@@ -15,7 +15,7 @@ use crate::{interrupt, table};
 /// Put load on a web server and measure it
 ///
 /// Without --rate, --arrivals or --users, --connections clients ask again as soon as they are answered. Response time
-/// counts from the planned instant, service time from when the request was sent.
+/// counts from the planned instant; the time from when the request was sent stands beside it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH

@@ -33,20 +33,23 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
         outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
         return;
     }
-    let mut table = new_table(&["metric", "estimate", "interval (95 %)", "from"]);
+    // Theory has no intervals, and then there is no column for them.
+    let sampled = measures.iter().any(|measure| measure.estimate.interval().is_some());
+    let header: &[&str] =
+        if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
+    let mut table = new_table(header);
     for measure in measures {
         let scale = Scale::of(&measure.unit, measure.estimate.value());
-        let (value, interval, from) = match measure.estimate {
-            Estimate::Sampled { value, ci_low, ci_high, samples } => (
-                scale.unit(value),
-                format!("{} to {}", scale.number(ci_low), scale.unit(ci_high)),
-                format!("{samples} samples"),
-            ),
-            Estimate::Exact { value } => (scale.unit(value), String::new(), "exact".into()),
-            Estimate::Approximate { value } => (scale.unit(value), String::new(), "approximate".into()),
-            Estimate::TooFew { samples } => ("too few samples".into(), String::new(), format!("{samples} samples")),
+        let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
+        let interval = measure.estimate.interval();
+        let interval = interval.map(|(low, high)| format!("{} to {}", scale.number(low), scale.unit(high)));
+        let from = match measure.estimate {
+            Estimate::Sampled { samples, .. } | Estimate::TooFew { samples } => format!("{samples} samples"),
+            Estimate::Exact { .. } => "exact".into(),
+            Estimate::Approximate { .. } => "approximate".into(),
         };
-        table.add_row([measure.metric.clone(), value, interval, from]);
+        let interval = sampled.then(|| interval.unwrap_or_default());
+        table.add_row([Some(measure.metric.clone()), Some(value), interval, Some(from)].into_iter().flatten());
     }
     outln(&table.to_string());
     for note in notes {
