@@ -68,6 +68,7 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Table {
     backends: Vec<Backend>,
+    rests: Vec<Rest>,
     /// Ids of those that are up, in ascending order.
     eligible: Vec<BackendId>,
     /// Moves whenever `eligible` or a weight does.
@@ -82,29 +83,42 @@ pub struct Table {
     ids: HashMap<String, BackendId>,
 }
 
+/// What every request moves: one cache line, because with thousands of backends each request meets a cold one.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Backend {
     state: State,
     in_flight: u32,
     leases: u32,
     waiting: u32,
-    connections: u32,
     reported: u32,
-    reported_at: Option<Time>,
     weight: f64,
-    window: WindowTotals,
+    forwarded: u64,
+    completed: u64,
+    bytes: u64,
     /// Bytes told by `Transmitted` and not yet by `Completed`.
     ahead: u64,
-    totals: Totals,
+}
+
+/// What few requests move.
+#[derive(Debug, Default)]
+struct Rest {
+    window: WindowTotals,
+    connections: u32,
+    reported_at: Option<Time>,
+    errors: u64,
+    failed: u64,
+    cancelled: u64,
 }
 
 // The promise is 2 kB of statistics per server; index and name take another 100 or so.
-const _: () = assert!(size_of::<Backend>() <= 256);
+const _: () = assert!(size_of::<Backend>() == 64 && size_of::<Rest>() <= 128);
 
 impl Table {
     pub(crate) fn new(index: Index, window: Option<Span>, polled: bool, counted: bool) -> Table {
         Table {
             backends: Vec::new(),
+            rests: Vec::new(),
             eligible: Vec::new(),
             generation: 0,
             kept: Kept::new(index),
@@ -158,24 +172,23 @@ impl Table {
 
     /// Open connections, idle ones included.
     pub fn connections(&self, id: BackendId) -> u32 {
-        self.at(id).connections
+        self.rest(id).connections
     }
 
     /// The requests that the backend last said it has, and when it counted them.
     pub fn reported(&self, id: BackendId) -> Option<(u32, Time)> {
-        let backend = self.at(id);
-        backend.reported_at.map(|at| (backend.reported, at))
+        self.rest(id).reported_at.map(|at| (self.at(id).reported, at))
     }
 
     /// How old its last report is.
     pub fn report_age(&self, id: BackendId, now: Time) -> Option<Span> {
-        self.at(id).reported_at.map(|at| now.saturating_since(at))
+        self.rest(id).reported_at.map(|at| now.saturating_since(at))
     }
 
     /// What it did in the present window.
     #[inline]
     pub fn window(&self, id: BackendId) -> WindowTotals {
-        self.at(id).window
+        self.rest(id).window
     }
 
     /// Its weight: 0, or 1e-9 to 1e9.
@@ -191,7 +204,8 @@ impl Table {
 
     /// What happened there since it was first heard of.
     pub fn totals(&self, id: BackendId) -> Totals {
-        self.at(id).totals
+        let (&Backend { forwarded, completed, bytes, .. }, rest) = (self.at(id), self.rest(id));
+        Totals { forwarded, completed, errors: rest.errors, failed: rest.failed, cancelled: rest.cancelled, bytes }
     }
 
     /// Its name.
@@ -223,6 +237,7 @@ impl Table {
     pub fn memory(&self) -> usize {
         let names: usize = self.names.iter().map(|name| 2 * (size_of::<String>() + name.capacity())).sum();
         size_of::<Backend>() * self.backends.capacity()
+            + size_of::<Rest>() * self.rests.capacity()
             + size_of::<BackendId>() * (self.eligible.capacity() + 2 * self.ids.capacity())
             + names
             + self.kept.memory()
@@ -314,6 +329,7 @@ impl Table {
             None => {
                 let id = BackendId(self.backends.len() as u32);
                 self.backends.push(Backend { state: State::Left, ..Backend::default() });
+                self.rests.push(Rest::default());
                 self.names.push(name.to_owned());
                 self.ids.insert(name.to_owned(), id);
                 id
@@ -334,7 +350,7 @@ impl Table {
     pub(crate) fn forwarded(&mut self, id: BackendId, leased: bool) {
         assert!(self.is_eligible(id), "a policy chose {id:?}, which is not eligible");
         let backend = &mut self.backends[id.0 as usize];
-        backend.totals.forwarded += 1;
+        backend.forwarded += 1;
         if leased {
             backend.leases += 1;
         } else if self.counted {
@@ -362,66 +378,68 @@ impl Table {
     pub(crate) fn observe(&mut self, event: &Event) {
         let id = event.backend();
         let backend = &mut self.backends[id.0 as usize];
+        let rest = &mut self.rests[id.0 as usize];
         match *event {
             Event::Sent { .. } => {
                 backend.waiting = backend.waiting.saturating_sub(1);
                 return;
             }
             Event::Opened { .. } => {
-                backend.connections += 1;
+                rest.connections += 1;
                 return;
             }
             Event::Closed { .. } => {
-                backend.connections =
-                    backend.connections.checked_sub(1).expect("a connection closed that was not open");
+                rest.connections = rest.connections.checked_sub(1).expect("a connection closed that was not open");
                 return;
             }
             Event::FirstByte { round_trip, .. } => match &mut self.window {
-                Some(window) => window.round_trip(id, &mut backend.window, round_trip),
+                Some(window) => window.round_trip(id, &mut rest.window, round_trip),
                 None => return,
             },
             Event::Transmitted { bytes, .. } => {
                 backend.ahead = backend.ahead.saturating_add(bytes);
-                backend.totals.bytes = backend.totals.bytes.saturating_add(bytes);
+                backend.bytes = backend.bytes.saturating_add(bytes);
                 match &mut self.window {
-                    Some(window) => window.transmitted(id, &mut backend.window, bytes),
+                    Some(window) => window.transmitted(id, &mut rest.window, bytes),
                     None => return,
                 }
             }
             Event::Completed { status, bytes, latency, .. } => {
                 let untold = bytes.saturating_sub(backend.ahead);
                 backend.ahead = backend.ahead.saturating_sub(bytes);
-                backend.totals.bytes = backend.totals.bytes.saturating_add(untold);
-                backend.totals.completed += 1;
+                backend.bytes = backend.bytes.saturating_add(untold);
+                backend.completed += 1;
                 let error = status >= 500 || status == 429;
-                backend.totals.errors += u64::from(error);
+                if error {
+                    rest.errors += 1;
+                }
                 if let Some(window) = &mut self.window {
                     if untold > 0 {
-                        window.transmitted(id, &mut backend.window, untold);
+                        window.transmitted(id, &mut rest.window, untold);
                     }
                     if error {
-                        window.failed(id, &mut backend.window, latency);
+                        window.failed(id, &mut rest.window, latency);
                     }
                 }
                 backend.end(self.counted);
             }
             Event::Failed { after, .. } => {
-                backend.totals.failed += 1;
+                rest.failed += 1;
                 if let Some(window) = &mut self.window {
-                    window.failed(id, &mut backend.window, after);
+                    window.failed(id, &mut rest.window, after);
                 }
                 backend.end(self.counted);
             }
             Event::Cancelled { .. } => {
-                backend.totals.cancelled += 1;
+                rest.cancelled += 1;
                 backend.end(self.counted);
             }
             Event::Reported { in_flight, measured, .. } => {
-                if backend.reported_at.is_some_and(|last| measured < last) {
+                if rest.reported_at.is_some_and(|last| measured < last) {
                     return;
                 }
                 backend.reported = in_flight;
-                backend.reported_at = Some(measured);
+                rest.reported_at = Some(measured);
             }
             Event::Joined { .. } => return self.enter(id, State::Up),
             Event::Draining { .. } => return self.enter(id, State::Draining),
@@ -441,7 +459,7 @@ impl Table {
             Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. } => (self.counted
                 && backend.in_flight == 0)
                 .then(|| format!("a request ends at `{}`, which has none", self.name(id))),
-            Event::Closed { .. } => (backend.connections == 0)
+            Event::Closed { .. } => (self.rest(id).connections == 0)
                 .then(|| format!("a connection closes at `{}`, which has none", self.name(id))),
             _ => None,
         }
@@ -458,7 +476,7 @@ impl Table {
         let Some(window) = self.window.as_mut().filter(|window| window.end <= now) else { return };
         let touched = window.roll(now);
         for &id in &touched {
-            self.backends[id.0 as usize].window = WindowTotals::default();
+            self.rests[id.0 as usize].window = WindowTotals::default();
             self.rekey(id);
         }
         if let Some(window) = &mut self.window {
@@ -500,15 +518,17 @@ impl Table {
             },
             Kept::InverseLoad(sums) => sums.set(id.0, inverse_share(load)),
             Kept::RoundTrip { levels, means } => {
-                let load = load.saturating_add(backend.window.failures);
+                let window = &self.rests[id.0 as usize].window;
+                let load = load.saturating_add(window.failures);
                 levels.set(id.0, load);
-                match backend.window.mean_round_trip() {
+                match window.mean_round_trip() {
                     Some(mean) => means.set(id.0, (mean.0, load)),
                     None => means.remove(id.0),
                 }
             }
             Kept::Bytes(tree) => {
-                tree.set(id.0, (backend.window.bytes, load.saturating_add(backend.window.failures)));
+                let window = &self.rests[id.0 as usize].window;
+                tree.set(id.0, (window.bytes, load.saturating_add(window.failures)));
             }
         }
     }
@@ -559,6 +579,11 @@ impl Table {
     #[inline]
     fn at(&self, id: BackendId) -> &Backend {
         &self.backends[id.0 as usize]
+    }
+
+    #[inline]
+    fn rest(&self, id: BackendId) -> &Rest {
+        &self.rests[id.0 as usize]
     }
 }
 

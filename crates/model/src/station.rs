@@ -48,54 +48,62 @@ pub struct Departure {
 }
 
 /// A station: `cores` cores shared under a [`Discipline`].
+///
+/// With thousands of stations every event meets one that has left the cache: two lines of it are looked at, and a third
+/// only where jobs share a core.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Station {
-    helpers: u32,
-    cores: u32,
-    capacity: u32,
-    /// Jobs being served, not counting tombstones.
-    serving: u32,
-    waiting: u32,
     /// When the next departure is due; [`Time::NEVER`] when nobody is served.
     next: Time,
     /// The instant up to which `attained` and `busy` are known.
     clock: Time,
     /// Virtual time V in 2^-32 ns.
     attained: u128,
+    /// Who leaves first, of those being served, if any.
+    soonest: Finish,
     /// Core time spent (ns).
     busy: u64,
+    jobs: Vec<Job>,
     /// Arrivals so far.
     sequence: u64,
-    jobs: Vec<Job>,
+    helpers: u32,
+    cores: u32,
+    capacity: u32,
+    /// Jobs being served, not counting tombstones.
+    serving: u32,
+    waiting: u32,
     /// Head of the list of free places in `jobs`.
     free: u32,
     /// First and last of those waiting, a list through `jobs`.
     first: u32,
     last: u32,
-    /// Who leaves first (of those being served, if any), and all others. Most stations never have others, and then the
-    /// heap's memory is never looked at.
-    soonest: Finish,
+    /// The others being served.
     later: BinaryHeap<Reverse<Finish>>,
+    /// Entries, `soonest` among them, of jobs that were cancelled.
+    tombstones: u32,
 }
 
-#[derive(Clone, Debug)]
+const _: () = assert!(std::mem::offset_of!(Station, later) == 128 && size_of::<Station>() == 192);
+
+#[derive(Clone, Copy, Debug)]
 struct Job {
     job: u64,
     arrived: Time,
-    started: Time,
-    service: Span,
-    sequence: u64,
+    phase: Phase,
+    sequence: u32,
     /// Neighbours in the queue; `after` also links free places.
     before: u32,
     after: u32,
-    place: Place,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Phase {
     Free,
-    Waiting,
-    Served,
+    /// With this service to come.
+    Waiting(Span),
+    /// Since then.
+    Served(Time),
 }
 
 /// When a job leaves, in virtual time: compared by instant, then by arrival.
@@ -128,22 +136,23 @@ impl Station {
         };
         assert!(cores > 0 && helpers > 0, "a station has a core and a helper");
         Station {
+            next: Time::NEVER,
+            clock: Time::ZERO,
+            attained: 0,
+            soonest: NEVER,
+            busy: 0,
+            jobs: Vec::new(),
+            sequence: 0,
             helpers,
             cores,
             capacity: capacity.unwrap_or(NOBODY - 1),
             serving: 0,
             waiting: 0,
-            next: Time::NEVER,
-            clock: Time::ZERO,
-            attained: 0,
-            busy: 0,
-            sequence: 0,
-            jobs: Vec::new(),
             free: NOBODY,
             first: NOBODY,
             last: NOBODY,
-            soonest: NEVER,
             later: BinaryHeap::new(),
+            tombstones: 0,
         }
     }
 
@@ -160,24 +169,16 @@ impl Station {
         }
         let sequence = self.sequence;
         self.sequence += 1;
-        let entry = Job {
-            job,
-            arrived: now,
-            started: now,
-            service,
-            sequence,
-            before: NOBODY,
-            after: NOBODY,
-            place: Place::Served,
-        };
-        let slot = self.keep(entry);
+        let ticket = sequence as u32;
+        let phase = Phase::Waiting(service);
+        let slot = self.keep(Job { job, arrived: now, phase, sequence: ticket, before: NOBODY, after: NOBODY });
         if self.serving < self.helpers {
-            self.start(slot, now);
+            self.start(slot, now, service, sequence);
             self.schedule();
         } else {
             self.enqueue(slot);
         }
-        Admission::Admitted(Ticket { slot, sequence: sequence as u32 })
+        Admission::Admitted(Ticket { slot, sequence: ticket })
     }
 
     /// When the next departure is due, if nothing else happens before.
@@ -195,37 +196,41 @@ impl Station {
             return None;
         }
         self.advance(at);
-        let finish = self.soonest;
-        assert!(finish.slot != NOBODY, "a departure is due only while somebody is served");
-        self.soonest = self.next_later();
-        let job = &self.jobs[finish.slot as usize];
-        let departure = Departure { job: job.job, arrived: job.arrived, started: job.started, at };
-        self.release(finish.slot);
+        let slot = self.soonest.slot;
+        assert!(slot != NOBODY, "a departure is due only while somebody is served");
+        let Job { job, arrived, phase, .. } = self.jobs[slot as usize];
+        let Phase::Served(started) = phase else { unreachable!("who leaves first is being served") };
+        self.release(slot);
         self.serving -= 1;
-        self.bury();
+        self.find_soonest();
         if self.waiting > 0 {
             self.start_next(at);
         }
         self.schedule();
-        Some(departure)
+        Some(Departure { job, arrived, started, at })
     }
 
     /// Removes a job that its client gave up. What was done for it is lost. A ticket that is no longer valid is ignored.
     /// O(1) for a job that waits, O(log n) for one being served.
     pub fn cancel(&mut self, now: Time, ticket: Ticket) {
-        let Some(job) = self.jobs.get(ticket.slot as usize) else { return };
-        if job.place == Place::Free || job.sequence as u32 != ticket.sequence {
+        let Some(&Job { phase, sequence, .. }) = self.jobs.get(ticket.slot as usize) else { return };
+        if phase == Phase::Free || sequence != ticket.sequence {
             return;
         }
         self.advance(now);
-        if self.jobs[ticket.slot as usize].place == Place::Waiting {
+        if matches!(phase, Phase::Waiting(_)) {
             self.dequeue(ticket.slot);
             self.release(ticket.slot);
             return;
         }
         self.release(ticket.slot);
         self.serving -= 1;
-        self.bury();
+        if self.soonest.slot == ticket.slot {
+            self.find_soonest();
+        } else {
+            self.tombstones += 1;
+            self.bury();
+        }
         if self.waiting > 0 {
             self.start_next(now);
         }
@@ -283,12 +288,10 @@ impl Station {
     }
 
     #[inline]
-    fn start(&mut self, slot: u32, now: Time) {
-        let job = &mut self.jobs[slot as usize];
-        job.started = now;
-        job.place = Place::Served;
-        let finish = self.attained + (u128::from(job.service.0) << 32);
-        let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence: job.sequence, slot };
+    fn start(&mut self, slot: u32, now: Time, service: Span, sequence: u64) {
+        self.jobs[slot as usize].phase = Phase::Served(now);
+        let finish = self.attained + (u128::from(service.0) << 32);
+        let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence, slot };
         self.serving += 1;
         if finish < self.soonest {
             if self.soonest.slot != NOBODY {
@@ -301,33 +304,36 @@ impl Station {
     }
 
     #[inline]
-    fn next_later(&mut self) -> Finish {
-        if self.later.is_empty() {
-            return NEVER;
-        }
-        self.later.pop().map_or(NEVER, |Reverse(finish)| finish)
-    }
-
-    #[inline]
     fn start_next(&mut self, now: Time) {
         let slot = self.first;
+        let Job { phase, sequence, .. } = self.jobs[slot as usize];
+        let Phase::Waiting(service) = phase else { unreachable!("the first of the queue waits") };
         self.dequeue(slot);
-        self.start(slot, now);
+        // The whole number again, from how many came since.
+        let sequence = self.sequence - u64::from((self.sequence as u32).wrapping_sub(sequence));
+        self.start(slot, now, service, sequence);
     }
 
-    /// Removes the tombstones that have come to the top, and all of them once they are the most.
+    /// Fills the place of the one that was to leave first, past the tombstones that come to the top.
     #[inline]
-    fn bury(&mut self) {
-        let entries = self.later.len() + usize::from(self.soonest.slot != NOBODY);
-        if entries == self.serving as usize {
-            return;
+    fn find_soonest(&mut self) {
+        self.soonest = NEVER;
+        while self.serving + self.tombstones > 0 {
+            let Reverse(finish) = self.later.pop().expect("one entry for each that is served, or was cancelled");
+            if self.tombstones == 0 || !is_dead(&self.jobs, &finish) {
+                self.soonest = finish;
+                return;
+            }
+            self.tombstones -= 1;
         }
-        if entries > 64 + 2 * self.serving as usize {
+    }
+
+    /// Removes the tombstones once they are the most.
+    fn bury(&mut self) {
+        if self.tombstones > 64 + self.serving {
             let Station { later, jobs, .. } = self;
             later.retain(|Reverse(finish)| !is_dead(jobs, finish));
-        }
-        while self.soonest.slot != NOBODY && is_dead(&self.jobs, &self.soonest) {
-            self.soonest = self.next_later();
+            self.tombstones = 0;
         }
     }
 
@@ -347,37 +353,38 @@ impl Station {
     #[inline]
     fn release(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
-        job.place = Place::Free;
+        job.phase = Phase::Free;
         job.after = self.free;
         self.free = slot;
     }
 
     #[inline]
     fn enqueue(&mut self, slot: u32) {
-        let job = &mut self.jobs[slot as usize];
-        job.place = Place::Waiting;
-        job.before = self.last;
-        job.after = NOBODY;
-        match self.last {
-            NOBODY => self.first = slot,
-            last => self.jobs[last as usize].after = slot,
+        if self.waiting == 0 {
+            self.first = slot;
+        } else {
+            self.jobs[self.last as usize].after = slot;
+            self.jobs[slot as usize].before = self.last;
         }
         self.last = slot;
         self.waiting += 1;
     }
 
+    /// Takes a job out of the queue. What stands before the first of them is not kept up.
     #[inline]
     fn dequeue(&mut self, slot: u32) {
         let Job { before, after, .. } = self.jobs[slot as usize];
-        match before {
-            NOBODY => self.first = after,
-            before => self.jobs[before as usize].after = after,
-        }
-        match after {
-            NOBODY => self.last = before,
-            after => self.jobs[after as usize].before = before,
-        }
         self.waiting -= 1;
+        if slot == self.first {
+            self.first = after;
+            return;
+        }
+        self.jobs[before as usize].after = after;
+        if slot == self.last {
+            self.last = before;
+        } else {
+            self.jobs[after as usize].before = before;
+        }
     }
 }
 
@@ -391,7 +398,7 @@ impl Finish {
 /// Whether the job of an entry has left by being cancelled.
 fn is_dead(jobs: &[Job], finish: &Finish) -> bool {
     let job = &jobs[finish.slot as usize];
-    job.place != Place::Served || job.sequence != finish.sequence
+    !matches!(job.phase, Phase::Served(_)) || job.sequence != finish.sequence as u32
 }
 
 /// floor(2^32 x elapsed x cores / jobs), by two 64-bit divisions instead of one of 128 bits.

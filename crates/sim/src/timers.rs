@@ -7,8 +7,8 @@ use sojourn_stats::Time;
 
 /// The timers of stations 0 to n - 1, ordered by (time, station).
 pub(crate) struct Timers {
-    /// (time, station), a heap.
-    heap: Vec<(u64, u32)>,
+    /// A heap of 2^32 x time + station: one number, so that the least of four children is found without a branch.
+    heap: Vec<u128>,
     /// Where each station is in the heap.
     place: Vec<u32>,
 }
@@ -18,27 +18,26 @@ const CHILDREN: usize = 4;
 impl Timers {
     /// `stations` timers that are not set.
     pub(crate) fn new(stations: usize) -> Timers {
-        let heap = (0..stations as u32).map(|station| (Time::NEVER.0, station)).collect();
+        let heap = (0..stations as u32).map(|station| entry(station as usize, Time::NEVER)).collect();
         Timers { heap, place: (0..stations as u32).collect() }
     }
 
     /// The earliest time; [`Time::NEVER`] when no timer is set.
     #[inline]
     pub(crate) fn first_at(&self) -> Time {
-        Time(self.heap[0].0)
+        Time((self.heap[0] >> 32) as u64)
     }
 
     /// The station whose timer is earliest.
     #[inline]
     pub(crate) fn first(&self) -> usize {
-        self.heap[0].1 as usize
+        station_of(self.heap[0])
     }
 
     /// Sets the timer of `station`.
     #[inline]
     pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
-        let at = at.unwrap_or(Time::NEVER).0;
-        let entry = (at, station as u32);
+        let entry = entry(station, at.unwrap_or(Time::NEVER));
         let place = self.place[station] as usize;
         let before = self.heap[place];
         if entry == before {
@@ -48,7 +47,7 @@ impl Timers {
     }
 
     #[inline]
-    fn rise(&mut self, mut place: usize, entry: (u64, u32)) {
+    fn rise(&mut self, mut place: usize, entry: u128) {
         while place > 0 {
             let parent = (place - 1) / CHILDREN;
             let above = self.heap[parent];
@@ -62,20 +61,20 @@ impl Timers {
     }
 
     #[inline]
-    fn sink(&mut self, mut place: usize, entry: (u64, u32)) {
+    fn sink(&mut self, mut place: usize, entry: u128) {
         loop {
             let first = place * CHILDREN + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let last = (first + CHILDREN).min(self.heap.len());
-            let mut least = first;
-            for child in first + 1..last {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
+            let (least, below) = match self.heap.get(first..first + CHILDREN) {
+                Some(&[a, b, c, d]) => {
+                    let (ab, low) = if b < a { (1, b) } else { (0, a) };
+                    let (cd, high) = if d < c { (3, d) } else { (2, c) };
+                    if high < low { (first + cd, high) } else { (first + ab, low) }
                 }
-            }
-            let below = self.heap[least];
+                _ => match (first..self.heap.len()).min_by_key(|child| self.heap[*child]) {
+                    Some(least) => (least, self.heap[least]),
+                    None => break,
+                },
+            };
             if entry <= below {
                 break;
             }
@@ -86,10 +85,20 @@ impl Timers {
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: (u64, u32)) {
+    fn put(&mut self, place: usize, entry: u128) {
         self.heap[place] = entry;
-        self.place[entry.1 as usize] = place as u32;
+        self.place[station_of(entry)] = place as u32;
     }
+}
+
+#[inline]
+fn entry(station: usize, at: Time) -> u128 {
+    u128::from(at.0) << 32 | station as u128
+}
+
+#[inline]
+fn station_of(entry: u128) -> usize {
+    entry as u32 as usize
 }
 
 #[cfg(test)]
