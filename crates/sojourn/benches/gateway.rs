@@ -89,7 +89,7 @@ fn nginx(folder: &Path) -> (SocketAddr, Running) {
         .map(|kind| format!("{kind}_temp_path {at}/{kind};"))
         .concat();
     let text = format!(
-        "daemon off; worker_processes 1; pid {at}/pid; error_log {at}/error.log;\n\
+        "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log;\n\
          events {{ worker_connections 1024; }}\nhttp {{ access_log off; keepalive_requests 1000000000; {temporary}\n\
          server {{ listen {address}; root {at}; }} }}\n"
     );
