@@ -270,7 +270,7 @@ impl Station {
             lps::sharing_response_time_mean(wait, utilisation, gaps.scv(), mean, scv, beyond)
         };
         let reach = match lps::largest_error(gaps.is_poisson(), cores, scv) {
-            Some(error) => format!("high by {} % at most", brief(100.0 * error)),
+            Some(error) => format!("up to {} % high with hyperexponential service", brief(100.0 * error)),
             None => "its error is known for C2 from 1 to 10 only".into(),
         };
         let sharing = if places.is_some() { "limited PS" } else { "PS" };
