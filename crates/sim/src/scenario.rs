@@ -45,7 +45,7 @@ pub struct Control {
     pub horizon: Option<Span>,
     /// How sharp the metrics must be; none: spend all of `max_jobs` (or the least number of replications of `horizon`).
     pub precision: Option<Precision>,
-    /// The metrics that must be sharp, besides `response_time_mean` and `response_time_p90`.
+    /// The metrics that must be sharp, besides `response_time_mean`, `response_time_p90` and `response_time_p99`.
     pub metrics: Vec<String>,
     /// Requests after which no more precision is asked for, over all replications.
     pub max_jobs: u64,

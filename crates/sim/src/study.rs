@@ -1,7 +1,7 @@
 //! Replications, judged together until they are sharp enough.
 //!
 //! Without a horizon every replication is one long run whose warm-up is paid once: a round makes each of them longer,
-//! by the factor that the widest interval calls for. More replications instead would pay the warm-up again, and keep
+//! by the factor that the widest interval calls for, until all are sharp twice in a row. More replications instead would pay the warm-up again, and keep
 //! its remaining bias while the intervals shrink. With a horizon (or a log, which ends) a replication has its length,
 //! and a round adds replications. Intervals are Student's t across replications, so neither the correlation within a
 //! run nor a wrong batch size can make them short. A round looks at the replications in the order of their numbers.
@@ -26,8 +26,12 @@ const LEAST_REPLICATIONS: u32 = 20;
 const CHUNK: u64 = 1 << 16;
 /// A round is at least and at most so many times as long as all before.
 const GROWTH: (f64, f64) = (1.3, 4.0);
+/// A round that is sharp is confirmed by one so many times as long, which must be sharp too. A run without its share of
+/// long busy periods is narrow and low at once: stopped at its first sharp look, it covers the p99 of a queue at
+/// utilisation 0.9 92 % of the time, confirmed 94.5 % (of a fixed length: 94.3 %).
+const CONFIRMATION: f64 = 2.0;
 /// The metrics that must be sharp whatever else is asked for.
-const ALWAYS: [&str; 2] = ["response_time_mean", "response_time_p90"];
+const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
 /// The confidence of intervals when nobody says.
 const CONFIDENCE: f64 = 0.95;
 
@@ -52,6 +56,8 @@ struct Study<'a> {
     replications: Vec<Engine>,
     pool: Option<ThreadPool>,
     outside: Outside<'a>,
+    /// All was sharp at the last look.
+    sharp: bool,
     converged: bool,
     notes: Vec<String>,
 }
@@ -111,8 +117,17 @@ impl<'a> Study<'a> {
             planned: 0,
             relative: None,
         };
-        let mut study =
-            Study { scenario, control, course, replications: Vec::new(), pool, outside, converged: false, notes };
+        let mut study = Study {
+            scenario,
+            control,
+            course,
+            replications: Vec::new(),
+            pool,
+            outside,
+            sharp: false,
+            converged: false,
+            notes,
+        };
         study.engage(replications as usize)?;
         Ok(study)
     }
@@ -146,6 +161,10 @@ impl<'a> Study<'a> {
             });
             let Some(growth) = self.judge() else { return Ok(()) };
             let spent = self.replications.iter().all(|engine| engine.ended() >= budget || engine.measured() < length);
+            if spent && self.sharp {
+                self.converged = true; // unconfirmed, but as narrow as asked
+                return Ok(());
+            }
             if spent {
                 self.notes.push(format!(
                     "stopped at the limit of {} requests before every interval was as narrow as asked",
@@ -213,9 +232,14 @@ impl<'a> Study<'a> {
         let widest = measures.iter().filter(asked).map(|measure| measure.estimate.relative_half_width());
         let widest = widest.fold(0.0, f64::max);
         self.outside.relative = Some(widest);
-        if widest <= precision.relative {
+        let sharp = widest <= precision.relative;
+        if sharp && (self.sharp || self.course.finite) {
             self.converged = true;
             return None;
+        }
+        self.sharp = sharp;
+        if sharp {
+            return Some(CONFIRMATION);
         }
         // An interval narrows with the square root of the length; a tenth more saves a round.
         let growth = 1.1 * (widest / precision.relative).powi(2);
