@@ -34,7 +34,7 @@
 //! | `utilization` | core time spent over cores x time, mean over the servers |
 //! | `share_1`, ... | part of the requests sent to this server (up to 16 servers) |
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of the numbers of requests sent to the servers (1: all equal) |
-//! | `error_ratio` | denied or abandoned, over all that ended |
+//! | `error_ratio` | denied, over all that ended |
 //! | `abandoned_ratio` | given up by their clients, over all that ended |
 //!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has

@@ -71,11 +71,11 @@ pub(crate) fn others(whole: &Part, parts: &[Part], confidence: f64) -> Vec<Measu
     let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));
     add("service_time_mean", "s", whole.served, &|part| per(part.service_s, part.served));
-    add("throughput", "/s", whole.completions, &|part| {
+    add("throughput", "1/s", whole.completions, &|part| {
         (part.elapsed_s > 0.0).then(|| part.completions as f64 / part.elapsed_s)
     });
     add("utilization", "1", whole.completions, &|part| (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s));
-    add("error_ratio", "1", whole.ended, &|part| per((part.denied + part.abandoned) as f64, part.ended));
+    add("error_ratio", "1", whole.ended, &|part| per(part.denied as f64, part.ended));
     add("abandoned_ratio", "1", whole.ended, &|part| per(part.abandoned as f64, part.ended));
     let servers = whole.sent.len();
     if servers > 1 {
