@@ -49,8 +49,8 @@ pub struct Departure {
 
 /// A station: `cores` cores shared under a [`Discipline`].
 ///
-/// With thousands of stations every event meets one that has left the cache: two lines of it are looked at, and a third
-/// only where jobs share a core.
+/// With thousands of stations every event meets one that has left the cache. So an arrival that has to wait looks at
+/// two lines of it and only writes to `jobs`, and a departure finds who leaves in a third.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
@@ -67,24 +67,35 @@ pub struct Station {
     jobs: Vec<Job>,
     /// Arrivals so far.
     sequence: u64,
+    /// Which of the first places in `jobs` are free, a bit each.
+    free: u32,
     helpers: u32,
     cores: u32,
     capacity: u32,
     /// Jobs being served, not counting tombstones.
     serving: u32,
     waiting: u32,
-    /// Head of the list of free places in `jobs`.
-    free: u32,
     /// First and last of those waiting, a list through `jobs`.
     first: u32,
     last: u32,
+    /// What is known of `soonest`.
+    leaver: Leaver,
     /// The others being served.
     later: BinaryHeap<Reverse<Finish>>,
     /// Entries, `soonest` among them, of jobs that were cancelled.
     tombstones: u32,
+    /// Head of the list of the other free places in `jobs`.
+    free_above: u32,
 }
 
-const _: () = assert!(std::mem::offset_of!(Station, later) == 128 && size_of::<Station>() == 192);
+const _: () = assert!(std::mem::offset_of!(Station, leaver) == 128 && size_of::<Station>() == 192);
+
+#[derive(Clone, Copy, Debug)]
+struct Leaver {
+    job: u64,
+    arrived: Time,
+    started: Time,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Job {
@@ -143,16 +154,18 @@ impl Station {
             busy: 0,
             jobs: Vec::new(),
             sequence: 0,
+            free: 0,
             helpers,
             cores,
             capacity: capacity.unwrap_or(NOBODY - 1),
             serving: 0,
             waiting: 0,
-            free: NOBODY,
             first: NOBODY,
             last: NOBODY,
+            leaver: Leaver { job: 0, arrived: Time::ZERO, started: Time::ZERO },
             later: BinaryHeap::new(),
             tombstones: 0,
+            free_above: NOBODY,
         }
     }
 
@@ -173,7 +186,7 @@ impl Station {
         let phase = Phase::Waiting(service);
         let slot = self.keep(Job { job, arrived: now, phase, sequence: ticket, before: NOBODY, after: NOBODY });
         if self.serving < self.helpers {
-            self.start(slot, now, service, sequence);
+            self.start(slot, Leaver { job, arrived: now, started: now }, service, sequence);
             self.schedule();
         } else {
             self.enqueue(slot);
@@ -198,8 +211,7 @@ impl Station {
         self.advance(at);
         let slot = self.soonest.slot;
         assert!(slot != NOBODY, "a departure is due only while somebody is served");
-        let Job { job, arrived, phase, .. } = self.jobs[slot as usize];
-        let Phase::Served(started) = phase else { unreachable!("who leaves first is being served") };
+        let Leaver { job, arrived, started } = self.leaver;
         self.release(slot);
         self.serving -= 1;
         self.find_soonest();
@@ -288,8 +300,8 @@ impl Station {
     }
 
     #[inline]
-    fn start(&mut self, slot: u32, now: Time, service: Span, sequence: u64) {
-        self.jobs[slot as usize].phase = Phase::Served(now);
+    fn start(&mut self, slot: u32, who: Leaver, service: Span, sequence: u64) {
+        self.jobs[slot as usize].phase = Phase::Served(who.started);
         let finish = self.attained + (u128::from(service.0) << 32);
         let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence, slot };
         self.serving += 1;
@@ -298,6 +310,7 @@ impl Station {
                 self.later.push(Reverse(self.soonest));
             }
             self.soonest = finish;
+            self.leaver = who;
         } else {
             self.later.push(Reverse(finish));
         }
@@ -306,12 +319,12 @@ impl Station {
     #[inline]
     fn start_next(&mut self, now: Time) {
         let slot = self.first;
-        let Job { phase, sequence, .. } = self.jobs[slot as usize];
+        let Job { job, arrived, phase, sequence, .. } = self.jobs[slot as usize];
         let Phase::Waiting(service) = phase else { unreachable!("the first of the queue waits") };
         self.dequeue(slot);
         // The whole number again, from how many came since.
         let sequence = self.sequence - u64::from((self.sequence as u32).wrapping_sub(sequence));
-        self.start(slot, now, service, sequence);
+        self.start(slot, Leaver { job, arrived, started: now }, service, sequence);
     }
 
     /// Fills the place of the one that was to leave first, past the tombstones that come to the top.
@@ -320,8 +333,9 @@ impl Station {
         self.soonest = NEVER;
         while self.serving + self.tombstones > 0 {
             let Reverse(finish) = self.later.pop().expect("one entry for each that is served, or was cancelled");
-            if self.tombstones == 0 || !is_dead(&self.jobs, &finish) {
+            if let Some(leaver) = who(&self.jobs, &finish) {
                 self.soonest = finish;
+                self.leaver = leaver;
                 return;
             }
             self.tombstones -= 1;
@@ -332,21 +346,27 @@ impl Station {
     fn bury(&mut self) {
         if self.tombstones > 64 + self.serving {
             let Station { later, jobs, .. } = self;
-            later.retain(|Reverse(finish)| !is_dead(jobs, finish));
+            later.retain(|Reverse(finish)| who(jobs, finish).is_some());
             self.tombstones = 0;
         }
     }
 
+    /// Gives a job a place. A low one if any is free: that is known without a look at the places.
     #[inline]
     fn keep(&mut self, job: Job) -> u32 {
-        if self.free == NOBODY {
+        let slot = if self.free != 0 {
+            let slot = self.free.trailing_zeros();
+            self.free &= self.free - 1;
+            slot
+        } else if self.free_above != NOBODY {
+            let slot = self.free_above;
+            self.free_above = self.jobs[slot as usize].after;
+            slot
+        } else {
             self.jobs.push(job);
             return (self.jobs.len() - 1) as u32;
-        }
-        let slot = self.free;
-        let place = &mut self.jobs[slot as usize];
-        self.free = place.after;
-        *place = job;
+        };
+        self.jobs[slot as usize] = job;
         slot
     }
 
@@ -354,8 +374,12 @@ impl Station {
     fn release(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
         job.phase = Phase::Free;
-        job.after = self.free;
-        self.free = slot;
+        if slot < u32::BITS {
+            self.free |= 1 << slot;
+        } else {
+            job.after = self.free_above;
+            self.free_above = slot;
+        }
     }
 
     #[inline]
@@ -395,10 +419,14 @@ impl Finish {
     }
 }
 
-/// Whether the job of an entry has left by being cancelled.
-fn is_dead(jobs: &[Job], finish: &Finish) -> bool {
-    let job = &jobs[finish.slot as usize];
-    !matches!(job.phase, Phase::Served(_)) || job.sequence != finish.sequence as u32
+/// Whose entry this is; none when the job was cancelled.
+#[inline]
+fn who(jobs: &[Job], finish: &Finish) -> Option<Leaver> {
+    let Job { job, arrived, phase, sequence, .. } = jobs[finish.slot as usize];
+    match phase {
+        Phase::Served(started) if sequence == finish.sequence as u32 => Some(Leaver { job, arrived, started }),
+        _ => None,
+    }
 }
 
 /// floor(2^32 x elapsed x cores / jobs), by two 64-bit divisions instead of one of 128 bits.

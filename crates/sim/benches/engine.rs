@@ -12,7 +12,7 @@ use sojourn_sim::{Control, Scenario, WarmUp, demand_of};
 use sojourn_stats::{Dimension, Histogram, Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 const EXPONENTIAL: &str = "exponential(mean = 1 ms)";
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
