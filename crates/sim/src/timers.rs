@@ -38,6 +38,10 @@ impl Timers {
     #[inline]
     pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
         let entry = entry(station, at.unwrap_or(Time::NEVER));
+        if let [only] = self.heap.as_mut_slice() {
+            *only = entry;
+            return;
+        }
         let place = self.place[station] as usize;
         let before = self.heap[place];
         if entry == before {
