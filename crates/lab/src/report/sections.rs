@@ -323,7 +323,8 @@ pub(super) fn glossary() -> String {
         (
             Engine::Twin,
             "The simulator given exactly the requests that live was given (same arrivals, sizes, demands and draws \
-          of the policy), over links as slow as live\u{2019}s own way was before the run. It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
+          of the policy), over links as slow as live\u{2019}s own way was before the run. \
+          It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
           traffic differ from the long run: compare live with this, and this with sim.",
         ),
     ];

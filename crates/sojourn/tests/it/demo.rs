@@ -33,7 +33,8 @@ fn every_engine_answers_every_variant() {
     for variant in 0..2 {
         for server in 1..=4 {
             let share = |engine| estimates(&out, engine, &format!("share_{server}"))[variant];
-            assert!((share("live") - share("twin")).abs() < 0.005, "variant {variant}, server {server}\n{csv}");
+            // On a busy machine requests a fraction of a millisecond apart may change places: a handful of some 350.
+            assert!((share("live") - share("twin")).abs() < 0.015, "variant {variant}, server {server}\n{csv}");
         }
     }
     let told = stdout(&output);

@@ -52,8 +52,13 @@ fn errors_say_what_would_be_right() {
         (Time, "10 fortnights", format!("`10 fortnights`: `fortnights` is not a unit of a time {times}")),
         (Time, "10 kB", format!("`10 kB` is a size where a time is expected: write e.g. `10 s` or `10 ms` {times}")),
         (Size, "5 kb", format!("`5 kb`: `kb` is not a unit of a size; did you mean `5 kB`? {sizes}")),
-        (Bandwidth, "10 Mbps", "`10 Mbps`: `Mbps` is not a unit of a bandwidth; did you mean `10 Mbit/s`? \
-          (known: bit/s, kbit/s, Mbit/s, Gbit/s)".into()),
+        (
+            Bandwidth,
+            "10 Mbps",
+            "`10 Mbps`: `Mbps` is not a unit of a bandwidth; did you mean `10 Mbit/s`? \
+          (known: bit/s, kbit/s, Mbit/s, Gbit/s)"
+                .into(),
+        ),
         (Rate, "374", "`374` has no unit: write e.g. `374 /s` (known: /s, /ms, /min, /h)".into()),
         (Number, "10 ms", "`10 ms` is a time where a bare number is expected: write `10`".into()),
         (Time, "ms", "`ms` is not a time: write e.g. `10 s` or `10 ms`".into()),

@@ -137,7 +137,11 @@ fn round_robin_beyond_exponential_service_is_labelled_and_lies_where_it_must() {
     // The exact values are 9.2410 (FCFS), 6.3122 (K = 4) and 4.11 (PS), all below random's.
     assert!((9.2..11.0).contains(&mean(&fcfs)) && (6.2..8.1).contains(&mean(&limited)));
     assert!((4.0..5.0).contains(&mean(&shared)));
-    assert!(limited.notes.iter().any(|note| note.contains("up to 9 % high with hyperexponential")), "{:?}", limited.notes);
+    assert!(
+        limited.notes.iter().any(|note| note.contains("up to 9 % high with hyperexponential")),
+        "{:?}",
+        limited.notes
+    );
     assert!(limited.notes.iter().any(|note| note.contains("Poisson arrivals: no (C2 = 0.25)")));
     assert!(limited.notes.iter().any(|note| note.starts_with("waiting_time_mean: no formula")));
     let exponential = answer(Discipline::Ps, EXPONENTIAL());
