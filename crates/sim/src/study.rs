@@ -1,10 +1,11 @@
 //! Replications, judged together until they are sharp enough.
 //!
 //! Without a horizon every replication is one long run whose warm-up is paid once: a round makes each of them longer,
-//! by the factor that the widest interval calls for, until all are sharp twice in a row. More
-//! replications instead would pay the warm-up again, and keep its remaining bias while the intervals shrink. With a horizon (or a log, which ends) a replication has its length,
-//! and a round adds replications. Intervals are Student's t across replications, so neither the correlation within a
-//! run nor a wrong batch size can make them short. A round looks at the replications in the order of their numbers.
+//! by the factor that the widest interval calls for, until all are sharp twice in a row. More replications instead would
+//! pay the warm-up again, and keep its remaining bias while the intervals shrink. With a horizon (or a log, which ends) a
+//! replication has its length, and a round adds replications. Intervals are Student's t across replications, so neither
+//! the correlation within a run nor a wrong batch size can make them short. A round looks at the replications in the
+//! order of their numbers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

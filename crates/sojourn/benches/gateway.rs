@@ -116,6 +116,7 @@ fn free() -> SocketAddr {
     listener.local_addr().expect("it is bound")
 }
 
+#[allow(clippy::disallowed_methods, reason = "a bench that waits for a process gives up some day")]
 fn start(command: &mut Command, address: SocketAddr) -> Running {
     let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it was found before");
     let running = Running(process);

@@ -11,7 +11,11 @@ use sojourn_traffic::log::Log;
 const LINES: usize = 1_000_000;
 const FLOOR: f64 = 1e6;
 
-#[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
+#[allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench reads the clock and answers on the terminal"
+)]
 fn main() {
     let mut stream = Stream::new(1, "bench", "log");
     let mut text = Vec::new();

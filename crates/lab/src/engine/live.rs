@@ -226,7 +226,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
 /// The part of the requests that each server answered.
 fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
     let total: u64 = report.backends.iter().map(|(_, count)| count).sum();
-    if servers < 2 || servers > 16 || total == 0 {
+    if !(2..=16).contains(&servers) || total == 0 {
         return Vec::new();
     }
     let share = |index: usize| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sojourn_serve::supervisor;
 
-use crate::sojourn::{PROGRAM, file, sojourn, stderr, stdout};
+use crate::sojourn::{PROGRAM, await_that, file, sojourn, stderr, stdout};
 
 /// nginx in `folder`, on a free port.
 struct Nginx {
@@ -39,11 +39,7 @@ impl Nginx {
         );
         let process = Command::new("nginx").args(["-c", &configuration]).stderr(Stdio::null()).spawn().unwrap();
         let server = Nginx { process, port };
-        let start = std::time::Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(start.elapsed() < Duration::from_secs(20), "nginx did not start");
-            std::thread::yield_now();
-        }
+        await_that("nginx", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
         Some(server)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -16,7 +16,7 @@ use sojourn_serve::supervisor::Child;
 use sojourn_stats::{Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Open, Plan, Sizes, Workload};
 
-use crate::sojourn::{PROGRAM, command, estimates, experiment};
+use crate::sojourn::{PROGRAM, await_that, command, estimates, experiment};
 
 const READY: Duration = Duration::from_secs(20);
 
@@ -78,15 +78,6 @@ fn processes_with(mark: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
     lines.filter(|line| line.starts_with(PROGRAM) && line.split('\0').any(|word| word == mark)).collect()
-}
-
-/// Waits until `holds`, as long as a slow machine may need.
-fn await_that(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "never came: {what}");
-        std::thread::yield_now();
-    }
 }
 
 /// Starts a long live run with a seed that marks its processes, and waits until requests are being sent.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_sojourn");
@@ -51,4 +52,14 @@ pub(crate) fn estimates(folder: &Path, engine: &str, metric: &str) -> Vec<f64> {
     let (_, rows) = sojourn_lab::outcome::read_csv(&text).expect("they are rows");
     let rows = rows.iter().filter(|row| row.engine == engine && row.measure.metric == metric);
     rows.filter_map(|row| row.measure.estimate.value()).collect()
+}
+
+/// Waits until `holds`, as long as a slow machine may need.
+#[allow(clippy::disallowed_methods, reason = "a test that waits for a process gives up some day")]
+pub(crate) fn await_that(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(60), "never came: {what}");
+        std::thread::yield_now();
+    }
 }
