@@ -42,7 +42,7 @@ fn series_intervals_cover_where_the_naive_one_does_not() {
 
 #[test]
 fn too_few_samples_are_said() {
-    let series: Vec<f64> = (0..4999).map(|i| f64::from(i % 100)).collect();
+    let series: Vec<f64> = (0..1000).map(|i| f64::from(i * 37 % 100)).collect();
     assert_eq!(mean_of_series(&series[..19]), Estimate::TooFew { samples: 19 });
     assert!(mean_of_series(&series[..20]).value().is_some());
     assert!(quantile_of_series(&series[..1000], 0.99).value().is_some());
