@@ -3,13 +3,18 @@
 //! Workloads as data ([`Workload`]), and the one seeded plan drawn from them ([`Plan`] for open arrivals and logs,
 //! [`Script`] for closed users) that the simulator and the load generator both follow. Opens no socket.
 
+mod alias;
 pub mod describe;
 pub mod generate;
 pub mod log;
 mod plan;
+mod sessions;
+pub mod site;
 pub mod webstone;
 mod workload;
 
 pub use generate::generate;
 pub use plan::{Demand, Plan, Planned, Request, Script, Step};
+pub use sessions::{Fetch, Http, Sessions, Visit, Visitor};
+pub use site::{Site, SiteLaw};
 pub use workload::{Arrivals, Closed, Open, Replay, Sizes, Workload, WorkloadError};

@@ -91,6 +91,10 @@ impl Plan {
         let source = match workload {
             Workload::Open(open) => Source::Open(Renewal::new(open, seed)?),
             Workload::Replay(replay) => Source::Replay(Playback::new(replay, seed)),
+            Workload::Sessions(_) => {
+                let reason = "sessions have no plan: their instants depend on the replies (use a visitor per user)";
+                return Err(WorkloadError::Invalid(reason.into()));
+            }
             Workload::Closed(_) => {
                 let reason =
                     "a closed workload has no plan: its instants depend on the replies (use a script per user)";
@@ -269,15 +273,15 @@ fn whole_bytes(size: f64) -> u64 {
 }
 
 /// How long clients wait.
-struct Patience(Option<(Law, Stream)>);
+pub(crate) struct Patience(Option<(Law, Stream)>);
 
 impl Patience {
-    fn new(law: Option<&Law>, seed: u64, entity: &str) -> Patience {
+    pub(crate) fn new(law: Option<&Law>, seed: u64, entity: &str) -> Patience {
         Patience(law.map(|law| (law.clone(), Stream::new(seed, entity, "patience"))))
     }
 
     #[inline]
-    fn next(&mut self) -> Span {
+    pub(crate) fn next(&mut self) -> Span {
         match &mut self.0 {
             None => Span::FOREVER,
             Some((law, stream)) => Span::from_secs_f64(law.sample(stream)),

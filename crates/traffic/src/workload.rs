@@ -8,6 +8,7 @@ use sojourn_stats::{Dimension, Law, LawError, Span, nearest};
 use thiserror::Error;
 
 use crate::log::{Log, LogError};
+use crate::sessions::{CLASSES, Sessions};
 use crate::webstone::{FileList, FileListError};
 
 /// A workload.
@@ -19,6 +20,8 @@ pub enum Workload {
     Closed(Closed),
     /// A log's requests at a log's instants.
     Replay(Replay),
+    /// Users who go from page to page of a site.
+    Sessions(Sessions),
 }
 
 /// An open workload: a renewal process of requests.
@@ -102,12 +105,16 @@ impl Workload {
         match self {
             Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.objects(),
             Workload::Replay(replay) => replay.log.paths(),
+            Workload::Sessions(sessions) => sessions.site.paths(),
         }
     }
 
     /// The classes of requests, by class number.
     pub fn classes(&self) -> &'static [&'static str] {
-        &["static"]
+        match self {
+            Workload::Sessions(_) => CLASSES,
+            Workload::Open(_) | Workload::Closed(_) | Workload::Replay(_) => &CLASSES[..1],
+        }
     }
 
     /// Mean and variance of the size of a reply (bytes, bytes^2).
@@ -115,6 +122,7 @@ impl Workload {
         match self {
             Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.moments(),
             Workload::Replay(replay) => replay.log.moments(),
+            Workload::Sessions(sessions) => sessions.site.size_moments(),
         }
     }
 
@@ -139,6 +147,7 @@ impl Workload {
                 format!("{}: there is no request to replay", replay.path.display())
             }
             Workload::Replay(_) => return Ok(()),
+            Workload::Sessions(sessions) => return sessions.check(),
         };
         Err(WorkloadError::Invalid(fault))
     }
