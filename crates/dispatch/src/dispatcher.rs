@@ -90,9 +90,10 @@ impl Dispatcher {
         seed: u64,
         name: &str,
     ) -> Result<Dispatcher, DispatchError> {
-        let polls = polls(policy.requires(), text, information, signals)?;
+        let requires = met_by(policy.requires(), signals);
+        let polls = polls(requires, text, information, signals)?;
         let counted = signals.contains(Signals::IN_FLIGHT);
-        let mut table = Table::new(policy.index(), policy.window(), polls.is_some(), counted);
+        let mut table = Table::new(policy.index(), policy.ties(), policy.window(), polls.is_some(), counted);
         for (backend, weight) in backends {
             check_weight(backend, *weight)?;
             if table.id(backend).is_some() {
@@ -102,7 +103,7 @@ impl Dispatcher {
         }
         let reports = if polls.is_some() { Signals::REPORTS } else { Signals::empty() };
         let mut dispatcher = Dispatcher {
-            requires: policy.requires() | reports,
+            requires: requires | reports,
             listens: policy.listens(),
             due: Time::NEVER,
             leases: BinaryHeap::new(),
@@ -212,7 +213,9 @@ impl Dispatcher {
     }
 
     /// The signals that somebody here reads. A face need not tell `FirstByte` or `Transmitted` where [`Signals::FIRST_BYTE`]
-    /// or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees them.
+    /// or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees them. Where
+    /// [`Signals::CLIENT_FIRST_BYTE`] stands instead of `FIRST_BYTE`, it tells `FirstByte` when the client has that byte,
+    /// with the time since the request was forwarded.
     pub fn requires(&self) -> Signals {
         self.requires
     }
@@ -287,6 +290,16 @@ impl Dispatcher {
 impl fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatcher").field("policy", &self.header.policy).field("table", &self.table).finish()
+    }
+}
+
+/// What a policy requires, as this face meets it: it gets the client's first byte where the balancer sees none.
+fn met_by(requires: Signals, signals: Signals) -> Signals {
+    let missing = requires.difference(signals);
+    if missing.contains(Signals::FIRST_BYTE) && signals.contains(Signals::CLIENT_FIRST_BYTE) {
+        requires.difference(Signals::FIRST_BYTE) | Signals::CLIENT_FIRST_BYTE
+    } else {
+        requires
     }
 }
 

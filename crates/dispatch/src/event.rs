@@ -16,7 +16,8 @@ use crate::BackendId;
 pub enum Event {
     /// A forwarded request left for the backend.
     Sent { backend: BackendId },
-    /// The first byte of its reply came back, this long after it was sent.
+    /// The first byte of its reply came back, this long after it was sent (or, at a face that provides only
+    /// [`crate::Signals::CLIENT_FIRST_BYTE`], reached the client).
     FirstByte { backend: BackendId, round_trip: Span },
     /// Bytes of a reply passed.
     Transmitted { backend: BackendId, bytes: u64 },

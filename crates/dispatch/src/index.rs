@@ -20,42 +20,55 @@ pub enum Index {
     /// None: [`crate::Table::least`] scans.
     #[default]
     None,
-    /// Smallest load; ties drawn.
+    /// Smallest load.
     Load,
-    /// Smallest load; ties to the lowest id.
-    LoadThenId,
-    /// Smallest load / weight; ties drawn; weight 0 is never least.
+    /// Smallest load / weight; weight 0 is never least.
     LoadPerWeight,
     /// For draws with chances in proportion to 1 / (load + 1).
     InverseLoad,
     /// Smallest mean round trip in the window, then smallest load; by load alone until every eligible backend has a
-    /// round trip in this window. Ties drawn.
+    /// round trip in this window.
     RoundTrip,
-    /// Fewest bytes in the window, then smallest load; ties drawn.
+    /// Fewest bytes in the window, then smallest load.
     Bytes,
+}
+
+/// Who is chosen among backends that are equally good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// Each is equally likely.
+    #[default]
+    Drawn,
+    /// The one with the lowest number.
+    First,
 }
 
 /// The structures behind an [`Index`].
 #[derive(Debug)]
 pub(crate) enum Kept {
     None,
-    Load(Levels),
-    LoadThenId(Tournament),
+    Load(Loads),
     LoadPerWeight(Tournament),
     InverseLoad(Sums),
-    RoundTrip { levels: Levels, means: Tournament },
+    RoundTrip { loads: Loads, means: Tournament },
     Bytes(Tournament),
 }
 
+/// Members by load: ties lie side by side in [`Levels`], the first of them is found in a [`Tournament`].
+#[derive(Debug)]
+pub(crate) enum Loads {
+    Drawn(Levels),
+    First(Tournament),
+}
+
 impl Kept {
-    pub(crate) fn new(index: Index) -> Kept {
+    pub(crate) fn new(index: Index, ties: Ties) -> Kept {
         match index {
             Index::None => Kept::None,
-            Index::Load => Kept::Load(Levels::default()),
-            Index::LoadThenId => Kept::LoadThenId(Tournament::default()),
+            Index::Load => Kept::Load(Loads::new(ties)),
             Index::LoadPerWeight => Kept::LoadPerWeight(Tournament::default()),
             Index::InverseLoad => Kept::InverseLoad(Sums::default()),
-            Index::RoundTrip => Kept::RoundTrip { levels: Levels::default(), means: Tournament::default() },
+            Index::RoundTrip => Kept::RoundTrip { loads: Loads::new(ties), means: Tournament::default() },
             Index::Bytes => Kept::Bytes(Tournament::default()),
         }
     }
@@ -64,7 +77,6 @@ impl Kept {
         match self {
             Kept::None => Index::None,
             Kept::Load(_) => Index::Load,
-            Kept::LoadThenId(_) => Index::LoadThenId,
             Kept::LoadPerWeight(_) => Index::LoadPerWeight,
             Kept::InverseLoad(_) => Index::InverseLoad,
             Kept::RoundTrip { .. } => Index::RoundTrip,
@@ -76,10 +88,10 @@ impl Kept {
     pub(crate) fn visits(&self) -> u64 {
         match self {
             Kept::None => 0,
-            Kept::Load(levels) => levels.visits(),
-            Kept::LoadThenId(tree) | Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.visits(),
+            Kept::Load(loads) => loads.visits(),
+            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.visits(),
             Kept::InverseLoad(sums) => sums.visits(),
-            Kept::RoundTrip { levels, means } => levels.visits() + means.visits(),
+            Kept::RoundTrip { loads, means } => loads.visits() + means.visits(),
         }
     }
 
@@ -87,10 +99,65 @@ impl Kept {
     pub(crate) fn memory(&self) -> usize {
         match self {
             Kept::None => 0,
-            Kept::Load(levels) => levels.memory(),
-            Kept::LoadThenId(tree) | Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.memory(),
+            Kept::Load(loads) => loads.memory(),
+            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.memory(),
             Kept::InverseLoad(sums) => sums.memory(),
-            Kept::RoundTrip { levels, means } => levels.memory() + means.memory(),
+            Kept::RoundTrip { loads, means } => loads.memory() + means.memory(),
+        }
+    }
+}
+
+impl Loads {
+    fn new(ties: Ties) -> Loads {
+        match ties {
+            Ties::Drawn => Loads::Drawn(Levels::default()),
+            Ties::First => Loads::First(Tournament::default()),
+        }
+    }
+
+    /// The smallest load, how many members have it, and which of them `pick` (given their number) picks.
+    #[inline]
+    pub(crate) fn least(&self, pick: impl FnOnce(usize) -> usize) -> Option<(u32, usize, u32)> {
+        match self {
+            Loads::Drawn(levels) => {
+                let (load, tied) = levels.least()?;
+                Some((load, tied.len(), tied[pick(tied.len())]))
+            }
+            Loads::First(tree) => {
+                let ((load, _), ties) = tree.least()?;
+                Some((load as u32, ties as usize, tree.tied(pick(ties as usize) as u32)))
+            }
+        }
+    }
+
+    /// Sets a member's load, and makes it one if it is not.
+    #[inline]
+    pub(crate) fn set(&mut self, member: u32, load: u32) {
+        match self {
+            Loads::Drawn(levels) => levels.set(member, load),
+            Loads::First(tree) => tree.set(member, (load.into(), 0)),
+        }
+    }
+
+    /// Removes a member, if it is one.
+    pub(crate) fn remove(&mut self, member: u32) {
+        match self {
+            Loads::Drawn(levels) => levels.remove(member),
+            Loads::First(tree) => tree.remove(member),
+        }
+    }
+
+    fn visits(&self) -> u64 {
+        match self {
+            Loads::Drawn(levels) => levels.visits(),
+            Loads::First(tree) => tree.visits(),
+        }
+    }
+
+    fn memory(&self) -> usize {
+        match self {
+            Loads::Drawn(levels) => levels.memory(),
+            Loads::First(tree) => tree.memory(),
         }
     }
 }

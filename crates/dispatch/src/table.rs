@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Stream, Time};
 
-use crate::index::{Kept, Key};
-use crate::window::{Window, WindowTotals};
-use crate::{Code, Event, Index, Reason};
+use crate::index::{Kept, Key, Loads};
+use crate::window::{Averaging, Window, WindowTotals};
+use crate::{Code, Event, Index, Reason, Ties};
 
 /// A backend's number: given once per name, never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -74,6 +74,7 @@ pub struct Table {
     /// Moves whenever `eligible` or a weight does.
     generation: u64,
     kept: Kept,
+    ties: Ties,
     window: Option<Window>,
     /// Policies see reports instead of the dispatcher's own counts.
     polled: bool,
@@ -103,7 +104,6 @@ struct Backend {
 /// What few requests move.
 #[derive(Debug, Default)]
 struct Rest {
-    window: WindowTotals,
     connections: u32,
     reported_at: Option<Time>,
     errors: u64,
@@ -112,16 +112,17 @@ struct Rest {
 }
 
 // The promise is 2 kB of statistics per server; index and name take another 100 or so.
-const _: () = assert!(size_of::<Backend>() == 64 && size_of::<Rest>() <= 128);
+const _: () = assert!(size_of::<Backend>() == 64 && size_of::<Rest>() <= 64);
 
 impl Table {
-    pub(crate) fn new(index: Index, window: Option<Span>, polled: bool, counted: bool) -> Table {
+    pub(crate) fn new(index: Index, ties: Ties, window: Option<Averaging>, polled: bool, counted: bool) -> Table {
         Table {
             backends: Vec::new(),
             rests: Vec::new(),
             eligible: Vec::new(),
             generation: 0,
-            kept: Kept::new(index),
+            kept: Kept::new(index, ties),
+            ties,
             window: window.map(Window::new),
             polled,
             counted,
@@ -188,7 +189,7 @@ impl Table {
     /// What it did in the present window.
     #[inline]
     pub fn window(&self, id: BackendId) -> WindowTotals {
-        self.rest(id).window
+        self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id))
     }
 
     /// Its weight: 0, or 1e-9 to 1e9.
@@ -240,6 +241,7 @@ impl Table {
             + size_of::<Rest>() * self.rests.capacity()
             + size_of::<BackendId>() * (self.eligible.capacity() + 2 * self.ids.capacity())
             + names
+            + self.window.as_ref().map_or(0, Window::memory)
             + self.kept.memory()
     }
 
@@ -253,28 +255,32 @@ impl Table {
         }
         let (tree, by) = match &self.kept {
             Kept::None | Kept::InverseLoad(_) => return self.scan(exclude, stream),
-            Kept::Load(levels) => {
-                let (load, tied) = levels.least()?;
-                return Some((
-                    BackendId(tied[draw(tied.len(), stream)]),
-                    By::Load.reason((load.into(), 0), tied.len()),
-                ));
+            Kept::Load(loads) => return self.least_load(loads, stream),
+            Kept::RoundTrip { loads, means } if means.len() < self.eligible.len() => {
+                return self.least_load(loads, stream);
             }
-            Kept::RoundTrip { levels, means } if means.len() < self.eligible.len() => {
-                let (load, tied) = levels.least()?;
-                return Some((
-                    BackendId(tied[draw(tied.len(), stream)]),
-                    By::Load.reason((load.into(), 0), tied.len()),
-                ));
-            }
-            Kept::LoadThenId(tree) => (tree, By::Load),
             Kept::LoadPerWeight(tree) => (tree, By::Weight),
             Kept::RoundTrip { means, .. } => (means, By::RoundTrip),
             Kept::Bytes(tree) => (tree, By::Bytes),
         };
         let (key, ties) = tree.least()?;
-        let rank = if matches!(self.kept, Kept::LoadThenId(_)) { 0 } else { draw(ties as usize, stream) };
+        let rank = self.pick(ties as usize, stream);
         Some((BackendId(tree.tied(rank as u32)), by.reason(key, ties as usize)))
+    }
+
+    #[inline]
+    fn least_load(&self, loads: &Loads, stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let (load, ties, id) = loads.least(|ties| self.pick(ties, stream))?;
+        Some((BackendId(id), By::Load.reason((load.into(), 0), ties)))
+    }
+
+    /// The place of the one chosen among so many that are equally good, in the order of their numbers.
+    #[inline]
+    fn pick(&self, ties: usize, stream: &mut Stream) -> usize {
+        match self.ties {
+            Ties::Drawn => draw(ties, stream),
+            Ties::First => 0,
+        }
     }
 
     /// One of the eligible backends that `exclude` does not name, each equally likely.
@@ -330,6 +336,9 @@ impl Table {
                 let id = BackendId(self.backends.len() as u32);
                 self.backends.push(Backend { state: State::Left, ..Backend::default() });
                 self.rests.push(Rest::default());
+                if let Some(window) = &mut self.window {
+                    window.join(id);
+                }
                 self.names.push(name.to_owned());
                 self.ids.insert(name.to_owned(), id);
                 id
@@ -393,14 +402,14 @@ impl Table {
                 return;
             }
             Event::FirstByte { round_trip, .. } => match &mut self.window {
-                Some(window) => window.round_trip(id, &mut rest.window, round_trip),
+                Some(window) => window.round_trip(id, round_trip),
                 None => return,
             },
             Event::Transmitted { bytes, .. } => {
                 backend.ahead = backend.ahead.saturating_add(bytes);
                 backend.bytes = backend.bytes.saturating_add(bytes);
                 match &mut self.window {
-                    Some(window) => window.transmitted(id, &mut rest.window, bytes),
+                    Some(window) => window.transmitted(id, bytes),
                     None => return,
                 }
             }
@@ -415,10 +424,10 @@ impl Table {
                 }
                 if let Some(window) = &mut self.window {
                     if untold > 0 {
-                        window.transmitted(id, &mut rest.window, untold);
+                        window.transmitted(id, untold);
                     }
                     if error {
-                        window.failed(id, &mut rest.window, latency);
+                        window.failed(id, latency);
                     }
                 }
                 backend.end(self.counted);
@@ -426,7 +435,7 @@ impl Table {
             Event::Failed { after, .. } => {
                 rest.failed += 1;
                 if let Some(window) = &mut self.window {
-                    window.failed(id, &mut rest.window, after);
+                    window.failed(id, after);
                 }
                 backend.end(self.counted);
             }
@@ -465,22 +474,21 @@ impl Table {
         }
     }
 
-    /// When the present window ends.
+    /// When the window's totals next forget something.
     #[inline]
     pub(crate) fn window_end(&self) -> Option<Time> {
-        self.window.as_ref().map(|window| window.end)
+        self.window.as_ref().map(Window::end)
     }
 
-    /// Clears the window's totals if it has ended by `now`.
+    /// Takes out of the window's totals what is too old at `now`.
     pub(crate) fn roll(&mut self, now: Time) {
-        let Some(window) = self.window.as_mut().filter(|window| window.end <= now) else { return };
-        let touched = window.roll(now);
-        for &id in &touched {
-            self.rests[id.0 as usize].window = WindowTotals::default();
+        let Some(window) = self.window.as_mut().filter(|window| window.end() <= now) else { return };
+        let changed = window.roll(now);
+        for &id in &changed {
             self.rekey(id);
         }
         if let Some(window) = &mut self.window {
-            window.recycle(touched);
+            window.recycle(changed);
         }
     }
 
@@ -510,25 +518,24 @@ impl Table {
         let load = self.load_of(backend);
         match &mut self.kept {
             Kept::None => {}
-            Kept::Load(levels) => levels.set(id.0, load),
-            Kept::LoadThenId(tree) => tree.set(id.0, (load.into(), 0)),
+            Kept::Load(loads) => loads.set(id.0, load),
             Kept::LoadPerWeight(tree) => match per_weight(load, backend.weight) {
                 Some(key) => tree.set(id.0, key),
                 None => tree.remove(id.0),
             },
             Kept::InverseLoad(sums) => sums.set(id.0, inverse_share(load)),
-            Kept::RoundTrip { levels, means } => {
-                let window = &self.rests[id.0 as usize].window;
-                let load = load.saturating_add(window.failures);
-                levels.set(id.0, load);
-                match window.mean_round_trip() {
+            Kept::RoundTrip { loads, means } => {
+                let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
+                let load = load.saturating_add(totals.failures);
+                loads.set(id.0, load);
+                match totals.mean_round_trip() {
                     Some(mean) => means.set(id.0, (mean.0, load)),
                     None => means.remove(id.0),
                 }
             }
             Kept::Bytes(tree) => {
-                let window = &self.rests[id.0 as usize].window;
-                tree.set(id.0, (window.bytes, load.saturating_add(window.failures)));
+                let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
+                tree.set(id.0, (totals.bytes, load.saturating_add(totals.failures)));
             }
         }
     }
@@ -536,11 +543,11 @@ impl Table {
     fn unlist(&mut self, id: BackendId) {
         match &mut self.kept {
             Kept::None => {}
-            Kept::Load(levels) => levels.remove(id.0),
-            Kept::LoadThenId(tree) | Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.remove(id.0),
+            Kept::Load(loads) => loads.remove(id.0),
+            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.remove(id.0),
             Kept::InverseLoad(sums) => sums.set(id.0, 0),
-            Kept::RoundTrip { levels, means } => {
-                levels.remove(id.0);
+            Kept::RoundTrip { loads, means } => {
+                loads.remove(id.0);
                 means.remove(id.0);
             }
         }
@@ -567,7 +574,7 @@ impl Table {
         let least = left().filter_map(key).min()?;
         let tied = || left().filter(|&id| key(id) == Some(least));
         let ties = tied().count();
-        let rank = if index == Index::LoadThenId { 0 } else { draw(ties, stream) };
+        let rank = self.pick(ties, stream);
         Some((tied().nth(rank)?, by.reason(least, ties)))
     }
 

@@ -5,10 +5,12 @@
 //! Reads the request's cookie and what the policy inside reads. A backend that drains or is down loses its clients to
 //! the policy inside at once, and a retry never goes back to one that was tried. Setting the cookie is the face's work.
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Stream, Time};
 
 use super::Entry;
-use crate::{BackendId, Code, Command, Decision, Event, Index, Policy, Reason, Request, Signals, Table};
+use crate::{
+    Averaging, BackendId, Code, Command, Decision, Event, Index, Policy, Reason, Request, Signals, Table, Ties,
+};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cookie",
@@ -36,12 +38,16 @@ impl Policy for Cookie {
         Signals::COOKIE | self.inside.requires()
     }
 
-    fn window(&self) -> Option<Span> {
+    fn window(&self) -> Option<Averaging> {
         self.inside.window()
     }
 
     fn index(&self) -> Index {
         self.inside.index()
+    }
+
+    fn ties(&self) -> Ties {
+        self.inside.ties()
     }
 
     fn listens(&self) -> bool {

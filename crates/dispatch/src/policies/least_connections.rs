@@ -1,23 +1,26 @@
-//! Least connections: the backend with the fewest requests in flight; ties drawn at random.
+//! Least connections: the backend with the fewest requests in flight; ties drawn at random, or to the lowest number.
 //!
-//! Reads the load of each backend (requests in flight, pending ones included, or what the last poll said); counts
+//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load of each backend (requests in flight, pending ones included, or what the last poll said); counts
 //! nothing of its own. Idle connections are not counted. The tie rule is that of Zhang 2002, section 5.1.2, and matters:
-//! with ties to the lowest number, light load all goes to one server (section 5.2.1).
+//! with ties to the lowest number (Bryhni, Klovning and Kure 2000), whenever the system is empty the same server is chosen,
+//! and light load all goes to it (Zhang, section 5.2.1, figures 5.2 and 5.3).
 
 use sojourn_stats::{Stream, Time};
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table};
+use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "least-connections",
     summary: "fewest requests in flight, ties drawn",
-    build: |_| Ok(Box::new(LeastConnections)),
+    build: |params| Ok(Box::new(LeastConnections { ties: params.ties()? })),
 };
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct LeastConnections;
+pub struct LeastConnections {
+    pub(super) ties: Ties,
+}
 
 impl Policy for LeastConnections {
     fn requires(&self) -> Signals {
@@ -26,6 +29,10 @@ impl Policy for LeastConnections {
 
     fn index(&self) -> Index {
         Index::Load
+    }
+
+    fn ties(&self) -> Ties {
+        self.ties
     }
 
     fn listens(&self) -> bool {

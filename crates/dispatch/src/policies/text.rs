@@ -3,7 +3,7 @@
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 
 use super::{Entry, POLICIES};
-use crate::DispatchError;
+use crate::{Averaging, DispatchError, Ties};
 
 /// The parameters that a text gives to its policy; each is taken once.
 #[derive(Debug)]
@@ -33,6 +33,37 @@ impl<'a> Params<'a> {
         if span == Span::ZERO { Err(bad("must be at least 1 ns".into())) } else { Ok(span) }
     }
 
+    /// Which of `choices` the text gives as `name`; none if it gives none.
+    ///
+    /// # Errors
+    /// When it is another word.
+    pub fn choice<T: Copy>(&mut self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, DispatchError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
+            return Ok(Some(*choice));
+        }
+        let words = choices.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(" or ");
+        Err(DispatchError::Policy(format!("policy `{}`: {name} = {text}: it is {words}", self.policy)))
+    }
+
+    /// Who wins ties: `ties = drawn` (the default) or `ties = first`, the one with the lowest number.
+    ///
+    /// # Errors
+    /// As [`Params::choice`].
+    pub fn ties(&mut self) -> Result<Ties, DispatchError> {
+        Ok(self.choice("ties", &[("drawn", Ties::Drawn), ("first", Ties::First)])?.unwrap_or_default())
+    }
+
+    /// The averaging window: `window = 1 s` (the default), and `slide = true` if it slides.
+    ///
+    /// # Errors
+    /// As [`Params::span`] and [`Params::choice`].
+    pub fn window(&mut self) -> Result<Averaging, DispatchError> {
+        let length = self.span("window", Span(1_000_000_000))?;
+        let slides = self.choice("slide", &[("true", true), ("false", false)])?.unwrap_or(false);
+        Ok(Averaging { length, slides })
+    }
+
     /// Refuses what no one took.
     pub(super) fn finish(self) -> Result<(), DispatchError> {
         let Some((name, _)) = self.given.first() else { return Ok(()) };
@@ -49,7 +80,7 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Splits a text into the policy's name and its parameters.
+/// Splits a text into the policy's name and its parameters. A value may stand in double quotes.
 pub(super) fn parse(text: &str) -> Result<(&str, Params<'_>), DispatchError> {
     let text = text.trim();
     let bad =
@@ -64,7 +95,9 @@ pub(super) fn parse(text: &str) -> Result<(&str, Params<'_>), DispatchError> {
     let mut given = Vec::new();
     for part in split(inside) {
         match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if !name.is_empty() && !value.is_empty() => given.push((name, value)),
+            Some((name, value)) if !name.is_empty() && !unquoted(value).is_empty() => {
+                given.push((name, unquoted(value)));
+            }
             _ => return bad("a parameter is written `name = value`"),
         }
     }
@@ -78,6 +111,10 @@ pub(super) fn unknown_policy(name: &str) -> DispatchError {
         None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
     };
     DispatchError::Policy(format!("unknown policy `{name}`; {hint}"))
+}
+
+fn unquoted(value: &str) -> &str {
+    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).map_or(value, str::trim)
 }
 
 /// At the commas that are outside all parentheses.

@@ -1,29 +1,33 @@
 //! Transmitted size: the backend that transmitted the fewest bytes within the averaging window; ties go to the one with
 //! fewer requests in flight, then are drawn.
 //!
-//! Parameter: `window`, default 1 s. Reads bytes and failures of the present window and the load of each backend; counts
-//! nothing of its own. The counts are cleared at the end of each window (Zhang 2002, section 5.1.2).
+//! Parameters: `window`, default 1 s; `slide = true` for a window that slides instead of being cleared (Zhang 2002,
+//! section 2.3); `ties = first` for the lowest number instead of a draw. Reads bytes and failures of the present window
+//! and the load of each backend; counts nothing of its own. The counts are cleared at the end of each window (section
+//! 5.1.2). With ties to the lowest number, a lightly loaded system sends most requests to the first backend: Zhang's
+//! figures 5.5 and 5.15 show that skew.
 //!
 //! A backend without bytes in this window has transmitted 0 and is the least: so it was published. A failure transmits
 //! nothing either, so it is charged: as many bytes as the most that any backend transmitted, and a request in flight
-//! until the window ends ([`crate::WindowTotals`]). A backend that hangs without failing does draw the requests of the
+//! until the window forgets it ([`crate::WindowTotals`]). A backend that hangs without failing does draw the requests of the
 //! rest of the window, until a time-out or a health check says so: Zhang found this policy the slowest of five.
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Stream, Time};
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table};
+use crate::{Averaging, BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "transmitted-size",
     summary: "fewest bytes transmitted in the averaging window, ties to fewer in flight",
-    build: |params| Ok(Box::new(TransmittedSize { window: params.span("window", Span(1_000_000_000))? })),
+    build: |params| Ok(Box::new(TransmittedSize { window: params.window()?, ties: params.ties()? })),
 };
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct TransmittedSize {
-    window: Span,
+    window: Averaging,
+    ties: Ties,
 }
 
 impl Policy for TransmittedSize {
@@ -31,12 +35,16 @@ impl Policy for TransmittedSize {
         Signals::IN_FLIGHT | Signals::BYTES
     }
 
-    fn window(&self) -> Option<Span> {
+    fn window(&self) -> Option<Averaging> {
         Some(self.window)
     }
 
     fn index(&self) -> Index {
         Index::Bytes
+    }
+
+    fn ties(&self) -> Ties {
+        self.ties
     }
 
     fn listens(&self) -> bool {

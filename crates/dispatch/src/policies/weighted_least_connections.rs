@@ -1,23 +1,26 @@
-//! Weighted least connections: the backend with the smallest (requests in flight / weight); ties drawn at random.
+//! Weighted least connections: the backend with the smallest (requests in flight / weight); ties drawn at random, or to
+//! the lowest number.
 //!
-//! Reads the load and weight of each backend; counts nothing. Weight 0 is never chosen. The comparison is of the load
+//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load and weight of each backend; counts nothing. Weight 0 is never chosen. The comparison is of the load
 //! before the request is placed (Zhang 2002, section 2.3), so that idle backends tie whatever their weights: shares
 //! follow the weights under load, not at rest.
 
 use sojourn_stats::{Stream, Time};
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table};
+use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-least-connections",
     summary: "fewest requests in flight per weight, ties drawn",
-    build: |_| Ok(Box::new(WeightedLeastConnections)),
+    build: |params| Ok(Box::new(WeightedLeastConnections { ties: params.ties()? })),
 };
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct WeightedLeastConnections;
+pub struct WeightedLeastConnections {
+    ties: Ties,
+}
 
 impl Policy for WeightedLeastConnections {
     fn requires(&self) -> Signals {
@@ -26,6 +29,10 @@ impl Policy for WeightedLeastConnections {
 
     fn index(&self) -> Index {
         Index::LoadPerWeight
+    }
+
+    fn ties(&self) -> Ties {
+        self.ties
     }
 
     fn listens(&self) -> bool {

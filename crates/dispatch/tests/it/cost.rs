@@ -31,11 +31,13 @@ fn with_order() -> impl Iterator<Item = &'static str> {
     every_policy().filter(|name| build(name).expect(name).index() != Index::None)
 }
 
+const SLIDING: [&str; 2] = ["round-trip(slide = true)", "transmitted-size(slide = true, ties = first)"];
+
 #[test]
 fn a_choice_among_ten_thousand_does_not_scan() {
-    for policy in with_order() {
+    for policy in with_order().chain(SLIDING) {
         let visits = visits_per_request(policy, 10_000);
-        // Three updates and a window's clearing, each one way up a tree of 14 levels in two indices at most.
+        // Three updates and what the window forgets, each one way up a tree of 14 levels in two indices at most.
         assert!(visits <= 100.0, "{policy} visits {visits} entries per request");
     }
     assert!(visits_per_request("least-connections", 10_000) <= 3.0, "a count that moves by one moves one entry");
@@ -52,10 +54,10 @@ fn every_least_policy_asks_for_an_order() {
 
 #[test]
 fn statistics_take_at_most_two_kilobytes_per_server() {
-    for policy in every_policy() {
+    for policy in every_policy().chain(SLIDING) {
         let mut dispatcher = dispatcher(policy, &equal(10_000));
-        for number in 0..10_000 {
-            let now = Time(number * 1_000);
+        for number in 0..20_000 {
+            let now = Time(number * 100_000); // two seconds, twice a window
             if let Some(backend) = dispatcher.choose(&REQUEST, &[], now).forwarded_to() {
                 dispatcher.observe(Event::FirstByte { backend, round_trip: Span(number) }, now);
             }

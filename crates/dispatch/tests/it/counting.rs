@@ -1,6 +1,6 @@
 //! The books: what counts as in flight, and for how long.
 
-use sojourn_dispatch::{BackendId, Event, State};
+use sojourn_dispatch::{BackendId, Event, State, WindowTotals};
 use sojourn_stats::{Span, Time};
 
 use crate::common::{REQUEST, Walk, dispatcher, equal, every_policy};
@@ -92,6 +92,62 @@ fn the_window_ends_on_time_even_if_nobody_polls() {
     assert_eq!(dispatcher.next_deadline(), Some(Time(800_000_000)));
     assert_eq!(dispatcher.poll(Time(800_000_000)), []);
     assert_eq!(dispatcher.table().window(A).round_trips, 0);
+}
+
+#[test]
+fn a_window_that_slides_forgets_a_tenth_at_a_time() {
+    let mut dispatcher = dispatcher("round-trip(window = 1 s, slide = true)", &equal(2));
+    let ms = |ms: u64| Time(ms * 1_000_000);
+    let first_byte = |backend, ns| Event::FirstByte { backend, round_trip: Span(ns) };
+    assert_eq!(dispatcher.next_deadline(), Some(ms(100)));
+    // At 50, 150, ... 950 ms, each in a part of its own.
+    for part in 0..10 {
+        dispatcher.observe(first_byte(A, 10 + part), ms(50 + 100 * part));
+    }
+    let totals = dispatcher.table().window(A);
+    assert_eq!((totals.round_trips, totals.round_trip_sum), (10, Span(145)));
+    dispatcher.poll(ms(1000));
+    let totals = dispatcher.table().window(A);
+    assert_eq!((totals.round_trips, totals.round_trip_sum), (9, Span(135)), "the first part is gone");
+    // Nobody looks for a while: three parts are forgotten at once.
+    dispatcher.choose(&REQUEST, &[A], ms(1_310));
+    dispatcher.observe(Event::Failed { backend: B, after: Span(1) }, ms(1_310));
+    let (a, b) = (dispatcher.table().window(A), dispatcher.table().window(B));
+    assert_eq!((a.round_trips, a.round_trip_sum), (6, Span(14 + 15 + 16 + 17 + 18 + 19)));
+    assert_eq!((b.failures, b.round_trip_sum), (1, Span(2_000_000_000)), "twice the window, which is the longest here");
+    dispatcher.choose(&REQUEST, &[], ms(2_299));
+    assert_eq!((dispatcher.table().window(A).round_trips, dispatcher.table().window(B).failures), (0, 1));
+    dispatcher.choose(&REQUEST, &[], ms(2_300));
+    assert_eq!(dispatcher.table().window(B), WindowTotals::default());
+    dispatcher.observe(first_byte(A, 7), ms(2_310));
+    dispatcher.choose(&REQUEST, &[], ms(3_600_000));
+    assert_eq!(dispatcher.table().window(A), WindowTotals::default(), "an hour is as good as a second");
+    assert_eq!(dispatcher.next_deadline(), Some(ms(3_600_100)));
+}
+
+#[test]
+fn a_window_shorter_than_its_parts_still_slides() {
+    let mut dispatcher = dispatcher("transmitted-size(window = 3 ns, slide = true)", &equal(1));
+    for now in 0..3 {
+        dispatcher.observe(Event::Transmitted { backend: A, bytes: 1 }, Time(now));
+    }
+    assert_eq!(dispatcher.table().window(A).bytes, 3);
+    dispatcher.observe(Event::Transmitted { backend: A, bytes: 1 }, Time(4));
+    assert_eq!(dispatcher.table().window(A).bytes, 2);
+}
+
+#[test]
+fn absurd_bytes_do_not_break_the_books() {
+    let mut dispatcher = dispatcher("transmitted-size(window = 10 ns, slide = true)", &equal(1));
+    dispatcher.choose(&REQUEST, &[], Time(0));
+    for now in 0..9 {
+        dispatcher.observe(Event::Transmitted { backend: A, bytes: u64::MAX / 2 }, Time(now));
+    }
+    dispatcher.observe(Event::Failed { backend: A, after: Span(u64::MAX) }, Time(9));
+    for now in 10..30 {
+        dispatcher.observe(Event::Transmitted { backend: A, bytes: 1 }, Time(now));
+    }
+    assert!(dispatcher.table().window(A).bytes <= 10);
 }
 
 #[test]

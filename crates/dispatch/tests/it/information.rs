@@ -65,13 +65,18 @@ fn the_dead_are_not_polled_and_neither_is_what_nobody_reads() {
 
 #[test]
 fn a_missing_signal_is_named() {
+    const FIRST_BYTE: &str =
+        "the first byte of each reply (first-byte, or in a simulator the client's own: client-first-byte)";
     let refusal = |policy: &str, information, signals| {
         let made = Dispatcher::new(policy, &equal(2), information, signals, 1, "test");
         made.expect_err(policy).to_string()
     };
     let cases = [
         ("least-connections", Signals::ADDRESS, "the end of each request (in-flight)"),
-        ("round-trip", Signals::IN_FLIGHT | Signals::BYTES, "the first byte of each reply (first-byte)"),
+        ("round-trip", Signals::IN_FLIGHT | Signals::BYTES, FIRST_BYTE),
+        ("round-trip", Signals::SWITCH, FIRST_BYTE),
+        ("transmitted-size", Signals::SWITCH, "the bytes of replies (bytes)"),
+        ("cookie", Signals::SWITCH, "the client's cookies (cookie)"),
         ("transmitted-size", Signals::IN_FLIGHT, "the bytes of replies (bytes)"),
         ("address-hash", Signals::IN_FLIGHT, "the client's address (address)"),
         ("cookie(policy = random)", Signals::IN_FLIGHT, "the client's cookies (cookie)"),
@@ -94,6 +99,36 @@ fn reports_stand_in_for_requests_in_flight() {
     report(&mut switch, [2, 2, 0], Time(1));
     assert_eq!(switch.choose(&REQUEST, &[], Time(2)).forwarded_to(), Some(BackendId(2)));
     assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what nobody will end is not counted");
+}
+
+#[test]
+fn the_clients_first_byte_stands_in_where_the_balancer_sees_none() {
+    let requires = |signals| {
+        let made =
+            Dispatcher::new("cookie(policy = round-trip)", &equal(2), Information::Immediate, signals, 1, "test");
+        made.expect("one of the two is there").requires()
+    };
+    let (switch, both) = (Signals::SWITCH | Signals::CLIENT_FIRST_BYTE, Signals::all());
+    let common = Signals::IN_FLIGHT | Signals::COOKIE;
+    assert_eq!(requires(switch | Signals::COOKIE), common | Signals::CLIENT_FIRST_BYTE);
+    assert_eq!(requires(both), common | Signals::FIRST_BYTE, "the balancer's own goes first");
+    assert_eq!(requires(Signals::GATEWAY), common | Signals::FIRST_BYTE);
+    assert!(!Signals::GATEWAY.contains(Signals::CLIENT_FIRST_BYTE), "no gateway sees what its clients have");
+    let mut dispatcher =
+        Dispatcher::new("round-trip", &equal(2), Information::Immediate, switch, 1, "test").expect("it stands in");
+    for (id, round_trip) in [(0, 9), (1, 5)] {
+        dispatcher.observe(Event::FirstByte { backend: BackendId(id), round_trip: Span(round_trip) }, Time(10));
+    }
+    assert_eq!(dispatcher.choose(&REQUEST, &[], Time(11)).forwarded_to(), Some(BackendId(1)));
+}
+
+#[test]
+fn a_switch_serves_those_that_read_counts_or_nothing() {
+    for policy in every_policy() {
+        let made = Dispatcher::new(policy, &equal(2), Information::Immediate, Signals::SWITCH, 1, "test");
+        let sees_more = ["round-trip", "transmitted-size", "cookie"].contains(&policy);
+        assert_eq!(made.is_err(), sees_more, "{policy}");
+    }
 }
 
 #[test]

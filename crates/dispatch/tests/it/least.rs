@@ -29,72 +29,108 @@ struct Book {
     reported: u32,
     /// Bytes told by `Transmitted` that no `Completed` has covered.
     ahead: u64,
-    bytes: u64,
-    real_bytes: u64,
-    round_trips: Vec<u64>,
-    failures: u32,
+    /// What the window covers: the number of its part, and what happened.
+    window: Vec<(u64, Happened)>,
+}
+
+#[derive(Clone, Copy)]
+enum Happened {
+    RoundTrip(u64),
+    Bytes(u64),
+    Failure { round_trip: u64, bytes: u64 },
+}
+
+impl Book {
+    fn round_trips(&self) -> impl Iterator<Item = u64> {
+        self.window.iter().filter_map(|&(_, happened)| match happened {
+            Happened::RoundTrip(span) | Happened::Failure { round_trip: span, .. } => Some(span),
+            Happened::Bytes(_) => None,
+        })
+    }
+
+    fn bytes(&self, with_failures: bool) -> u64 {
+        let bytes = self.window.iter().map(|&(_, happened)| match happened {
+            Happened::Bytes(bytes) => bytes,
+            Happened::Failure { bytes, .. } if with_failures => bytes,
+            _ => 0,
+        });
+        bytes.sum()
+    }
+
+    fn failures(&self) -> u32 {
+        self.window.iter().filter(|(_, happened)| matches!(happened, Happened::Failure { .. })).count() as u32
+    }
 }
 
 struct Books {
     rule: Rule,
     polled: bool,
     books: Vec<Book>,
-    window: u64,
-    /// Longest round trip and most bytes: of this window, and of the last that had any.
-    longest: [u64; 2],
-    most: [u64; 2],
+    /// In how many parts the window forgets.
+    parts: u64,
+    /// The present part.
+    part: u64,
+    /// Longest round trip and most bytes, by the part in which they were met.
+    longest: BTreeMap<u64, u64>,
+    most: BTreeMap<u64, u64>,
 }
 
 impl Books {
     fn roll(&mut self, now: Time) {
-        if now.0 / WINDOW.0 == self.window {
-            return;
-        }
-        self.window = now.0 / WINDOW.0;
-        for pair in [&mut self.longest, &mut self.most] {
-            if pair[0] > 0 {
-                *pair = [0, pair[0]];
-            }
-        }
+        self.part = now.0 / (WINDOW.0 / self.parts);
+        let (part, parts) = (self.part, self.parts);
         for book in &mut self.books {
-            (book.bytes, book.real_bytes, book.failures) = (0, 0, 0);
-            book.round_trips.clear();
+            book.window.retain(|&(then, _)| then + parts > part);
         }
+    }
+
+    fn happened(&mut self, id: BackendId, happened: Happened) {
+        self.books[id.0 as usize].window.push((self.part, happened));
+    }
+
+    /// The largest of this window and of the last part before it that had any.
+    fn largest(&self, by_part: &BTreeMap<u64, u64>) -> u64 {
+        let first = (self.part + 1).saturating_sub(self.parts);
+        let last = by_part.range(..first).rev().find(|(_, value)| **value > 0);
+        by_part.range(first..).chain(last).map(|(_, &value)| value).max().unwrap_or(0)
+    }
+
+    fn round_trip(&mut self, id: BackendId, round_trip: Span) {
+        self.happened(id, Happened::RoundTrip(round_trip.0));
+        let longest = self.longest.entry(self.part).or_default();
+        *longest = round_trip.0.max(*longest);
     }
 
     fn transmitted(&mut self, id: BackendId, bytes: u64) {
-        let book = &mut self.books[id.0 as usize];
-        book.bytes += bytes;
-        book.real_bytes += bytes;
-        self.most[0] = self.most[0].max(book.real_bytes);
+        self.happened(id, Happened::Bytes(bytes));
+        let most = self.most.entry(self.part).or_default();
+        *most = self.books[id.0 as usize].bytes(false).max(*most);
     }
 
     fn failed(&mut self, id: BackendId, after: Span) {
-        let longest = self.longest[0].max(self.longest[1]);
-        let most = self.most[0].max(self.most[1]);
-        let book = &mut self.books[id.0 as usize];
-        book.failures += 1;
-        book.round_trips.push(2 * after.0.max(WINDOW.0).max(longest));
-        book.bytes += most.max(1);
+        let round_trip = 2 * after.0.max(WINDOW.0).max(self.largest(&self.longest));
+        let bytes = self.largest(&self.most).max(1);
+        self.happened(id, Happened::Failure { round_trip, bytes });
     }
 
     fn tell(&mut self, event: &Event) {
         let id = event.backend();
         match *event {
-            Event::FirstByte { round_trip, .. } => {
-                self.books[id.0 as usize].round_trips.push(round_trip.0);
-                self.longest[0] = self.longest[0].max(round_trip.0);
-            }
+            Event::FirstByte { round_trip, .. } => self.round_trip(id, round_trip),
             Event::Transmitted { bytes, .. } => {
                 self.books[id.0 as usize].ahead += bytes;
-                self.transmitted(id, bytes);
+                if bytes > 0 {
+                    self.transmitted(id, bytes);
+                }
             }
             Event::Completed { status, bytes, latency, .. } => {
                 let book = &mut self.books[id.0 as usize];
                 book.in_flight -= 1;
                 let untold = bytes.saturating_sub(book.ahead);
                 book.ahead = book.ahead.saturating_sub(bytes);
-                self.transmitted(id, untold);
+                if untold > 0 {
+                    self.transmitted(id, untold);
+                }
                 if status == 503 {
                     self.failed(id, latency);
                 }
@@ -117,12 +153,12 @@ impl Books {
         let left: Vec<_> = ids.filter(|id| self.books[id.0 as usize].up && !exclude.contains(id)).collect();
         let book = |id: BackendId| &self.books[id.0 as usize];
         let load = |id| if self.polled { book(id).reported } else { book(id).in_flight };
-        let charged = |id| f64::from(load(id) + book(id).failures);
+        let charged = |id| f64::from(load(id) + book(id).failures());
         let mean = |id: BackendId| {
-            let trips = &book(id).round_trips;
-            (trips.iter().sum::<u64>() / trips.len() as u64) as f64
+            let trips = || book(id).round_trips();
+            (trips().sum::<u64>() / trips().count() as u64) as f64
         };
-        let sampled = left.iter().all(|&id| !book(id).round_trips.is_empty());
+        let sampled = left.iter().all(|&id| book(id).round_trips().next().is_some());
         let (key, code): (Key<'_>, Code) = match self.rule {
             Rule::Load => (Box::new(|id| Some((load(id).into(), 0.0))), Code::LeastInFlight),
             Rule::PerWeight => {
@@ -131,7 +167,7 @@ impl Books {
             }
             Rule::RoundTrip if sampled => (Box::new(|id| Some((mean(id), charged(id)))), Code::LeastRoundTrip),
             Rule::RoundTrip => (Box::new(|id| Some((charged(id), 0.0))), Code::LeastInFlight),
-            Rule::Bytes => (Box::new(|id| Some((book(id).bytes as f64, charged(id)))), Code::LeastTransmitted),
+            Rule::Bytes => (Box::new(|id| Some((book(id).bytes(true) as f64, charged(id)))), Code::LeastTransmitted),
         };
         let keys: Vec<_> = left.iter().filter_map(|&id| key(id).map(|key| (id, key))).collect();
         let least = keys.iter().map(|&(_, key)| key).min_by(|a, b| a.partial_cmp(b).expect("numbers"));
@@ -147,7 +183,9 @@ fn walk(policy: &str, rule: Rule, polled: bool, seed: u64) -> (BTreeMap<(usize, 
     let mut dispatcher =
         Dispatcher::new(policy, &backends, information, Signals::GATEWAY, seed, "least").expect(policy);
     let books = backends.iter().map(|&(_, weight)| Book { up: true, weight, ..Book::default() }).collect();
-    let mut books = Books { rule, polled, books, window: 0, longest: [0; 2], most: [0; 2] };
+    let parts = if policy.contains("slide = true") { 10 } else { 1 };
+    let (longest, most) = (BTreeMap::new(), BTreeMap::new());
+    let mut books = Books { rule, polled, books, parts, part: 0, longest, most };
     let mut walk = Walk::new(seed, &backends);
     let (mut ranks, mut codes) = (BTreeMap::new(), BTreeMap::new());
     for step in 0..STEPS {
@@ -212,11 +250,20 @@ fn least_connections() {
 }
 
 #[test]
-fn least_connections_with_ties_to_the_lowest_id() {
-    for polled in [false, true] {
-        let (ranks, _) = walk("least-connections-lowest-id", Rule::Load, polled, 2);
-        assert!(ranks.keys().all(|&(_, rank)| rank == 0), "a tie went to a higher id");
-        assert!(ranks.keys().any(|&(ties, _)| ties > 2), "the walk must meet ties");
+fn ties_to_the_lowest_id() {
+    let policies = [
+        ("least-connections-lowest-id", Rule::Load),
+        ("least-connections(ties = \"first\")", Rule::Load),
+        ("weighted-least-connections(ties = first)", Rule::PerWeight),
+        ("round-trip(ties = first)", Rule::RoundTrip),
+        ("transmitted-size(slide = true, ties = first)", Rule::Bytes),
+    ];
+    for (policy, rule) in policies {
+        for polled in [false, true] {
+            let (ranks, _) = walk(policy, rule, polled, 2);
+            assert!(ranks.keys().all(|&(_, rank)| rank == 0), "{policy}: a tie went to a higher id");
+            assert!(ranks.keys().any(|&(ties, _)| ties > 2), "{policy}: the walk must meet ties");
+        }
     }
 }
 
@@ -230,11 +277,13 @@ fn weighted_least_connections() {
 
 #[test]
 fn round_trip() {
-    for polled in [false, true] {
-        let (ranks, codes) = walk("round-trip(window = 1 s)", Rule::RoundTrip, polled, 4);
-        assert_fair("round-trip", &ranks);
-        let both = ["LeastRoundTrip", "LeastInFlight"].map(|code| codes.get(code).copied().unwrap_or(0));
-        assert!(both.iter().all(|&count| count > 1000), "the walk must meet full and empty windows: {codes:?}");
+    for policy in ["round-trip(window = 1 s)", "round-trip(window = 1 s, slide = true)"] {
+        for polled in [false, true] {
+            let (ranks, codes) = walk(policy, Rule::RoundTrip, polled, 4);
+            assert_fair(policy, &ranks);
+            let both = ["LeastRoundTrip", "LeastInFlight"].map(|code| codes.get(code).copied().unwrap_or(0));
+            assert!(both.iter().all(|&count| count > 400), "the walk must meet full and empty windows: {codes:?}");
+        }
     }
 }
 
@@ -243,6 +292,8 @@ fn transmitted_size() {
     for polled in [false, true] {
         let (ranks, _) = walk("transmitted-size", Rule::Bytes, polled, 5);
         assert_fair("transmitted-size", &ranks);
+        // Sums of a window that is never empty hardly ever tie.
+        walk("transmitted-size(slide = true)", Rule::Bytes, polled, 6);
     }
 }
 

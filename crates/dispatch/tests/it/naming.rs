@@ -14,6 +14,10 @@ fn good_texts() {
     for policy in every_policy().chain([
         " round-trip ( window = 100 ms ) ",
         "random()",
+        "least-connections(ties = first)",
+        "least-connections(ties = \"drawn\")",
+        "round-trip(window = 1 s, slide = true, ties = first)",
+        "transmitted-size(slide = false, window = 8 s)",
         "cookie(policy = cookie(policy = round-trip(window = 1 s)))",
     ]) {
         assert_eq!(dispatcher(policy, &equal(2)).policy(), policy);
@@ -26,12 +30,18 @@ fn bad_texts_say_what_would_be_right() {
         ("least-conections", "unknown policy `least-conections`; did you mean `least-connections`?"),
         ("xyz", "unknown policy `xyz`; known are round-robin, random, least-connections,"),
         ("round-trip(windw = 1 s)", "policy `round-trip` has no parameter `windw`; did you mean `window`?"),
-        ("round-trip(colour = 1 s)", "policy `round-trip` has no parameter `colour`; it takes `window`"),
+        (
+            "round-trip(colour = 1 s)",
+            "policy `round-trip` has no parameter `colour`; it takes `window`, `slide`, `ties`",
+        ),
         ("round-trip(window = 1 s, window = 2 s)", "policy `round-trip`: `window` is given twice"),
         ("random(window = 1 s)", "policy `random` has no parameter `window`; it takes none"),
         ("round-trip(window = 1)", "policy `round-trip`: window = 1: "),
         ("round-trip(window = 0 s)", "must be at least 1 ns"),
         ("round-trip(window = -1 s)", "policy `round-trip`: window = -1 s: "),
+        ("round-trip(slide = yes)", "policy `round-trip`: slide = yes: it is `true` or `false`"),
+        ("least-connections(ties = last)", "policy `least-connections`: ties = last: it is `drawn` or `first`"),
+        ("least-connections(ties = \"\")", "a parameter is written `name = value`"),
         ("round-trip(1 s)", "a parameter is written `name = value`, as in `round-trip(window = 1 s)`"),
         ("round-trip(window = 1 s", "it must end with `)`"),
         ("cookie(policy = randon)", "unknown policy `randon`; did you mean `random`?"),

@@ -38,13 +38,34 @@ fn record(policy: &str, information: Information, steps: usize) -> Vec<u8> {
 
 #[test]
 fn every_policy_replays() {
-    for policy in every_policy().chain(["cookie(policy = round-trip(window = 20 ms))"]) {
+    for policy in every_policy().chain([
+        "cookie(policy = round-trip(window = 20 ms))",
+        "round-trip(window = 100 ms, slide = true)",
+        "transmitted-size(slide = true, ties = first)",
+    ]) {
         for information in [Information::Immediate, Information::Polled { every: Span(50_000_000) }] {
             let replayed = replay(&record(policy, information, 2_000)[..]).expect(policy);
             assert_eq!(replayed.first_difference, None, "{policy}");
             assert!(replayed.choices > 600 && replayed.truncated_line.is_none(), "{policy}: {replayed:?}");
         }
     }
+}
+
+#[test]
+fn a_simulators_own_signal_is_recorded() {
+    let signals = Signals::SWITCH | Signals::CLIENT_FIRST_BYTE;
+    let made = Dispatcher::new("round-trip", &equal(3), Information::Immediate, signals, 7, "front");
+    let mut dispatcher = made.expect("the client's first byte stands in");
+    let file = Shared::default();
+    dispatcher.record_to(Box::new(file.clone())).expect("memory takes it");
+    let mut walk = Walk::new(12, &equal(3));
+    for _ in 0..500 {
+        walk.take(&mut dispatcher);
+    }
+    dispatcher.finish_record().expect("memory takes it");
+    let bytes = std::mem::take(&mut *file.0.lock().expect("no writer panics"));
+    assert!(String::from_utf8_lossy(&bytes).lines().next().expect("a header").contains("\"client_first_byte\""));
+    assert_eq!(replay(&bytes[..]).expect("a good record").first_difference, None);
 }
 
 #[test]
