@@ -1,6 +1,6 @@
 //! The client side, live: open and closed load over real sockets, and the proof that the load was what it claims.
 //!
-//! A run is four independent choices: a [`Schedule`] (who asks when) × a transport (HTTP/1.1 over plain TCP) × a stop
+//! A run is four independent choices: a [`Schedule`] (who asks when) × a transport (HTTP over plain TCP) × a stop
 //! rule ([`Stop`]) × what is recorded. One loop per thread serves them all: epoll, non-blocking sockets, a request
 //! written straight from prebuilt bytes and a reply parsed where it was read; no allocation, lock or channel per
 //! request. The price is a transport of our own that speaks only the HTTP/1.1 a load generator needs.
@@ -17,6 +17,7 @@ mod clock;
 mod connection;
 mod estimate;
 mod host;
+mod objects;
 mod outcome;
 mod recorder;
 pub mod reply;
@@ -24,17 +25,19 @@ mod report;
 mod request;
 mod run;
 mod schedule;
+mod sessions;
 mod setting;
 mod url;
 pub mod verdict;
 mod worker;
 
-pub use outcome::{Counts, Outcome};
+pub use objects::{ObjectRecord, Objects};
+pub use outcome::{Connections, Counts, Outcome};
 pub use recorder::Record;
 pub use report::{Pace, Report, Second};
 pub use request::{Method, Targets};
 pub use run::{Load, run};
-pub use schedule::Schedule;
+pub use schedule::{Browse, Schedule};
 pub use setting::{LoadError, Pacing, Progress, Stop};
 pub use url::{Url, UrlError};
 pub use verdict::Verdict;

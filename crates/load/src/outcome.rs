@@ -12,7 +12,7 @@ pub enum Outcome {
     Refused,
     /// The connection was reset.
     Reset,
-    /// No whole reply within the timeout, counted from when the request began.
+    /// No whole reply within the timeout, counted from when the request began; the connection may not even have come.
     Timeout,
     /// The server closed the connection before the reply's end.
     ClosedEarly,
@@ -24,7 +24,7 @@ pub enum Outcome {
     ServerError,
     /// The generator's own host had no socket, port or file for it, or there is no path for the request's object.
     Local,
-    /// The client's patience ended first.
+    /// The client's patience ended first, or it needs the file no more since another of the same page failed.
     Abandoned,
     /// Still waiting when the run was cut off.
     Unfinished,
@@ -61,6 +61,34 @@ pub struct Counts {
     pub retried: u64,
     /// Requests that had to wait because every connection was taken.
     pub queued: u64,
+}
+
+/// The connections of a run, warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Begun to be opened.
+    pub opened: u64,
+    /// Requests that went out on a connection that had carried one before.
+    pub reused: u64,
+    /// Closed by the server: while idle, or after a reply where the client would have kept it.
+    pub closed_by_server: u64,
+    /// Closed by the client, idle for as long as it keeps them.
+    pub closed_idle: u64,
+    /// Closed by the client, which was done with it: the end of a session, or an HTTP/1.0 reply.
+    pub closed_when_done: u64,
+    /// Lost with a request on it: refused, reset, timed out, given up, or with a reply that made no sense.
+    pub lost: u64,
+}
+
+impl Connections {
+    pub(crate) fn add(&mut self, other: &Connections) {
+        self.opened += other.opened;
+        self.reused += other.reused;
+        self.closed_by_server += other.closed_by_server;
+        self.closed_idle += other.closed_idle;
+        self.closed_when_done += other.closed_when_done;
+        self.lost += other.lost;
+    }
 }
 
 impl Counts {

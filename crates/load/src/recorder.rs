@@ -6,13 +6,14 @@ use sojourn_stats::{Histogram, Span, Time};
 
 use crate::connection::Exchange;
 use crate::estimate::WINDOWS;
-use crate::outcome::{Counts, Outcome};
+use crate::objects::{ObjectRecord, Tally};
+use crate::outcome::{Connections, Counts, Outcome};
 use crate::schedule::Job;
 
 /// One request in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its number in the run; in an open run its place in the plan.
+    /// Its number in the run; in an open run its place in the plan, and where users browse the number of its object.
     pub k: u64,
     /// The client that asked.
     pub client: u32,
@@ -24,7 +25,7 @@ pub struct Record {
     pub status: u16,
     /// Index into the report's backends, where the reply named one.
     pub backend: Option<u16>,
-    /// When it should have been sent.
+    /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
     pub planned: Time,
     /// When it was written; none when it never was.
     pub sent: Option<Time>,
@@ -52,6 +53,10 @@ pub(crate) struct Slice {
     pub(crate) ok: u64,
     pub(crate) failed: u64,
     pub(crate) response_sum_ns: u64,
+    /// Bytes of the replies that were over in it.
+    pub(crate) bytes: u64,
+    /// Whole objects.
+    pub(crate) objects: u64,
 }
 
 /// Length of a [`Slice`].
@@ -66,11 +71,44 @@ pub(crate) enum Windowing {
     Requests(u64),
 }
 
+/// How what is measured falls into windows: what was planned before the end of the warm-up into none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Division {
+    pub(crate) warm_up: Time,
+    pub(crate) windowing: Windowing,
+}
+
+impl Division {
+    /// The window of what was planned at `at` as number `k`; none while warming up.
+    #[inline]
+    pub(crate) fn window(&self, at: Time, k: u64) -> Option<usize> {
+        if at < self.warm_up {
+            return None;
+        }
+        let (part, all) = match self.windowing {
+            Windowing::Until(end) => (at.0 - self.warm_up.0, end.0.saturating_sub(self.warm_up.0)),
+            Windowing::Requests(all) => (k, all),
+        };
+        let index = u128::from(part) * WINDOWS as u128 / u128::from(all.max(1));
+        Some((index as usize).min(WINDOWS - 1))
+    }
+}
+
+/// What a recorder is to keep beyond the flat minimum.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keep {
+    /// Planned and begun instants, of so many requests.
+    pub(crate) emitted: Option<usize>,
+    /// Records, of so many requests as far as that is known.
+    pub(crate) records: Option<usize>,
+    /// Whole objects.
+    pub(crate) objects: bool,
+}
+
 /// One thread's recorder.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    warm_up: Time,
-    windowing: Windowing,
+    division: Division,
     pub(crate) whole: Counts,
     pub(crate) windows: Vec<Window>,
     pub(crate) service: Histogram,
@@ -80,6 +118,9 @@ pub(crate) struct Recorder {
     pub(crate) emitted: Option<Vec<(Time, Time)>>,
     pub(crate) records: Option<Vec<Record>>,
     pub(crate) backends: Vec<(Vec<u8>, u64)>,
+    pub(crate) connections: Connections,
+    /// Of users who browse: their objects.
+    pub(crate) objects: Option<Tally>,
     /// Bytes of reply bodies.
     pub(crate) bytes: u64,
     /// Requests in the generator's hands, integrated over the time its loop saw (ns x requests), for Little's law.
@@ -92,19 +133,20 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(warm_up: Span, windowing: Windowing, emitted: Option<usize>, records: Option<usize>) -> Recorder {
+    pub(crate) fn new(division: Division, keep: Keep) -> Recorder {
         let window = Window { response: Histogram::new(), service_sum_ns: 0, counts: Counts::default() };
         Recorder {
-            warm_up: Time(warm_up.0),
-            windowing,
+            division,
             whole: Counts::default(),
             windows: vec![window; WINDOWS],
             service: Histogram::new(),
             lateness: Histogram::new(),
             slices: Vec::with_capacity(4096),
-            emitted: emitted.map(Vec::with_capacity),
-            records: records.map(Vec::with_capacity),
+            emitted: keep.emitted.map(Vec::with_capacity),
+            records: keep.records.map(Vec::with_capacity),
             backends: Vec::new(),
+            connections: Connections::default(),
+            objects: keep.objects.then(|| Tally::new(division, keep.records.is_some())),
             bytes: 0,
             area_ns: 0,
             inside_sum_ns: 0,
@@ -138,7 +180,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
         self.slice(begun).begun += 1;
-        if job.planned < self.warm_up {
+        if job.counts_at < self.division.warm_up {
             return;
         }
         if free {
@@ -167,6 +209,7 @@ impl Recorder {
         self.last_done = self.last_done.max(done);
         self.whole.settle(outcome);
         self.bytes += reply.bytes;
+        self.slice(done).bytes += reply.bytes;
         let sent = exchange.and_then(|exchange| exchange.sent);
         let ok = outcome == Outcome::Ok;
         let slice = self.slice(done);
@@ -207,8 +250,16 @@ impl Recorder {
         }
     }
 
+    /// An object is over.
+    pub(crate) fn object_over(&mut self, object: &ObjectRecord) {
+        if object.outcome == Outcome::Ok {
+            self.slice(object.done).objects += 1;
+        }
+        self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
+    }
+
     /// Adds what another thread's recorder holds, but for what has to be put in order (emitted, records, backends).
-    pub(crate) fn absorb(&mut self, other: &Recorder) {
+    pub(crate) fn absorb(&mut self, other: &mut Recorder) {
         self.whole.add(&other.whole);
         for (window, more) in self.windows.iter_mut().zip(&other.windows) {
             window.response.merge(&more.response);
@@ -226,6 +277,12 @@ impl Recorder {
             slice.ok += more.ok;
             slice.failed += more.failed;
             slice.response_sum_ns += more.response_sum_ns;
+            slice.bytes += more.bytes;
+            slice.objects += more.objects;
+        }
+        self.connections.add(&other.connections);
+        if let (Some(objects), Some(more)) = (&mut self.objects, other.objects.take()) {
+            objects.absorb(more);
         }
         self.bytes += other.bytes;
         self.area_ns += other.area_ns;
@@ -262,15 +319,7 @@ impl Recorder {
     /// The window of `job`; none while warming up.
     #[inline]
     fn window_index(&self, job: &Job) -> Option<usize> {
-        if job.planned < self.warm_up {
-            return None;
-        }
-        let (at, all) = match self.windowing {
-            Windowing::Until(end) => (job.planned.0 - self.warm_up.0, end.0.saturating_sub(self.warm_up.0)),
-            Windowing::Requests(all) => (job.k, all),
-        };
-        let index = u128::from(at) * WINDOWS as u128 / u128::from(all.max(1));
-        Some((index as usize).min(WINDOWS - 1))
+        self.division.window(job.counts_at, job.k)
     }
 
     /// The number of the backend with this name; few, so a scan. None when there are too many to be names.

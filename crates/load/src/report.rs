@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::outcome::Counts;
+use crate::objects::{Objects, time_measures};
+use crate::outcome::{Connections, Counts};
 use crate::recorder::{Record, Recorder, SLICE, Slice, Window};
 use crate::setting::Pacing;
 use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
@@ -22,7 +23,18 @@ pub struct Report {
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
     /// until it acted, requests that had to wait for a connection aside).
+    ///
+    /// Where users browse, `response_time_*` and `throughput` are of whole objects: from the end of thinking to the last
+    /// byte of the last embedded file. The page's own file has `page_response_time_mean` and `_p90`, all files
+    /// `file_response_time_mean` and `_p90` (each from when it was due on its connection), `file_throughput` (1/s) and
+    /// `byte_throughput` (B/s). `error_ratio`, `abandoned_ratio`, `denied_ratio` (refused or timed out, of those that were
+    /// over) and `quality_high`, `_average`, `_low` (over within 5 s, 11 s, or later or never; with `quality_incremental`
+    /// for pages shown as they load 39 s and 56 s) are shares of the objects.
     pub measures: Vec<Measure>,
+    /// Whole objects, where users browse. All that follows but `response` and `response_time_cdf` is then of single files.
+    pub objects: Option<Objects>,
+    /// What became of the connections.
+    pub connections: Connections,
     /// All requests of the run by what became of them, warm-up included.
     pub counts: Counts,
     /// Those planned after the warm-up.
@@ -131,10 +143,44 @@ impl Report {
         let measured_s = (end.0.saturating_sub(run.warm_up.0)) as f64 * 1e-9;
         let pace = pace(run.planned.as_deref(), &all, emitted.as_deref(), run.warm_up, end, measured_s);
         let seconds = seconds(&all.slices);
-        let measures = measures(&all, &response, &measured, run.warm_up, end);
+        let mut all = all;
+        let objects = all.objects.take().map(|tally| {
+            let counts = tally.whole;
+            let out = counts.ok + counts.failed() + counts.abandoned + counts.unfinished;
+            assert_eq!(counts.planned, out, "every object has one outcome");
+            let files = std::mem::replace(&mut response, tally.response());
+            (tally, files)
+        });
+        let measures = match &objects {
+            None => measures(&all, &response, &measured, run.warm_up, end),
+            Some((tally, files)) => {
+                let of_files = time_measures(
+                    "file_response_time",
+                    files,
+                    || all.windows.iter().map(|window| &window.response),
+                    &[("p90", 0.9)],
+                );
+                let mut measures = tally.measures();
+                measures.extend(of_files);
+                let (whole, files, bytes): (Of, Of, Of) =
+                    (|slice| slice.objects, |slice| slice.ok, |slice| slice.bytes);
+                for (name, unit, of, count) in [
+                    ("throughput", "1/s", whole, whole),
+                    ("file_throughput", "1/s", files, files),
+                    ("byte_throughput", "B/s", bytes, files),
+                ] {
+                    measures.push(Measure::new(name, unit, per_second(&all.slices, run.warm_up, end, of, count)));
+                }
+                measures.extend(lateness(&all));
+                measures
+            }
+        };
+        let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {
             verdict: Verdict::Valid,
             measures,
+            objects,
+            connections: all.connections,
             counts,
             measured,
             backends,
@@ -186,8 +232,8 @@ fn merge(works: Vec<Work>) -> Merged {
     let mut works = works.into_iter();
     let mut all = works.next().expect("a run has at least one thread").recorder;
     let mut others = Vec::new();
-    for work in works {
-        all.absorb(&work.recorder);
+    for mut work in works {
+        all.absorb(&mut work.recorder);
         others.push(work.recorder);
     }
     let mut emitted = all.emitted.take();
@@ -217,7 +263,7 @@ fn merge(works: Vec<Work>) -> Merged {
                 records.push(record);
             }
         }
-        records.sort_unstable_by_key(|record| record.k);
+        records.sort_by_key(|record| (record.k, record.planned));
     }
     let backends = names.iter().map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count)).collect();
     Merged { recorder: all, backends, records, emitted }
@@ -278,28 +324,39 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
         measures.push(Measure::new(format!("response_time_{name}"), "s", estimate));
     }
     measures.push(Measure::new("response_time_from_sent_mean", "s", ratio(&services, measured.ok)));
-    measures.push(Measure::new("throughput", "1/s", throughput(&all.slices, warm_up, end)));
+    measures.push(Measure::new(
+        "throughput",
+        "1/s",
+        per_second(&all.slices, warm_up, end, |slice| slice.ok, |slice| slice.ok),
+    ));
     measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned)));
     measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned)));
-    for (name, q) in [("lateness_p50", 0.5), ("lateness_p99", 0.99)] {
-        measures.push(Measure::new(name, "s", quantile_of_independent(q, &all.lateness)));
-    }
+    measures.extend(lateness(all));
     measures
 }
 
-/// Good replies per second that came between the warm-up's end and the plan's, by batch means over time. Whole slices
-/// only, so that each batch has its full length.
-fn throughput(slices: &[Slice], warm_up: Span, end: Time) -> Estimate {
+fn lateness(all: &Recorder) -> impl Iterator<Item = Measure> {
+    [("lateness_p50", 0.5), ("lateness_p99", 0.99)]
+        .into_iter()
+        .map(|(name, q)| Measure::new(name, "s", quantile_of_independent(q, &all.lateness)))
+}
+
+/// What is read from a slice.
+type Of = fn(&Slice) -> u64;
+
+/// Of what is over between the warm-up's end and the plan's so much per second, by batch means over time. Whole slices
+/// only, so that each batch has its full length. `count` says how many samples that is.
+fn per_second(slices: &[Slice], warm_up: Span, end: Time, of: Of, count: Of) -> Estimate {
     let first = warm_up.0.div_ceil(SLICE.0) as usize;
     let last = ((end.0 / SLICE.0) as usize).min(slices.len()).max(first);
     let slices = slices.get(first..last).unwrap_or_default();
-    let samples = slices.iter().map(|slice| slice.ok).sum();
+    let samples = slices.iter().map(count).sum();
     let per_batch = slices.len().div_ceil(crate::estimate::WINDOWS).max(1);
     let batches: Vec<(f64, f64)> = slices
         .chunks(per_batch)
         .map(|batch| {
-            let ok: u64 = batch.iter().map(|slice| slice.ok).sum();
-            (ok as f64, batch.len() as f64 * SLICE.as_secs_f64())
+            let sum: u64 = batch.iter().map(of).sum();
+            (sum as f64, batch.len() as f64 * SLICE.as_secs_f64())
         })
         .collect();
     ratio(&batches, samples)

@@ -36,7 +36,7 @@ pub enum Method {
 pub(crate) struct Renderer {
     method: &'static str,
     targets: Targets,
-    /// From ` HTTP/1.1` to the last header that is the same for all.
+    /// From the version to the last header that is the same for all.
     common: Vec<u8>,
     planned: bool,
     /// The whole request, where all are the same.
@@ -45,7 +45,7 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     /// `planned`: requests carry the client of a plan or script as `x-sojourn-client`, and emulated work its demand as
-    /// `x-sojourn-demand` (nanoseconds).
+    /// `x-sojourn-demand` (nanoseconds). `persistent`: HTTP/1.1, and HTTP/1.0 otherwise.
     pub(crate) fn new(
         method: Method,
         targets: Targets,
@@ -53,6 +53,7 @@ impl Renderer {
         headers: &[(String, String)],
         planned: bool,
         cookies: bool,
+        persistent: bool,
     ) -> Result<Renderer, LoadError> {
         let invalid = |what: String| Err(LoadError::Invalid(what));
         let paths: &[String] = match &targets {
@@ -69,7 +70,7 @@ impl Renderer {
         if host.is_empty() || host.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
             return invalid(format!("host `{host}`: expected a host name, e.g. `localhost:8080`"));
         }
-        let mut common = format!(" HTTP/1.1\r\nhost: {host}\r\n").into_bytes();
+        let mut common = format!(" HTTP/1.{}\r\nhost: {host}\r\n", u8::from(persistent)).into_bytes();
         for (name, value) in headers {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if name.is_empty() || !name.bytes().all(token) {

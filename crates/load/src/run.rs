@@ -8,13 +8,15 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use sojourn_stats::{Span, Time};
+use sojourn_traffic::Http;
 
 use crate::clock::Clock;
 use crate::host::{Cores, allow_files};
-use crate::recorder::{Recorder, Windowing};
+use crate::recorder::{Division, Keep, Recorder, Windowing};
 use crate::report::{Report, Run};
 use crate::request::{Method, Renderer, Targets};
 use crate::schedule::{Dealt, Schedule, deal};
+use crate::sessions::PARALLEL_MAX;
 use crate::setting::{LoadError, Pacing, Progress, Stop};
 use crate::worker::{Gauge, Setting, Work, Worker};
 
@@ -36,7 +38,7 @@ pub struct Load {
     /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
     /// threads by client.
     pub cookies: bool,
-    /// Most connections of an open schedule; closed users have one each.
+    /// Most connections of an open schedule; closed users have one each, and users who browse say how many.
     pub connections_max: u32,
     /// Threads; more than the machine's cores never help.
     pub threads: usize,
@@ -44,7 +46,7 @@ pub struct Load {
     pub pacing: Pacing,
     /// A request without a whole reply this long after it began has failed.
     pub timeout: Span,
-    /// Requests planned before this are sent, but left out of the samples.
+    /// Requests planned before this are sent, but left out of the samples; a file counts with its object.
     pub warm_up: Span,
     /// When no more requests are planned.
     pub stop: Stop,
@@ -89,15 +91,19 @@ impl Load {
 pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LoadError> {
     validate(&load)?;
     let planned_headers = !matches!(load.schedule, Schedule::Saturate { .. });
-    let renderer = Renderer::new(load.method, load.targets, &load.host, &load.headers, planned_headers, load.cookies)?;
+    let persistent = !matches!(load.schedule, Schedule::Sessions { http: Http::V10, .. });
+    let renderer =
+        Renderer::new(load.method, load.targets, &load.host, &load.headers, planned_headers, load.cookies, persistent)?;
     let connections = match &load.schedule {
         Schedule::Open(_) => u64::from(load.connections_max),
         Schedule::Users(users) => users.len() as u64,
+        Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
     allow_files(connections + load.threads as u64 * 2).map_err(|limit| LoadError::Files { connections, limit })?;
     probe(load.target, load.timeout)?;
 
+    let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
     let Dealt { shares, planned, requests, end } = deal(load.schedule, load.stop, load.threads, load.cookies);
     let windowing = match (end, load.stop) {
@@ -114,6 +120,7 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
         renderer: &renderer,
         bodiless: load.method == Method::Head,
         cookies: load.cookies,
+        persistent,
         pacing: load.pacing,
         timeout: load.timeout,
         grace: load.grace,
@@ -123,12 +130,12 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     let mut workers = Vec::with_capacity(load.threads);
     for (thread, (share, gauge)) in shares.into_iter().zip(&gauges).enumerate() {
         let jobs = share.jobs_planned();
-        let recorder = Recorder::new(
-            load.warm_up,
-            windowing,
-            planned.is_some().then_some(jobs),
-            load.keep_records.then_some(jobs),
-        );
+        let keep = Keep {
+            emitted: planned.is_some().then_some(jobs),
+            records: load.keep_records.then_some(jobs),
+            objects: browsing,
+        };
+        let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep);
         // Shares differ by at most one connection and add up.
         let connections_max = (load.connections_max as usize + load.threads - 1 - thread) / load.threads;
         workers.push(Worker::new(&setting, gauge, share, recorder, connections_max)?);
@@ -232,6 +239,10 @@ fn validate(load: &Load) -> Result<(), LoadError> {
             invalid("connections: at least one per thread")
         }
         Schedule::Users(users) if (users.len() as u64) < threads => invalid("users: at least one per thread"),
+        Schedule::Sessions { users, .. } if (users.len() as u64) < threads => invalid("users: at least one per thread"),
+        Schedule::Sessions { parallel, .. } if !(1..=PARALLEL_MAX).contains(parallel) => {
+            Err(LoadError::Invalid(format!("parallel = {parallel}: a user has 1 to {PARALLEL_MAX} connections")))
+        }
         Schedule::Saturate { connections, .. } if u64::from(*connections) < threads => {
             invalid("connections: at least one per thread")
         }

@@ -1,16 +1,22 @@
-//! Who asks when: open plans, closed users and saturation, all as one source of jobs per thread.
+//! Who asks when: open plans, closed users, users who browse and saturation, all as one source of jobs per thread.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 
 use sojourn_stats::{Span, Time};
-use sojourn_traffic::{Planned, Request, Script, Step};
+use sojourn_traffic::{Fetch, Http, Planned, Request, Script, Step, Visit, Visitor};
 
+use crate::outcome::Outcome;
+use crate::sessions::{Ended, SessionShare};
 use crate::setting::Stop;
 
 /// A user that asks again at once has to fear a server that refuses at once: after a failure it waits this long.
-const PAUSE_AFTER_FAILURE: Span = Span(10_000_000);
+pub(crate) const PAUSE_AFTER_FAILURE: Span = Span(10_000_000);
+
+/// What a user who browses does next: puts the files of the next page into the list, its own file first, and says how
+/// long it thinks before.
+pub type Browse = Box<dyn FnMut(&mut Vec<Fetch>) -> Visit + Send>;
 
 /// Who asks when.
 pub enum Schedule {
@@ -19,6 +25,16 @@ pub enum Schedule {
     Open(Box<dyn Iterator<Item = Planned> + Send>),
     /// Closed users, one connection each: think, ask, wait for the reply.
     Users(Vec<Box<dyn FnMut() -> Step + Send>>),
+    /// Users who browse: think, ask for a page, then for its embedded files on a few connections at once.
+    Sessions {
+        /// What each of them does.
+        users: Vec<Browse>,
+        /// Most connections of one user, 1 to 64.
+        parallel: u32,
+        /// HTTP/1.0, a connection per file; or HTTP/1.1 with connections that the user closes when they were idle for
+        /// `keep_alive` (of this run's clock: already divided by any time scale) and at the end of a session.
+        http: Http,
+    },
     /// This many users that never think and always ask the same: the most that the server can do.
     Saturate {
         /// Number of users, one connection each.
@@ -43,6 +59,15 @@ impl Schedule {
         Schedule::Users(users)
     }
 
+    /// The schedule of one visitor per user, with at most `parallel` connections each.
+    pub fn sessions(visitors: impl Iterator<Item = Visitor>, parallel: u32, http: Http) -> Schedule {
+        let mut users: Vec<Browse> = Vec::new();
+        for mut visitor in visitors {
+            users.push(Box::new(move |fetches| visitor.visit(fetches)));
+        }
+        Schedule::Sessions { users, parallel, http }
+    }
+
     /// `connections` users that ask for a fixed path without a pause.
     pub fn saturate(connections: u32) -> Schedule {
         let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
@@ -55,19 +80,27 @@ impl fmt::Debug for Schedule {
         match self {
             Schedule::Open(_) => f.write_str("Open"),
             Schedule::Users(users) => write!(f, "Users({})", users.len()),
+            Schedule::Sessions { users, parallel, http } => {
+                write!(f, "Sessions({} x {parallel}, {http:?})", users.len())
+            }
             Schedule::Saturate { connections, .. } => write!(f, "Saturate({connections})"),
         }
     }
 }
 
+/// The place of a job that may go out on any connection.
+pub(crate) const ANYWHERE: u32 = u32::MAX;
+
 /// A request whose time has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
-    /// Its number in the run.
+    /// Its number in the run; that of its object where users browse.
     pub(crate) k: u64,
-    /// The thread's own number of the user that asks; 0 in an open schedule.
-    pub(crate) user: u32,
+    /// The thread's own number of the place of the connection that has to carry it; [`ANYWHERE`] in an open schedule.
+    pub(crate) place: u32,
     pub(crate) planned: Time,
+    /// The instant that says which part of the run it belongs to: its own, or that of its object.
+    pub(crate) counts_at: Time,
     pub(crate) request: Request,
 }
 
@@ -75,6 +108,24 @@ pub(crate) struct Job {
 pub(crate) enum Source {
     Plan(PlanShare),
     Users(UserShare),
+    Sessions(SessionShare),
+}
+
+/// What a source wants done.
+pub(crate) enum Due {
+    /// A request is to go out.
+    Ask(Job),
+    /// The idle connection at this place has been kept for long enough.
+    Close(u32),
+}
+
+/// A thread's part of what is to be planned: up to a number, or up to an instant.
+pub(crate) struct Quota {
+    taken: u64,
+    budget: u64,
+    pub(crate) until: Time,
+    thread: u64,
+    threads: u64,
 }
 
 pub(crate) struct PlanShare {
@@ -87,11 +138,7 @@ pub(crate) struct UserShare {
     thinking: BinaryHeap<Reverse<(Time, u32)>>,
     /// Users that did not think at all, in the order they finished.
     ready: VecDeque<(Time, u32)>,
-    taken: u64,
-    budget: u64,
-    until: Time,
-    thread: u64,
-    threads: u64,
+    quota: Quota,
 }
 
 struct User {
@@ -127,6 +174,15 @@ pub(crate) fn deal(schedule: Schedule, stop: Stop, threads: usize, by_client: bo
             let users = users.into_iter().map(Behaviour::Scripted);
             deal_users(users, Step { think: Span::ZERO, request: no_request() }, stop, threads)
         }
+        Schedule::Sessions { users, parallel, http } => {
+            let quotas = (0..threads).map(|thread| Quota::new(stop, thread, threads));
+            let mut shares: Vec<SessionShare> = quotas.map(|quota| SessionShare::new(parallel, http, quota)).collect();
+            for (number, browse) in users.into_iter().enumerate() {
+                shares[number % threads].join(browse);
+            }
+            let (requests, end) = known(stop);
+            Dealt { shares: shares.into_iter().map(Source::Sessions).collect(), planned: None, requests, end }
+        }
         Schedule::Saturate { connections, request } => {
             let users = (0..connections).map(|_| Behaviour::Constant);
             deal_users(users, Step { think: Span::ZERO, request }, stop, threads)
@@ -161,22 +217,13 @@ fn deal_plan(plan: Box<dyn Iterator<Item = Planned> + Send>, stop: Stop, threads
 }
 
 fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop, threads: usize) -> Dealt {
-    let (requests, end) = match stop {
-        Stop::After(end) => (None, Some(Time(end.0))),
-        Stop::Requests(most) => (Some(most), None),
-    };
-    let until = end.unwrap_or(Time::NEVER);
-    let mut shares: Vec<UserShare> = (0..threads as u64)
+    let (requests, end) = known(stop);
+    let mut shares: Vec<UserShare> = (0..threads)
         .map(|thread| UserShare {
             users: Vec::new(),
             thinking: BinaryHeap::new(),
             ready: VecDeque::new(),
-            taken: 0,
-            // Shares differ by at most one request and add up.
-            budget: requests.map_or(u64::MAX, |most| (most + threads as u64 - 1 - thread) / threads as u64),
-            until,
-            thread,
-            threads: threads as u64,
+            quota: Quota::new(stop, thread, threads),
         })
         .collect();
     for (number, behaviour) in users.enumerate() {
@@ -188,36 +235,85 @@ fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop
     Dealt { shares: shares.into_iter().map(Source::Users).collect(), planned: None, requests, end }
 }
 
-impl Source {
-    /// When the next job is due, if nobody finishes before; [`Time::NEVER`] when there is none.
+/// How many jobs a closed schedule has and when it ends, as far as `stop` says.
+fn known(stop: Stop) -> (Option<u64>, Option<Time>) {
+    match stop {
+        Stop::After(end) => (None, Some(Time(end.0))),
+        Stop::Requests(most) => (Some(most), None),
+    }
+}
+
+impl Quota {
+    fn new(stop: Stop, thread: usize, threads: usize) -> Quota {
+        let (thread, threads) = (thread as u64, threads as u64);
+        let (requests, end) = known(stop);
+        // Shares differ by at most one request and add up.
+        let budget = requests.map_or(u64::MAX, |most| (most + threads - 1 - thread) / threads);
+        Quota { taken: 0, budget, until: end.unwrap_or(Time::NEVER), thread, threads }
+    }
+
     #[inline]
-    pub(crate) fn next_at(&self) -> Time {
+    pub(crate) fn spent(&self) -> bool {
+        self.taken >= self.budget
+    }
+
+    /// The number of one more, where there is one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<u64> {
+        if self.spent() {
+            return None;
+        }
+        let k = self.taken * self.threads + self.thread;
+        self.taken += 1;
+        Some(k)
+    }
+
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+}
+
+impl Source {
+    /// When something is due next, if nobody finishes before; [`Time::NEVER`] when nothing is. `over`: the end of the
+    /// plan has been seen, and is no event any more.
+    #[inline]
+    pub(crate) fn next_at(&self, over: bool) -> Time {
         match self {
+            Source::Sessions(share) => share.next_at().min(if over { Time::NEVER } else { share.end() }),
+            _ if over => Time::NEVER,
             Source::Plan(share) => share.jobs.get(share.next).map_or(Time::NEVER, |(_, planned)| planned.at),
             // The end itself is an event: the thread has to see it.
             Source::Users(share) if share.spent() => Time::NEVER,
-            Source::Users(share) => share.earliest().min(share.until),
+            Source::Users(share) => share.earliest().min(share.quota.until),
         }
     }
 
-    /// The next job, if it is due at `now`.
+    /// The next thing to do, if it is due at `now`.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time) -> Option<Job> {
+    pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
         match self {
             Source::Plan(share) => {
-                let &(k, planned) = share.jobs.get(share.next).filter(|(_, planned)| planned.at <= now)?;
+                let &(k, Planned { at, request }) =
+                    share.jobs.get(share.next).filter(|(_, planned)| planned.at <= now)?;
                 share.next += 1;
-                Some(Job { k, user: 0, planned: planned.at, request: planned.request })
+                Some(Due::Ask(Job { k, place: ANYWHERE, planned: at, counts_at: at, request }))
             }
-            Source::Users(share) => share.take(now),
+            Source::Users(share) => share.take(now).map(Due::Ask),
+            Source::Sessions(share) => share.due(now),
         }
     }
 
-    /// User `user` of this thread has got its reply, or will get none.
+    /// The request of `place` has got its reply, with so many bytes of body, or will get none; the object, where that
+    /// is over as well.
     #[inline]
-    pub(crate) fn finished(&mut self, user: u32, now: Time, failed: bool) {
-        if let Source::Users(share) = self {
-            share.think(user, now, if failed { PAUSE_AFTER_FAILURE } else { Span::ZERO });
+    pub(crate) fn finished(&mut self, place: u32, now: Time, outcome: Outcome, bytes: u64) -> Option<Ended> {
+        match self {
+            Source::Plan(_) => None,
+            Source::Users(share) => {
+                share.think(place, now, if outcome == Outcome::Ok { Span::ZERO } else { PAUSE_AFTER_FAILURE });
+                None
+            }
+            Source::Sessions(share) => share.finished(place, now, outcome, bytes),
         }
     }
 
@@ -225,15 +321,27 @@ impl Source {
     pub(crate) fn exhausted(&self, now: Time) -> bool {
         match self {
             Source::Plan(share) => share.next == share.jobs.len(),
-            Source::Users(share) => share.spent() || (now >= share.until && share.earliest() >= share.until),
+            Source::Users(share) => {
+                share.spent() || (now >= share.quota.until && share.earliest() >= share.quota.until)
+            }
+            Source::Sessions(share) => share.exhausted(now),
         }
     }
 
-    /// Most jobs that can be under way at once; none: as many as the connections.
-    pub(crate) fn population(&self) -> Option<usize> {
+    /// How many places for connections its users have; none: any job may go anywhere.
+    pub(crate) fn places(&self) -> Option<usize> {
         match self {
             Source::Plan(_) => None,
             Source::Users(share) => Some(share.users.len()),
+            Source::Sessions(share) => Some(share.places()),
+        }
+    }
+
+    /// Objects that are under way, with or without a request on a connection.
+    pub(crate) fn objects_under_way(&self) -> usize {
+        match self {
+            Source::Plan(_) | Source::Users(_) => 0,
+            Source::Sessions(share) => share.under_way(),
         }
     }
 
@@ -241,14 +349,14 @@ impl Source {
     pub(crate) fn jobs_planned(&self) -> usize {
         match self {
             Source::Plan(share) => share.jobs.len(),
-            Source::Users(_) => 0,
+            Source::Users(_) | Source::Sessions(_) => 0,
         }
     }
 }
 
 impl UserShare {
     fn spent(&self) -> bool {
-        self.taken >= self.budget || self.users.is_empty()
+        self.quota.spent() || self.users.is_empty()
     }
 
     fn think(&mut self, user: u32, now: Time, pause: Span) {
@@ -279,7 +387,7 @@ impl UserShare {
     fn take(&mut self, now: Time) -> Option<Job> {
         let planned = self.earliest();
         // What was planned before the end is sent, however late that is seen.
-        if planned > now || planned >= self.until || self.spent() {
+        if planned > now || planned >= self.quota.until || self.spent() {
             return None;
         }
         let user = match self.ready.front() {
@@ -289,9 +397,8 @@ impl UserShare {
             }
             _ => self.thinking.pop()?.0.1,
         };
-        let k = self.taken * self.threads + self.thread;
-        self.taken += 1;
-        Some(Job { k, user, planned, request: self.users[user as usize].request })
+        let k = self.quota.take()?;
+        Some(Job { k, place: user, planned, counts_at: planned, request: self.users[user as usize].request })
     }
 }
 

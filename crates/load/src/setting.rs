@@ -23,7 +23,7 @@ pub enum Pacing {
 pub enum Stop {
     /// After this time.
     After(Span),
-    /// After this many requests.
+    /// After this many requests; objects where users browse.
     Requests(u64),
 }
 
@@ -34,7 +34,7 @@ pub struct Progress {
     pub elapsed: Span,
     /// Share of the run that is done, from 0 to 1.
     pub share: f64,
-    /// Requests whose time has come.
+    /// Requests whose time has come; objects where users browse.
     pub planned: u64,
     /// Good replies.
     pub ok: u64,

@@ -21,7 +21,8 @@ use crate::outcome::Outcome;
 use crate::recorder::{Heard, Recorder};
 use crate::reply::{Ended, Fed};
 use crate::request::Renderer;
-use crate::schedule::{Job, Source};
+use crate::schedule::{ANYWHERE, Due, Job, Source};
+use crate::sessions::Ended as ObjectEnded;
 use crate::setting::Pacing;
 
 const TIMER: u64 = u64::MAX;
@@ -32,12 +33,27 @@ const SPIN: Span = Span(200_000);
 /// Replies of a request that waits for a connection have no place yet.
 const NOWHERE: u32 = u32::MAX;
 
+/// Why a connection is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// The server did, or will.
+    Server,
+    /// It was idle for long enough.
+    Idle,
+    /// Nobody needs it any more.
+    Done,
+    /// It is of no use any more.
+    Lost,
+}
+
 /// What all threads share.
 pub(crate) struct Setting<'a> {
     pub(crate) target: SocketAddr,
     pub(crate) renderer: &'a Renderer,
     pub(crate) bodiless: bool,
     pub(crate) cookies: bool,
+    /// HTTP/1.1: connections are kept.
+    pub(crate) persistent: bool,
     pub(crate) pacing: Pacing,
     pub(crate) timeout: Span,
     pub(crate) grace: Span,
@@ -106,7 +122,7 @@ impl<'a> Worker<'a> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
-        let users = source.population().unwrap_or(0);
+        let places = source.places().unwrap_or(0);
         let sweep_every = Span((setting.timeout.0 / 8).clamp(1_000_000, 50_000_000));
         Ok(Worker {
             setting,
@@ -117,7 +133,7 @@ impl<'a> Worker<'a> {
             epoll,
             timer,
             armed: Time::NEVER,
-            connections: (0..users).map(|_| Connection::default()).collect(),
+            connections: (0..places).map(|_| Connection::default()).collect(),
             idle: Vec::new(),
             vacant: Vec::new(),
             waiting: VecDeque::new(),
@@ -177,17 +193,21 @@ impl<'a> Worker<'a> {
             let job = self.waiting.pop_front().expect("just seen");
             self.begin(place, job, now, false);
         }
-        while let Some(job) = self.source.take(now) {
+        while let Some(due) = self.source.due(now) {
+            let job = match due {
+                Due::Ask(job) => job,
+                Due::Close(place) => {
+                    self.close(place, Why::Idle);
+                    continue;
+                }
+            };
             self.recorder.taken(&job, now);
             if !self.setting.renderer.knows(&job.request) {
                 self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
-                self.source.finished(job.user, now, true);
+                self.settle(&job, now, Outcome::Local, 0);
                 continue;
             }
-            let place = match self.source {
-                Source::Users(_) => Some(job.user),
-                Source::Plan(_) => self.place(),
-            };
+            let place = if job.place == ANYWHERE { self.place() } else { Some(job.place) };
             match place {
                 Some(place) => self.begin(place, job, now, true),
                 None => {
@@ -221,6 +241,7 @@ impl<'a> Worker<'a> {
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange { job, begun: now, sent: None, first_byte: None, retried: false });
         if connection.phase == Phase::Idle {
+            self.recorder.connections.reused += 1;
             let begun = self.transmit(place);
             self.recorder.begun(&job, begun, free);
         } else {
@@ -239,6 +260,7 @@ impl<'a> Worker<'a> {
 
     fn open(&mut self, place: u32) {
         let connection = &mut self.connections[place as usize];
+        self.recorder.connections.opened += 1;
         connection.phase = Phase::Connecting;
         connection.used = false;
         connection.unsent.clear();
@@ -359,7 +381,7 @@ impl<'a> Worker<'a> {
             }
             let Some(exchange) = connection.exchange.as_mut() else {
                 // Nobody asked for it, so nobody knows what the next reply would begin with.
-                return self.close(place);
+                return self.close(place, Why::Lost);
             };
             exchange.first_byte.get_or_insert(now);
             match connection.reply.feed(&self.buffer[..read]) {
@@ -380,7 +402,7 @@ impl<'a> Worker<'a> {
     fn ended(&mut self, place: u32, now: Time) {
         let connection = &self.connections[place as usize];
         if connection.exchange.is_none() {
-            return self.close(place);
+            return self.close(place, Why::Server);
         }
         match connection.reply.end() {
             Ended::Done => self.complete(place, now, false),
@@ -393,13 +415,14 @@ impl<'a> Worker<'a> {
     /// while the request was on its way; an idempotent request may then be sent once more (RFC 9110, section 9.2.2).
     fn broken(&mut self, place: u32, outcome: Outcome) {
         let connection = &mut self.connections[place as usize];
-        let Some(exchange) = connection.exchange.as_mut() else { return self.close(place) };
+        let Some(exchange) = connection.exchange.as_mut() else { return self.close(place, Why::Server) };
         if !connection.used || exchange.retried || connection.reply.touched() {
             return self.fail(place, outcome);
         }
         exchange.retried = true;
         exchange.sent = None;
         connection.stream = None;
+        self.recorder.connections.closed_by_server += 1;
         self.recorder.retried(&exchange.job);
         self.open(place);
     }
@@ -418,7 +441,8 @@ impl<'a> Worker<'a> {
             400..500 => Outcome::ClientError,
             500.. => Outcome::ServerError,
         };
-        let heard = Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
+        let bytes = reply.bytes;
+        let heard = Heard { status: reply.status, bytes, backend: &reply.backend };
         self.recorder.over(&job, Some(&exchange), outcome, now, heard);
         if !reply.cookie.is_empty() {
             let cookie = self.cookies.entry(job.request.client).or_default();
@@ -427,21 +451,29 @@ impl<'a> Worker<'a> {
         }
         connection.used = true;
         self.active -= 1;
-        if keep {
+        if keep && self.setting.persistent {
             connection.phase = Phase::Idle;
-            if let Source::Plan(_) = self.source {
-                self.idle.push(place);
+            match &mut self.source {
+                Source::Plan(_) => self.idle.push(place),
+                Source::Users(_) => {}
+                Source::Sessions(share) => share.idles(place, now),
             }
         } else {
-            self.close(place);
+            self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
         }
-        self.source.finished(job.user, now, outcome != Outcome::Ok);
+        self.settle(&job, now, outcome, bytes);
         self.release(now);
     }
 
     /// The request of `place` has failed; its connection is closed.
     fn fail(&mut self, place: u32, outcome: Outcome) {
         let now = self.setting.clock.now();
+        let (job, bytes) = self.withdraw(place, outcome, now);
+        self.settle(&job, now, outcome, bytes);
+    }
+
+    /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and how much had come.
+    fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, u64) {
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.take().expect("only an exchange fails");
         let reply = &connection.reply;
@@ -450,13 +482,44 @@ impl<'a> Worker<'a> {
             Some(_) => Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
             None => Heard::default(),
         };
+        let bytes = heard.bytes;
         self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
         self.active -= 1;
-        self.close(place);
-        self.source.finished(exchange.job.user, now, true);
+        self.close(place, Why::Lost);
+        (exchange.job, bytes)
     }
 
-    fn close(&mut self, place: u32) {
+    /// Tells the source that `job` is over.
+    #[inline]
+    fn settle(&mut self, job: &Job, now: Time, outcome: Outcome, bytes: u64) {
+        if let Some(ended) = self.source.finished(job.place, now, outcome, bytes) {
+            self.conclude(ended);
+        }
+    }
+
+    /// An object is over: its user needs the files no more that are still under way, and at the end of a session no
+    /// connection.
+    fn conclude(&mut self, ended: ObjectEnded) {
+        let ObjectEnded { record, places } = ended;
+        for place in places {
+            let connection = &self.connections[place as usize];
+            if connection.exchange.is_some() {
+                self.withdraw(place, Outcome::Abandoned, record.done);
+            } else if record.last && connection.phase != Phase::Closed {
+                self.close(place, Why::Done);
+            }
+        }
+        self.recorder.object_over(&record);
+    }
+
+    fn close(&mut self, place: u32, why: Why) {
+        let counts = &mut self.recorder.connections;
+        match why {
+            Why::Server => counts.closed_by_server += 1,
+            Why::Idle => counts.closed_idle += 1,
+            Why::Done => counts.closed_when_done += 1,
+            Why::Lost => counts.lost += 1,
+        }
         let connection = &mut self.connections[place as usize];
         if connection.phase == Phase::Idle
             && let Some(at) = self.idle.iter().rposition(|&idle| idle == place)
@@ -466,8 +529,10 @@ impl<'a> Worker<'a> {
         connection.stream = None;
         connection.phase = Phase::Closed;
         connection.generation = connection.generation.wrapping_add(1);
-        if let Source::Plan(_) = self.source {
-            self.vacant.push(place);
+        match &mut self.source {
+            Source::Plan(_) => self.vacant.push(place),
+            Source::Users(_) => {}
+            Source::Sessions(share) => share.closed(place),
         }
     }
 
@@ -484,7 +549,11 @@ impl<'a> Worker<'a> {
                     let job = self.waiting.remove(index).expect("just found");
                     self.recorder.over(&job, None, Outcome::Abandoned, now, Heard::default());
                 }
-            } else if self.connections[place as usize].exchange.is_some_and(|exchange| exchange.job.k == k) {
+            } else if let Some(Exchange { job, .. }) = self.connections[place as usize].exchange
+                && job.k == k
+                && job.planned + job.request.patience == at
+            {
+                // By its instant too: the files of an object share its number.
                 self.fail(place, Outcome::Abandoned);
             }
         }
@@ -500,7 +569,11 @@ impl<'a> Worker<'a> {
             }
         }
         let counts = &self.recorder.whole;
-        self.gauge.planned.store(counts.planned, Ordering::Relaxed);
+        let planned = match &self.source {
+            Source::Sessions(share) => share.planned(),
+            _ => counts.planned,
+        };
+        self.gauge.planned.store(planned, Ordering::Relaxed);
         self.gauge.ok.store(counts.ok, Ordering::Relaxed);
         self.gauge.failed.store(counts.failed() + counts.abandoned, Ordering::Relaxed);
     }
@@ -511,14 +584,15 @@ impl<'a> Worker<'a> {
             return false;
         }
         let cut_at = *self.cut_at.get_or_insert(now + self.setting.grace);
-        (self.active == 0 && self.waiting.is_empty()) || now >= cut_at
+        let idle = self.active == 0 && self.waiting.is_empty() && self.source.objects_under_way() == 0;
+        idle || now >= cut_at
     }
 
     /// How long to wait for sockets, with the timer set for whatever is due before they have something to say.
     fn pace(&mut self, now: Time) -> EpollTimeout {
         let patience = self.patience.peek().map_or(Time::NEVER, |&Reverse((at, _, _))| at);
-        // Once exhausted, the end of a user share is in the past for good: it is not an event any more.
-        let source = if self.cut_at.is_some() { Time::NEVER } else { self.source.next_at() };
+        // Once exhausted, the end of the plan is in the past for good: it is not an event any more.
+        let source = self.source.next_at(self.cut_at.is_some());
         let due = source.min(patience);
         if due <= now {
             return EpollTimeout::ZERO;
@@ -553,6 +627,13 @@ impl<'a> Worker<'a> {
         }
         while let Some(job) = self.waiting.pop_front() {
             self.recorder.over(&job, None, Outcome::Unfinished, now, Heard::default());
+        }
+        if let Source::Sessions(share) = &mut self.source {
+            for ended in share.cut_off(now) {
+                self.recorder.object_over(&ended.record);
+            }
+            let recorded = self.recorder.objects.as_ref().map_or(0, |objects| objects.whole.planned);
+            assert_eq!(share.planned(), recorded, "every object ends once");
         }
     }
 }

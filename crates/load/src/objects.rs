@@ -1,0 +1,237 @@
+//! What is kept of whole objects (pages with all their embedded files), beside what is kept of every file.
+
+use serde::{Deserialize, Serialize};
+use sojourn_stats::{Histogram, Measure, Span, Time};
+
+use crate::estimate::{WINDOWS, quantile, ratio, share};
+use crate::outcome::{Counts, Outcome};
+use crate::recorder::Division;
+
+/// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
+/// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).
+const PLAIN: [Span; 2] = [Span(5_000_000_000), Span(11_000_000_000)];
+const INCREMENTAL: [Span; 2] = [Span(39_000_000_000), Span(56_000_000_000)];
+
+/// One object in full: the emitted stream of pages is these in order of `planned`, user by user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectRecord {
+    /// Its number in the run; the [`crate::Record`]s of its files carry the same.
+    pub k: u64,
+    /// The user who asked.
+    pub client: u32,
+    /// The page, by its number in the site.
+    pub page: u32,
+    /// Whether it is the first of a session.
+    pub first: bool,
+    /// Whether it is the last of a session.
+    pub last: bool,
+    /// What became of it: of the first file that failed, where one did.
+    pub outcome: Outcome,
+    /// When the user stopped thinking.
+    pub planned: Time,
+    /// When the page's own file was there; none when it never was.
+    pub page_done: Option<Time>,
+    /// When it was over, well or not.
+    pub done: Time,
+    /// Files that were asked for or about to be.
+    pub files: u32,
+    /// Bytes of the bodies of those that were over.
+    pub bytes: u64,
+}
+
+/// What a run with sessions measured of whole objects.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Objects {
+    /// All objects of the run by what became of them, warm-up included.
+    pub counts: Counts,
+    /// Those planned after the warm-up.
+    pub measured: Counts,
+    /// Response times (ns) of page files, after the warm-up; those of whole objects are the report's `response`.
+    pub page_response: Histogram,
+    /// Response times (ns) of all files of these objects, each from when it was due on its connection.
+    pub file_response: Histogram,
+    /// Every object of the run in order of its number, where records were asked for.
+    pub records: Option<Vec<ObjectRecord>>,
+}
+
+/// One of the equal parts of a run.
+#[derive(Clone, Debug)]
+struct Window {
+    response: Histogram,
+    page: Histogram,
+    counts: Counts,
+    /// Objects within each of [`PLAIN`] and [`INCREMENTAL`].
+    plain: [u64; 2],
+    incremental: [u64; 2],
+}
+
+/// One thread's tally of its objects.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    division: Division,
+    pub(crate) whole: Counts,
+    windows: Vec<Window>,
+    pub(crate) records: Option<Vec<ObjectRecord>>,
+}
+
+impl Tally {
+    pub(crate) fn new(division: Division, keep_records: bool) -> Tally {
+        let window = Window {
+            response: Histogram::new(),
+            page: Histogram::new(),
+            counts: Counts::default(),
+            plain: [0; 2],
+            incremental: [0; 2],
+        };
+        let records = keep_records.then(Vec::new);
+        Tally { division, whole: Counts::default(), windows: vec![window; WINDOWS], records }
+    }
+
+    /// An object is over.
+    pub(crate) fn over(&mut self, object: &ObjectRecord) {
+        self.whole.planned += 1;
+        self.whole.settle(object.outcome);
+        if let Some(records) = &mut self.records {
+            records.push(*object);
+        }
+        let Some(index) = self.division.window(object.planned, object.k) else { return };
+        let window = &mut self.windows[index];
+        window.counts.planned += 1;
+        window.counts.settle(object.outcome);
+        if let Some(done) = object.page_done {
+            window.page.record(done.saturating_since(object.planned).0);
+        }
+        if object.outcome != Outcome::Ok {
+            return;
+        }
+        let response = object.done.saturating_since(object.planned);
+        window.response.record(response.0);
+        for (count, limit) in window.plain.iter_mut().zip(PLAIN) {
+            *count += u64::from(response <= limit);
+        }
+        for (count, limit) in window.incremental.iter_mut().zip(INCREMENTAL) {
+            *count += u64::from(response <= limit);
+        }
+    }
+
+    /// Adds another thread's tally.
+    pub(crate) fn absorb(&mut self, mut other: Tally) {
+        self.whole.add(&other.whole);
+        for (window, more) in self.windows.iter_mut().zip(&other.windows) {
+            window.response.merge(&more.response);
+            window.page.merge(&more.page);
+            window.counts.add(&more.counts);
+            for at in 0..2 {
+                window.plain[at] += more.plain[at];
+                window.incremental[at] += more.incremental[at];
+            }
+        }
+        if let (Some(records), Some(more)) = (&mut self.records, &mut other.records) {
+            records.append(more);
+        }
+    }
+
+    /// The response times of whole objects, of good ones alone.
+    pub(crate) fn response(&self) -> Histogram {
+        merged(self.windows.iter().map(|window| &window.response))
+    }
+
+    /// The counts after the warm-up.
+    pub(crate) fn measured(&self) -> Counts {
+        let mut measured = Counts::default();
+        for window in &self.windows {
+            measured.add(&window.counts);
+        }
+        measured
+    }
+
+    /// `response_time_*`, `page_response_time_*`, `error_ratio`, `abandoned_ratio`, `denied_ratio` and `quality_*`.
+    pub(crate) fn measures(&self) -> Vec<Measure> {
+        let windows = &self.windows;
+        let measured = self.measured();
+        let mut measures = Vec::new();
+        let mut times = |name: &str, of: fn(&Window) -> &Histogram, quantiles: &[(&str, f64)]| {
+            let all = merged(windows.iter().map(of));
+            measures.extend(time_measures(name, &all, || windows.iter().map(of), quantiles));
+        };
+        times("response_time", |window| &window.response, &[("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]);
+        times("page_response_time", |window| &window.page, &[("p90", 0.9)]);
+
+        let of_planned = |of: fn(&Counts) -> u64| {
+            let parts: Vec<(f64, f64)> =
+                windows.iter().map(|window| (of(&window.counts) as f64, window.counts.planned as f64)).collect();
+            share(&parts, measured.planned)
+        };
+        measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.failed() + counts.unfinished)));
+        measures.push(Measure::new("abandoned_ratio", "1", of_planned(|counts| counts.abandoned)));
+        let of_over = |of: &dyn Fn(&Window) -> u64| {
+            let over = |window: &Window| window.counts.planned - window.counts.unfinished;
+            let parts: Vec<(f64, f64)> =
+                windows.iter().map(|window| (of(window) as f64, over(window) as f64)).collect();
+            share(&parts, measured.planned - measured.unfinished)
+        };
+        let denied = of_over(&|window| window.counts.refused + window.counts.timeout);
+        measures.push(Measure::new("denied_ratio", "1", denied));
+        for (name, of) in [
+            ("quality", (|window| window.plain) as fn(&Window) -> [u64; 2]),
+            ("quality_incremental", |window| window.incremental),
+        ] {
+            let over = |window: &Window| window.counts.planned - window.counts.unfinished;
+            measures.push(Measure::new(format!("{name}_high"), "1", of_over(&|window| of(window)[0])));
+            measures.push(Measure::new(
+                format!("{name}_average"),
+                "1",
+                of_over(&|window| of(window)[1] - of(window)[0]),
+            ));
+            // A page that never came whole is as low as one that came too late.
+            measures.push(Measure::new(format!("{name}_low"), "1", of_over(&|window| over(window) - of(window)[1])));
+        }
+        measures
+    }
+
+    /// The report's part; the files' response times come from elsewhere.
+    pub(crate) fn report(self, file_response: Histogram) -> Objects {
+        let measured = self.measured();
+        let page_response = merged(self.windows.iter().map(|window| &window.page));
+        let mut records = self.records;
+        if let Some(records) = &mut records {
+            records.sort_unstable_by_key(|record| record.k);
+        }
+        Objects { counts: self.whole, measured, page_response, file_response, records }
+    }
+}
+
+impl Objects {
+    /// The emitted stream of pages, where records were asked for: for each user, in order of its number, the pages in
+    /// the order it asked for them, each with whether it was the first of a session.
+    pub fn page_streams(&self) -> Option<Vec<Vec<(u32, bool)>>> {
+        let mut records: Vec<&ObjectRecord> = self.records.as_ref()?.iter().collect();
+        records.sort_by_key(|record| (record.client, record.planned));
+        let streams = records.chunk_by(|one, next| one.client == next.client);
+        Some(streams.map(|stream| stream.iter().map(|record| (record.page, record.first)).collect()).collect())
+    }
+}
+
+/// `{name}_mean` and the quantiles of times (ns), in seconds.
+pub(crate) fn time_measures<'a, I: Iterator<Item = &'a Histogram>>(
+    name: &str,
+    all: &Histogram,
+    windows: impl Fn() -> I,
+    quantiles: &[(&str, f64)],
+) -> Vec<Measure> {
+    let sum_s = |times: &Histogram| times.mean().unwrap_or(0.0) * 1e-9 * times.count() as f64;
+    let sums: Vec<(f64, f64)> = windows().map(|times| (sum_s(times), times.count() as f64)).collect();
+    let mut measures = vec![Measure::new(format!("{name}_mean"), "s", ratio(&sums, all.count()))];
+    for (suffix, q) in quantiles {
+        measures.push(Measure::new(format!("{name}_{suffix}"), "s", quantile(*q, all, windows())));
+    }
+    measures
+}
+
+fn merged<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
+    let mut all = Histogram::new();
+    for part in parts {
+        all.merge(part);
+    }
+    all
+}
