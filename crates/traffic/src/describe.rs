@@ -168,14 +168,14 @@ pub fn read_column(text: &str, column: Option<&str>, name: &str) -> Result<Vec<f
 }
 
 #[derive(Default)]
-struct Facts(Vec<Fact>);
+pub(crate) struct Facts(pub(crate) Vec<Fact>);
 
 impl Facts {
     fn push(&mut self, name: &str, value: Value, unit: &'static str) {
         self.0.push(Fact { name: name.into(), value, unit });
     }
 
-    fn count(&mut self, name: &str, count: u64) {
+    pub(crate) fn count(&mut self, name: &str, count: u64) {
         self.push(name, Value::Count(count), "");
     }
 
@@ -184,7 +184,7 @@ impl Facts {
     }
 
     /// A number that does not exist (0/0: a variance of nothing) is left out.
-    fn number(&mut self, name: &str, number: f64, unit: &'static str) {
+    pub(crate) fn number(&mut self, name: &str, number: f64, unit: &'static str) {
         if number.is_finite() {
             self.push(name, Value::Number(number), unit);
         }

@@ -6,15 +6,18 @@
 mod alias;
 pub mod describe;
 pub mod generate;
+mod locality;
 pub mod log;
 mod plan;
 mod sessions;
 pub mod site;
+pub mod stream;
 pub mod webstone;
 mod workload;
 
 pub use generate::generate;
+pub use locality::Locality;
 pub use plan::{Demand, Plan, Planned, Request, Script, Step};
 pub use sessions::{Fetch, Http, Sessions, Visit, Visitor};
-pub use site::{Site, SiteLaw};
+pub use site::{Site, SiteError, SiteLaw};
 pub use workload::{Arrivals, Closed, Open, Replay, Sizes, Workload, WorkloadError};

@@ -10,12 +10,16 @@ use std::sync::Arc;
 
 use sojourn_stats::{Dimension, Law, Span, Stream};
 
+use crate::locality::{Depth, Locality};
 use crate::plan::{Demand, Patience, Request};
 use crate::site::Site;
 use crate::workload::WorkloadError;
 
 /// The names of the classes of files and requests, by class number.
 pub(crate) const CLASSES: &[&str] = &["static", "dynamic", "secure"];
+
+/// Stack distances farther than this from those asked for are worth a note.
+const NOTED_DEVIATION: f64 = 0.01;
 
 /// How users' connections live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +90,7 @@ pub struct Visitor {
     length: Law,
     lengths: Stream,
     pages: Stream,
+    locality: Option<Stack>,
     active_off: Option<(Law, Stream)>,
     patience: Patience,
     demands: Stream,
@@ -93,6 +98,14 @@ pub struct Visitor {
     time_scale: f64,
     /// Pages left of the present session.
     left: u32,
+}
+
+/// The visits that a user comes back to; see `locality`.
+struct Stack {
+    locality: Arc<Locality>,
+    depths: Stream,
+    /// Their pages, the latest last.
+    visits: Vec<u32>,
 }
 
 impl Sessions {
@@ -123,6 +136,21 @@ impl Sessions {
         }
     }
 
+    /// What will not come out as asked, a line each: stack distances that the site's popularity does not allow.
+    pub fn notes(&self) -> Vec<String> {
+        let Some(law) = &self.locality else { return Vec::new() };
+        let deviation = self.site.locality(law).deviation();
+        if deviation < NOTED_DEVIATION {
+            return Vec::new();
+        }
+        vec![format!(
+            "locality = \"{law}\": the popularity of the site's {} pages allows these stack distances only to within \
+             {:.1} % (largest difference of the distribution functions); popularity holds",
+            self.site.pages().len(),
+            100.0 * deviation
+        )]
+    }
+
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let fault = if self.users == 0 {
             "users = 0: sessions need at least one user".into()
@@ -150,6 +178,11 @@ impl Visitor {
             length: sessions.length.clone(),
             lengths: stream("session lengths"),
             pages: stream("pages"),
+            locality: sessions.locality.as_ref().map(|law| Stack {
+                locality: sessions.site.locality(law),
+                depths: stream("stack distances"),
+                visits: Vec::new(),
+            }),
             active_off: sessions.active_off.clone().map(|law| (law, stream("active off"))),
             patience: Patience::new(sessions.patience.as_ref(), seed, &name),
             demands: stream("demands"),
@@ -167,7 +200,10 @@ impl Visitor {
             self.left = (self.length.sample(&mut self.lengths) + 0.5).max(1.0) as u32;
         }
         self.left -= 1;
-        let page_number = self.site.choose(&mut self.pages);
+        let page_number = match &mut self.locality {
+            None => self.site.choose(&mut self.pages),
+            Some(stack) => stack.next(|| self.site.choose(&mut self.pages)),
+        };
         let page = &self.site.pages()[page_number as usize];
         let patience = self.patience.next();
         fetches.clear();
@@ -182,5 +218,25 @@ impl Visitor {
             fetches.push(Fetch { request: Request { client: self.user, class, object, size, demand, patience }, gap });
         }
         Visit { think, page: page_number, first, last: self.left == 0 }
+    }
+}
+
+impl Stack {
+    /// The next page; `fresh` draws one by popularity.
+    #[inline]
+    fn next(&mut self, fresh: impl FnOnce() -> u32) -> u32 {
+        let page = match self.locality.sample(&mut self.depths) {
+            Depth::Visit(depth) if depth as usize <= self.visits.len() => {
+                self.visits.remove(self.visits.len() - depth as usize)
+            }
+            _ => {
+                if self.visits.len() == self.locality.deepest() {
+                    self.visits.remove(0);
+                }
+                fresh()
+            }
+        };
+        self.visits.push(page);
+        page
     }
 }

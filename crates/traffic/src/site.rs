@@ -8,11 +8,18 @@
 //! A site is drawn once from a seed and never changes: it can be shared between users, runs and threads, and with it
 //! everything that is worth computing once.
 
+mod describe;
+mod folder;
 mod matching;
+
+pub use folder::SiteError;
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_stats::{Dimension, Law, Stream};
 
 use crate::alias::Alias;
+use crate::locality::Locality;
 use crate::workload::WorkloadError;
 
 /// What a file is to its page.
@@ -77,7 +84,7 @@ pub struct SiteLaw {
 #[derive(Debug)]
 pub struct Site {
     files: Vec<File>,
-    /// Most popular first.
+    /// Most popular first, and among equals in the order of their files.
     pages: Vec<Page>,
     paths: Vec<String>,
     /// Draws a page by popularity.
@@ -85,6 +92,8 @@ pub struct Site {
     size_moments: (f64, f64),
     /// Largest distance between the distribution function of the sizes asked for and the law's, where there is a law.
     request_size_deviation: Option<f64>,
+    /// Those asked for so far: all users of all runs share them.
+    localities: Mutex<Vec<(Law, Arc<Locality>)>>,
 }
 
 impl SiteLaw {
@@ -240,8 +249,23 @@ impl Site {
         self.choice.sample(stream)
     }
 
-    /// A site of these parts, whose pages are at least one, ordered by popularity.
-    fn of(files: Vec<File>, pages: Vec<Page>, paths: Vec<String>, request_size_deviation: Option<f64>) -> Site {
+    /// How deep users go in their stacks of visits so that the LRU stack distances of their pages follow this law. Solved for
+    /// once per law, in some 50 ms, and shared.
+    pub fn locality(&self, distances: &Law) -> Arc<Locality> {
+        // A law is added whole or not at all, so what another thread left in its panic is sound.
+        let mut known = self.localities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, locality)) = known.iter().find(|(law, _)| law == distances) {
+            return Arc::clone(locality);
+        }
+        let popularity: Vec<f64> = self.pages.iter().map(|page| page.popularity).collect();
+        let locality = Arc::new(Locality::new(distances, &popularity, |stream| self.choose(stream)));
+        known.push((distances.clone(), Arc::clone(&locality)));
+        locality
+    }
+
+    /// A site of these parts; at least one page, popularities that sum to 1.
+    fn of(files: Vec<File>, mut pages: Vec<Page>, paths: Vec<String>, request_size_deviation: Option<f64>) -> Site {
+        pages.sort_by(|one, other| other.popularity.total_cmp(&one.popularity).then(one.file.cmp(&other.file)));
         let weights: Vec<f64> = pages.iter().map(|page| page.popularity).collect();
         let (mut requests, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for page in &pages {
@@ -254,7 +278,15 @@ impl Site {
         }
         let mean = sum / requests;
         let size_moments = (mean, (squares / requests - mean * mean).max(0.0));
-        Site { files, pages, paths, choice: Alias::new(&weights), size_moments, request_size_deviation }
+        Site {
+            files,
+            pages,
+            paths,
+            choice: Alias::new(&weights),
+            size_moments,
+            request_size_deviation,
+            localities: Mutex::default(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::log::{Log, LogError};
 use crate::sessions::{CLASSES, Sessions};
+use crate::site::SiteError;
 use crate::webstone::{FileList, FileListError};
 
 /// A workload.
@@ -96,6 +97,9 @@ pub enum WorkloadError {
     /// A WebStone file list.
     #[error(transparent)]
     FileList(#[from] FileListError),
+    /// A site.
+    #[error(transparent)]
+    Site(#[from] SiteError),
 }
 
 impl Workload {
