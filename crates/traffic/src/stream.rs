@@ -53,17 +53,15 @@ pub fn stack_distances(stream: &[u32]) -> Vec<Distance> {
     distances
 }
 
-/// The share of requests with a stack distance of at most `distance`; requests that cannot be told, for want of pages
-/// asked for before, are left out.
+/// The share of requests with a stack distance of at most `distance`, among those made when the user had asked for that
+/// many pages already; before, large distances cannot be told. NaN where there are none.
 pub fn share_within(distances: &[Distance], distance: u32) -> f64 {
-    let (mut within, mut told) = (0u64, 0u64);
+    let (mut seen, mut within, mut told) = (0, 0u64, 0u64);
     for one in distances {
+        told += u64::from(seen >= distance);
         match one {
-            Distance::Exactly(found) => {
-                told += 1;
-                within += u64::from(*found <= distance);
-            }
-            Distance::MoreThan(seen) => told += u64::from(*seen >= distance),
+            Distance::Exactly(found) => within += u64::from(seen >= distance && *found <= distance),
+            Distance::MoreThan(_) => seen += 1,
         }
     }
     within as f64 / told as f64

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sojourn_stats::nearest;
 use thiserror::Error;
@@ -262,7 +262,7 @@ fn path(path: &str) -> Result<String, String> {
         rest.split('/').all(normal) && !rest.contains(|bad: char| bad.is_whitespace() || bad == '\0')
     });
     match inside {
-        Some(rest) if PathBuf::from(rest) != Path::new(TABLE) => Ok(path.into()),
+        Some(rest) if rest != TABLE => Ok(path.into()),
         Some(_) => Err(format!("{path} is the table's own name: call the file otherwise")),
         None => Err(format!("`{path}` is not the path of a file, such as /base/0001.html (no spaces, no `..`)")),
     }
