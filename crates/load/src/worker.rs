@@ -203,6 +203,8 @@ impl<'a> Worker<'a> {
             };
             self.recorder.taken(&job, now);
             if !self.setting.renderer.knows(&job.request) {
+                // Others of its object may have been sent since this round began.
+                let now = self.setting.clock.now();
                 self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
                 self.settle(&job, now, Outcome::Local, 0);
                 continue;

@@ -7,4 +7,5 @@ mod open;
 mod replies;
 mod run;
 mod server;
+mod sessions;
 mod url;

@@ -22,6 +22,8 @@ pub(crate) enum Act {
 
 /// A request as it came.
 pub(crate) struct Asked {
+    /// Number of its connection on the server.
+    pub(crate) connection: usize,
     /// Number of the request on its connection.
     pub(crate) on_connection: usize,
     /// Number of the request on the server.
@@ -38,6 +40,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(answer: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static) -> Server {
+        Server::keeping(None, answer)
+    }
+
+    /// A server that closes a connection on which nobody asked for so long, once somebody did.
+    pub(crate) fn keeping(
+        keep_alive: Option<Duration>,
+        answer: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = Server { address, heads: Arc::default(), connections: Arc::default(), stop: Arc::default() };
@@ -49,7 +59,8 @@ impl Server {
                     return;
                 }
                 let (heads, connections, answer) = (heads.clone(), connections.clone(), answer.clone());
-                std::thread::spawn(move || serve(stream.unwrap(), &heads, &connections, &*answer));
+                let stream = stream.unwrap();
+                std::thread::spawn(move || serve(stream, &heads, &connections, keep_alive, &*answer));
             }
         });
         server
@@ -77,9 +88,11 @@ fn serve(
     mut stream: TcpStream,
     heads: &Mutex<Vec<String>>,
     connections: &AtomicUsize,
+    keep_alive: Option<Duration>,
     answer: &dyn Fn(&Asked) -> Vec<Act>,
 ) {
     let _ = stream.set_nodelay(true);
+    let mut connection = 0;
     let mut on_connection = 0;
     let mut held = Vec::new();
     let mut buffer = [0; 4096];
@@ -95,14 +108,14 @@ fn serve(
         };
         let head = String::from_utf8(held.drain(..end).collect()).unwrap();
         if on_connection == 0 {
-            connections.fetch_add(1, Ordering::SeqCst);
+            connection = connections.fetch_add(1, Ordering::SeqCst);
         }
         let number = {
             let mut heads = heads.lock().unwrap();
             heads.push(head.clone());
             heads.len() - 1
         };
-        for act in answer(&Asked { on_connection, number, head }) {
+        for act in answer(&Asked { connection, on_connection, number, head }) {
             match act {
                 Act::Send(bytes) => {
                     if stream.write_all(&bytes).is_err() {
@@ -123,6 +136,7 @@ fn serve(
             }
         }
         on_connection += 1;
+        stream.set_read_timeout(keep_alive).unwrap();
     }
 }
 
