@@ -5,6 +5,7 @@
 //! ([`Measure`]). This crate knows nothing of the web, draws no ambient randomness and reads no clock.
 
 mod batches;
+pub mod goodness;
 mod histogram;
 pub mod interval;
 pub mod law;
@@ -12,6 +13,7 @@ pub mod measure;
 mod moments;
 mod nearest;
 pub mod quantity;
+pub mod regression;
 mod stream;
 mod time;
 pub mod warm_up;

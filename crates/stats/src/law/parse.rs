@@ -31,7 +31,7 @@ const LAWS: &[(&str, &[&str])] = &[
     ("pareto", &["alpha", "min", "mean", "rate"]),
     ("bounded-pareto", &["alpha", "min", "max", "mean", "rate"]),
     ("weibull", &["shape", "scale", "mean", "rate"]),
-    ("inverse-gaussian", &["mean", "rate", "cv", "lambda"]),
+    ("inverse-gaussian", &["mean", "rate", "cv", "lambda", "shape"]),
     ("zipf", &["n", "s", "mean", "scale"]),
     ("empirical", &["file", "unit", "mean", "rate", "scale"]),
     ("mix", &["mean", "rate"]),
@@ -178,11 +178,17 @@ impl Reader<'_, '_> {
                 }
                 _ => return self.takes("shape, and scale or mean"),
             },
-            "inverse-gaussian" => match (self.mean()?, self.positive("cv")?, self.size("lambda")?) {
-                (Some(mean), Some(cv), None) => Kind::InverseGaussian { mean, lambda: mean / (cv * cv) },
-                (Some(mean), None, Some(lambda)) => Kind::InverseGaussian { mean, lambda },
-                _ => return self.takes("mean (or rate), and cv or lambda"),
-            },
+            // Both names of its second parameter are in use: lambda, and shape.
+            "inverse-gaussian" => {
+                let second = if self.argument("shape").is_some() { "shape" } else { "lambda" };
+                match (self.mean()?, self.positive("cv")?, self.size(second)?) {
+                    (Some(mean), Some(cv), None) => Kind::InverseGaussian { mean, lambda: mean / (cv * cv) },
+                    (Some(mean), None, Some(lambda)) if second == "lambda" || self.argument("lambda").is_none() => {
+                        Kind::InverseGaussian { mean, lambda }
+                    }
+                    _ => return self.takes("mean (or rate), and cv or lambda (also called shape)"),
+                }
+            }
             "zipf" => {
                 if self.dimension != Dimension::Number {
                     let expected = self.dimension.name();

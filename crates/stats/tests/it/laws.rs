@@ -38,6 +38,7 @@ pub(crate) fn texts() -> Vec<(String, Dimension)> {
         "inverse-gaussian(mean = 10 ms, cv = 0.3)",
         "inverse-gaussian(mean = 10 ms, cv = 0.01)",
         "inverse-gaussian(mean = 10 ms, lambda = 2 ms)",
+        "inverse-gaussian(mean = 10 ms, shape = 20 ms, max = 50 ms)",
         "mix(0.9: exponential(mean = 1 ms), 0.1: 20 ms)",
         "mix(0.93: lognormal(mean = 3 ms, cv = 1), 0.07: pareto(alpha = 2.8, min = 10 ms), rate = 10 /s)",
         "exponential(mean = 10 ms, max = 25 ms)",
@@ -69,6 +70,7 @@ pub(crate) fn texts() -> Vec<(String, Dimension)> {
         ("zipf(n = 20, s = 0)", Dimension::Number),
         ("zipf(n = 10, s = 1.5, mean = 40)", Dimension::Number),
         ("lognormal(mu = 0.5, sigma = 0.5)", Dimension::Number),
+        ("inverse-gaussian(mean = 3.86, shape = 6.08, max = 95)", Dimension::Number),
         ("uniform(0, 70%)", Dimension::Number),
     ];
     let path = gaps_file();

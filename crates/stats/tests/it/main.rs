@@ -1,6 +1,7 @@
 //! What the crate promises, one file per behaviour. Statistical tests are seeded and state how often a correct
 //! program would fail them over all seeds: at most one in a million each.
 
+mod goodness;
 mod histogram;
 mod intervals;
 mod law_errors;
@@ -11,6 +12,7 @@ mod laws;
 mod moments;
 mod nearest;
 mod quantities;
+mod regression;
 mod series;
 mod streams;
 mod time;
