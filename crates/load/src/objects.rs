@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Histogram, Measure, Span, Time};
+use sojourn_traffic::Visit;
 
 use crate::estimate::{WINDOWS, quantile, ratio, share};
 use crate::outcome::{Counts, Outcome};
@@ -12,7 +13,7 @@ use crate::recorder::Division;
 const PLAIN: [Span; 2] = [Span(5_000_000_000), Span(11_000_000_000)];
 const INCREMENTAL: [Span; 2] = [Span(39_000_000_000), Span(56_000_000_000)];
 
-/// One object in full: the emitted stream of pages is these in order of `planned`, user by user.
+/// One object in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRecord {
     /// Its number in the run; the [`crate::Record`]s of its files carry the same.
@@ -202,13 +203,21 @@ impl Tally {
 }
 
 impl Objects {
-    /// The emitted stream of pages, where records were asked for: for each user, in order of its number, the pages in
-    /// the order it asked for them, each with whether it was the first of a session.
-    pub fn page_streams(&self) -> Option<Vec<Vec<(u32, bool)>>> {
+    /// The emitted stream of pages, where records were asked for: of each user, in order of its number, the visits as
+    /// they happened. Thinking is what passed since the page before was over (or the start).
+    pub fn streams(&self) -> Option<Vec<Vec<Visit>>> {
         let mut records: Vec<&ObjectRecord> = self.records.as_ref()?.iter().collect();
         records.sort_by_key(|record| (record.client, record.planned));
-        let streams = records.chunk_by(|one, next| one.client == next.client);
-        Some(streams.map(|stream| stream.iter().map(|record| (record.page, record.first)).collect()).collect())
+        let of_user = |records: &[&ObjectRecord]| {
+            let mut free_at = Time::ZERO;
+            let visit = |record: &&ObjectRecord| {
+                let think = record.planned.saturating_since(free_at);
+                free_at = record.done;
+                Visit { think, page: record.page, first: record.first, last: record.last }
+            };
+            records.iter().map(visit).collect()
+        };
+        Some(records.chunk_by(|one, next| one.client == next.client).map(of_user).collect())
     }
 }
 

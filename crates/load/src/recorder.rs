@@ -117,7 +117,8 @@ pub(crate) struct Recorder {
     /// Planned and begun instants of the requests of an open schedule.
     pub(crate) emitted: Option<Vec<(Time, Time)>>,
     pub(crate) records: Option<Vec<Record>>,
-    pub(crate) backends: Vec<(Vec<u8>, u64)>,
+    /// Name, replies and their bytes.
+    pub(crate) backends: Vec<(Vec<u8>, [u64; 2])>,
     pub(crate) connections: Connections,
     /// Of users who browse: their objects.
     pub(crate) objects: Option<Tally>,
@@ -230,7 +231,9 @@ impl Recorder {
                 self.service.record(service.0);
             }
             if let Some(backend) = backend {
-                self.backends[usize::from(backend)].1 += 1;
+                let [replies, bytes] = &mut self.backends[usize::from(backend)].1;
+                *replies += 1;
+                *bytes += reply.bytes;
             }
         }
         if let Some(records) = &mut self.records {
@@ -328,7 +331,7 @@ impl Recorder {
         let index = match found {
             Some(index) => index,
             None if self.backends.len() < 4096 => {
-                self.backends.push((name.to_vec(), 0));
+                self.backends.push((name.to_vec(), [0; 2]));
                 self.backends.len() - 1
             }
             None => return None,

@@ -41,6 +41,8 @@ pub struct Report {
     pub measured: Counts,
     /// Good replies per backend, as `x-sojourn-backend` named it, after the warm-up; in order of name.
     pub backends: Vec<(String, u64)>,
+    /// Bytes of these replies' bodies, in the same order.
+    pub backend_bytes: Vec<u64>,
     /// Response times (ns) of the good replies, after the warm-up.
     pub response: Histogram,
     /// Service times (ns) of the same, from sent.
@@ -183,7 +185,8 @@ impl Report {
             connections: all.connections,
             counts,
             measured,
-            backends,
+            backends: backends.iter().map(|(name, [replies, _])| (name.clone(), *replies)).collect(),
+            backend_bytes: backends.iter().map(|(_, [_, bytes])| *bytes).collect(),
             response_time_cdf: cdf(&response),
             response,
             service: all.service,
@@ -223,7 +226,7 @@ impl Report {
 
 struct Merged {
     recorder: Recorder,
-    backends: Vec<(String, u64)>,
+    backends: Vec<(String, [u64; 2])>,
     records: Option<Vec<Record>>,
     emitted: Option<Vec<(Time, Time)>>,
 }
@@ -243,10 +246,12 @@ fn merge(works: Vec<Work>) -> Merged {
         }
     }
     // The backends in order of name, and every thread's numbers for them in that order's.
-    let mut names: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    let mut names: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
     for recorder in others.iter().chain(std::iter::once(&all)) {
-        for (name, count) in &recorder.backends {
-            *names.entry(name.clone()).or_default() += count;
+        for (name, [replies, bytes]) in &recorder.backends {
+            let all = names.entry(name.clone()).or_default();
+            all[0] += replies;
+            all[1] += bytes;
         }
     }
     let order: Vec<&Vec<u8>> = names.keys().collect();

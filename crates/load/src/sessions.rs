@@ -36,6 +36,8 @@ pub(crate) struct SessionShare {
     /// Files that are due since their connection became free.
     ready: VecDeque<Ready>,
     quota: Quota,
+    /// Users who think. Those who would beyond the end have left.
+    thinking: usize,
     /// Objects under way.
     under_way: usize,
 }
@@ -121,11 +123,12 @@ impl SessionShare {
             timers: BinaryHeap::new(),
             ready: VecDeque::new(),
             quota,
+            thinking: 0,
             under_way: 0,
         }
     }
 
-    /// One more user, who begins with thinking.
+    /// One more user, who begins with thinking; one who thinks for ever has left.
     pub(crate) fn join(&mut self, browse: Browse) {
         let user = self.users.len() as u32;
         let visit = Visit { think: Span::ZERO, page: 0, first: false, last: false };
@@ -156,8 +159,7 @@ impl SessionShare {
 
     /// Whether no object will be planned at `now` or later, whatever happens.
     pub(crate) fn exhausted(&self, now: Time) -> bool {
-        // A user whose thinking would end later has no timer, so that after the end nobody thinks any more.
-        self.users.is_empty() || self.quota.spent() || now >= self.quota.until
+        self.quota.spent() || now >= self.quota.until || (self.thinking == 0 && self.under_way == 0)
     }
 
     /// When something is due next, if nothing is heard before.
@@ -252,12 +254,14 @@ impl SessionShare {
         assert!(!state.fetches.is_empty(), "an object has at least its page file");
         let at = now + state.visit.think + pause;
         if at < self.quota.until && !self.quota.spent() {
+            self.thinking += 1;
             self.timers.push(Reverse(Timer { at, what: What::Think(user), serial: 0 }));
         }
     }
 
     /// `user` has stopped thinking at `at` and asks for its page.
     fn begin(&mut self, user: u32, at: Time) -> Option<Due> {
+        self.thinking -= 1;
         let k = self.quota.take()?;
         self.under_way += 1;
         let state = &mut self.users[user as usize];

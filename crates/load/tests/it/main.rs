@@ -1,6 +1,7 @@
 //! The load generator against small raw TCP servers on free ports of the loopback interface.
 
 mod clients;
+mod emitted;
 mod failures;
 mod gaps;
 mod open;

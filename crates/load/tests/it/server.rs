@@ -22,8 +22,6 @@ pub(crate) enum Act {
 
 /// A request as it came.
 pub(crate) struct Asked {
-    /// Number of its connection on the server.
-    pub(crate) connection: usize,
     /// Number of the request on its connection.
     pub(crate) on_connection: usize,
     /// Number of the request on the server.
@@ -92,7 +90,6 @@ fn serve(
     answer: &dyn Fn(&Asked) -> Vec<Act>,
 ) {
     let _ = stream.set_nodelay(true);
-    let mut connection = 0;
     let mut on_connection = 0;
     let mut held = Vec::new();
     let mut buffer = [0; 4096];
@@ -108,14 +105,14 @@ fn serve(
         };
         let head = String::from_utf8(held.drain(..end).collect()).unwrap();
         if on_connection == 0 {
-            connection = connections.fetch_add(1, Ordering::SeqCst);
+            connections.fetch_add(1, Ordering::SeqCst);
         }
         let number = {
             let mut heads = heads.lock().unwrap();
             heads.push(head.clone());
             heads.len() - 1
         };
-        for act in answer(&Asked { connection, on_connection, number, head }) {
+        for act in answer(&Asked { on_connection, number, head }) {
             match act {
                 Act::Send(bytes) => {
                     if stream.write_all(&bytes).is_err() {
