@@ -1,7 +1,7 @@
 //! The server model: a small TOML file that `theory` and `sim` read and a live node can be.
 //!
 //! ```toml
-//! discipline = "limited-ps"      # fcfs | ps | limited-ps
+//! discipline = "limited-ps"      # fcfs | ps | limited-ps | delay-curve
 //! helpers = 16                   # jobs served at once, by limited-ps only
 //! cores = 1
 //! speed = 1
@@ -9,16 +9,31 @@
 //! limits = { jobs = 100 }
 //! ```
 //!
+//! A server that was measured from outside is a delay curve ([`DelayCurve`]), and then has no other keys:
+//!
+//! ```toml
+//! discipline = "delay-curve"
+//! [[delay]]
+//! up_to = 140                    # users attached
+//! seconds = [1e-2, 2e-3]         # a0 + a1 N + ...
+//! [denied]                       # optional
+//! above = 320
+//! share = [0.0, 1e-4]            # a polynomial in N - above
+//! penalty = "180 s"
+//! ```
+//!
 //! The same keys serve inline as an experiment's `[system.server]`: [`Server`] deserializes by itself, and its errors
 //! carry the place of the key.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_stats::Span;
+use sojourn_stats::{Dimension, Span, quantity};
 use thiserror::Error;
 
 use crate::Demand;
+use crate::curve::{DelayCurve, Denied, Piece};
 
 /// A server.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +51,7 @@ pub struct Server {
 }
 
 /// How jobs share a server's cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Discipline {
     /// First come, first served.
     Fcfs,
@@ -48,6 +63,9 @@ pub enum Discipline {
         /// Jobs served at once.
         helpers: u32,
     },
+    /// Nothing is shared: a job stays as long as the curve says at the number of jobs (or users) that it finds, itself
+    /// included. Its demand plays no part.
+    DelayCurve(Arc<DelayCurve>),
 }
 
 /// Why a text is not a server model.
@@ -69,8 +87,13 @@ impl Server {
         use fmt::Write;
         let mut text = String::new();
         let _ = writeln!(text, "discipline = \"{}\"", self.discipline.name());
-        if let Discipline::LimitedPs { helpers } = self.discipline {
-            let _ = writeln!(text, "helpers = {helpers}");
+        match &self.discipline {
+            Discipline::LimitedPs { helpers } => drop(writeln!(text, "helpers = {helpers}")),
+            Discipline::DelayCurve(curve) => {
+                write_curve(&mut text, curve);
+                return text;
+            }
+            Discipline::Fcfs | Discipline::Ps => {}
         }
         let _ = writeln!(text, "cores = {}\nspeed = {:?}", self.cores, self.speed);
         if let Some(jobs) = self.capacity {
@@ -107,12 +130,24 @@ impl Server {
 
 impl Discipline {
     /// Its name in a server model.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Discipline::Fcfs => "fcfs",
             Discipline::Ps => "ps",
             Discipline::LimitedPs { .. } => "limited-ps",
+            Discipline::DelayCurve(_) => "delay-curve",
         }
+    }
+}
+
+fn write_curve(text: &mut String, curve: &DelayCurve) {
+    use fmt::Write;
+    for Piece { up_to, seconds } in &curve.pieces {
+        let _ = writeln!(text, "[[delay]]\nup_to = {up_to}\nseconds = {seconds:?}");
+    }
+    if let Some(Denied { above, share, penalty }) = &curve.denied {
+        // In whole nanoseconds, so that it is read back as it is.
+        let _ = writeln!(text, "[denied]\nabove = {above}\nshare = {share:?}\npenalty = \"{} ns\"", penalty.0);
     }
 }
 
@@ -130,9 +165,11 @@ struct Raw {
     helpers: Option<u32>,
     cores: Option<u32>,
     speed: Option<f64>,
-    demand: Demands,
+    demand: Option<Demands>,
+    limits: Option<Limits>,
     #[serde(default)]
-    limits: Limits,
+    delay: Vec<RawPiece>,
+    denied: Option<RawDenied>,
 }
 
 #[derive(Clone, Copy)]
@@ -140,6 +177,22 @@ enum Name {
     Fcfs,
     Ps,
     LimitedPs,
+    DelayCurve,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPiece {
+    up_to: u32,
+    seconds: Vec<f64>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDenied {
+    above: u32,
+    share: Vec<f64>,
+    penalty: String,
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -155,6 +208,14 @@ impl TryFrom<Raw> for Server {
     type Error = String;
 
     fn try_from(raw: Raw) -> Result<Server, String> {
+        if matches!(raw.discipline, Name::DelayCurve) {
+            return raw.into_curve();
+        }
+        if !raw.delay.is_empty() || raw.denied.is_some() {
+            return Err("delay, denied: only delay-curve has them; leave them out".into());
+        }
+        let demand = raw.demand.ok_or("missing `demand`, the work of a request, e.g. demand = \"1 ms + 1 us/B\"")?;
+        let limits = raw.limits.unwrap_or_default();
         let discipline = match (raw.discipline, raw.helpers) {
             (Name::LimitedPs, Some(0)) => return Err("helpers: at least 1 job is served at once".into()),
             (Name::LimitedPs, Some(helpers)) => Discipline::LimitedPs { helpers },
@@ -162,6 +223,7 @@ impl TryFrom<Raw> for Server {
             (_, Some(_)) => return Err("helpers: only limited-ps has them; leave it out".into()),
             (Name::Fcfs, None) => Discipline::Fcfs,
             (Name::Ps, None) => Discipline::Ps,
+            (Name::DelayCurve, None) => unreachable!("read above"),
         };
         let cores = raw.cores.unwrap_or(1);
         if cores == 0 {
@@ -171,10 +233,42 @@ impl TryFrom<Raw> for Server {
         if !(speed > 0.0 && speed.is_finite()) {
             return Err(format!("speed = {speed}: a speed is above 0, and 1 is the reference"));
         }
-        if raw.limits.jobs == Some(0) {
+        if limits.jobs == Some(0) {
             return Err("limits.jobs: a server without room for a job serves nobody; leave it out for no limit".into());
         }
-        Ok(Server { discipline, cores, speed, demand: raw.demand.0, capacity: raw.limits.jobs })
+        Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs })
+    }
+}
+
+impl Raw {
+    fn into_curve(self) -> Result<Server, String> {
+        let others = [
+            ("helpers", self.helpers.is_some()),
+            ("cores", self.cores.is_some()),
+            ("speed", self.speed.is_some()),
+            ("demand", self.demand.is_some()),
+            ("limits", self.limits.is_some()),
+        ];
+        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+            return Err(format!("{key}: a delay curve says it all; leave it out"));
+        }
+        let pieces = self.delay.into_iter().map(|RawPiece { up_to, seconds }| Piece { up_to, seconds }).collect();
+        let denied = self.denied.map(RawDenied::read).transpose()?;
+        let curve = DelayCurve { pieces, denied };
+        curve.check()?;
+        let demand = vec![(String::new(), Demand::parse("0 s").expect("no work is a demand"))];
+        let discipline = Discipline::DelayCurve(Arc::new(curve));
+        Ok(Server { discipline, cores: 1, speed: 1.0, demand, capacity: None })
+    }
+}
+
+impl RawDenied {
+    fn read(self) -> Result<Denied, String> {
+        let penalty_s = quantity::parse(&self.penalty, Dimension::Time).map_err(|e| format!("denied.penalty: {e}"))?;
+        if penalty_s < 0.0 {
+            return Err(format!("denied.penalty = {}: a penalty is not negative", self.penalty));
+        }
+        Ok(Denied { above: self.above, share: self.share, penalty: Span::from_secs_f64(penalty_s) })
     }
 }
 
@@ -184,7 +278,11 @@ impl<'de> Deserialize<'de> for Name {
             "fcfs" => Ok(Name::Fcfs),
             "ps" => Ok(Name::Ps),
             "limited-ps" => Ok(Name::LimitedPs),
-            other => Err(de::Error::custom(unknown("discipline", other, &["fcfs", "ps", "limited-ps"]))),
+            "delay-curve" => Ok(Name::DelayCurve),
+            other => {
+                let known = ["fcfs", "ps", "limited-ps", "delay-curve"];
+                Err(de::Error::custom(unknown("discipline", other, &known)))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A server's queue and processor as a sans-I/O state machine.
 //!
-//! One machine serves all three disciplines: at most `helpers` jobs share `cores` cores equally, a FIFO queue in front.
+//! One machine serves all disciplines: at most `helpers` jobs share `cores` cores equally, a FIFO queue in front.
 //! FCFS is helpers = cores, PS is helpers without bound. Sharing is kept by virtual time (Zhang 1990; for generalised
 //! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
 //! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
@@ -8,14 +8,16 @@
 //! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. What V loses
 //! by being rounded down at each event must not push a departure into the next nanosecond either: less than 2^-16 ns of
 //! work left is none. Where a core is never shared V is the clock, no division is made, and the departure is known when
-//! service starts. Cancelled jobs stay in the heap as tombstones until they surface or outnumber the living.
+//! service starts. A delay curve is PS with a core for everybody, where the curve says how long service takes at the
+//! number of jobs found; it counts as busy while somebody is inside, as its cores are not known. Cancelled jobs stay in the heap as tombstones until they surface or outnumber the living.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
 
-use crate::Discipline;
+use crate::{DelayCurve, Discipline};
 
 /// A job's place in a station, valid until it departs or is cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -70,6 +72,7 @@ pub struct Station {
     /// Which of the first places in `jobs` are free, a bit each.
     free: u32,
     helpers: u32,
+    /// [`UNSHARED`] under a delay curve.
     cores: u32,
     capacity: u32,
     /// Jobs being served, not counting tombstones.
@@ -86,6 +89,7 @@ pub struct Station {
     tombstones: u32,
     /// Head of the list of the other free places in `jobs`.
     free_above: u32,
+    curve: Option<Arc<DelayCurve>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Station, leaver) == 128 && size_of::<Station>() == 192);
@@ -128,6 +132,9 @@ struct Finish {
 
 const NOBODY: u32 = u32::MAX;
 
+/// A core for everybody.
+const UNSHARED: u32 = u32::MAX;
+
 /// The finish of nobody: after all others.
 const NEVER: Finish = Finish { ns: u64::MAX, fraction: u32::MAX, sequence: u64::MAX, slot: NOBODY };
 
@@ -140,10 +147,11 @@ impl Station {
     /// # Panics
     /// Without cores or helpers: such a station would never serve anybody.
     pub fn new(discipline: Discipline, cores: u32, capacity: Option<u32>) -> Station {
-        let helpers = match discipline {
-            Discipline::Fcfs => cores,
-            Discipline::Ps => u32::MAX,
-            Discipline::LimitedPs { helpers } => helpers,
+        let (helpers, cores, curve) = match discipline {
+            Discipline::Fcfs => (cores, cores, None),
+            Discipline::Ps => (u32::MAX, cores, None),
+            Discipline::LimitedPs { helpers } => (helpers, cores, None),
+            Discipline::DelayCurve(curve) => (u32::MAX, UNSHARED, Some(curve)),
         };
         assert!(cores > 0 && helpers > 0, "a station has a core and a helper");
         Station {
@@ -166,10 +174,11 @@ impl Station {
             later: BinaryHeap::new(),
             tombstones: 0,
             free_above: NOBODY,
+            curve,
         }
     }
 
-    /// Job number `job` of `service` core time arrives at `now`. Every departure due before or at `now` must have been
+    /// Job number `job` of `service` core time (which a delay curve replaces) arrives at `now`. Every departure due before or at `now` must have been
     /// taken with [`Station::depart`] first. O(log n).
     ///
     /// # Panics
@@ -180,6 +189,7 @@ impl Station {
         if self.serving + self.waiting >= self.capacity {
             return Admission::Denied;
         }
+        let service = if self.cores == UNSHARED { self.stay(service) } else { service };
         let sequence = self.sequence;
         self.sequence += 1;
         let ticket = sequence as u32;
@@ -192,6 +202,11 @@ impl Station {
             self.enqueue(slot);
         }
         Admission::Admitted(Ticket { slot, sequence: ticket })
+    }
+
+    /// How long a job stays that comes now.
+    fn stay(&self, service: Span) -> Span {
+        self.curve.as_ref().map_or(service, |curve| curve.stay(self.serving + 1))
     }
 
     /// When the next departure is due, if nothing else happens before.
@@ -255,12 +270,18 @@ impl Station {
         (self.serving + self.waiting, self.serving)
     }
 
-    /// Core time spent so far up to `now`: utilisation is this over cores x elapsed.
+    /// Core time spent so far up to `now`: utilisation is this over cores x elapsed. Under a delay curve, time with
+    /// somebody inside.
     ///
     /// # Panics
     /// When `now` is before the last event.
     pub fn busy(&self, now: Time) -> Span {
-        Span(self.busy + (now - self.clock).0 * u64::from(self.serving.min(self.cores)))
+        Span(self.busy + (now - self.clock).0 * u64::from(self.busy_cores()))
+    }
+
+    #[inline]
+    fn busy_cores(&self) -> u32 {
+        self.serving.min(if self.cores == UNSHARED { 1 } else { self.cores })
     }
 
     /// Brings V and the busy time up to `now`.
@@ -273,7 +294,7 @@ impl Station {
             return;
         }
         if self.serving <= self.cores {
-            self.busy += elapsed * u64::from(self.serving);
+            self.busy += elapsed * u64::from(self.busy_cores());
             self.attained += u128::from(elapsed) << 32;
         } else {
             self.busy += elapsed * u64::from(self.cores);

@@ -105,7 +105,7 @@ const PILOT_BATCHES: usize = 1_000;
 impl Engine {
     /// The replication of `scenario` with this seed.
     pub(crate) fn new(scenario: &Scenario, seed: u64, course: &Course) -> Result<Engine, SimError> {
-        let station = |server: &Server| Station::new(server.discipline, server.cores, server.capacity);
+        let station = |server: &Server| Station::new(server.discipline.clone(), server.cores, server.capacity);
         let demand = Arc::clone(&scenario.demand);
         let source = match &scenario.workload {
             Workload::Closed(closed) => {

@@ -16,7 +16,7 @@ use crate::moments::{Gaps, Moments, Shape};
 use crate::station::Station;
 
 /// A queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
     /// Gaps between arrivals.
     pub arrivals: Letter,
@@ -148,7 +148,7 @@ impl Queue {
         let station = Station {
             service: with_mean("service", service)?,
             cores: self.servers,
-            discipline: self.discipline,
+            discipline: self.discipline.clone(),
             capacity: self.capacity,
         };
         let arrivals = Gaps::all(with_mean("arrivals", gaps)?);
@@ -162,7 +162,7 @@ impl Queue {
         let solution = station.solve(&arrivals);
         let Some(flow) = solution.flow else {
             let why = solution.times.err().unwrap_or_default();
-            return Err(QueueError::Unsupported { queue: *self, why });
+            return Err(QueueError::Unsupported { queue: self.clone(), why });
         };
         let mut answer = Answer::default();
         match solution.times {
@@ -218,7 +218,7 @@ impl Queue {
                 if role == "arrivals" { "GI".into() } else { "G".into() },
             ),
         };
-        Err(QueueError::Letter { role, queue: *self, letter, is, instead })
+        Err(QueueError::Letter { role, queue: self.clone(), letter, is, instead })
     }
 }
 
@@ -335,6 +335,7 @@ impl fmt::Display for Queue {
             Discipline::Fcfs => Ok(()),
             Discipline::Ps => f.write_str("-PS"),
             Discipline::LimitedPs { helpers } => write!(f, "-LPS({helpers})"),
+            Discipline::DelayCurve(_) => f.write_str("-delay-curve"),
         }
     }
 }

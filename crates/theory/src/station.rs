@@ -9,7 +9,7 @@ use crate::moments::{Gaps, Moments};
 use crate::{lps, mg1, mg1_ps, mm1, mmc, mmck};
 
 /// A server as the formulas see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Station {
     pub(crate) service: Moments,
     pub(crate) cores: u32,
@@ -94,7 +94,7 @@ impl Station {
         match self.discipline {
             Discipline::Fcfs => Some(self.cores),
             Discipline::LimitedPs { helpers } => Some(helpers),
-            Discipline::Ps => None,
+            Discipline::Ps | Discipline::DelayCurve(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! queues. Every other policy looks at the servers and ties their queues together: there the totals, which follow from
 //! conservation alone, are answered, and one line says that the response time is not.
 
-use sojourn_model::Server;
+use sojourn_model::{Discipline, Server};
 use sojourn_stats::Law;
 use thiserror::Error;
 
@@ -75,6 +75,9 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     let refuse = |why: &str| Err(Unanswered(why.into()));
     if system.servers.is_empty() {
         return refuse("a system without servers");
+    }
+    if system.servers.iter().any(|server| matches!(server.discipline, Discipline::DelayCurve(_))) {
+        return refuse("no formula for a server that is a delay curve: sim answers this");
     }
     if system.has_patience {
         return refuse("no formula for clients that give up: sim answers this");
@@ -332,5 +335,5 @@ fn station(system: &System, server: &Server) -> Station {
     } else {
         Moments::from_variance(mean, system.demand_variance_s2 / server.speed.powi(2))
     };
-    Station { service, cores: server.cores, discipline: server.discipline, capacity: server.capacity }
+    Station { service, cores: server.cores, discipline: server.discipline.clone(), capacity: server.capacity }
 }

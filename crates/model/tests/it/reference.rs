@@ -98,6 +98,7 @@ fn agrees_with_the_definition_on_random_small_cases() {
             Discipline::Fcfs => cores as usize,
             Discipline::Ps => usize::MAX,
             Discipline::LimitedPs { helpers } => helpers as usize,
+            Discipline::DelayCurve(_) => unreachable!("not drawn"),
         };
         let mut reference = Reference {
             helpers,
@@ -107,7 +108,7 @@ fn agrees_with_the_definition_on_random_small_cases() {
             served: Vec::new(),
             queue: Vec::new(),
         };
-        let mut station = Station::new(discipline, cores, Some(capacity));
+        let mut station = Station::new(discipline.clone(), cores, Some(capacity));
         let label = format!("case {case}: {discipline:?}, {cores} cores, capacity {capacity}");
         let mut tickets: Vec<(u64, Ticket)> = Vec::new();
         let mut gone = HashSet::new();

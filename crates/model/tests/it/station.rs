@@ -38,7 +38,7 @@ fn jobs_sharing_a_core_end_when_their_work_is_done() {
 fn no_work_is_lost_over_a_million_jobs() {
     for discipline in [Discipline::Fcfs, Discipline::Ps, Discipline::LimitedPs { helpers: 7 }] {
         for cores in [1, 3] {
-            let mut station = Station::new(discipline, cores, None);
+            let mut station = Station::new(discipline.clone(), cores, None);
             let mut stream = Stream::new(2, "source", "work");
             let (mut now, mut work, mut departed) = (0u64, 0u64, 0u64);
             let jobs = 1_000_000;
@@ -170,7 +170,7 @@ fn many_cancelled_jobs_cost_nothing_later() {
 #[test]
 fn a_job_uses_at_most_one_core() {
     for discipline in [Discipline::Fcfs, Discipline::Ps] {
-        let mut station = Station::new(discipline, 4, None);
+        let mut station = Station::new(discipline.clone(), 4, None);
         for job in 0..4 {
             admitted(station.arrive(Time(0), job, Span(100)));
         }

@@ -59,7 +59,7 @@ impl Processor {
     /// The processor of `server`, idle.
     pub(crate) fn new(server: &Server) -> Result<Processor, ServeError> {
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
-        let station = Station::new(server.discipline, server.cores, server.capacity);
+        let station = Station::new(server.discipline.clone(), server.cores, server.capacity);
         let (slots, free, armed) = (Vec::new(), Vec::new(), Time::NEVER);
         let state = State { station, slots, free, armed, totals: Totals::default() };
         Ok(Processor { alarm, state: Mutex::new(state) })

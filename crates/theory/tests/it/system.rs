@@ -72,7 +72,7 @@ fn systems_that_are_answered() {
         (poisson(0.8), vec![server(Fcfs, 1, 1.0)], SPREAD(), Some("round-trip"), true, "response_time_mean", "11"),
         (poisson(1.6), vec![server(Fcfs, 1, 2.0)], EXPONENTIAL(), None, true, "response_time_mean", "2.5"),
         (poisson(9.0), vec![server(Fcfs, 10, 1.0)], EXPONENTIAL(), None, true, "response_time_p99", "6.2499"),
-        (poisson(0.8), vec![server(limited, 1, 1.0)], SPREAD(), None, false, "response_time_mean", "6.258"),
+        (poisson(0.8), vec![server(limited.clone(), 1, 1.0)], SPREAD(), None, false, "response_time_mean", "6.258"),
         // Random: four queues of their own, exact by splitting.
         (poisson(3.2), four(Fcfs), EXPONENTIAL(), Some("random"), true, "response_time_mean", "5"),
         (poisson(3.6), four(Fcfs), EXPONENTIAL(), Some("random"), true, "response_time_p99.9", "69.078"),
@@ -80,7 +80,7 @@ fn systems_that_are_answered() {
         (poisson(3.2), four(Fcfs), Moments::constant(1.0), Some("random"), true, "waiting_time_mean", "2"),
         (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "response_time_mean", "5"),
         (poisson(3.2), four(Ps), Moments::general(1.0, f64::INFINITY), Some("random"), true, "response_time_mean", "5"),
-        (poisson(3.2), four(limited), SPREAD(), Some("random"), false, "response_time_mean", "6.258"),
+        (poisson(3.2), four(limited.clone()), SPREAD(), Some("random"), false, "response_time_mean", "6.258"),
         (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "share_4", "0.25"),
         (poisson(3.2), four(Ps), SPREAD(), Some("random"), true, "utilization", "0.8"),
         // Round robin: E_N/M/1.
