@@ -212,10 +212,10 @@ impl Dispatcher {
         &self.table
     }
 
-    /// The signals that somebody here reads. A face need not tell `FirstByte` or `Transmitted` where [`Signals::FIRST_BYTE`]
-    /// or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees them. Where
-    /// [`Signals::CLIENT_FIRST_BYTE`] stands instead of `FIRST_BYTE`, it tells `FirstByte` when the client has that byte,
-    /// with the time since the request was forwarded.
+    /// The signals that somebody here reads. A face need not tell `FirstByte` or `Transmitted` where
+    /// [`Signals::FIRST_BYTE`] or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees
+    /// them. Where [`Signals::CLIENT_FIRST_BYTE`] stands instead of `FIRST_BYTE`, it tells `FirstByte` when the client
+    /// has that byte, with the time since the request was forwarded.
     pub fn requires(&self) -> Signals {
         self.requires
     }

@@ -2,11 +2,12 @@
 //!
 //! A [`node`] is one server, real or emulated; a [`gateway`] distributes requests over nodes with the very policies
 //! that the simulator runs. Both are library functions that the command line calls in child processes: [`child`] is the
-//! child's side of the protocol between them, [`supervisor`] the parent's.
+//! child's side of the protocol between them, [`supervisor`] the parent's. [`apache`] is a real server to compare with.
 //!
 //! Everything runs on single-threaded runtimes, one per thread, that share nothing on the path of a request.
 
 mod alarm;
+pub mod apache;
 pub mod child;
 mod clock;
 mod crew;

@@ -192,6 +192,14 @@ impl Child {
         self.status.is_some()
     }
 
+    /// Waits at most `timeout` for its end; whether it has ended.
+    pub fn wait(&mut self, timeout: Duration) -> bool {
+        if self.status.is_none() && self.ended.recv_timeout(timeout).is_ok() {
+            self.reap();
+        }
+        self.status.is_some()
+    }
+
     /// Kills it at once (SIGKILL), as a crash would, and waits for its end.
     pub fn kill(&mut self) {
         self.end(Duration::ZERO);

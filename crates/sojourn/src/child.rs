@@ -28,6 +28,9 @@ pub(crate) struct Node {
     /// Name, told to clients in the header x-sojourn-backend
     #[arg(long, default_value = "node")]
     name: String,
+    /// Close connections that are idle for this long, e.g. `15 s`; `0 s`: a connection per request
+    #[arg(long, value_name = "TIME")]
+    keep_alive: Option<String>,
     /// Threads
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -83,6 +86,7 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
         threads: arguments.threads.max(1),
         files: arguments.files.clone(),
         model: arguments.model.as_deref().map(model).transpose()?,
+        keep_alive: arguments.keep_alive.as_deref().map(keep_alive).transpose()?,
         seed: arguments.seed,
         ..NodeConfig::new(arguments.name.clone())
     };
@@ -123,6 +127,12 @@ fn model(text: &str) -> Result<Server, Failure> {
     let read =
         std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
+}
+
+/// How long an idle connection stays open.
+fn keep_alive(text: &str) -> Result<Span, Failure> {
+    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--keep-alive: {e}")))?;
+    Ok(Span::from_secs_f64(seconds))
 }
 
 /// Reads `NAME=ADDRESS*WEIGHT`.

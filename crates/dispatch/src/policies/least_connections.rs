@@ -1,9 +1,10 @@
 //! Least connections: the backend with the fewest requests in flight; ties drawn at random, or to the lowest number.
 //!
-//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load of each backend (requests in flight, pending ones included, or what the last poll said); counts
-//! nothing of its own. Idle connections are not counted. The tie rule is that of Zhang 2002, section 5.1.2, and matters:
-//! with ties to the lowest number (Bryhni, Klovning and Kure 2000), whenever the system is empty the same server is chosen,
-//! and light load all goes to it (Zhang, section 5.2.1, figures 5.2 and 5.3).
+//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load of each backend (requests in flight, pending
+//! ones included, or what the last poll said); counts nothing of its own. Idle connections are not counted. The tie
+//! rule is that of Zhang 2002, section 5.1.2, and matters: with ties to the lowest number (Bryhni, Klovning and Kure
+//! 2000), whenever the system is empty the same server is chosen, and light load all goes to it (Zhang, section
+//! 5.2.1, figures 5.2 and 5.3).
 
 use sojourn_stats::{Stream, Time};
 

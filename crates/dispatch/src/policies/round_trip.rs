@@ -5,8 +5,8 @@
 //! for the lowest number instead of a draw. Reads round trips and failures of the present window and the load of each
 //! backend; counts nothing of its own.
 //!
-//! The time is what the face can tell: at a gateway that of the reply's first byte; behind a switch, in a simulation, that
-//! of the client's own first byte (Zhang 2002, section 5.1.2, who calls only the former realistic).
+//! The time is what the face can tell: at a gateway that of the reply's first byte; behind a switch, in a simulation,
+//! that of the client's own first byte (Zhang 2002, section 5.1.2, who calls only the former realistic).
 //!
 //! The means are lost at the end of each window, and decisions then rest on the number of open connections alone (the
 //! same section). Zhang does not say what holds while only some backends have answered; read

@@ -7,10 +7,11 @@
 //! 5.1.2). With ties to the lowest number, a lightly loaded system sends most requests to the first backend: Zhang's
 //! figures 5.5 and 5.15 show that skew.
 //!
-//! A backend without bytes in this window has transmitted 0 and is the least: so it was published. A failure transmits
-//! nothing either, so it is charged: as many bytes as the most that any backend transmitted, and a request in flight
-//! until the window forgets it ([`crate::WindowTotals`]). A backend that hangs without failing does draw the requests of the
-//! rest of the window, until a time-out or a health check says so: Zhang found this policy the slowest of five.
+//! A backend without bytes in this window has transmitted 0 and is the least: so it was published. A failure
+//! transmits nothing either, so it is charged: as many bytes as the most that any backend transmitted, and a request
+//! in flight until the window forgets it ([`crate::WindowTotals`]). A backend that hangs without failing does draw
+//! the requests of the rest of the window, until a time-out or a health check says so: Zhang found this policy the
+//! slowest of five.
 
 use sojourn_stats::{Stream, Time};
 

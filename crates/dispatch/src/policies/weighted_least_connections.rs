@@ -1,9 +1,9 @@
 //! Weighted least connections: the backend with the smallest (requests in flight / weight); ties drawn at random, or to
 //! the lowest number.
 //!
-//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load and weight of each backend; counts nothing. Weight 0 is never chosen. The comparison is of the load
-//! before the request is placed (Zhang 2002, section 2.3), so that idle backends tie whatever their weights: shares
-//! follow the weights under load, not at rest.
+//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load and weight of each backend; counts nothing.
+//! Weight 0 is never chosen. The comparison is of the load before the request is placed (Zhang 2002, section 2.3), so
+//! that idle backends tie whatever their weights: shares follow the weights under load, not at rest.
 
 use sojourn_stats::{Stream, Time};
 

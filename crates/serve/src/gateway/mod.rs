@@ -59,6 +59,9 @@ pub struct GatewayConfig {
     pub seed: u64,
     /// The request header that says who the client is; none: its address does. Only for clients that are trusted.
     pub client_header: Option<String>,
+    /// The names of the classes of requests, by class number; a request's own is in the header `x-sojourn-class`. One
+    /// without, or of another name, is of class 0.
+    pub classes: Vec<String>,
     /// How many further backends a request may be tried at: any request whose connection was refused, and after that
     /// those that may safely reach a backend twice (an idempotent method, no body) and had no byte of a reply.
     pub retries: u32,
@@ -139,6 +142,7 @@ impl GatewayConfig {
             shared: false,
             seed: 1,
             client_header: None,
+            classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             retries: 1,
             health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
             timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },

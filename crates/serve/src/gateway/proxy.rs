@@ -163,7 +163,13 @@ fn asked(worker: &Worker, peer: &Peer, headers: &HeaderMap) -> sojourn_dispatch:
     let named = worker.client_header.as_ref().and_then(|name| headers.get(name)).and_then(|name| name.to_str().ok());
     let client = named.map_or(peer.key, policies::client_key);
     let cookie = if worker.board.requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
-    sojourn_dispatch::Request { client, class: 0, cookie }
+    sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie }
+}
+
+fn class_of(worker: &Worker, headers: &HeaderMap) -> u8 {
+    let Some(name) = headers.get(headers::CLASS) else { return 0 };
+    let number = worker.config.classes.iter().position(|known| known.as_bytes() == name.as_bytes());
+    number.and_then(|number| u8::try_from(number).ok()).unwrap_or(0)
 }
 
 fn cookie_of(worker: &Worker, headers: &HeaderMap) -> Option<BackendId> {

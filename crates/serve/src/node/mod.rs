@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
@@ -49,6 +49,9 @@ pub struct NodeConfig {
     pub name: String,
     /// The run's seed, for demands that no request brings along.
     pub seed: u64,
+    /// How long an idle connection stays open (and a request's head may take); zero: a connection per request; none: for
+    /// as long as the client wants.
+    pub keep_alive: Option<Span>,
     /// How long it waits for requests in flight when it is stopped.
     pub grace: Span,
 }
@@ -64,6 +67,7 @@ impl NodeConfig {
             model: None,
             name: name.into(),
             seed: 1,
+            keep_alive: None,
             grace: Span(1_000_000_000),
         }
     }
@@ -106,6 +110,7 @@ impl Node {
         let listeners = listeners(config.listen, config.threads.max(1))?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let grace = config.grace;
+        let keep_alive = config.keep_alive;
         let workers = config.workers;
         let desk = Arc::new(Desk::new(config)?);
         let shared = Arc::clone(&desk);
@@ -125,9 +130,18 @@ impl Node {
                     let desk = Arc::clone(&desk);
                     async move {
                         let answer = service_fn(move |request| Desk::answer(Arc::clone(&desk), request));
-                        // A connection ends in an error when its client leaves; the requests in it clean up by
-                        // themselves.
-                        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+                        let mut http = http1::Builder::new();
+                        match keep_alive {
+                            None => {}
+                            Some(Span::ZERO) => drop(http.keep_alive(false)),
+                            Some(idle) => {
+                                // Counted from the end of the reply before, or from the connection's beginning.
+                                http.timer(TokioTimer::new()).header_read_timeout(idle.as_std());
+                            }
+                        }
+                        // A connection ends in an error when its client leaves or was idle for too long; the requests
+                        // in it clean up by themselves.
+                        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
                     }
                 })
                 .await;

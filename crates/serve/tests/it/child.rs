@@ -34,7 +34,7 @@ fn as_gateway() {
     child::gateway(config, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
 }
 
-fn command(test: &str) -> Command {
+pub(crate) fn command(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args([test, "--exact", "--ignored", "--nocapture"]);
     command

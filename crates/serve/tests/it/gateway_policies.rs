@@ -53,6 +53,25 @@ fn replays(config: GatewayConfig, folder: &std::path::Path) {
 }
 
 #[test]
+fn policies_are_told_the_class_of_a_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let node = node("s1", Discipline::Ps);
+    let path = folder.path().join("record");
+    let config = GatewayConfig::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewayConfig { record: Some(path.clone()), ..config });
+    let mut client = Client::new(gateway.address());
+    for class in ["", "static", "dynamic", "secure", "unheard-of"] {
+        assert_eq!(client.ask("GET", "/bytes/1", &format!("x-sojourn-class: {class}\r\n")).status, 200);
+    }
+    assert_eq!(client.get("/bytes/1").status, 200);
+    gateway.stop();
+    let record = std::fs::read_to_string(path).expect("a record");
+    let lines = record.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let classes: Vec<_> = lines.filter_map(|line| line["choose"]["request"]["class"].as_u64()).collect();
+    assert_eq!(classes, [0, 0, 1, 2, 0, 0]);
+}
+
+#[test]
 fn recorded_decisions_replay_identically_for_every_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let nodes = nodes();

@@ -1,5 +1,6 @@
 //! The live parts, over real sockets on free loopback ports.
 
+mod apache;
 mod child;
 mod gateway_failures;
 mod gateway_forwards;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use sojourn_serve::{Node, NodeConfig};
+use sojourn_serve::{Node, NodeConfig, now};
 
-use crate::support::Client;
+use crate::support::{Client, ms};
 
 #[test]
 fn files_below_the_root_and_nothing_else() {
@@ -62,6 +62,30 @@ fn a_root_that_is_no_folder_is_said() {
     let error = Node::start(NodeConfig { files: Some("/no/such/folder".into()), ..NodeConfig::new("n") });
     let error = error.err().expect("there is no such folder").to_string();
     assert!(error.contains("/no/such/folder"), "{error}");
+}
+
+#[test]
+fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
+    let keep_alive = ms(200);
+    let config = NodeConfig { keep_alive: Some(keep_alive), ..NodeConfig::new("n") };
+    let node = Node::start(config).expect("a node starts");
+    let mut client = Client::new(node.address());
+    for _ in 0..2 {
+        let asked = now();
+        // The reply takes longer than an idle connection would stay open.
+        assert_eq!(client.get("/work?demand=400ms").status, 200);
+        assert!(now() - asked >= keep_alive * 2);
+    }
+    let idle = now();
+    assert!(client.reply(true).is_none(), "it is closed without a word");
+    // Less than it was told to only by the time between the reply's end here and there.
+    assert!(now() - idle >= ms(150), "and not before its time: {}", now() - idle);
+
+    let config = NodeConfig { keep_alive: Some(ms(0)), ..NodeConfig::new("n") };
+    let node = Node::start(config).expect("a node starts");
+    let mut client = Client::new(node.address());
+    assert_eq!(client.get("/bytes/1").header("connection"), Some("close"));
+    assert!(client.reply(true).is_none(), "a connection per request");
 }
 
 #[test]
