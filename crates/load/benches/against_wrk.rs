@@ -7,10 +7,8 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::io::Read;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +17,10 @@ use nix::sys::time::TimeValLike;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
 use sojourn_stats::{Span, Stream, Time};
 use sojourn_traffic::{Planned, Request};
+
+mod nginx;
+
+use nginx::Nginx;
 
 const CONNECTIONS: u32 = 32;
 const SECONDS: u64 = 4;
@@ -44,7 +46,10 @@ fn main() -> Result<()> {
             return Ok(());
         }
     }
-    let nginx = Nginx::start()?;
+    let nginx = Nginx::start(|folder| {
+        std::fs::create_dir(folder)?;
+        std::fs::write(folder.join("1k"), "x".repeat(1024))
+    })?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     println!("{CONNECTIONS} connections, 1 thread, {SECONDS} s each, 1 kB from nginx with 1 worker");
     // In turns, so that a machine that gets slower does so for both.
@@ -165,65 +170,4 @@ fn ticks() -> Result<Vec<[u64; 2]>> {
             [all - ticks[3] - ticks[4], all]
         })
         .collect())
-}
-
-/// An nginx of our own in a folder of its own; gone with this value.
-struct Nginx {
-    child: Child,
-    address: SocketAddr,
-    _folder: tempfile::TempDir,
-}
-
-impl Nginx {
-    fn start() -> Result<Nginx> {
-        let folder = tempfile::tempdir()?;
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        std::fs::write(folder.path().join("1k"), "x".repeat(1024))?;
-        std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address))?;
-        let mut child = Command::new("nginx")
-            .arg("-p")
-            .arg(folder.path())
-            .arg("-c")
-            .arg(folder.path().join("nginx.conf"))
-            .stderr(Stdio::piped())
-            .spawn()?;
-        for _ in 0..10_000 {
-            if TcpStream::connect(address).is_ok() {
-                return Ok(Nginx { child, address, _folder: folder });
-            }
-            if child.try_wait()?.is_some() {
-                break;
-            }
-            std::thread::yield_now();
-        }
-        let _ = child.kill();
-        let mut why = String::new();
-        if let Some(mut stderr) = child.stderr.take() {
-            stderr.read_to_string(&mut why)?;
-        }
-        Err(format!("nginx did not start: {why}").into())
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// One process, so that there is none left when it is killed; no log; every connection kept for any number of requests.
-fn config(folder: &Path, address: SocketAddr) -> String {
-    let folder = folder.display();
-    format!(
-        "daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log stderr crit;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on; open_file_cache max=10;
-  client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
-  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  server {{ listen {address}; root {folder}; }}
-}}
-"
-    )
 }
