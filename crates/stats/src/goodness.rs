@@ -1,8 +1,8 @@
 //! Does a sample follow a law? Tests that are honest for any law, discrete ones included.
 //!
-//! [`kolmogorov`] bounds the chance of a false alarm by the Dvoretzky-Kiefer-Wolfowitz inequality with Massart's constant
-//! (Annals of Probability 18(3), 1990), which holds at every sample size and needs no table. The price is some power: where
-//! the law is continuous its exact quantiles are a little smaller.
+//! [`kolmogorov`] bounds the chance of a false alarm by the Dvoretzky-Kiefer-Wolfowitz inequality with Massart's
+//! constant (Annals of Probability 18(3), 1990), which holds at every sample size and needs no table. The price is some
+//! power: where the law is continuous its exact quantiles are a little smaller.
 
 /// How far a sample is from a law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,8 +13,8 @@ pub struct Goodness {
     pub p_value: f64,
 }
 
-/// Compares independent draws with the distribution function P(X <= x). Where the law may have jumps, `cdf` is asked at the
-/// sample's values only, so the sample should hold every jump that matters.
+/// Compares independent draws with the distribution function P(X <= x). Where the law may have jumps, `cdf` is asked at
+/// the sample's values only, so the sample should hold every jump that matters.
 ///
 /// # Panics
 /// When a draw is NaN.

@@ -13,7 +13,7 @@
 //! | `pareto(alpha, min)` or `(alpha, mean)` | P(X > x) = (min/x)^alpha |
 //! | `bounded-pareto(alpha, min, max)` | Pareto given X <= max |
 //! | `weibull(shape, scale)` or `(shape, mean)` | P(X > x) = exp(-(x/scale)^shape) |
-//! | `inverse-gaussian(mean, cv)` or `(mean, lambda)` | variance mean^3/lambda; lambda may be called shape |
+//! | `inverse-gaussian(mean, cv)` or `(mean, lambda)` | variance mean^3/lambda; also called shape |
 //! | `zipf(n, s)` | rank 1 to n with chance proportional to rank^-s; a number |
 //! | `empirical(file = "gaps.txt", unit = ms)` | each number of the file (one per line) equally likely |
 //! | `mix(0.93: lognormal(...), 0.07: pareto(...))` | one of the laws, by weight |

@@ -1,10 +1,10 @@
 //! Polynomials through points by least squares.
 //!
-//! The fit is made in polynomials that are orthogonal on the given points, each built from the two before it (Forsythe, J.
-//! SIAM 5(2), 1957), over x moved and scaled into -1 to 1; only the result is written out in powers of x. No matrix is
-//! set up, so none can be singular, and degree 10 on user counts up to 960 is as good as degree 1. The price is that the
-//! coefficients of powers of x can be large and of mixed sign even where the curve is tame: [`Fit::at`] takes no such
-//! detour.
+//! The fit is made in polynomials that are orthogonal on the given points, each built from the two before it (Forsythe,
+//! J. SIAM 5(2), 1957), over x moved and scaled into -1 to 1; only the result is written out in powers of x. No matrix
+//! is set up, so none can be singular, and degree 10 on user counts up to 960 is as good as degree 1. The price is that
+//! the coefficients of powers of x can be large and of mixed sign even where the curve is tame: [`Fit::at`] takes no
+//! such detour.
 
 use thiserror::Error;
 

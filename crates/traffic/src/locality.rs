@@ -1,25 +1,25 @@
 //! Temporal locality: users come back to pages they saw lately, without any page getting more or fewer requests.
 //!
-//! Measured is the LRU stack distance: the pages a user asked for, latest first, each once, and how deep in that list the
-//! next one lies (Mattson et al., IBM Systems Journal 9(2), 1970; lognormal for web servers: Almeida et al., PDIS 1996;
-//! Barford and Crovella 1998). A stack of pages and a law of depths alone wear popularity away, because whatever is
-//! near the top is asked for alike. SURGE mends that by looking around the drawn depth for a page that popularity still
-//! owes, which bends the distances and presumes a stream of known length.
+//! Measured is the LRU stack distance: the pages a user asked for, latest first, each once, and how deep in that list
+//! the next one lies (Mattson et al., IBM Systems Journal 9(2), 1970; lognormal for web servers: Almeida et al., PDIS
+//! 1996; Barford and Crovella 1998). A stack of pages and a law of depths alone wear popularity away, because whatever
+//! is near the top is asked for alike. SURGE mends that by looking around the drawn depth for a page that popularity
+//! still owes, which bends the distances and presumes a stream of known length.
 //!
-//! Here the stack is one of *visits*, endless, each with a page drawn once by popularity and independently. A request draws
-//! a depth, asks for the page written there and moves that visit to the top. Depths know nothing of pages, so at every
-//! step and for every user the page asked for has exactly the chance that popularity gives it. The visits above a depth
-//! hold some pages twice, so the law of depths is not that of distances: it is solved for, once per site and law. Given
-//! the pages of a stack, the distance that each depth gives is known; its mean over drawn stacks is a matrix, and the
-//! weights of the depths that turn it into the distances asked for are found by Richardson's and Lucy's iteration (JOSA
-//! 62(1), 1972; Astronomical Journal 79(6), 1974), which keeps them above 0. A visit never touched yet is a fresh draw, so
-//! a user's stack starts empty and holds only what it touched.
+//! Here the stack is one of *visits*, endless, each with a page drawn once by popularity and independently. A request
+//! draws a depth, asks for the page written there and moves that visit to the top. Depths know nothing of pages, so at
+//! every step and for every user the page asked for has exactly the chance that popularity gives it. The visits above a
+//! depth hold some pages twice, so the law of depths is not that of distances: it is solved for, once per site and law.
+//! Given the pages of a stack, the distance that each depth gives is known; its mean over drawn stacks is a matrix, and
+//! the weights of the depths that turn it into the distances asked for are found by Richardson's and Lucy's iteration
+//! (JOSA 62(1), 1972; Astronomical Journal 79(6), 1974), which keeps them above 0. A visit never touched yet is a fresh
+//! draw, so a user's stack starts empty and holds only what it touched.
 //!
 //! The price: one user's own shares come near the popularity only as fast as the distances let new pages in. Of SURGE's
-//! depths one in 40,000 exceeds 100, so a user sees some hundred pages however long it browses, and no method could show
-//! it more at those distances. Popularity is a property of the users together. And where popularity itself forbids the
-//! distances (a page with half of the requests is asked for twice in a row in a quarter of them), they are met as nearly as
-//! can be; [`Locality::deviation`] says how nearly.
+//! depths one in 40,000 exceeds 100, so a user sees some hundred pages however long it browses, and no method could
+//! show it more at those distances. Popularity is a property of the users together. And where popularity itself forbids
+//! the distances (a page with half of the requests is asked for twice in a row in a quarter of them), they are met as
+//! nearly as can be; [`Locality::deviation`] says how nearly.
 
 use sojourn_stats::{Law, Stream};
 
@@ -113,8 +113,8 @@ fn edges(last: u32) -> Vec<u32> {
     edges
 }
 
-/// The cells of the depths up to where stacks mostly hold more than `furthest` pages, and for each of them, and then for a
-/// fresh visit, the law of the distances over `bins`.
+/// The cells of the depths up to where stacks mostly hold more than `furthest` pages, and for each of them, and then
+/// for a fresh visit, the law of the distances over `bins`.
 fn given(
     popularity: &[f64],
     bins: &[u32],

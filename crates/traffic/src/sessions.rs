@@ -1,10 +1,10 @@
 //! Users as SURGE imitates them: pages, thinking, sessions (Barford and Crovella, SIGMETRICS 1998; Zhang 2002, sections
 //! 3.2 and 3.4).
 //!
-//! A *user equivalent* thinks, asks for a page, waits for its file, asks for the embedded files over parallel connections,
-//! waits for the last of them and thinks again. A session is a run of pages; between two sessions it only thinks. The
-//! [`Visitor`] is the script of one user: what it asks for and how long it thinks, drawn from streams of its own, so that
-//! nobody's script depends on how many others there are. When things happen is the engines' affair.
+//! A *user equivalent* thinks, asks for a page, waits for its file, asks for the embedded files over parallel
+//! connections, waits for the last of them and thinks again. A session is a run of pages; between two sessions it only
+//! thinks. The [`Visitor`] is the script of one user: what it asks for and how long it thinks, drawn from streams of
+//! its own, so that nobody's script depends on how many others there are. When things happen is the engines' affair.
 
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub struct Sessions {
     pub think: Law,
     /// Pages of a session; draws are rounded, to at least 1.
     pub length: Law,
-    /// How deep in a user's LRU stack of pages the next one lies (1 is the latest); none: pages are independent draws by
-    /// popularity.
+    /// How deep in a user's LRU stack of pages the next one lies (1 is the latest); none: pages are independent draws
+    /// by popularity.
     pub locality: Option<Law>,
     /// Time before the request of each embedded file (seconds), as a browser needs to read the page ("active OFF").
     pub active_off: Option<Law>,

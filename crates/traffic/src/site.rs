@@ -1,9 +1,9 @@
 //! A web site as SURGE draws it: files of three kinds with laws of their sizes, pages made of them, and how often each
 //! page is asked for (Barford and Crovella, SIGMETRICS 1998; the numbers are those of Zhang 2002, Table 3.2).
 //!
-//! A page is a base file with the embedded files that it shows, or a loner. Embedded files are shared between pages. How
-//! often a page is asked for follows Zipf's law, and which file sits at which rank is chosen so that the sizes of the
-//! page files asked for follow a law of their own ([`SiteLaw::requests`]; see `matching`).
+//! A page is a base file with the embedded files that it shows, or a loner. Embedded files are shared between pages.
+//! How often a page is asked for follows Zipf's law, and which file sits at which rank is chosen so that the sizes of
+//! the page files asked for follow a law of their own ([`SiteLaw::requests`]; see `matching`).
 //!
 //! A site is drawn once from a seed and never changes: it can be shared between users, runs and threads, and with it
 //! everything that is worth computing once.
@@ -107,7 +107,7 @@ impl SiteLaw {
             shares: [0.30, 0.38, 0.32],
             sizes: [
                 bytes(
-                    "mix(0.93: lognormal(mu = 7.630, sigma = 1.001, unit = B), 0.07: pareto(alpha = 1.0, min = 10000 B))",
+                    "mix(0.93: lognormal(mu = 7.63, sigma = 1.001, unit = B), 0.07: pareto(alpha = 1, min = 10000 B))",
                 ),
                 bytes("lognormal(mu = 8.215, sigma = 1.460, unit = B)"),
                 bytes(&loner_sizes(1.143)),
@@ -170,7 +170,8 @@ impl SiteLaw {
 
 fn loner_sizes(sigma: f64) -> String {
     format!(
-        "mix(0.66: lognormal(mu = 7.101, sigma = 1.200, unit = B), 0.34: lognormal(mu = 11.151, sigma = {sigma}, unit = B))"
+        "mix(0.66: lognormal(mu = 7.101, sigma = 1.200, unit = B), \
+         0.34: lognormal(mu = 11.151, sigma = {sigma}, unit = B))"
     )
 }
 
@@ -249,8 +250,8 @@ impl Site {
         self.choice.sample(stream)
     }
 
-    /// How deep users go in their stacks of visits so that the LRU stack distances of their pages follow this law. Solved for
-    /// once per law, in some 50 ms, and shared.
+    /// How deep users go in their stacks of visits so that the LRU stack distances of their pages follow this law.
+    /// Solved for once per law, in some 50 ms, and shared.
     pub fn locality(&self, distances: &Law) -> Arc<Locality> {
         // A law is added whole or not at all, so what another thread left in its panic is sound.
         let mut known = self.localities.lock().unwrap_or_else(PoisonError::into_inner);
@@ -290,8 +291,8 @@ impl Site {
     }
 }
 
-/// Gives the shares of the files their classes: the first of a shuffle are dynamic and the last secure, so that a larger
-/// share changes no file back.
+/// Gives the shares of the files their classes: the first of a shuffle are dynamic and the last secure, so that a
+/// larger share changes no file back.
 fn deal_classes(files: &mut [File], dynamic: f64, secure: f64, stream: &mut Stream) {
     let count = |share: f64| (share * files.len() as f64).round() as usize;
     let dynamic = count(dynamic);

@@ -34,7 +34,8 @@ pub fn nth<'a>(streams: impl IntoIterator<Item = &'a [u32]>, n: usize) -> Vec<u3
 
 /// The stack distance of each request of a stream.
 pub fn stack_distances(stream: &[u32]) -> Vec<Distance> {
-    // Counting in time order: a page is marked where it was last asked for, so the marks after that are the pages since.
+    // Counting in time order: a page is marked where it was last asked for, so the marks after that are the pages
+    // since.
     let mut marks = Marks::new(stream.len());
     let mut last: HashMap<u32, usize> = HashMap::new();
     let mut distances = Vec::with_capacity(stream.len());
@@ -80,7 +81,8 @@ pub fn session_lengths(visits: impl IntoIterator<Item = Visit>) -> Vec<u32> {
     lengths
 }
 
-/// Marks at places, counted before a place in logarithmic time (Fenwick, Software: Practice and Experience 24(3), 1994).
+/// Marks at places, counted before a place in logarithmic time (Fenwick, Software: Practice and Experience 24(3),
+/// 1994).
 struct Marks(Vec<i32>);
 
 impl Marks {

@@ -20,8 +20,8 @@ fn a_sample_of_the_law_passes() {
     }
 }
 
-/// Off by 10 % in the mean, an exponential's distribution function is off by 0.038; a sample of 10,000 is off from its own
-/// by another 0.028 in one of a million.
+/// Off by 10 % in the mean, an exponential's distribution function is off by 0.038; a sample of 10,000 is off from its
+/// own by another 0.028 in one of a million.
 #[test]
 fn a_sample_of_another_law_does_not() {
     let (law, other) =

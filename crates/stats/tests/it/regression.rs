@@ -33,9 +33,9 @@ fn at(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
-/// The measurements are printed in ms, so his inputs were within 0.5 ms of ours and his predictions are rounded by as much
-/// again. A least-squares fit takes inputs off by at most e to outputs off by at most e times the sum of the hat matrix's
-/// row in absolute values, here at most 1.70.
+/// The measurements are printed in ms, so his inputs were within 0.5 ms of ours and his predictions are rounded by as
+/// much again. A least-squares fit takes inputs off by at most e to outputs off by at most e times the sum of the hat
+/// matrix's row in absolute values, here at most 1.70.
 #[test]
 fn his_light_load_curves_are_least_squares_fits_of_his_measurements() {
     for sigma in published() {

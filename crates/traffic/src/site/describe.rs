@@ -76,8 +76,8 @@ impl Site {
     }
 }
 
-/// Hill's estimate of alpha in P(X > x) ~ x^-alpha (Annals of Statistics 3(5), 1975) from the largest tenth by weight of
-/// (size, weight); NaN where too few files are in it.
+/// Hill's estimate of alpha in P(X > x) ~ x^-alpha (Annals of Statistics 3(5), 1975) from the largest tenth by weight
+/// of (size, weight); NaN where too few files are in it.
 fn tail_index(mut sizes: Vec<(f64, f64)>) -> f64 {
     sizes.retain(|(size, weight)| *size > 0.0 && *weight > 0.0);
     sizes.sort_by(|one, other| other.0.total_cmp(&one.0));

@@ -1,9 +1,9 @@
 //! A site as files on a disk, for a web server to serve, and as the table `site.csv` that says what they are.
 //!
-//! The table has one row per file: `path,kind,class,bytes,requests,embedded`. `requests` is the share of the page requests
-//! that go to a page's own file (any non-negative weights will do), empty for embedded files; `embedded` lists the paths
-//! that a base file shows, separated by spaces. It is all that users and servers need to agree on, so a site of one's own
-//! is a table of one's own; the price is that the laws it was drawn from are not in it.
+//! The table has one row per file: `path,kind,class,bytes,requests,embedded`. `requests` is the share of the page
+//! requests that go to a page's own file (any non-negative weights will do), empty for embedded files; `embedded` lists
+//! the paths that a base file shows, separated by spaces. It is all that users and servers need to agree on, so a site
+//! of one's own is a table of one's own; the price is that the laws it was drawn from are not in it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -45,9 +45,9 @@ pub enum SiteError {
 }
 
 impl Site {
-    /// Writes the files, each of exactly its size, and `site.csv` into the folder `dir`, which must not exist or be empty.
-    /// Base files are HTML that shows their embedded files, as far as those fit. The folder appears whole or not at all: it
-    /// is written beside its place, as `dir` with `.partial` appended, and moved there.
+    /// Writes the files, each of exactly its size, and `site.csv` into the folder `dir`, which must not exist or be
+    /// empty. Base files are HTML that shows their embedded files, as far as those fit. The folder appears whole or not
+    /// at all: it is written beside its place, as `dir` with `.partial` appended, and moved there.
     ///
     /// # Errors
     /// When `dir` is not empty, when another writer left its `.partial`, and when something cannot be written; then

@@ -1,17 +1,17 @@
 //! Which file sits at which rank of popularity, so that the sizes asked for follow a law of their own.
 //!
-//! SURGE's problem: sizes of files, popularity of ranks and sizes of requests are three laws, and the only freedom is who
-//! gets which rank (Barford and Crovella 1998). The files are sorted by size, and each is owed the share of requests that
-//! the law gives to the sizes nearest to it. Ranks are dealt most popular first. Each goes down a binary tree over the
-//! sorted files, always into the half that is owed more beyond what an average remaining rank per remaining file would
-//! bring it. So a popular rank lands where the law concentrates requests on few files, and the flat end of Zipf's law
-//! fills the rest: n log n steps. Where a share of the requests is asked for base files, the kind of each rank is dealt
-//! first, by the same rule, and the half must have a file of it.
+//! SURGE's problem: sizes of files, popularity of ranks and sizes of requests are three laws, and the only freedom is
+//! who gets which rank (Barford and Crovella 1998). The files are sorted by size, and each is owed the share of
+//! requests that the law gives to the sizes nearest to it. Ranks are dealt most popular first. Each goes down a binary
+//! tree over the sorted files, always into the half that is owed more beyond what an average remaining rank per
+//! remaining file would bring it. So a popular rank lands where the law concentrates requests on few files, and the
+//! flat end of Zipf's law fills the rest: n log n steps. Where a share of the requests is asked for base files, the
+//! kind of each rank is dealt first, by the same rule, and the half must have a file of it.
 //!
 //! The price: nobody can split a rank. At 1240 pages and exponent 1 the first alone has 13 % of the requests, so a
-//! distance of at least 6.5 % to the law remains somewhere; 6.5 to 11 % are usual, less in the tail. Nor can a kind have
-//! less than the rarest ranks bring: with 600 base files of 1240 pages that is 8.6 % of the requests. The description says
-//! what came out.
+//! distance of at least 6.5 % to the law remains somewhere; 6.5 to 11 % are usual, less in the tail. Nor can a kind
+//! have less than the rarest ranks bring: with 600 base files of 1240 pages that is 8.6 % of the requests. The
+//! description says what came out.
 
 use sojourn_stats::Law;
 

@@ -127,8 +127,8 @@ fn a_site_of_ones_own() {
     assert!((variance / (square - mean * mean) - 1.0).abs() < 1e-12);
 }
 
-/// Pareto sizes of alpha 1.3 give a tail of 1.3: Hill's estimate from k files has a standard error of alpha/sqrt(k), here
-/// 0.013; 6 of them are a false alarm in 5e8.
+/// Pareto sizes of alpha 1.3 give a tail of 1.3: Hill's estimate from k files has a standard error of alpha/sqrt(k),
+/// here 0.013; 6 of them are a false alarm in 5e8.
 #[test]
 fn tails_are_found() {
     let law = sojourn_stats::Law::parse("pareto(alpha = 1.3, min = 1 kB)", sojourn_stats::Dimension::Size).unwrap();

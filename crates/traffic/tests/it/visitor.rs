@@ -171,8 +171,8 @@ fn stack_distances_follow_their_law() {
     assert!(found.p_value > FALSE_ALARM, "{found:?}");
 }
 
-/// Requests 500 to 1500 of many users: the users' shares are independent, so the mean of them is normal around the law's. 6
-/// standard errors are a false alarm in 5e8; the depths are solved for to 1e-4 or better.
+/// Requests 500 to 1500 of many users: the users' shares are independent, so the mean of them is normal around the
+/// law's. 6 standard errors are a false alarm in 5e8; the depths are solved for to 1e-4 or better.
 #[test]
 fn stack_distances_follow_their_law_closely() {
     let sessions = surge(1);
