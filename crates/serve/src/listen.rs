@@ -1,10 +1,12 @@
-//! Listening sockets, and the loop that accepts on them until told to stop.
+//! Listening sockets, the loop that accepts on them until told to stop, and how connections are spoken on.
 
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::time::Duration;
 
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioTimer;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_stats::{Span, Time};
 use tokio::net::{TcpListener, TcpStream};
@@ -44,6 +46,18 @@ fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// HTTP/1 on connections that are closed when they are idle for `keep_alive`: counted from the end of the reply before,
+/// or from the connection's beginning, and a request's head must be complete by then. Zero: a connection per request.
+pub(crate) fn http(keep_alive: Option<Span>) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    match keep_alive {
+        None => {}
+        Some(Span::ZERO) => drop(http.keep_alive(false)),
+        Some(idle) => drop(http.timer(TokioTimer::new()).header_read_timeout(idle.as_std())),
+    }
+    http
 }
 
 /// Accepts until `stop` says so, a task per connection; then waits at most `grace` for `idle` and drops what is left.

@@ -69,6 +69,9 @@ pub(crate) struct Gateway {
     /// Trust this request header to name the client, instead of its address
     #[arg(long, value_name = "HEADER")]
     client_header: Option<String>,
+    /// Close clients' connections that are idle for this long, e.g. `15 s`; `0 s`: a connection per request
+    #[arg(long, value_name = "TIME")]
+    keep_alive: Option<String>,
     /// Record every decision in this file (JSON lines)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -103,6 +106,7 @@ pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
         shared: arguments.shared,
         seed: arguments.seed,
         client_header: arguments.client_header.clone(),
+        keep_alive: arguments.keep_alive.as_deref().map(keep_alive).transpose()?,
         record: arguments.record.clone(),
         explain: arguments.explain,
         ..GatewayConfig::new(arguments.policy.clone(), backends.collect::<Result<_, _>>()?)

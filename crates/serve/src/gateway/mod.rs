@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
@@ -33,7 +32,7 @@ use sojourn_stats::Span;
 
 use crate::child::Events;
 use crate::crew::{Crew, Work};
-use crate::listen::{accept, listeners};
+use crate::listen::{accept, http, listeners};
 use crate::{ServeError, headers};
 use board::{Board, Brain};
 pub use counts::{BackendCounts, GatewayCounts};
@@ -69,6 +68,9 @@ pub struct GatewayConfig {
     pub health: Health,
     /// How long it waits for what.
     pub timeouts: Timeouts,
+    /// How long an idle connection of a client stays open, as [`crate::NodeConfig::keep_alive`]; those to the backends
+    /// stay open for as long as the backends want.
+    pub keep_alive: Option<Span>,
     /// Idle connections kept per backend and thread.
     pub keep: usize,
     /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
@@ -146,6 +148,7 @@ impl GatewayConfig {
             retries: 1,
             health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
             timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },
+            keep_alive: None,
             keep: 256,
             record: None,
             explain: false,
@@ -212,7 +215,7 @@ impl Gateway {
                         chores.spawn_local(health::watch(Rc::clone(&worker), backend));
                     }
                 }
-                let grace = worker.config.grace;
+                let (grace, keep_alive) = (worker.config.grace, worker.config.keep_alive);
                 let idle = || worker.board.counts.in_flight() == 0;
                 accept(listener, stop, grace, idle, |stream, address| {
                     // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
@@ -222,8 +225,8 @@ impl Gateway {
                     async move {
                         let serve =
                             service_fn(move |request| proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request));
-                        // An error is the client's end; the requests in it clean up by themselves.
-                        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), serve).await;
+                        // An error is the client's end, or that it was idle for too long; the requests in it clean up by themselves.
+                        let _ = http(keep_alive).serve_connection(TokioIo::new(stream), serve).await;
                     }
                 })
                 .await;

@@ -19,15 +19,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
 
 use crate::crew::{Crew, Work};
-use crate::listen::{accept, listeners};
+use crate::listen::{accept, http, listeners};
 use crate::{ServeError, clock};
 use answer::Desk;
 use processor::Processor;
@@ -130,18 +129,9 @@ impl Node {
                     let desk = Arc::clone(&desk);
                     async move {
                         let answer = service_fn(move |request| Desk::answer(Arc::clone(&desk), request));
-                        let mut http = http1::Builder::new();
-                        match keep_alive {
-                            None => {}
-                            Some(Span::ZERO) => drop(http.keep_alive(false)),
-                            Some(idle) => {
-                                // Counted from the end of the reply before, or from the connection's beginning.
-                                http.timer(TokioTimer::new()).header_read_timeout(idle.as_std());
-                            }
-                        }
                         // A connection ends in an error when its client leaves or was idle for too long; the requests
                         // in it clean up by themselves.
-                        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+                        let _ = http(keep_alive).serve_connection(TokioIo::new(stream), answer).await;
                     }
                 })
                 .await;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use sojourn_model::Discipline;
-use sojourn_serve::{Events, Gateway, GatewayConfig};
+use sojourn_serve::{Events, Gateway, GatewayConfig, Node, NodeConfig, now};
 
-use crate::support::{Client, Origin, backends, gateway, get, node, ok, until};
+use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, until};
 
 #[test]
 fn requests_and_replies_pass_whole() {
@@ -112,6 +112,23 @@ fn a_connection_closed_meanwhile_is_no_failure() {
     }
     let counts = gateway.stop();
     assert_eq!((counts.failed, counts.broken, counts.backends[0].failed, origin.requests()), (0, 0, 0, 50));
+}
+
+#[test]
+fn a_clients_idle_connection_is_closed() {
+    // The backend closes idle connections too, and sooner: that is no failure of its, and no client hears of it.
+    let node = Node::start(NodeConfig { keep_alive: Some(ms(50)), ..NodeConfig::new("s1") }).expect("a node starts");
+    let config = GatewayConfig::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewayConfig { keep_alive: Some(ms(200)), ..config });
+    for _ in 0..3 {
+        let mut client = Client::new(gateway.address());
+        let asked = now();
+        assert_eq!(client.get("/bytes/1").status, 200);
+        assert!(client.reply(true).is_none());
+        assert!(now() - asked >= ms(200), "not before its time: {}", now() - asked);
+    }
+    let counts = gateway.stop();
+    assert_eq!((counts.requests, counts.failed, counts.retried), (3, 0, 0), "{counts:?}");
 }
 
 #[test]
