@@ -16,10 +16,11 @@
 //! draw, so a user's stack starts empty and holds only what it touched.
 //!
 //! The price: one user's own shares come near the popularity only as fast as the distances let new pages in. Of SURGE's
-//! depths one in 40,000 exceeds 100, so a user sees some hundred pages however long it browses, and no method could
-//! show it more at those distances. Popularity is a property of the users together. And where popularity itself forbids
-//! the distances (a page with half of the requests is asked for twice in a row in a quarter of them), they are met as
-//! nearly as can be; [`Locality::deviation`] says how nearly.
+//! depths one in 40,000 exceeds 100: on 1240 pages a user sees some 17 of them in 100 requests, 30 in 1000 and 80 in
+//! 100,000, and no method could show it more at those distances. Popularity is a property of all users together, so runs
+//! with few users differ more from seed to seed than without locality. And where popularity itself forbids the distances
+//! (a page with half of the requests is asked for twice in a row in a quarter of them), they are met as nearly as can be;
+//! [`Locality::deviation`] says how nearly.
 
 use sojourn_stats::{Law, Stream};
 
