@@ -1,13 +1,16 @@
 //! `sojourn load URL`.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use sojourn_load::{Load, LoadError, Pacing, Progress, Report, Schedule, Stop, Targets, Url, Verdict};
+use sojourn_load::{
+    Connections, Counts, Load, LoadError, Pacing, Progress, Report, Schedule, Stop, Targets, Url, Verdict,
+};
 use sojourn_stats::{Dimension, Law, Span, Stream, quantity};
-use sojourn_traffic::{Arrivals, Closed, Demand, Open, Plan, Script, Sizes, Workload};
+use sojourn_traffic::{Arrivals, Closed, Demand, Http, Open, Plan, Script, Sessions, Site, Sizes, Visitor, Workload};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::{interrupt, table};
@@ -15,7 +18,8 @@ use crate::{interrupt, table};
 /// Put load on a web server and measure it
 ///
 /// Without --rate, --arrivals or --users, --connections clients ask again as soon as they are answered. Response time
-/// counts from the planned instant; the time from when the request was sent stands beside it.
+/// counts from the planned instant; the time from when the request was sent stands beside it. With --site, --users browse
+/// it as SURGE's do: they ask for pages, then for their embedded files, and times and --requests are of whole pages.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH
@@ -44,9 +48,27 @@ pub(crate) struct Arguments {
     /// Closed load of this many users, each with a connection, who think between requests
     #[arg(long, value_name = "N")]
     users: Option<u32>,
-    /// Law of the users' thinking time
-    #[arg(long, value_name = "LAW", default_value = "0 s", requires = "users")]
-    think: String,
+    /// Law of the users' thinking time [default: 0 s; with --site SURGE's]
+    #[arg(long, value_name = "LAW", requires = "users")]
+    think: Option<String>,
+    /// Users browse the site that this folder's site.csv describes, below URL (`sojourn traffic site` writes one)
+    #[arg(long, value_name = "DIR", requires = "users", conflicts_with = "size")]
+    site: Option<PathBuf>,
+    /// Law of the pages in a session [default: SURGE's]
+    #[arg(long, value_name = "LAW", requires = "site")]
+    session_length: Option<String>,
+    /// Connections of a user who browses
+    #[arg(long, value_name = "N", requires = "site")]
+    parallel: Option<u32>,
+    /// 1.0, a connection per file, or 1.1 [default: 1.1]
+    #[arg(long, value_name = "VERSION", requires = "site")]
+    http: Option<String>,
+    /// How long a user who browses keeps an idle connection [default: 15 s]
+    #[arg(long, value_name = "TIME", requires = "site")]
+    keep_alive: Option<String>,
+    /// Divide thinking times and the keep-alive time by this
+    #[arg(long, value_name = "FACTOR", requires = "site")]
+    time_scale: Option<f64>,
     /// Ask an emulated node's /work for replies of these sizes, e.g. 'lognormal(mean = 10 kB, cv = 2)'
     #[arg(long, value_name = "LAW")]
     size: Option<String>,
@@ -101,7 +123,12 @@ fn read(arguments: &Arguments) -> Result<Load, Failure> {
     let url = Url::parse(&arguments.url).map_err(bad_input)?;
     let target = url.resolve().map_err(bad_input)?;
     let work = arguments.size.is_some() || arguments.demand.is_some();
-    let targets = if work { Targets::Work } else { Targets::Fixed(url.path.clone()) };
+    let site = arguments.site.as_deref().map(Site::read).transpose().map_err(bad_input)?.map(Arc::new);
+    let targets = match &site {
+        _ if work => Targets::Work,
+        Some(site) => Targets::Paths(below(&url.path, site.paths())),
+        None => Targets::Fixed(url.path.clone()),
+    };
     let stop = match arguments.requests {
         Some(requests) => Stop::Requests(requests),
         None => Stop::After(span("--duration", &arguments.duration)?),
@@ -119,13 +146,21 @@ fn read(arguments: &Arguments) -> Result<Load, Failure> {
         timeout: span("--timeout", &arguments.timeout)?,
         warm_up: span("--warm-up", &arguments.warm_up)?,
         stop,
-        ..Load::new(target, url.authority(), schedule(arguments, work)?, targets)
+        ..Load::new(target, url.authority(), schedule(arguments, work, site)?, targets)
     })
 }
 
-fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
-    let law =
-        |flag: &str, text: &str, dimension| Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")));
+/// The site's paths where the site is not at the server's root.
+fn below(folder: &str, paths: &[String]) -> Vec<String> {
+    let folder = folder.trim_end_matches('/');
+    paths.iter().map(|path| format!("{folder}{path}")).collect()
+}
+
+fn law(flag: &str, text: &str, dimension: Dimension) -> Result<Law, Failure> {
+    Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")))
+}
+
+fn schedule(arguments: &Arguments, work: bool, site: Option<Arc<Site>>) -> Result<Schedule, Failure> {
     let sizes = match &arguments.size {
         Some(text) => Sizes::parse(text).map_err(|e| bad_input(format!("--size: {e}")))?,
         None => Sizes::Law(Law::constant(0.0)),
@@ -134,8 +169,16 @@ fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
     let demand: Arc<dyn Demand> =
         Arc::new(move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(demand.sample(stream)));
     let patience = arguments.patience.as_deref().map(|text| law("--patience", text, Dimension::Time)).transpose()?;
+    if let (Some(users), Some(site)) = (arguments.users, site) {
+        let sessions = Sessions { patience, ..sessions(arguments, users, site)? };
+        Workload::Sessions(sessions.clone()).check().map_err(bad_input)?;
+        let http = sessions.keep_alive().map_or(Http::V10, |keep_alive| Http::V11 { keep_alive });
+        let visitors = (0..users).map(|user| Visitor::new(&sessions, user, arguments.seed, Arc::clone(&demand)));
+        return Ok(Schedule::sessions(visitors, sessions.parallel, http));
+    }
     if let Some(users) = arguments.users {
-        let closed = Closed { users, think: law("--think", &arguments.think, Dimension::Time)?, sizes, patience };
+        let think = law("--think", arguments.think.as_deref().unwrap_or("0 s"), Dimension::Time)?;
+        let closed = Closed { users, think, sizes, patience };
         return Ok(Schedule::users(
             (0..users).map(|user| Script::new(&closed, user, arguments.seed, Arc::clone(&demand))),
         ));
@@ -163,6 +206,31 @@ fn schedule(arguments: &Arguments, work: bool) -> Result<Schedule, Failure> {
     Plan::new(&workload, arguments.seed, demand).map(Schedule::open).map_err(bad_input)
 }
 
+/// SURGE's users, but for what the arguments say.
+fn sessions(arguments: &Arguments, users: u32, site: Arc<Site>) -> Result<Sessions, Failure> {
+    let mut sessions = Sessions::surge(users, site);
+    if let Some(think) = &arguments.think {
+        sessions.think = law("--think", think, Dimension::Time)?;
+    }
+    if let Some(length) = &arguments.session_length {
+        sessions.length = law("--session-length", length, Dimension::Number)?;
+    }
+    if let Some(keep_alive) = &arguments.keep_alive {
+        sessions.http = Http::V11 { keep_alive: span("--keep-alive", keep_alive)? };
+    }
+    match arguments.http.as_deref() {
+        None | Some("1.1") => {}
+        Some("1.0") if arguments.keep_alive.is_some() => {
+            return Err(bad_input("--keep-alive: HTTP/1.0 keeps no connection; leave it out, or use --http 1.1"));
+        }
+        Some("1.0") => sessions.http = Http::V10,
+        Some(other) => return Err(bad_input(format!("--http {other}: expected 1.0 or 1.1"))),
+    }
+    sessions.parallel = arguments.parallel.unwrap_or(sessions.parallel);
+    sessions.time_scale = arguments.time_scale.unwrap_or(sessions.time_scale);
+    Ok(sessions)
+}
+
 fn span(flag: &str, text: &str) -> Result<Span, Failure> {
     let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
     Ok(Span::from_secs_f64(seconds))
@@ -178,20 +246,33 @@ fn print(report: &Report, as_json: bool) {
         let rows: Vec<_> = report.measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
         let facts: serde_json::Map<_, _> =
             sojourn_lab::load_facts(report).into_iter().map(|(k, v)| (k, json!(v))).collect();
-        let told = json!({
+        let mut told = json!({
             "verdict": verdict,
             "reasons": reasons,
             "outcomes": rows,
             "facts": facts,
             "counts": report.counts,
+            "connections": report.connections,
             "bytes": report.bytes,
         });
+        if let Some(objects) = &report.objects {
+            told["objects"] = json!(objects.counts);
+        }
         table::outln(&serde_json::to_string_pretty(&told).expect("a report is plain JSON"));
         return;
     }
     table::print_measures(&report.measures, &[], false);
     for (name, value) in sojourn_lab::load_facts(report) {
         table::outln(&format!("  {name}: {value}"));
+    }
+    if let Some(objects) = &report.objects {
+        let Counts { planned, ok, unfinished, .. } = objects.counts;
+        let failed = planned - ok - unfinished;
+        table::outln(&format!("  pages with all their files: {planned} ({failed} failed, {unfinished} unfinished)"));
+        let Connections { opened, reused, closed_by_server, .. } = report.connections;
+        table::outln(&format!(
+            "  connections: {opened} opened, reused {reused} times, {closed_by_server} closed by the server"
+        ));
     }
     table::outln(&format!("\n{verdict}"));
     for reason in reasons {
