@@ -362,12 +362,12 @@ fn worker_user() -> Result<Option<WorkerUser>, ServeError> {
     found.map(Some).ok_or_else(|| ServeError::Config(words.into()))
 }
 
-/// Debian's apache2.
+/// Debian's apache2. Its package `apache2-bin` suffices; `apache2` would make it a service of the system as well.
 fn program() -> Result<PathBuf, ServeError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]); // which is not in every PATH
     let found = folders.map(|folder| folder.join("apache2")).find(|program| program.is_file());
-    let missing = || ServeError::Config("apache2 is not installed: `apt install apache2`".into());
+    let missing = || ServeError::Config("apache2 is not installed: `apt install apache2-bin`".into());
     if Path::new(MODULES).is_dir() { found.ok_or_else(missing) } else { Err(missing()) }
 }
 
