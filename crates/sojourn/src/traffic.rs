@@ -11,7 +11,7 @@ use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
 use sojourn_traffic::describe::{Fact, describe, describe_numbers, read_column};
 use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::log::Log;
-use sojourn_traffic::{Arrivals, Open, Sizes, Workload, generate};
+use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::outln;
@@ -29,6 +29,8 @@ enum Verb {
     Describe(Describe),
     /// Write a plan as CSV: who asks for what, and when
     Generate(Generate),
+    /// Draw a web site as SURGE does, say what it is, and write its files for a web server to serve
+    Site(SiteArguments),
 }
 
 #[derive(clap::Args)]
@@ -74,10 +76,49 @@ struct Generate {
     out: Option<PathBuf>,
 }
 
+#[derive(clap::Args)]
+struct SiteArguments {
+    /// Files in all
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    files: u32,
+    /// Seed of the site
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Log-sigma of the large loner files: more of it means more and larger films
+    #[arg(long, value_name = "SIGMA", default_value_t = 1.143)]
+    loner_sigma: f64,
+    /// Share of the page requests that go to pages with embedded files [default: as popularity and sizes have it]
+    #[arg(long, value_name = "SHARE")]
+    base_requests: Option<f64>,
+    /// Exponent of Zipf's law of the pages' popularity
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
+    popularity: f64,
+    /// Share of the files that are computed for each request
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    dynamic: f64,
+    /// Share of the files that are served over TLS
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    secure: f64,
+    /// Describe the site of this table (`site.csv`, or a folder with one) instead of drawing one
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["files", "seed", "loner_sigma", "base_requests", "popularity", "dynamic", "secure"]
+    )]
+    read: Option<PathBuf>,
+    /// Folder to write the files and `site.csv` to [default: only describe]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the facts as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 pub(crate) fn traffic(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Describe(arguments) => describe_file(arguments),
         Verb::Generate(arguments) => generate_plan(arguments),
+        Verb::Site(arguments) => site(arguments),
     }
 }
 
@@ -98,18 +139,49 @@ fn describe_file(arguments: &Describe) -> Result<Exit, Failure> {
             (describe(&log), log.warnings())
         }
     };
-    if arguments.json {
-        outln(&serde_json::to_string_pretty(&facts).expect("facts are plain JSON"));
-    } else {
-        let width = facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
-        for Fact { name, value, unit } in &facts {
-            let unit = if *unit == "1" { "" } else { unit };
-            outln(format!("{name:width$}  {value} {unit}").trim_end());
-        }
-    }
+    print_facts(&facts, arguments.json);
     for warning in warnings {
         eprintln!("warning: {warning}");
     }
+    Ok(Exit::Ok)
+}
+
+fn print_facts(facts: &[Fact], json: bool) {
+    if json {
+        outln(&serde_json::to_string_pretty(facts).expect("facts are plain JSON"));
+        return;
+    }
+    let width = facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
+    for Fact { name, value, unit } in facts {
+        let unit = if *unit == "1" { "" } else { unit };
+        outln(format!("{name:width$}  {value} {unit}").trim_end());
+    }
+}
+
+fn site(arguments: &SiteArguments) -> Result<Exit, Failure> {
+    let site = match &arguments.read {
+        Some(path) => Site::read(path).map_err(bad_input)?,
+        None => {
+            let law = SiteLaw {
+                files: arguments.files,
+                base_requests: arguments.base_requests,
+                popularity: arguments.popularity,
+                dynamic: arguments.dynamic,
+                secure: arguments.secure,
+                ..SiteLaw::surge()
+            };
+            let law = law.with_loner_sigma(arguments.loner_sigma);
+            law.and_then(|law| Site::generate(&law, arguments.seed)).map_err(bad_input)?
+        }
+    };
+    if let Some(dir) = &arguments.out {
+        // Its own words name the folder; the system's do not.
+        site.write(dir).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => bad_input(e),
+            _ => failed(format!("cannot write {}: {e}", dir.display())),
+        })?;
+    }
+    print_facts(&site.describe(), arguments.json);
     Ok(Exit::Ok)
 }
 
