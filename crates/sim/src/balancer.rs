@@ -1,7 +1,7 @@
 //! The balancer as the engine sees it: one or more dispatchers, told what a gateway would see.
 
 use sojourn_dispatch::policies::client_key;
-use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Request, Signals};
+use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Information, Request, Signals};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::scenario::{Scenario, SimError, server_name};
@@ -30,12 +30,27 @@ impl Balancer {
     /// The balancer of `scenario`; none where it has no policy.
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Option<Balancer>, SimError> {
         let Some(policy) = &scenario.policy else { return Ok(None) };
-        let weight = |index: usize| scenario.weights.get(index).copied().unwrap_or(1.0);
-        let backends: Vec<_> = (0..scenario.servers.len()).map(|index| (server_name(index), weight(index))).collect();
-        let dispatchers = (0..scenario.dispatchers)
+        let Scenario { weights, information, dispatchers, signals, .. } = scenario;
+        let servers = scenario.servers.len();
+        Balancer::of(policy, servers, weights, *information, *signals, *dispatchers, seed).map(Some)
+    }
+
+    /// `count` dispatchers that follow `policy` over so many servers (no weights: all equal).
+    pub(crate) fn of(
+        policy: &str,
+        servers: usize,
+        weights: &[f64],
+        information: Information,
+        signals: Signals,
+        count: u32,
+        seed: u64,
+    ) -> Result<Balancer, SimError> {
+        let weight = |index: usize| weights.get(index).copied().unwrap_or(1.0);
+        let backends: Vec<_> = (0..servers).map(|index| (server_name(index), weight(index))).collect();
+        let dispatchers = (0..count)
             .map(|number| {
                 let name = dispatcher_name(number);
-                Dispatcher::new(policy, &backends, scenario.information, scenario.signals, seed, &name)
+                Dispatcher::new(policy, &backends, information, signals, seed, &name)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut balancer = Balancer {
@@ -46,7 +61,12 @@ impl Balancer {
             cookies: Vec::new(),
         };
         balancer.find_deadline();
-        Ok(Some(balancer))
+        Ok(balancer)
+    }
+
+    /// What the policy reads.
+    pub(crate) fn requires(&self) -> Signals {
+        self.requires
     }
 
     /// When [`Balancer::poll`] is due.
@@ -88,6 +108,12 @@ impl Balancer {
         self.tell(choice, Event::FirstByte { backend: BackendId(choice.server), round_trip }, now);
     }
 
+    /// So many bytes of replies have passed.
+    #[inline]
+    pub(crate) fn transmitted(&mut self, choice: Choice, bytes: u64, now: Time) {
+        self.tell(choice, Event::Transmitted { backend: BackendId(choice.server), bytes }, now);
+    }
+
     /// The reply is complete.
     #[inline]
     pub(crate) fn completed(&mut self, choice: Choice, bytes: u64, latency: Span, now: Time) {
@@ -104,20 +130,27 @@ impl Balancer {
         self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
     }
 
-    /// Does what is due; `occupancy` tells how many requests a server has.
-    pub(crate) fn poll(&mut self, now: Time, occupancy: impl Fn(usize) -> u32) {
+    /// Does what is due; `ask` tells how many requests a server has, or nothing if [`Balancer::reported`] will.
+    pub(crate) fn poll(&mut self, now: Time, mut ask: impl FnMut(usize) -> Option<u32>) {
         for dispatcher in &mut self.dispatchers {
             if dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
                 continue;
             }
             for command in dispatcher.poll(now) {
                 let Command::Poll(backend) = command;
-                let in_flight = occupancy(backend.0 as usize);
-                dispatcher.observe(Event::Reported { backend, in_flight, measured: now }, now);
+                if let Some(in_flight) = ask(backend.0 as usize) {
+                    dispatcher.observe(Event::Reported { backend, in_flight, measured: now }, now);
+                }
             }
         }
         self.find_deadline();
         assert!(self.deadline > now, "a dispatcher that was polled at its deadline has a later one, or none");
+    }
+
+    /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.
+    pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
+        let backend = BackendId(server);
+        self.tell(Choice { dispatcher: 0, server }, Event::Reported { backend, in_flight, measured }, now);
     }
 
     #[inline]

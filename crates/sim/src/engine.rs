@@ -254,7 +254,7 @@ impl Engine {
         if deadline == at {
             let stations = &self.stations;
             let balancer = self.balancer.as_mut().expect("only a balancer has deadlines");
-            balancer.poll(at, |server| stations[server].occupancy().0);
+            balancer.poll(at, |server| Some(stations[server].occupancy().0));
         } else if departure == at {
             self.depart(self.timers.first());
         } else if entry == at {

@@ -47,6 +47,7 @@ mod jobs;
 mod ledger;
 mod plan_run;
 mod scenario;
+mod sessions;
 mod study;
 mod summary;
 mod tally;
@@ -54,4 +55,5 @@ mod timers;
 
 pub use plan_run::run_plan;
 pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
+pub use sessions::{Cluster, Level, run_sessions, run_sessions_plan};
 pub use study::run;

@@ -42,10 +42,13 @@ pub fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) ->
     for (metric, p) in QUANTILES {
         measures.push(Measure::new(metric, "s", measure::quantile_of_series(&series, p)));
     }
-    measures.extend(summary::others(&whole, &sections, measure::CONFIDENCE));
+    measures.extend(summary::measures(&summary::others(&whole, &sections), measure::CONFIDENCE));
     let response: &Histogram = &engine.tally.response;
     Ok(Report {
         measures,
+        replications_values: Vec::new(),
+        connections: Vec::new(),
+        attached: Vec::new(),
         response_time_cdf: summary::cdf(response),
         jobs: engine.measured(),
         replications: 1,

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_dispatch::{DispatchError, Information, Signals};
 use sojourn_model::{Link, Server};
+use sojourn_stats::measure::CONFIDENCE;
 use sojourn_stats::{Measure, Span, Stream};
 use sojourn_traffic::{Demand, Workload, WorkloadError};
 use thiserror::Error;
@@ -73,6 +74,13 @@ impl Default for Control {
     }
 }
 
+impl Control {
+    /// The confidence of intervals.
+    pub(crate) fn confidence(&self) -> f64 {
+        self.precision.map_or(CONFIDENCE, |precision| precision.confidence)
+    }
+}
+
 /// What is left out at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
@@ -109,6 +117,12 @@ pub struct Progress {
 pub struct Report {
     /// The metrics, with intervals.
     pub measures: Vec<Measure>,
+    /// The value of each metric in each replication, in order; none where one has too few samples. Empty of one run.
+    pub replications_values: Vec<(String, Vec<Option<f64>>)>,
+    /// Open connections at a server, and the share of the servers' time that it had so many; of users who browse only.
+    pub connections: Vec<(u32, f64)>,
+    /// Users attached to a server, likewise.
+    pub attached: Vec<(u32, f64)>,
     /// Response times (s) and the part of the requests that took no longer, ascending.
     pub response_time_cdf: Vec<(f64, f64)>,
     /// Requests measured.
@@ -152,10 +166,11 @@ pub enum SimError {
     Threads(String),
 }
 
-/// The work of each request as `server` says.
+/// The work of each request as `server` says, by the classes of session workloads (other requests are all `static`).
+/// What TLS costs is part of the demand of `secure`.
 pub fn demand_of(server: &Server) -> Arc<dyn Demand> {
-    let demand = server.demand("static").clone();
-    Arc::new(move |_class: u8, size: u64, stream: &mut Stream| demand.draw(size, stream))
+    let demands = ["static", "dynamic", "secure"].map(|class| server.demand(class).clone());
+    Arc::new(move |class: u8, size: u64, stream: &mut Stream| demands[usize::from(class)].draw(size, stream))
 }
 
 /// The name of server number `index` (from 0) among the balancer's backends: `server-1` is the first.

@@ -16,7 +16,7 @@ use sojourn_traffic::Workload;
 
 use crate::engine::{Course, Engine};
 use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
-use crate::summary::{self, Part, QUANTILES};
+use crate::summary::{self, Part, QUANTILES, Row};
 
 /// Requests that each replication measures in the first round, in all and per server: no metric is believed from fewer.
 const FLOOR: (u64, u64) = (10_000, 40);
@@ -33,8 +33,6 @@ const GROWTH: (f64, f64) = (1.3, 4.0);
 const CONFIRMATION: f64 = 2.0;
 /// The metrics that must be sharp whatever else is asked for.
 const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
-/// The confidence of intervals when nobody says.
-const CONFIDENCE: f64 = 0.95;
 
 /// Simulates `scenario`; `progress` is called now and then, from any thread.
 ///
@@ -64,12 +62,12 @@ struct Study<'a> {
 }
 
 /// The outside world: who is told of progress, and who may stop the run.
-struct Outside<'a> {
+pub(crate) struct Outside<'a> {
     progress: &'a (dyn Fn(Progress) + Sync),
     cancel: Option<&'a AtomicBool>,
     jobs: AtomicU64,
-    planned: u64,
-    relative: Option<f64>,
+    pub(crate) planned: u64,
+    pub(crate) relative: Option<f64>,
 }
 
 impl<'a> Study<'a> {
@@ -102,22 +100,8 @@ impl<'a> Study<'a> {
             longest_pilot: control.max_jobs / replications / 2,
             keep_series: false,
         };
-        let pool = match control.threads {
-            0 | 1 => None,
-            threads => Some(
-                ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .build()
-                    .map_err(|error| SimError::Threads(error.to_string()))?,
-            ),
-        };
-        let outside = Outside {
-            progress,
-            cancel: control.cancel.as_deref(),
-            jobs: AtomicU64::new(0),
-            planned: 0,
-            relative: None,
-        };
+        let pool = pool(control)?;
+        let outside = Outside::new(control, progress);
         let mut study = Study {
             scenario,
             control,
@@ -226,12 +210,7 @@ impl<'a> Study<'a> {
             self.converged = true;
             return None;
         };
-        let measures = self.measures();
-        let asked = |measure: &&Measure| {
-            ALWAYS.contains(&measure.metric.as_str()) || self.control.metrics.contains(&measure.metric)
-        };
-        let widest = measures.iter().filter(asked).map(|measure| measure.estimate.relative_half_width());
-        let widest = widest.fold(0.0, f64::max);
+        let widest = widest(&self.measures(), self.control);
         self.outside.relative = Some(widest);
         let sharp = widest <= precision.relative;
         if sharp && (self.sharp || self.course.finite) {
@@ -239,12 +218,7 @@ impl<'a> Study<'a> {
             return None;
         }
         self.sharp = sharp;
-        if sharp {
-            return Some(CONFIRMATION);
-        }
-        // An interval narrows with the square root of the length; a tenth more saves a round.
-        let growth = 1.1 * (widest / precision.relative).powi(2);
-        Some(if growth.is_finite() { growth.clamp(GROWTH.0, GROWTH.1) } else { GROWTH.1 })
+        Some(if sharp { CONFIRMATION } else { growth(widest, precision.relative) })
     }
 
     fn jobs_so_far(&self) -> u64 {
@@ -252,21 +226,18 @@ impl<'a> Study<'a> {
     }
 
     fn measures(&self) -> Vec<Measure> {
-        let confidence = self.control.precision.map_or(CONFIDENCE, |precision| precision.confidence);
+        summary::measures(&self.rows(), self.control.confidence())
+    }
+
+    fn rows(&self) -> Vec<Row> {
         let measured = self.measured();
         let histograms: Vec<&Histogram> = measured.iter().map(|engine| &engine.tally.response).collect();
         let whole = merged(&histograms);
-        let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
-        let means: Vec<_> = histograms.iter().map(|histogram| seconds(histogram)).collect();
-        let mean = summary::of_parts(seconds(&whole), &means, whole.count(), confidence);
-        let mut measures = vec![Measure::new("response_time_mean", "s", mean)];
-        for (metric, p) in QUANTILES {
-            let estimate = summary::quantile(&whole, &histograms, p, confidence);
-            measures.push(Measure::new(metric, "s", estimate));
-        }
+        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
+        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
         let parts: Vec<Part> = measured.iter().map(|engine| engine.part()).collect();
-        measures.extend(summary::others(&Part::sum(&parts), &parts, confidence));
-        measures
+        rows.extend(summary::others(&Part::sum(&parts), &parts));
+        rows
     }
 
     /// The replications that have got beyond their warm-up.
@@ -288,7 +259,8 @@ impl<'a> Study<'a> {
             let short = replications - measured.len();
             self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
         }
-        let measures = self.measures();
+        let rows = self.rows();
+        let measures = summary::measures(&rows, self.control.confidence());
         let measured = self.measured();
         let whole = merged(&measured.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>());
         let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
@@ -299,38 +271,71 @@ impl<'a> Study<'a> {
             replications: replications as u32,
             converged,
             measures,
+            replications_values: summary::values(rows),
+            connections: Vec::new(),
+            attached: Vec::new(),
             notes: self.notes,
         }
     }
 }
 
-impl Outside<'_> {
-    fn cancelled(&self) -> bool {
+impl<'a> Outside<'a> {
+    pub(crate) fn new(control: &'a Control, progress: &'a (dyn Fn(Progress) + Sync)) -> Outside<'a> {
+        let cancel = control.cancel.as_deref();
+        Outside { progress, cancel, jobs: AtomicU64::new(0), planned: 0, relative: None }
+    }
+
+    pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    fn report(&self, jobs: u64) {
+    pub(crate) fn report(&self, jobs: u64) {
         let jobs = self.jobs.fetch_add(jobs, Ordering::Relaxed) + jobs;
         (self.progress)(Progress { jobs, planned: self.planned.max(jobs), relative: self.relative });
     }
 }
 
+/// The threads to play on; none: the caller's.
+pub(crate) fn pool(control: &Control) -> Result<Option<ThreadPool>, SimError> {
+    match control.threads {
+        0 | 1 => Ok(None),
+        threads => {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.map(Some).map_err(|error| SimError::Threads(error.to_string()))
+        }
+    }
+}
+
+/// The widest interval (half-width over number) of the metrics that must be sharp.
+pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
+    let asked =
+        |measure: &&Measure| ALWAYS.contains(&measure.metric.as_str()) || control.metrics.contains(&measure.metric);
+    measures.iter().filter(asked).map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
+}
+
+/// How many times as much it takes until intervals this wide are as narrow as `relative`.
+pub(crate) fn growth(widest: f64, relative: f64) -> f64 {
+    // An interval narrows with the square root of the length; a tenth more saves a round.
+    let growth = 1.1 * (widest / relative).powi(2);
+    if growth.is_finite() { growth.clamp(GROWTH.0, GROWTH.1) } else { GROWTH.1 }
+}
+
 /// The seed of replication `number`.
-fn replication_seed(seed: u64, number: usize) -> u64 {
+pub(crate) fn replication_seed(seed: u64, number: usize) -> u64 {
     match number {
         0 => seed,
         _ => Stream::new(seed, "replication", &number.to_string()).below(usize::MAX) as u64,
     }
 }
 
-fn play(pool: Option<&ThreadPool>, engines: &mut [Engine], one: impl Fn(&mut Engine) + Sync + Send) {
+pub(crate) fn play<E: Send>(pool: Option<&ThreadPool>, engines: &mut [E], one: impl Fn(&mut E) + Sync + Send) {
     match pool {
         None => engines.iter_mut().for_each(one),
         Some(pool) => pool.install(|| engines.par_iter_mut().for_each(one)),
     }
 }
 
-fn merged(histograms: &[&Histogram]) -> Histogram {
+pub(crate) fn merged(histograms: &[&Histogram]) -> Histogram {
     let mut whole = Histogram::new();
     histograms.iter().for_each(|histogram| whole.merge(histogram));
     whole

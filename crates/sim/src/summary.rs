@@ -2,6 +2,34 @@
 
 use sojourn_stats::{Estimate, Histogram, Measure, interval};
 
+/// A metric of the whole, and of each part.
+pub(crate) struct Row {
+    pub(crate) metric: String,
+    pub(crate) unit: &'static str,
+    pub(crate) whole: Option<f64>,
+    pub(crate) parts: Vec<Option<f64>>,
+    /// Samples behind the whole.
+    pub(crate) samples: u64,
+}
+
+impl Row {
+    /// The metric with its interval.
+    pub(crate) fn measure(&self, confidence: f64) -> Measure {
+        let estimate = of_parts(self.whole, &self.parts, self.samples, confidence);
+        Measure::new(self.metric.as_str(), self.unit, estimate)
+    }
+}
+
+/// The metrics with their intervals.
+pub(crate) fn measures(rows: &[Row], confidence: f64) -> Vec<Measure> {
+    rows.iter().map(|row| row.measure(confidence)).collect()
+}
+
+/// The metrics' values in each part.
+pub(crate) fn values(rows: Vec<Row>) -> Vec<(String, Vec<Option<f64>>)> {
+    rows.into_iter().map(|row| (row.metric, row.parts)).collect()
+}
+
 /// The quantiles reported.
 pub(crate) const QUANTILES: [(&str, f64); 5] = [
     ("response_time_p50", 0.5),
@@ -14,7 +42,7 @@ pub(crate) const QUANTILES: [(&str, f64); 5] = [
 /// Samples beyond a quantile that each part must be expected to hold.
 const BEYOND: f64 = 5.0;
 /// Shares are reported up to so many servers.
-const MOST_SHARES: usize = 16;
+pub(crate) const MOST_SHARES: usize = 16;
 /// Corners of the distribution function.
 const CORNERS: usize = 200;
 
@@ -50,23 +78,29 @@ pub(crate) fn of_parts(whole: Option<f64>, parts: &[Option<f64>], samples: u64, 
     }
 }
 
-/// The `p` quantile (s) of all response times, if every part has enough of them.
-pub(crate) fn quantile(whole: &Histogram, parts: &[&Histogram], p: f64, confidence: f64) -> Estimate {
-    let enough = |part: &&Histogram| part.count() as f64 * (1.0 - p) * (1.0 + 1e-12) >= BEYOND;
-    if !parts.iter().all(enough) {
-        return Estimate::TooFew { samples: whole.count() };
-    }
+/// The mean of all response times (s).
+pub(crate) fn mean(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row {
+    let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
+    let parts = parts.iter().map(|part| seconds(part)).collect();
+    Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples: whole.count() }
+}
+
+/// The `p` quantile (s) of all response times; of the whole only if every part has enough of them.
+pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p: f64) -> Row {
+    let enough = |part: &Histogram| part.count() as f64 * (1.0 - p) * (1.0 + 1e-12) >= BEYOND;
     let seconds = |histogram: &Histogram| histogram.quantile(p).map(|ns| ns as f64 * 1e-9);
-    let values: Vec<_> = parts.iter().map(|part| seconds(part)).collect();
-    of_parts(seconds(whole), &values, whole.count(), confidence)
+    let all = parts.iter().all(|part| enough(part));
+    let parts = parts.iter().map(|part| if enough(part) { seconds(part) } else { None }).collect();
+    let value = if all { seconds(whole) } else { None };
+    Row { metric: metric.into(), unit: "s", whole: value, parts, samples: whole.count() }
 }
 
 /// Every metric but the response times.
-pub(crate) fn others(whole: &Part, parts: &[Part], confidence: f64) -> Vec<Measure> {
-    let mut measures = Vec::new();
-    let mut add = |metric: &str, unit: &str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
-        let values: Vec<_> = parts.iter().map(of).collect();
-        measures.push(Measure::new(metric, unit, of_parts(of(whole), &values, samples, confidence)));
+pub(crate) fn others(whole: &Part, parts: &[Part]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
+        let parts = parts.iter().map(of).collect();
+        rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples });
     };
     let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));
@@ -88,7 +122,7 @@ pub(crate) fn others(whole: &Part, parts: &[Part], confidence: f64) -> Vec<Measu
             }
         }
     }
-    measures
+    rows
 }
 
 /// The distribution function of response times in seconds.

@@ -1,0 +1,236 @@
+//! Replications of a cluster, and the twin of a live run.
+
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
+
+use super::Cluster;
+use super::engine::Engine;
+use super::summary::{self as sums, Part, QUANTILES};
+use super::tally::Tally;
+use crate::scenario::{Control, Progress, Report, SimError, WarmUp};
+use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
+use crate::summary::{self, Row};
+
+/// Looks at the outside world during a replication.
+const LOOKS: u64 = 32;
+/// Sections of equal time of one run.
+const SECTIONS: u64 = 20;
+
+/// Simulates `cluster` for `control.horizon`, as often as `control.replications` says (at least twice), and with a
+/// precision until every metric asked for is sharp or `control.max_jobs` objects have been simulated. `progress` is called
+/// now and then, from any thread.
+///
+/// # Errors
+/// When the cluster makes no sense, or there is no horizon.
+pub fn run_sessions(
+    cluster: &Cluster,
+    control: &Control,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, SimError> {
+    cluster.check()?;
+    let Some(horizon) = control.horizon else {
+        return Err(SimError::Invalid("sessions need a duration, e.g. duration = \"600 s\": users never end".into()));
+    };
+    let warm_up = match control.warm_up {
+        WarmUp::Auto => Span::ZERO,
+        WarmUp::Fixed(span) => span,
+    };
+    check_warm_up(warm_up, horizon)?;
+    // An error that every replication would meet is told before any is played.
+    Engine::new(&one_user(cluster), control.seed, horizon, false)?;
+    let pool = pool(control)?;
+    let mut outside = Outside::new(control, progress);
+    let mut notes = cluster.sessions.notes();
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut wanted = control.replications.max(2) as usize;
+    let mut converged = true;
+    loop {
+        let each = outcomes.iter().map(|outcome| outcome.ended).sum::<u64>() / outcomes.len().max(1) as u64;
+        outside.planned = if each > 0 { each * wanted as u64 } else { expected(cluster, horizon) * wanted as u64 };
+        let mut fresh: Vec<(usize, Option<Result<Outcome, SimError>>)> =
+            (outcomes.len()..wanted).map(|number| (number, None)).collect();
+        play(pool.as_ref(), &mut fresh, |(number, outcome)| {
+            let seed = replication_seed(control.seed, *number);
+            *outcome = Some(replicate(cluster, seed, horizon, warm_up, &outside));
+        });
+        for (_, outcome) in fresh {
+            outcomes.push(outcome.expect("every replication was played")?);
+        }
+        if outside.cancelled() {
+            notes.push("stopped early: the numbers are of what had been simulated".into());
+            converged = false;
+            break;
+        }
+        let Some(precision) = control.precision else { break };
+        let widest = widest(&summary::measures(&rows(&outcomes), control.confidence()), control);
+        outside.relative = Some(widest);
+        if widest <= precision.relative {
+            break;
+        }
+        let ended: u64 = outcomes.iter().map(|outcome| outcome.ended).sum();
+        let most = (control.max_jobs.saturating_mul(outcomes.len() as u64) / ended.max(1)) as usize;
+        if most <= outcomes.len() {
+            notes.push(format!(
+                "stopped at {} replications, the limit of {} objects, before every interval was as narrow as asked",
+                outcomes.len(),
+                control.max_jobs
+            ));
+            converged = false;
+            break;
+        }
+        wanted = ((outcomes.len() as f64 * growth(widest, precision.relative)).ceil() as usize).min(most);
+    }
+    let left_out: u64 = outcomes.iter().map(|outcome| outcome.under_way).sum();
+    note_left_out(&mut notes, left_out, outcomes.iter().map(|outcome| outcome.ended).sum());
+    let rows = rows(&outcomes);
+    let measures = summary::measures(&rows, control.confidence());
+    let whole = Part::sum(&parts(&outcomes));
+    let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
+    Ok(Report {
+        response_time_cdf: summary::cdf(&histogram(&outcomes, |tally| &tally.objects)),
+        connections: sums::shares(&whole.open),
+        attached: sums::shares(&whole.attached),
+        jobs: whole.counts.responses[0].0,
+        replications: outcomes.len() as u32,
+        converged: converged && measures.iter().filter(too_few).count() < measures.len(),
+        measures,
+        replications_values: summary::values(rows),
+        notes,
+    })
+}
+
+/// Simulates one run of `cluster` with exactly the scripts of `seed` for `duration`, and leaves out what is asked for
+/// before `warm_up`: the twin of a live run. Response times are a series in the order of their ends, judged by batches as
+/// a live run's are; everything else is judged by sections of equal time.
+///
+/// # Errors
+/// When the cluster makes no sense, or nothing is left to measure.
+pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: Span) -> Result<Report, SimError> {
+    cluster.check()?;
+    check_warm_up(warm_up, duration)?;
+    let mut engine = Engine::new(cluster, seed, duration, true)?;
+    let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
+    engine.run_before(at(0));
+    engine.start_measuring(at(0));
+    let mut sections = Vec::new();
+    let mut before = engine.part(at(0));
+    for section in 1..=SECTIONS {
+        engine.run_before(at(section));
+        let now = engine.part(at(section));
+        sections.push(now.since(&before));
+        before = now;
+    }
+    let (whole, left_out) = (before, engine.under_way());
+    let tally = &engine.tally;
+    let series = tally.series.as_ref().expect("the series was asked for");
+    let names = ["response_time_", "page_response_time_", "file_response_time_"];
+    let mut measures = Vec::new();
+    for (prefix, series) in names.iter().zip(series) {
+        measures.push(Measure::new(format!("{prefix}mean"), "s", measure::mean_of_series(series)));
+        for (_, name, p) in QUANTILES.iter().filter(|(of, ..)| of == prefix) {
+            measures.push(Measure::new(format!("{prefix}{name}"), "s", measure::quantile_of_series(series, *p)));
+        }
+    }
+    measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
+    let mut notes = cluster.sessions.notes();
+    note_left_out(&mut notes, left_out, engine.ended());
+    Ok(Report {
+        response_time_cdf: summary::cdf(&tally.objects),
+        connections: sums::shares(&whole.open),
+        attached: sums::shares(&whole.attached),
+        jobs: whole.counts.responses[0].0,
+        replications: 1,
+        converged: true,
+        measures,
+        replications_values: Vec::new(),
+        notes,
+    })
+}
+
+/// What is kept of a replication.
+struct Outcome {
+    tally: Tally,
+    part: Part,
+    ended: u64,
+    under_way: u64,
+}
+
+fn replicate(
+    cluster: &Cluster,
+    seed: u64,
+    horizon: Span,
+    warm_up: Span,
+    outside: &Outside<'_>,
+) -> Result<Outcome, SimError> {
+    let mut engine = Engine::new(cluster, seed, horizon, false)?;
+    let start = Time(warm_up.0);
+    engine.run_before(start);
+    engine.start_measuring(start);
+    let mut now = start;
+    for look in 1..=LOOKS {
+        if outside.cancelled() {
+            break;
+        }
+        let before = engine.ended();
+        now = Time(start.0 + ((horizon.0 - start.0) as u128 * u128::from(look) / u128::from(LOOKS)) as u64);
+        engine.run_before(now);
+        outside.report(engine.ended() - before);
+    }
+    let (part, ended, under_way) = (engine.part(now), engine.ended(), engine.under_way());
+    Ok(Outcome { tally: engine.tally, part, ended, under_way })
+}
+
+fn rows(outcomes: &[Outcome]) -> Vec<Row> {
+    type Of = fn(&Tally) -> &Histogram;
+    let kinds: [(&str, Of); 3] = [
+        ("response_time_", |tally| &tally.objects),
+        ("page_response_time_", |tally| &tally.pages),
+        ("file_response_time_", |tally| &tally.files),
+    ];
+    let mut rows = Vec::new();
+    for (prefix, of) in kinds {
+        let histograms: Vec<&Histogram> = outcomes.iter().map(|outcome| of(&outcome.tally)).collect();
+        let whole = merged(&histograms);
+        rows.push(summary::mean(&format!("{prefix}mean"), &whole, &histograms));
+        for (_, name, p) in QUANTILES.iter().filter(|(of, ..)| *of == prefix) {
+            rows.push(summary::quantile(&format!("{prefix}{name}"), &whole, &histograms, *p));
+        }
+    }
+    let parts = parts(outcomes);
+    rows.extend(sums::others(&Part::sum(&parts), &parts));
+    rows
+}
+
+fn parts(outcomes: &[Outcome]) -> Vec<Part> {
+    outcomes.iter().map(|outcome| outcome.part.clone()).collect()
+}
+
+fn histogram(outcomes: &[Outcome], of: impl Fn(&Tally) -> &Histogram) -> Histogram {
+    merged(&outcomes.iter().map(|outcome| of(&outcome.tally)).collect::<Vec<_>>())
+}
+
+/// Objects that a replication ends if nothing takes any time: an upper bound, for the progress of the first ones.
+fn expected(cluster: &Cluster, horizon: Span) -> u64 {
+    let think_s = (cluster.sessions.think.mean() / cluster.sessions.time_scale).max(1e-3);
+    (f64::from(cluster.sessions.users) * horizon.as_secs_f64() / think_s) as u64
+}
+
+/// The same cluster with one user, which is cheap to make.
+fn one_user(cluster: &Cluster) -> Cluster {
+    let mut one = cluster.clone();
+    one.sessions.users = 1;
+    one
+}
+
+fn check_warm_up(warm_up: Span, horizon: Span) -> Result<(), SimError> {
+    if warm_up < horizon {
+        return Ok(());
+    }
+    Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")))
+}
+
+fn note_left_out(notes: &mut Vec<String>, left_out: u64, ended: u64) {
+    if left_out > 0 {
+        let percent = 100.0 * left_out as f64 / (left_out + ended) as f64;
+        notes.push(format!("{left_out} objects ({percent:.2} %) were under way at the end and are left out"));
+    }
+}
