@@ -31,7 +31,7 @@ mod url;
 pub mod verdict;
 mod worker;
 
-pub use objects::{ObjectRecord, Objects};
+pub use objects::{ObjectRecord, Objects, ObjectsOfBackend};
 pub use outcome::{Connections, Counts, Outcome};
 pub use recorder::Record;
 pub use report::{Pace, Report, Second};

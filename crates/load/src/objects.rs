@@ -1,7 +1,7 @@
 //! What is kept of whole objects (pages with all their embedded files), beside what is kept of every file.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Histogram, Measure, Span, Time};
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 use sojourn_traffic::Visit;
 
 use crate::estimate::{WINDOWS, quantile, ratio, share};
@@ -32,6 +32,8 @@ pub struct ObjectRecord {
     pub planned: Time,
     /// When the page's own file was there; none when it never was.
     pub page_done: Option<Time>,
+    /// Index into the report's backends of the one that sent it, where it was named.
+    pub backend: Option<u16>,
     /// When it was over, well or not.
     pub done: Time,
     /// Files that were asked for or about to be.
@@ -51,8 +53,19 @@ pub struct Objects {
     pub page_response: Histogram,
     /// Response times (ns) of all files of these objects, each from when it was due on its connection.
     pub file_response: Histogram,
+    /// The same by the backend that sent the page's own file, in the order of the report's backends.
+    pub backends: Vec<ObjectsOfBackend>,
     /// Every object of the run in order of its number, where records were asked for.
     pub records: Option<Vec<ObjectRecord>>,
+}
+
+/// The objects whose page one backend sent, as `x-sojourn-backend` named it: good ones, after the warm-up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObjectsOfBackend {
+    /// How many.
+    pub count: u64,
+    /// Their mean response time (s).
+    pub response_time_mean: Estimate,
 }
 
 /// One of the equal parts of a run.
@@ -72,6 +85,8 @@ pub(crate) struct Tally {
     division: Division,
     pub(crate) whole: Counts,
     windows: Vec<Window>,
+    /// Per backend and window: the sum of the response times (s) and their number.
+    backends: Vec<[(f64, f64); WINDOWS]>,
     pub(crate) records: Option<Vec<ObjectRecord>>,
 }
 
@@ -85,7 +100,7 @@ impl Tally {
             incremental: [0; 2],
         };
         let records = keep_records.then(Vec::new);
-        Tally { division, whole: Counts::default(), windows: vec![window; WINDOWS], records }
+        Tally { division, whole: Counts::default(), windows: vec![window; WINDOWS], backends: Vec::new(), records }
     }
 
     /// An object is over.
@@ -107,6 +122,14 @@ impl Tally {
         }
         let response = object.done.saturating_since(object.planned);
         window.response.record(response.0);
+        if let Some(backend) = object.backend.map(usize::from) {
+            if backend >= self.backends.len() {
+                self.backends.resize(backend + 1, [(0.0, 0.0); WINDOWS]);
+            }
+            let (sum_s, count) = &mut self.backends[backend][index];
+            *sum_s += response.as_secs_f64();
+            *count += 1.0;
+        }
         for (count, limit) in window.plain.iter_mut().zip(PLAIN) {
             *count += u64::from(response <= limit);
         }
@@ -115,7 +138,18 @@ impl Tally {
         }
     }
 
-    /// Adds another thread's tally.
+    /// Gives the thread's own backends their numbers among the run's `all`.
+    pub(crate) fn renumber(&mut self, numbers: &[u16], all: usize) {
+        let own = std::mem::replace(&mut self.backends, vec![[(0.0, 0.0); WINDOWS]; all]);
+        for (windows, &number) in own.into_iter().zip(numbers) {
+            self.backends[usize::from(number)] = windows;
+        }
+        for record in self.records.iter_mut().flatten() {
+            record.backend = record.backend.map(|backend| numbers[usize::from(backend)]);
+        }
+    }
+
+    /// Adds another thread's tally, numbered in the same way.
     pub(crate) fn absorb(&mut self, mut other: Tally) {
         self.whole.add(&other.whole);
         for (window, more) in self.windows.iter_mut().zip(&other.windows) {
@@ -125,6 +159,12 @@ impl Tally {
             for at in 0..2 {
                 window.plain[at] += more.plain[at];
                 window.incremental[at] += more.incremental[at];
+            }
+        }
+        for (backend, more) in self.backends.iter_mut().zip(&other.backends) {
+            for (window, more) in backend.iter_mut().zip(more) {
+                window.0 += more.0;
+                window.1 += more.1;
             }
         }
         if let (Some(records), Some(more)) = (&mut self.records, &mut other.records) {
@@ -194,11 +234,16 @@ impl Tally {
     pub(crate) fn report(self, file_response: Histogram) -> Objects {
         let measured = self.measured();
         let page_response = merged(self.windows.iter().map(|window| &window.page));
+        let of_backend = |windows: &[(f64, f64); WINDOWS]| {
+            let count = windows.iter().map(|window| window.1).sum::<f64>() as u64;
+            ObjectsOfBackend { count, response_time_mean: ratio(windows, count) }
+        };
+        let backends = self.backends.iter().map(of_backend).collect();
         let mut records = self.records;
         if let Some(records) = &mut records {
             records.sort_unstable_by_key(|record| record.k);
         }
-        Objects { counts: self.whole, measured, page_response, file_response, records }
+        Objects { counts: self.whole, measured, page_response, file_response, backends, records }
     }
 }
 

@@ -63,6 +63,16 @@ pub struct Counts {
     pub queued: u64,
 }
 
+/// What a request came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settlement {
+    pub(crate) outcome: Outcome,
+    /// Bytes of the reply's body.
+    pub(crate) bytes: u64,
+    /// The thread's own number of the backend that replied.
+    pub(crate) backend: Option<u16>,
+}
+
 /// The connections of a run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {

@@ -7,7 +7,7 @@ use sojourn_stats::{Histogram, Span, Time};
 use crate::connection::Exchange;
 use crate::estimate::WINDOWS;
 use crate::objects::{ObjectRecord, Tally};
-use crate::outcome::{Connections, Counts, Outcome};
+use crate::outcome::{Connections, Counts, Outcome, Settlement};
 use crate::schedule::Job;
 
 /// One request in full.
@@ -202,7 +202,14 @@ impl Recorder {
 
     /// `job` is over; `exchange` as far as it got.
     #[inline]
-    pub(crate) fn over(&mut self, job: &Job, exchange: Option<&Exchange>, outcome: Outcome, done: Time, reply: Heard) {
+    pub(crate) fn over(
+        &mut self,
+        job: &Job,
+        exchange: Option<&Exchange>,
+        outcome: Outcome,
+        done: Time,
+        reply: Heard,
+    ) -> Settlement {
         self.inside_changes(done);
         self.inside -= 1;
         let response = done.saturating_since(job.planned);
@@ -251,6 +258,7 @@ impl Recorder {
                 bytes: reply.bytes,
             });
         }
+        Settlement { outcome, bytes: reply.bytes, backend }
     }
 
     /// An object is over.
@@ -261,8 +269,9 @@ impl Recorder {
         self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
     }
 
-    /// Adds what another thread's recorder holds, but for what has to be put in order (emitted, records, backends).
-    pub(crate) fn absorb(&mut self, other: &mut Recorder) {
+    /// Adds what another thread's recorder holds, but for what has to be put in order (emitted, records, backends, and
+    /// objects, which have to do with those).
+    pub(crate) fn absorb(&mut self, other: &Recorder) {
         self.whole.add(&other.whole);
         for (window, more) in self.windows.iter_mut().zip(&other.windows) {
             window.response.merge(&more.response);
@@ -284,9 +293,6 @@ impl Recorder {
             slice.objects += more.objects;
         }
         self.connections.add(&other.connections);
-        if let (Some(objects), Some(more)) = (&mut self.objects, other.objects.take()) {
-            objects.absorb(more);
-        }
         self.bytes += other.bytes;
         self.area_ns += other.area_ns;
         self.inside_sum_ns += other.inside_sum_ns;

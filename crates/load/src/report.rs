@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::objects::{Objects, time_measures};
+use crate::objects::{Objects, Tally, time_measures};
 use crate::outcome::{Connections, Counts};
 use crate::recorder::{Record, Recorder, SLICE, Slice, Window};
 use crate::setting::Pacing;
@@ -43,7 +43,7 @@ pub struct Report {
     pub backends: Vec<(String, u64)>,
     /// Bytes of these replies' bodies, in the same order.
     pub backend_bytes: Vec<u64>,
-    /// Response times (ns) of the good replies, after the warm-up.
+    /// Response times (ns) of the good replies, after the warm-up; of whole objects where users browse.
     pub response: Histogram,
     /// Service times (ns) of the same, from sent.
     pub service: Histogram,
@@ -125,7 +125,7 @@ impl Report {
         let wall_s = ended.as_secs_f64().max(1e-9);
         let cpu: Span = works.iter().map(|work| work.cpu).sum();
         let client_busy = works.iter().map(|work| work.cpu.as_secs_f64() / wall_s).collect();
-        let Merged { recorder: all, backends, records, emitted } = merge(works);
+        let Merged { recorder: all, backends, records, objects, emitted } = merge(works);
 
         let counts = all.whole;
         // Contract 7: what came in went out, one way or another.
@@ -145,8 +145,7 @@ impl Report {
         let measured_s = (end.0.saturating_sub(run.warm_up.0)) as f64 * 1e-9;
         let pace = pace(run.planned.as_deref(), &all, emitted.as_deref(), run.warm_up, end, measured_s);
         let seconds = seconds(&all.slices);
-        let mut all = all;
-        let objects = all.objects.take().map(|tally| {
+        let objects = objects.map(|tally| {
             let counts = tally.whole;
             let out = counts.ok + counts.failed() + counts.abandoned + counts.unfinished;
             assert_eq!(counts.planned, out, "every object has one outcome");
@@ -228,6 +227,7 @@ struct Merged {
     recorder: Recorder,
     backends: Vec<(String, [u64; 2])>,
     records: Option<Vec<Record>>,
+    objects: Option<Tally>,
     emitted: Option<Vec<(Time, Time)>>,
 }
 
@@ -235,8 +235,8 @@ fn merge(works: Vec<Work>) -> Merged {
     let mut works = works.into_iter();
     let mut all = works.next().expect("a run has at least one thread").recorder;
     let mut others = Vec::new();
-    for mut work in works {
-        all.absorb(&mut work.recorder);
+    for work in works {
+        all.absorb(&work.recorder);
         others.push(work.recorder);
     }
     let mut emitted = all.emitted.take();
@@ -256,22 +256,30 @@ fn merge(works: Vec<Work>) -> Merged {
     }
     let order: Vec<&Vec<u8>> = names.keys().collect();
     let mut records = all.records.is_some().then(Vec::new);
-    if let Some(records) = &mut records {
-        for recorder in std::iter::once(&mut all).chain(&mut others) {
-            let renumbered: Vec<u16> = recorder
-                .backends
-                .iter()
-                .map(|(name, _)| order.binary_search(&name).expect("every name is in it") as u16)
-                .collect();
-            for mut record in recorder.records.take().expect("all threads keep the same") {
-                record.backend = record.backend.map(|backend| renumbered[usize::from(backend)]);
-                records.push(record);
+    let mut objects: Option<Tally> = None;
+    for recorder in std::iter::once(&mut all).chain(&mut others) {
+        let renumbered: Vec<u16> = recorder
+            .backends
+            .iter()
+            .map(|(name, _)| order.binary_search(&name).expect("every name is in it") as u16)
+            .collect();
+        for mut record in recorder.records.take().into_iter().flatten() {
+            record.backend = record.backend.map(|backend| renumbered[usize::from(backend)]);
+            records.as_mut().expect("all threads keep the same").push(record);
+        }
+        if let Some(mut tally) = recorder.objects.take() {
+            tally.renumber(&renumbered, order.len());
+            match &mut objects {
+                Some(objects) => objects.absorb(tally),
+                None => objects = Some(tally),
             }
         }
+    }
+    if let Some(records) = &mut records {
         records.sort_by_key(|record| (record.k, record.planned));
     }
     let backends = names.iter().map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count)).collect();
-    Merged { recorder: all, backends, records, emitted }
+    Merged { recorder: all, backends, records, objects, emitted }
 }
 
 fn pace(

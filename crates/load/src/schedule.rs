@@ -7,7 +7,7 @@ use std::fmt;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Planned, Request, Script, Step, Visit, Visitor};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Settlement};
 use crate::sessions::{Ended, SessionShare};
 use crate::setting::Stop;
 
@@ -303,17 +303,17 @@ impl Source {
         }
     }
 
-    /// The request of `place` has got its reply, with so many bytes of body, or will get none; the object, where that
-    /// is over as well.
+    /// The request of `place` has got its reply, or will get none; the object, where that is over as well.
     #[inline]
-    pub(crate) fn finished(&mut self, place: u32, now: Time, outcome: Outcome, bytes: u64) -> Option<Ended> {
+    pub(crate) fn finished(&mut self, place: u32, now: Time, settlement: Settlement) -> Option<Ended> {
         match self {
             Source::Plan(_) => None,
             Source::Users(share) => {
-                share.think(place, now, if outcome == Outcome::Ok { Span::ZERO } else { PAUSE_AFTER_FAILURE });
+                let failed = settlement.outcome != Outcome::Ok;
+                share.think(place, now, if failed { PAUSE_AFTER_FAILURE } else { Span::ZERO });
                 None
             }
-            Source::Sessions(share) => share.finished(place, now, outcome, bytes),
+            Source::Sessions(share) => share.finished(place, now, settlement),
         }
     }
 

@@ -19,7 +19,7 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Visit};
 
 use crate::objects::ObjectRecord;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Settlement};
 use crate::schedule::{Browse, Due, Job, PAUSE_AFTER_FAILURE, Quota};
 
 /// Most connections of one user: their places are the bits of a word.
@@ -61,6 +61,8 @@ struct Object {
     k: u64,
     planned: Time,
     page_done: Option<Time>,
+    /// Who sent the page.
+    backend: Option<u16>,
     /// Files that have been given a slot.
     given: u32,
     /// Those of them that are not over.
@@ -196,18 +198,21 @@ impl SessionShare {
         None
     }
 
-    /// The file at `place` is over, with this outcome and so many bytes of body; the object, if it is over too.
-    pub(crate) fn finished(&mut self, place: u32, now: Time, outcome: Outcome, bytes: u64) -> Option<Ended> {
+    /// The file at `place` is over; the object, if it is over too.
+    pub(crate) fn finished(&mut self, place: u32, now: Time, settlement: Settlement) -> Option<Ended> {
         let number = self.user_of(place);
         let user = &mut self.users[number];
         user.busy &= !(1 << (place % self.parallel));
         let object = user.object.as_mut().expect("a file that is not of an object under way was given up with it");
         object.pending -= 1;
-        object.bytes += bytes;
-        if outcome != Outcome::Ok {
-            return Some(self.conclude(number as u32, now, outcome));
+        object.bytes += settlement.bytes;
+        if settlement.outcome != Outcome::Ok {
+            return Some(self.conclude(number as u32, now, settlement.outcome));
         }
-        object.page_done.get_or_insert(now);
+        if object.page_done.is_none() {
+            object.page_done = Some(now);
+            object.backend = settlement.backend;
+        }
         let whole = object.pending == 0 && object.given as usize == user.fetches.len();
         if whole {
             return Some(self.conclude(number as u32, now, Outcome::Ok));
@@ -265,7 +270,7 @@ impl SessionShare {
         let k = self.quota.take()?;
         self.under_way += 1;
         let state = &mut self.users[user as usize];
-        state.object = Some(Object { k, planned: at, page_done: None, given: 0, pending: 0, bytes: 0 });
+        state.object = Some(Object { k, planned: at, page_done: None, backend: None, given: 0, pending: 0, bytes: 0 });
         let place = self.choose(user).expect("a user who begins an object has no file under way");
         Some(Due::Ask(self.job(place, at)))
     }
@@ -345,6 +350,7 @@ impl SessionShare {
             outcome,
             planned: object.planned,
             page_done: object.page_done,
+            backend: object.backend,
             done: now,
             files: object.given,
             bytes: object.bytes,

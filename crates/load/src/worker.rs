@@ -17,7 +17,7 @@ use sojourn_stats::{Span, Time};
 use crate::clock::Clock;
 use crate::connection::{Connection, Exchange, Phase, connect, outcome_of};
 use crate::host::thread_cpu;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Settlement};
 use crate::recorder::{Heard, Recorder};
 use crate::reply::{Ended, Fed};
 use crate::request::Renderer;
@@ -205,8 +205,8 @@ impl<'a> Worker<'a> {
             if !self.setting.renderer.knows(&job.request) {
                 // Others of its object may have been sent since this round began.
                 let now = self.setting.clock.now();
-                self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
-                self.settle(&job, now, Outcome::Local, 0);
+                let settlement = self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
+                self.settle(&job, now, settlement);
                 continue;
             }
             let place = if job.place == ANYWHERE { self.place() } else { Some(job.place) };
@@ -443,9 +443,8 @@ impl<'a> Worker<'a> {
             400..500 => Outcome::ClientError,
             500.. => Outcome::ServerError,
         };
-        let bytes = reply.bytes;
-        let heard = Heard { status: reply.status, bytes, backend: &reply.backend };
-        self.recorder.over(&job, Some(&exchange), outcome, now, heard);
+        let heard = Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
+        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, heard);
         if !reply.cookie.is_empty() {
             let cookie = self.cookies.entry(job.request.client).or_default();
             cookie.clear();
@@ -463,19 +462,19 @@ impl<'a> Worker<'a> {
         } else {
             self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
         }
-        self.settle(&job, now, outcome, bytes);
+        self.settle(&job, now, settlement);
         self.release(now);
     }
 
     /// The request of `place` has failed; its connection is closed.
     fn fail(&mut self, place: u32, outcome: Outcome) {
         let now = self.setting.clock.now();
-        let (job, bytes) = self.withdraw(place, outcome, now);
-        self.settle(&job, now, outcome, bytes);
+        let (job, settlement) = self.withdraw(place, outcome, now);
+        self.settle(&job, now, settlement);
     }
 
-    /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and how much had come.
-    fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, u64) {
+    /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and what it came to.
+    fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, Settlement) {
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.take().expect("only an exchange fails");
         let reply = &connection.reply;
@@ -484,17 +483,16 @@ impl<'a> Worker<'a> {
             Some(_) => Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
             None => Heard::default(),
         };
-        let bytes = heard.bytes;
-        self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
+        let settlement = self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
         self.active -= 1;
         self.close(place, Why::Lost);
-        (exchange.job, bytes)
+        (exchange.job, settlement)
     }
 
     /// Tells the source that `job` is over.
     #[inline]
-    fn settle(&mut self, job: &Job, now: Time, outcome: Outcome, bytes: u64) {
-        if let Some(ended) = self.source.finished(job.place, now, outcome, bytes) {
+    fn settle(&mut self, job: &Job, now: Time, settlement: Settlement) {
+        if let Some(ended) = self.source.finished(job.place, now, settlement) {
             self.conclude(ended);
         }
     }

@@ -112,13 +112,13 @@ fn a_server_that_goes_away_refuses_what_comes_then() {
 }
 
 /// A port on which nobody listens and which no other test can be given meanwhile.
-fn hold_port() -> (Socket, SocketAddr) {
+pub(crate) fn hold_port() -> (Socket, SocketAddr) {
     let held = shared_socket("127.0.0.1:0".parse().unwrap());
     let address = held.local_addr().unwrap().as_socket().unwrap();
     (held, address)
 }
 
-fn shared_socket(address: SocketAddr) -> Socket {
+pub(crate) fn shared_socket(address: SocketAddr) -> Socket {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_reuse_port(true).unwrap();
     socket.bind(&address.into()).unwrap();

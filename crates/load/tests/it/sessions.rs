@@ -8,6 +8,7 @@ use sojourn_load::{Browse, Counts, Load, Outcome, Report, Schedule, Stop, Target
 use sojourn_stats::Span;
 use sojourn_traffic::{Fetch, Http, Visit};
 
+use crate::failures::{hold_port, shared_socket};
 use crate::run::{MS, request, run, try_run};
 use crate::server::{Act, Asked, Server, ok, reply};
 
@@ -347,6 +348,55 @@ fn cookies_and_names_are_the_users() {
         }
     }
     assert_eq!(without, 4, "each user's first page");
+}
+
+#[test]
+fn objects_are_told_apart_by_the_backend_of_their_page() {
+    // Pages of odd users come from one backend, all else from the other: threads hear of them in different orders.
+    let server = Server::start(|asked| {
+        let name = if client_of(asked) % 2 == 1 && is_page(asked) { "a" } else { "b" };
+        vec![reply("200 OK", &format!("x-sojourn-backend: {name}\r\n"), "xyz")]
+    });
+    let mut load = load(&server, 4, HABITS, 4, KEEPING, 60);
+    load.threads = 2;
+    let report = browse(load);
+    let objects = report.objects.unwrap();
+    assert_eq!(report.backends.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let records = objects.records.unwrap();
+    assert!(records.iter().all(|record| record.backend == Some(u16::from(record.client % 2 == 0))));
+    let odd: Vec<f64> = records
+        .iter()
+        .filter(|record| record.client % 2 == 1)
+        .map(|record| record.done.saturating_since(record.planned).as_secs_f64())
+        .collect();
+    assert_eq!(objects.backends.iter().map(|of| of.count).sum::<u64>(), 60);
+    assert_eq!(objects.backends[0].count, odd.len() as u64);
+    let mean = objects.backends[0].response_time_mean.value().unwrap();
+    assert!((mean - odd.iter().sum::<f64>() / odd.len() as f64).abs() < 1e-9);
+    let bytes: u64 = report.backends.iter().map(|(_, replies)| 3 * replies).sum();
+    assert_eq!((bytes, report.backend_bytes.iter().sum::<u64>()), (180 * 3, 180 * 3));
+}
+
+#[test]
+fn a_server_that_is_gone_refuses_every_page() {
+    let (_held, address) = hold_port();
+    let listener = shared_socket(address);
+    listener.listen(16).unwrap();
+    // Takes the first connection, which only looks whether anybody is there, and is gone.
+    let gone = std::thread::spawn(move || drop(listener.accept()));
+    let habits = Habits { think: Span(20 * MS), ..HABITS };
+    let schedule = Schedule::Sessions { users: vec![user(0, habits)], parallel: 4, http: KEEPING };
+    let mut load = Load::new(address, "test", schedule, Targets::Work);
+    load.stop = Stop::Requests(20);
+    load.keep_records = true;
+    let report = browse(load);
+    gone.join().unwrap();
+    let objects = report.objects.as_ref().unwrap();
+    assert_eq!((objects.counts.ok, objects.counts.failed()), (0, 20));
+    assert!(objects.counts.refused > 0, "{:?}", objects.counts);
+    assert_eq!(report.value("denied_ratio"), Some(objects.counts.refused as f64 / 20.0));
+    assert_eq!(report.value("quality_low"), Some(1.0));
+    assert!(objects.records.as_ref().unwrap().iter().all(|object| object.page_done.is_none() && object.files == 1));
 }
 
 #[test]
