@@ -1,5 +1,5 @@
-//! What 960 of SURGE's users cost the client: its share of a core at their own pace, with persistent connections and with
-//! one per file, against nginx on the loopback interface. Needs `nginx`.
+//! What 960 of SURGE's users cost the client: its share of a core at their own pace, with persistent connections and
+//! with one per file, against nginx on the loopback interface. Needs `nginx`.
 
 #![allow(clippy::print_stdout)]
 

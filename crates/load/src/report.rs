@@ -24,14 +24,14 @@ pub struct Report {
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
     /// until it acted, requests that had to wait for a connection aside).
     ///
-    /// Where users browse, `response_time_*` and `throughput` are of whole objects: from the end of thinking to the last
-    /// byte of the last embedded file. The page's own file has `page_response_time_mean` and `_p90`, all files
+    /// Where users browse, `response_time_*` and `throughput` are of whole objects: from the end of thinking to the
+    /// last byte of the last embedded file. The page's own file has `page_response_time_mean` and `_p90`, all files
     /// `file_response_time_mean` and `_p90` (each from when it was due on its connection), `file_throughput` (1/s) and
-    /// `byte_throughput` (B/s). `error_ratio`, `abandoned_ratio`, `denied_ratio` (refused or timed out, of those that were
-    /// over) and `quality_high`, `_average`, `_low` (over within 5 s, 11 s, or later or never; with `quality_incremental`
-    /// for pages shown as they load 39 s and 56 s) are shares of the objects.
+    /// `byte_throughput` (B/s). `error_ratio`, `abandoned_ratio`, `denied_ratio` (refused or timed out, of those that
+    /// were over) and `quality_high`, `_average`, `_low` (over within 5 s, 11 s, or later or never; with
+    /// `quality_incremental` for pages shown as they load 39 s and 56 s) are shares of the objects.
     pub measures: Vec<Measure>,
-    /// Whole objects, where users browse. All that follows but `response` and `response_time_cdf` is then of single files.
+    /// Whole objects, where users browse. All that follows but `response` and `response_time_cdf` is then of files.
     pub objects: Option<Objects>,
     /// What became of the connections.
     pub connections: Connections,

@@ -2,9 +2,9 @@
 //!
 //! An *object* is a page with all its embedded files (SURGE's user equivalent: P. Barford and M. Crovella, Generating
 //! representative Web workloads for network and server performance evaluation, ACM SIGMETRICS 1998). Its page file goes
-//! first and alone; then its embedded files go over up to `parallel` connections, each of which takes the next file when
-//! it is free, after that file's active OFF time. The object is over when all its files are there, or as soon as one
-//! of them failed: then the others are given up, and the user thinks on.
+//! first and alone; then its embedded files go over up to `parallel` connections, each of which takes the next file
+//! when it is free, after that file's active OFF time. The object is over when all its files are there, or as soon as
+//! one of them failed: then the others are given up, and the user thinks on.
 //!
 //! This is the user alone, without sockets: it says what is due ([`SessionShare::due`]) and hears what became of it. A
 //! user's connections have fixed places (`user * parallel + slot`), so that finding a free one is a look at two words,

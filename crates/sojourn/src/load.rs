@@ -18,8 +18,9 @@ use crate::{interrupt, table};
 /// Put load on a web server and measure it
 ///
 /// Without --rate, --arrivals or --users, --connections clients ask again as soon as they are answered. Response time
-/// counts from the planned instant; the time from when the request was sent stands beside it. With --site, --users browse
-/// it as SURGE's do: they ask for pages, then for their embedded files, and times and --requests are of whole pages.
+/// counts from the planned instant; the time from when the request was sent stands beside it. With --site, --users
+/// browse it as SURGE's do: they ask for pages, then for their embedded files, and times and --requests are of whole
+/// pages.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH

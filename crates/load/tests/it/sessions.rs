@@ -232,7 +232,7 @@ fn thinking_counts_from_the_end_of_the_object() {
         let report = browse(load);
         let objects = report.objects.unwrap();
         for (client, stream) in objects.streams().unwrap().into_iter().enumerate() {
-            // Every user asks for its pages in order, whatever the others do, and thinks as it should to the nanosecond.
+            // Every user asks for its pages in order, whatever the others do, and thinks as told to the nanosecond.
             let page = |page| Visit { think: Span(MS), page, first: page % 3 == 0, last: page % 3 == 2 };
             let expected: Vec<Visit> = (0..stream.len() as u32).map(page).collect();
             assert_eq!(stream, expected, "user {client}");
