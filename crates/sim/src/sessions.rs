@@ -72,7 +72,7 @@ use sojourn_model::{Balancing, Discipline, Network, Server};
 use sojourn_stats::Span;
 use sojourn_traffic::{Demand, Sessions, Workload};
 
-pub use study::{run_sessions, run_sessions_plan};
+pub use study::{run_sessions, run_sessions_plan, visits_of_run};
 
 use crate::scenario::SimError;
 

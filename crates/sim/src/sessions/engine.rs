@@ -64,6 +64,8 @@ pub(super) struct Engine {
     bytes_sent: u64,
     bytes_had: u64,
     core_time_before: Vec<Span>,
+    /// What each user has asked for, where somebody wants to know.
+    pub(super) visits: Option<Vec<Vec<Visit>>>,
     pub(super) tally: Tally,
 }
 
@@ -184,6 +186,7 @@ impl Engine {
             bytes_sent: 0,
             bytes_had: 0,
             core_time_before: vec![Span::ZERO; count],
+            visits: None,
             tally: Tally::new(count, keep_series),
         };
         for user in 0..engine.users.len() as u32 {
@@ -303,6 +306,9 @@ impl Engine {
         let asking = &mut self.users[user as usize];
         asking.asked = Some(self.now);
         (asking.given, asking.done, asking.refused) = (0, 0, false);
+        if let Some(visits) = &mut self.visits {
+            visits[user as usize].push(asking.visit);
+        }
         self.give(user);
     }
 

@@ -1,6 +1,7 @@
 //! Replications of a cluster, and the twin of a live run.
 
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
+use sojourn_traffic::Visit;
 
 use super::Cluster;
 use super::engine::Engine;
@@ -144,6 +145,19 @@ pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: 
         replications_values: Vec::new(),
         notes,
     })
+}
+
+/// The pages that each user asks for in the run of [`run_sessions_plan`], in order: the emitted stream, for tests of what
+/// was asked for against what came.
+///
+/// # Errors
+/// When the cluster makes no sense.
+pub fn visits_of_run(cluster: &Cluster, seed: u64, duration: Span) -> Result<Vec<Vec<Visit>>, SimError> {
+    cluster.check()?;
+    let mut engine = Engine::new(cluster, seed, duration, false)?;
+    engine.visits = Some(vec![Vec::new(); cluster.sessions.users as usize]);
+    engine.run_before(Time::ZERO + duration);
+    Ok(engine.visits.unwrap_or_default())
 }
 
 /// What is kept of a replication.

@@ -3,9 +3,11 @@
 mod balancing;
 mod closed;
 mod determinism;
+mod emitted;
 mod exact;
 mod links;
 mod losses;
 mod plan_run;
 mod refusals;
+mod sessions;
 mod support;

@@ -1,0 +1,97 @@
+//! How fast are users who browse? Files and simulated seconds per second and core: 640 users, four servers as Zhang
+//! (2002) fitted them (delay curves, Tables 4.5 to 4.7), a gateway, 600 s, with all assertions on.
+//!
+//! `cargo bench --profile dev -p sojourn-sim --bench sessions`
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use sojourn_dispatch::{Information, Signals};
+use sojourn_model::{Balancing, Mode, Network, Server, Tcp};
+use sojourn_sim::{Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
+use sojourn_stats::Span;
+use sojourn_traffic::{Sessions, Site, SiteLaw};
+
+const ROUNDS: usize = 3;
+const USERS: u32 = 640;
+const SECONDS: u64 = 600;
+const CURVE: &str = "discipline = \"delay-curve\"
+[[delay]]
+up_to = 140
+seconds = [1.206e-2, 2.046e-3, -4.154e-5, 3.428e-7, 4.554e-10]
+[[delay]]
+up_to = 960
+seconds = [-2.177, 2.165e-2, -5.327e-7]
+[denied]
+above = 320
+share = [-7.353e-4, 1.249e-5, 8.135e-8, 3.493e-12, -1.527e-14]
+penalty = \"180 s\"";
+
+#[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
+#[allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
+fn main() {
+    let site = Arc::new(Site::generate(&SiteLaw::surge(), 1).expect("a site"));
+    println!("{:<44}{:>14}{:>14}{:>14}", "640 users, 4 delay curves, 600 s", "us per file", "files", "sim s per s");
+    let rows = [
+        ("round-robin", Mode::Nat, 100e6),
+        ("least-connections", Mode::Nat, 100e6),
+        ("round-trip(window = 1 s)", Mode::Nat, 100e6),
+        ("transmitted-size(window = 1 s)", Mode::MacForwarding, 100e6),
+        ("round-robin", Mode::Nat, 10e6),
+    ];
+    for (policy, mode, cluster_rate) in rows {
+        let cluster = cluster(&site, policy, mode, cluster_rate);
+        let mut best_s = f64::INFINITY;
+        let mut files = 0.0;
+        for _ in 0..ROUNDS {
+            let start = std::time::Instant::now();
+            let report = black_box(simulate(&cluster));
+            best_s = best_s.min(start.elapsed().as_secs_f64());
+            files = value(&report, "file_throughput") * (2 * SECONDS) as f64;
+        }
+        let label = format!("{policy}, {}, {} Mbit/s", mode.name(), cluster_rate / 1e6);
+        let speed = (2 * SECONDS) as f64 / best_s;
+        println!("{label:<44}{:>14.3}{files:>14.0}{speed:>14.0}", best_s / files * 1e6);
+    }
+}
+
+fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Cluster {
+    let server = Server::from_toml(CURVE).expect("a server model");
+    Cluster {
+        sessions: Sessions::surge(USERS, Arc::clone(site)),
+        demand: demand_of(&server),
+        policy: Some(policy.into()),
+        information: Information::Polled { every: Span(1_000_000_000) },
+        poll_cost: Span::ZERO,
+        level: Level::Session,
+        servers: vec![server; 4],
+        weights: Vec::new(),
+        network: Network {
+            rtt: Span(1_581_000),
+            client_rate: Some(10e6),
+            cluster_rate: Some(cluster_rate),
+            backbone_rate: Some(1e9),
+            server_rate: None,
+            tcp: Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0 },
+        },
+        balancing: Balancing { mode, per_packet: Span(75_000), per_connection: Span::ZERO, cores: None },
+        signals: Signals::GATEWAY,
+    }
+}
+
+/// Two replications on one thread.
+fn simulate(cluster: &Cluster) -> Report {
+    let control = Control {
+        warm_up: WarmUp::Auto,
+        horizon: Some(Span(SECONDS * 1_000_000_000)),
+        precision: None,
+        replications: 2,
+        ..Control::default()
+    };
+    run_sessions(cluster, &control, &|_| {}).expect("a sound cluster")
+}
+
+fn value(report: &Report, metric: &str) -> f64 {
+    let measure = report.measures.iter().find(|measure| measure.metric == metric);
+    measure.and_then(|measure| measure.estimate.value()).expect("a metric with a value")
+}
