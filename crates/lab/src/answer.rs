@@ -11,6 +11,11 @@ pub struct Answer {
     pub measures: Vec<Measure>,
     /// The distribution of the response time: (seconds, share that took no longer).
     pub curve: Vec<(f64, f64)>,
+    /// Every metric's value in each replication, in their order (none where a replication has none); only the simulator
+    /// has replications. With common random numbers, differences between variants are taken replication by replication.
+    pub replications: Vec<(String, Vec<Option<f64>>)>,
+    /// Open connections at a server and the share of the time that servers had so many; sessions only.
+    pub connections: Vec<(u32, f64)>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
     /// How far it can be trusted, where it is live.

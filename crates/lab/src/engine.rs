@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use sojourn_sim::Level;
+use sojourn_traffic::Workload;
+
 use crate::answer::{Answer, PathDelay};
-use crate::spec::{Engine, Experiment};
+use crate::spec::{Engine, Experiment, Face};
 
 pub(crate) mod live;
 mod sim;
@@ -36,12 +39,35 @@ pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
 /// Refuses, before anything starts, what an engine asked cannot do.
 pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
     let live = by.contains(&Engine::Live);
-    if live && (experiment.system.client_link.is_some() || experiment.system.cluster_link.is_some()) {
+    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(experiment) {
+        return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
+    }
+    if !experiment.system.is_modelled && by.iter().any(|engine| *engine != Engine::Live) {
+        return Err("only live can measure a program; theory and sim need a model of it: [system.server]".into());
+    }
+    if let Some(tier) = experiment.system.tier.as_ref().filter(|_| live) {
+        if tier.face == Face::Switch {
+            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
+        }
+        if tier.level != Level::Request && is_sessions(experiment) {
+            return Err(
+                "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
+            );
+        }
+        if !tier.told.is_empty() {
+            return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
+        }
+    }
+    if live && experiment.system.has_network {
         return Err(
             "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
         );
     }
     Ok(())
+}
+
+fn is_sessions(experiment: &Experiment) -> bool {
+    matches!(experiment.workload, Workload::Sessions(_))
 }
 
 /// Asks `engine`.

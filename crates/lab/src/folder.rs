@@ -5,6 +5,8 @@
 //! | `run.json` | what was run, where, by whom, and how far it can be trusted ([`RunFile`]) |
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
+//! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
+//! | `connections.csv` | open connections per server over time: `variant,engine,connections,fraction` (sessions only) |
 //! | `events.jsonl` | what happened when, one JSON object a line |
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
 //! | `report.html` | all of it for people |
@@ -25,7 +27,7 @@ use crate::variants::Setting;
 pub const SCHEMA: u32 = 1;
 
 /// `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFile {
     /// Version of this layout.
     pub schema: u32,
@@ -120,8 +122,33 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
+/// A metric of one variant, replication by replication. Replication k of every variant has the same users (common random
+/// numbers), so differences are taken pair by pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replicated {
+    /// Number of the variant.
+    pub variant: usize,
+    /// Who answers.
+    pub engine: String,
+    /// The metric.
+    pub metric: String,
+    /// Its value in each replication, in the unit that `outcomes.csv` says; none where a replication has none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// How the open connections at a server were distributed over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connections {
+    /// Number of the variant.
+    pub variant: usize,
+    /// Who answers.
+    pub engine: String,
+    /// (connections, share of the time of all servers with so many).
+    pub points: Vec<(u32, f64)>,
+}
+
 /// Everything in a run folder, in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Folder {
     /// `run.json`.
     pub run: RunFile,
@@ -129,6 +156,16 @@ pub struct Folder {
     pub outcomes: Vec<Outcome>,
     /// `curves.csv`.
     pub curves: Vec<Curve>,
+    /// `replications.csv`.
+    pub replications: Vec<Replicated>,
+    /// `connections.csv`.
+    pub connections: Vec<Connections>,
+}
+
+/// The next free `runs/NAME-N`.
+pub fn free(name: &str) -> PathBuf {
+    let candidate = |n: u32| PathBuf::from("runs").join(format!("{}-{n}", slug(name)));
+    (1..).map(candidate).find(|path| !path.exists()).expect("some number is free")
 }
 
 /// A folder being written.
@@ -148,10 +185,7 @@ impl Writer {
     pub fn create(out: Option<&Path>, name: &str) -> Result<Writer, SpecError> {
         let path = match out {
             Some(path) => path.to_path_buf(),
-            None => {
-                let candidate = |n: u32| PathBuf::from("runs").join(format!("{}-{n}", slug(name)));
-                (1..).map(candidate).find(|path| !path.exists()).expect("some number is free")
-            }
+            None => free(name),
         };
         let fail = |e: io::Error| SpecError(format!("cannot write the run folder {}: {e}", path.display()));
         if path.exists() {
@@ -203,6 +237,12 @@ impl Writer {
         outcome::write_csv(&folder.outcomes, &folder.run.settings, &mut csv)?;
         write_whole(&self.path.join("outcomes.csv"), &csv)?;
         write_whole(&self.path.join("curves.csv"), &curves_to_csv(&folder.curves)?)?;
+        if !folder.replications.is_empty() {
+            write_whole(&self.path.join("replications.csv"), &replications_to_csv(&folder.replications)?)?;
+        }
+        if !folder.connections.is_empty() {
+            write_whole(&self.path.join("connections.csv"), &connections_to_csv(&folder.connections)?)?;
+        }
         write_report(&self.path, folder)
     }
 }
@@ -226,7 +266,11 @@ impl Folder {
         }
         let (_, outcomes) = outcome::read_csv(&text("outcomes.csv")?).map_err(inside)?;
         let curves = curves_from_csv(&text("curves.csv")?).map_err(inside)?;
-        Ok(Folder { run, outcomes, curves })
+        // Only runs that have them write these.
+        let optional = |name: &str| if path.join(name).exists() { text(name) } else { Ok(String::new()) };
+        let replications = replications_from_csv(&optional("replications.csv")?).map_err(inside)?;
+        let connections = connections_from_csv(&optional("connections.csv")?).map_err(inside)?;
+        Ok(Folder { run, outcomes, curves, replications, connections })
     }
 
     /// The rows of variant number `variant` by `engine`.
@@ -283,6 +327,57 @@ fn curves_from_csv(text: &str) -> Result<Vec<Curve>, String> {
         }
     }
     Ok(curves)
+}
+
+fn replications_to_csv(all: &[Replicated]) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(["variant", "engine", "replication", "metric", "value"])?;
+    for Replicated { variant, engine, metric, values } in all {
+        for (number, value) in values.iter().enumerate() {
+            let value = value.map_or(String::new(), |value| format!("{value:?}"));
+            csv.write_record([&variant.to_string(), engine, &number.to_string(), metric, &value])?;
+        }
+    }
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn replications_from_csv(text: &str) -> Result<Vec<Replicated>, String> {
+    let mut all: Vec<Replicated> = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let (variant, engine, _, metric, value): (usize, String, usize, String, Option<f64>) =
+            record.map_err(|e| format!("replications.csv: {e}"))?;
+        match all.last_mut() {
+            Some(last) if last.variant == variant && last.engine == engine && last.metric == metric => {
+                last.values.push(value);
+            }
+            _ => all.push(Replicated { variant, engine, metric, values: vec![value] }),
+        }
+    }
+    Ok(all)
+}
+
+fn connections_to_csv(all: &[Connections]) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(["variant", "engine", "connections", "fraction"])?;
+    for Connections { variant, engine, points } in all {
+        for (connections, fraction) in points {
+            csv.write_record([&variant.to_string(), engine, &connections.to_string(), &format!("{fraction:?}")])?;
+        }
+    }
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn connections_from_csv(text: &str) -> Result<Vec<Connections>, String> {
+    let mut all: Vec<Connections> = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let (variant, engine, connections, fraction): (usize, String, u32, f64) =
+            record.map_err(|e| format!("connections.csv: {e}"))?;
+        match all.last_mut() {
+            Some(last) if last.variant == variant && last.engine == engine => last.points.push((connections, fraction)),
+            _ => all.push(Connections { variant, engine, points: vec![(connections, fraction)] }),
+        }
+    }
+    Ok(all)
 }
 
 /// A name as a folder's name: `Which dispatcher?` becomes `which-dispatcher`.

@@ -13,7 +13,9 @@ use thiserror::Error;
 
 use crate::answer::Answer;
 use crate::engine;
-use crate::folder::{Curve, Folder, ObjectiveFile, RunFile, SCHEMA, VariantFile, Verdict, Writer};
+use crate::folder::{
+    Connections, Curve, Folder, ObjectiveFile, Replicated, RunFile, SCHEMA, VariantFile, Verdict, Writer,
+};
 use crate::host;
 use crate::outcome::Outcome;
 use crate::spec::{Engine, SpecError};
@@ -121,12 +123,22 @@ pub fn run(source: &Source, engines: Option<&[Engine]>, context: &Context<'_>) -
         verdict: Verdict::Valid,
         reasons: Vec::new(),
     };
-    let mut folder = Folder { run, outcomes: Vec::new(), curves: Vec::new() };
+    let mut folder = Folder { run, ..Folder::default() };
     for (index, (variant, answers)) in variants.iter().zip(answers).enumerate() {
         for (engine, answer) in answers {
             folder.outcomes.extend(Outcome::rows(&variant.settings, engine, &answer.measures));
             if !answer.curve.is_empty() {
                 folder.curves.push(Curve { variant: index, engine: engine.name().into(), points: answer.curve });
+            }
+            folder.replications.extend(answer.replications.into_iter().map(|(metric, values)| Replicated {
+                variant: index,
+                engine: engine.name().into(),
+                metric,
+                values,
+            }));
+            if !answer.connections.is_empty() {
+                let (engine, points) = (engine.name().into(), answer.connections);
+                folder.connections.push(Connections { variant: index, engine, points });
             }
         }
     }

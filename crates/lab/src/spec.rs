@@ -5,19 +5,24 @@
 //! line of the key. The price is one `Spanned` per text; the gain is that every error says file, line, key and what
 //! would be right.
 
+mod cluster;
+mod sessions;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_dispatch::Information;
-use sojourn_model::{Link, Server};
-use sojourn_sim::{Precision, server_name};
+use sojourn_dispatch::{Information, Signals};
+use sojourn_model::{Balancing, Link, Network, Server};
+use sojourn_sim::{Level, Precision, server_name};
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Arrivals, Closed, Demand, Open, Replay, Sizes, Workload};
 use thiserror::Error;
 use toml::Spanned;
+
+pub(crate) use sessions::Sites;
 
 /// One line: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, Error)]
@@ -54,6 +59,23 @@ pub struct System {
     pub client_link: Option<Link>,
     /// The link that all replies share.
     pub cluster_link: Option<Link>,
+    /// The same network as sessions see it, whose replies share links flow by flow.
+    pub network: Network,
+    /// `[system.network]` says something.
+    pub has_network: bool,
+    /// `[system.server]` says what a server is; without it only a real program can be measured.
+    pub is_modelled: bool,
+    /// The real program that serves in live runs, instead of nodes that emulate the model.
+    pub program: Option<Program>,
+}
+
+/// A real Apache: what live runs measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Most workers: connections served at once (MaxRequestWorkers).
+    pub workers: u32,
+    /// Requests that a connection may carry (MaxKeepAliveRequests); 0: any number.
+    pub keep_alive_requests: u32,
 }
 
 /// A balancer.
@@ -69,6 +91,14 @@ pub struct Tier {
     pub information: Information,
     /// A weight per server.
     pub weights: Vec<f64>,
+    /// What is given a server: a session, a connection or a request.
+    pub level: Level,
+    /// What passing the balancer costs.
+    pub balancing: Balancing,
+    /// Work that a poll costs the server polled.
+    pub poll_cost: Span,
+    /// What the simulator tells the policy beyond what the face sees.
+    pub told: Signals,
 }
 
 /// How requests and replies pass a balancer.
@@ -76,6 +106,8 @@ pub struct Tier {
 pub enum Face {
     /// Both ways through it.
     Gateway,
+    /// Requests through it, replies straight to the client.
+    Switch,
 }
 
 /// How to run an experiment.
@@ -85,8 +117,10 @@ pub struct Run {
     pub by: Vec<Engine>,
     /// What the simulator leaves out at the start; none: found by MSER-5.
     pub warm_up: Option<Span>,
-    /// Relative half-width and confidence that every mean must reach.
-    pub precision: Precision,
+    /// The length of one simulated replication; none: as long as the precision takes.
+    pub duration: Option<Span>,
+    /// Relative half-width and confidence that every mean must reach; none: exactly so many replications.
+    pub precision: Option<Precision>,
     /// Requests after which the simulator stops asking for more precision.
     pub max_jobs: u64,
     /// Least number of replications.
@@ -102,6 +136,8 @@ pub struct Live {
     pub duration: Span,
     /// What is left out at the start.
     pub warm_up: Span,
+    /// A request without a whole reply after this long has failed.
+    pub timeout: Span,
     /// Threads of the load generator.
     pub load_threads: u32,
     /// Spin before each send instead of sleeping up to it.
@@ -178,14 +214,19 @@ impl Experiment {
     /// # Errors
     /// One line that names the file, the line, the key and what would be right.
     pub fn parse(text: &str, file: &Path) -> Result<Experiment, SpecError> {
+        Experiment::parse_with(text, file, &Sites::default())
+    }
+
+    /// The same with the sites of other variants at hand: a site is drawn once, and shared.
+    pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites) -> Result<Experiment, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| SpecError(locate(&error, text, file)))?;
-        let reader = Reader { text, file };
+        let reader = Reader { text, file, sites };
         let mut experiment = Experiment {
             name: raw.name,
             description: raw.description,
             seed: raw.seed,
-            system: reader.system(raw.system)?,
-            workload: reader.workload(raw.workload)?,
+            system: reader.system(raw.system, raw.workload.is_sessions())?,
+            workload: reader.workload(raw.workload, raw.seed)?,
             run: reader.run(raw.run)?,
             objectives: reader.objectives(raw.objective)?,
         };
@@ -280,6 +321,20 @@ struct RawWorkload {
     log: Option<Text>,
     speed: Option<Spanned<f64>>,
     duration: Option<Text>,
+    site: Option<Spanned<sessions::SiteSource>>,
+    length: Option<Text>,
+    locality: Option<Text>,
+    active_off: Option<Text>,
+    parallel: Option<Spanned<u32>>,
+    http: Option<Text>,
+    keep_alive: Option<Text>,
+    time_scale: Option<Spanned<f64>>,
+}
+
+impl RawWorkload {
+    fn is_sessions(&self) -> bool {
+        self.kind.get_ref() == "sessions"
+    }
 }
 
 #[derive(Deserialize)]
@@ -287,9 +342,18 @@ struct RawWorkload {
 struct RawSystem {
     #[serde(default)]
     tier: Vec<Spanned<RawTier>>,
-    server: ServerSource,
+    server: Option<ServerSource>,
+    program: Option<Spanned<RawProgram>>,
     #[serde(default)]
     network: RawNetwork,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProgram {
+    name: Text,
+    workers: Option<Spanned<u32>>,
+    keep_alive_requests: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -300,6 +364,10 @@ struct RawTier {
     targets: RawTargets,
     dispatchers: Option<Spanned<u32>>,
     information: Option<Text>,
+    poll_cost: Option<Text>,
+    level: Option<Text>,
+    balancer: Option<Spanned<cluster::RawBalancer>>,
+    told: Option<Vec<Text>>,
 }
 
 #[derive(Deserialize)]
@@ -316,6 +384,11 @@ struct RawNetwork {
     client_rate: Option<Text>,
     cluster_rate: Option<Text>,
     rtt: Option<Text>,
+    backbone_rate: Option<Text>,
+    server_rate: Option<Text>,
+    segment: Option<Text>,
+    initial_window: Option<Spanned<u32>>,
+    acks_per_segment: Option<Spanned<f64>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -323,6 +396,7 @@ struct RawNetwork {
 struct RawRun {
     by: Option<Vec<Text>>,
     warm_up: Option<Text>,
+    duration: Option<Text>,
     precision: Option<Text>,
     max_jobs: Option<Spanned<u64>>,
     replications: Option<Spanned<u32>>,
@@ -335,6 +409,7 @@ struct RawRun {
 struct RawLive {
     duration: Option<Text>,
     warm_up: Option<Text>,
+    timeout: Option<Text>,
     threads: Option<Spanned<u32>>,
     pacing: Option<Text>,
     record: Option<bool>,
@@ -371,25 +446,24 @@ impl<'de> Deserialize<'de> for ServerSource {
 struct Reader<'a> {
     text: &'a str,
     file: &'a Path,
+    sites: &'a Sites,
 }
 
 impl Reader<'_> {
-    fn workload(&self, raw: RawWorkload) -> Result<Workload, SpecError> {
+    fn workload(&self, raw: RawWorkload, seed: u64) -> Result<Workload, SpecError> {
         let kind = raw.kind.get_ref().as_str();
         let (known, needs): (&[&str], &[&str]) = match kind {
             "open" => (&["arrivals", "size", "clients", "patience"], &["arrivals"]),
             "closed" => (&["users", "think", "size", "patience"], &["users"]),
             "webstone" => (&["users", "size", "patience"], &["users"]),
             "log" => (&["log", "speed", "duration"], &["log"]),
-            "sessions" => {
-                return Err(self.at(&raw.kind, "kind", "sessions are not there yet: open, closed, webstone or log"));
-            }
+            "sessions" => (sessions::KEYS, &["users"]),
             other => {
-                let message = unknown("kind of workload", other, &["open", "closed", "webstone", "log"]);
+                let message = unknown("kind of workload", other, &["open", "closed", "sessions", "webstone", "log"]);
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 9] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 17] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
             ("clients", raw.clients.as_ref().map(Spanned::span)),
@@ -399,6 +473,14 @@ impl Reader<'_> {
             ("log", raw.log.as_ref().map(Spanned::span)),
             ("speed", raw.speed.as_ref().map(Spanned::span)),
             ("duration", raw.duration.as_ref().map(Spanned::span)),
+            ("site", raw.site.as_ref().map(Spanned::span)),
+            ("length", raw.length.as_ref().map(Spanned::span)),
+            ("locality", raw.locality.as_ref().map(Spanned::span)),
+            ("active_off", raw.active_off.as_ref().map(Spanned::span)),
+            ("parallel", raw.parallel.as_ref().map(Spanned::span)),
+            ("http", raw.http.as_ref().map(Spanned::span)),
+            ("keep_alive", raw.keep_alive.as_ref().map(Spanned::span)),
+            ("time_scale", raw.time_scale.as_ref().map(Spanned::span)),
         ];
         for (key, span) in &given {
             match span {
@@ -443,6 +525,7 @@ impl Reader<'_> {
             "webstone" => {
                 Workload::Closed(Closed { users, think: Law::constant(0.0), sizes: sizes("webstone")?, patience })
             }
+            "sessions" => Workload::Sessions(self.sessions(&raw, users, patience, seed)?),
             _ => Workload::Replay(self.replay(&raw)?),
         })
     }
@@ -467,10 +550,21 @@ impl Reader<'_> {
         }
     }
 
-    fn system(&self, raw: RawSystem) -> Result<System, SpecError> {
+    fn system(&self, raw: RawSystem, sessions: bool) -> Result<System, SpecError> {
+        let program = raw.program.as_ref().map(|program| self.program(program, sessions)).transpose()?;
+        let is_modelled = raw.server.is_some();
         let model = match raw.server {
-            ServerSource::Inline(server) => *server,
-            ServerSource::File(path) => {
+            None if program.is_some() => {
+                Server::from_toml("discipline = \"ps\"\ndemand = \"0 s\"").expect("a server model")
+            }
+            None => {
+                return Err(SpecError(format!(
+                    "{}: system: it needs a server, e.g. `server = \"apache.toml\"`",
+                    self.file.display()
+                )));
+            }
+            Some(ServerSource::Inline(server)) => *server,
+            Some(ServerSource::File(path)) => {
                 let path = self.path(&path);
                 let text = std::fs::read_to_string(&path).map_err(|e| {
                     self.at_key("server", &format!("cannot read the server model {}: {e}", path.display()))
@@ -503,32 +597,62 @@ impl Reader<'_> {
                 };
                 let weights = per_server(&tier.targets.weights, "weights")?.unwrap_or_else(|| vec![1.0; servers]);
                 let speeds = per_server(&tier.targets.speeds, "speeds")?;
-                (self.tier(tier, weights)?, speeds, servers)
+                (self.tier(tier, weights, sessions)?, speeds, servers)
             }
         };
         let speeds = speeds.unwrap_or_else(|| vec![1.0; servers]);
         let servers = speeds.iter().map(|speed| Server { speed: model.speed * speed, ..model.clone() }).collect();
-        let rate =
-            |text: &Option<Text>, key| text.as_ref().map(|t| self.quantity(t, key, Dimension::Bandwidth)).transpose();
-        let rtt_s = raw.network.rtt.as_ref().map(|t| self.quantity(t, "rtt", Dimension::Time)).transpose()?;
-        let client_rate = rate(&raw.network.client_rate, "client_rate")?;
-        let client_link = (rtt_s.is_some() || client_rate.is_some())
-            .then(|| Link { delay: Span::from_secs_f64(rtt_s.unwrap_or(0.0) / 2.0), rate: client_rate });
-        let cluster_link =
-            rate(&raw.network.cluster_rate, "cluster_rate")?.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
-        Ok(System { tier, servers, client_link, cluster_link })
+        let network = self.network(&raw.network, sessions)?;
+        let delay = Span(network.rtt.0 / 2);
+        let client_link = (raw.network.rtt.is_some() || network.client_rate.is_some())
+            .then_some(Link { delay, rate: network.client_rate });
+        let cluster_link = network.cluster_rate.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
+        let has_network = raw.network.is_written();
+        Ok(System { tier, servers, client_link, cluster_link, network, has_network, is_modelled, program })
     }
 
-    fn tier(&self, raw: RawTier, weights: Vec<f64>) -> Result<Option<Tier>, SpecError> {
+    fn program(&self, program: &Spanned<RawProgram>, sessions: bool) -> Result<Program, SpecError> {
+        let raw = program.get_ref();
+        if raw.name.get_ref() != "apache" {
+            return Err(self.at(&raw.name, "name", &unknown("program", raw.name.get_ref(), &["apache"])));
+        }
+        if !sessions {
+            return Err(self.at(
+                program,
+                "program",
+                "a real program serves the files of a site: a workload of kind `sessions`",
+            ));
+        }
+        let workers = match &raw.workers {
+            Some(workers) if *workers.get_ref() == 0 => {
+                return Err(self.at(workers, "workers", "at least 1 worker serves"));
+            }
+            Some(workers) => *workers.get_ref(),
+            None => 256,
+        };
+        Ok(Program { workers, keep_alive_requests: raw.keep_alive_requests.unwrap_or(150) })
+    }
+
+    fn tier(&self, raw: RawTier, weights: Vec<f64>, sessions: bool) -> Result<Option<Tier>, SpecError> {
         let face = match raw.face.get_ref().as_str() {
             "gateway" => Face::Gateway,
             "none" if weights.len() == 1 => return Ok(None),
             "none" => return Err(self.at(&raw.face, "face", "`none` means one server; several need a gateway")),
-            "switch" | "redirect" | "dns" => {
-                return Err(self.at(&raw.face, "face", "not there yet: `gateway` or `none`"));
+            "switch" if sessions => Face::Switch,
+            "switch" => {
+                return Err(self.at(
+                    &raw.face,
+                    "face",
+                    "a switch sees connections: it needs a workload of kind `sessions`",
+                ));
             }
-            other => return Err(self.at(&raw.face, "face", &unknown("face", other, &["gateway", "none"]))),
+            "redirect" | "dns" => {
+                return Err(self.at(&raw.face, "face", "not there yet: `gateway`, `switch` or `none`"));
+            }
+            other => return Err(self.at(&raw.face, "face", &unknown("face", other, &["gateway", "switch", "none"]))),
         };
+        let (level, balancing) = (self.level(&raw, face, sessions)?, self.balancing(&raw, face, sessions)?);
+        let (told, poll_cost) = (self.told(&raw, face, sessions)?, self.poll_cost(&raw, sessions)?);
         let information = match &raw.information {
             None => Information::Immediate,
             Some(text) => match text.get_ref().as_str() {
@@ -555,9 +679,9 @@ impl Reader<'_> {
         };
         let policy = raw.policy.get_ref().clone();
         let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals(), 0, "")
+        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "")
             .map_err(|e| self.at(&raw.policy, "policy", &e.to_string()))?;
-        Ok(Some(Tier { face, policy, dispatchers, information, weights }))
+        Ok(Some(Tier { face, policy, dispatchers, information, weights, level, balancing, poll_cost, told }))
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {
@@ -574,11 +698,17 @@ impl Reader<'_> {
             Some(text) => Some(self.span(text, "warm_up")?),
         };
         let precision = match &raw.precision {
-            None => Precision { relative: 0.05, confidence: 0.95 },
-            Some(text) => parse_precision(text.get_ref()).ok_or_else(|| {
-                self.at(text, "precision", "write it as `5% at 95%`: the interval's half-width, and its confidence")
-            })?,
+            None => Some(Precision { relative: 0.05, confidence: 0.95 }),
+            Some(text) if text.get_ref() == "none" => None,
+            Some(text) => Some(parse_precision(text.get_ref()).ok_or_else(|| {
+                let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; or `none`";
+                self.at(text, "precision", right)
+            })?),
         };
+        let simulated = raw.duration.as_ref().map(|text| self.span(text, "duration")).transpose()?;
+        if simulated == Some(Span::ZERO) {
+            return Err(self.at_key("duration", "a simulated run lasts longer than 0 s"));
+        }
         let duration = match &raw.live.duration {
             Some(text) => self.span(text, "duration")?,
             None => Span::from_secs_f64(15.0),
@@ -601,12 +731,17 @@ impl Reader<'_> {
         Ok(Run {
             by,
             warm_up,
+            duration: simulated,
             precision,
             max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
             replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
             live: Live {
                 duration,
                 warm_up: warm_up_live,
+                timeout: match &raw.live.timeout {
+                    Some(text) => self.span(text, "timeout")?,
+                    None => Span::from_secs_f64(10.0),
+                },
                 load_threads: raw.live.threads.as_ref().map_or(1, |n| *n.get_ref()).max(1),
                 spin,
                 record: raw.live.record.unwrap_or(false),
@@ -686,9 +821,10 @@ impl Reader<'_> {
 
 impl Face {
     /// What this face can tell a policy.
-    pub fn signals(self) -> sojourn_dispatch::Signals {
+    pub fn signals(self) -> Signals {
         match self {
-            Face::Gateway => sojourn_dispatch::Signals::GATEWAY,
+            Face::Gateway => Signals::GATEWAY,
+            Face::Switch => Signals::SWITCH,
         }
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! A variation is an edit of the file, made before it is read, so that anything that can be written can be varied and
 //! every value of a variant is checked like one typed by hand. A key is a dotted path (`workload.size`,
-//! `system.tier.0.policy`) or one of a few short names ([`SHORT_NAMES`]).
+//! `system.tier.0.policy`) or one of a few short names ([`SHORT_NAMES`]). A value of a list may be a table of settings that
+//! go together (`site = [{ loner_sigma = 1.143, server = "a.toml" }, ...]`): the list's own name then only says what they
+//! have in common.
 
 use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::spec::{Experiment, SpecError};
+use crate::spec::{Experiment, Sites, SpecError};
 
 /// Short names of what is varied most.
 pub const SHORT_NAMES: &[(&str, &str)] = &[
@@ -28,6 +30,12 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("size", "workload.size"),
     ("patience", "workload.patience"),
     ("rtt", "system.network.rtt"),
+    ("server", "system.server"),
+    ("face", "system.tier.0.face"),
+    ("level", "system.tier.0.level"),
+    ("loner_sigma", "workload.site.loner_sigma"),
+    ("http", "workload.http"),
+    ("cluster_rate", "system.network.cluster_rate"),
 ];
 
 /// A value that a variant sets.
@@ -127,13 +135,7 @@ impl Source {
                     .ok_or_else(|| at(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`")))?;
                 combinations = combinations
                     .iter()
-                    .flat_map(|done| {
-                        values.iter().map(|value| {
-                            let mut next = done.clone();
-                            next.push((key.to_string(), value.clone()));
-                            next
-                        })
-                    })
+                    .flat_map(|done| values.iter().map(|value| [done.as_slice(), &together(key, value)].concat()))
                     .collect();
             }
         }
@@ -150,17 +152,19 @@ impl Source {
                 keys.push(key.clone());
             }
         }
-        combinations.iter().map(|settings| self.variant(&keys, settings)).collect()
+        let sites = Sites::default();
+        combinations.iter().map(|settings| self.variant(&keys, settings, &sites)).collect()
     }
 
-    fn variant(&self, keys: &[String], settings: &[(String, Value)]) -> Result<Variant, SpecError> {
+    fn variant(&self, keys: &[String], settings: &[(String, Value)], sites: &Sites) -> Result<Variant, SpecError> {
         let mut document = self.document.clone();
         for (key, value) in settings {
             put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
             drop_helpers(&mut document, key, value);
         }
         let text = document.to_string();
-        let experiment = Experiment::parse(&text, &self.file).map_err(|e| self.relocate(e, &text, settings))?;
+        let experiment =
+            Experiment::parse_with(&text, &self.file, sites).map_err(|e| self.relocate(e, &text, settings))?;
         let settings = keys
             .iter()
             .map(|key| {
@@ -201,6 +205,15 @@ impl Source {
             true => SpecError(format!("{prefix} with --set, `{}`: {message}", text.trim())),
             false => SpecError(format!("{prefix} with {}: {message}", set.join(", "))),
         }
+    }
+}
+
+/// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table.
+fn together(key: &str, value: &Value) -> Vec<(String, Value)> {
+    let is_setting = key.contains('.') || long_name(key) != key;
+    match value.as_inline_table().filter(|_| !is_setting) {
+        Some(table) => table.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        None => vec![(key.to_string(), value.clone())],
     }
 }
 

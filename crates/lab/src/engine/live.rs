@@ -4,23 +4,25 @@
 //! emulated on a virtual processor, so that many fit on a small machine.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_dispatch::Information;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
 use sojourn_model::Server;
+use sojourn_serve::apache::{Apache, Running, Workers};
 use sojourn_serve::supervisor::Child;
 use sojourn_sim::server_name;
 use sojourn_stats::{Measure, Span, Time, measure};
-use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
+use sojourn_traffic::{Http, Plan, Planned, Request, Script, Sessions, Visitor, Workload};
 
 use super::Conditions;
 use crate::answer::{Answer, PathDelay};
 use crate::folder::{LiveFile, Verdict};
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Program};
 
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
@@ -33,9 +35,9 @@ const PROBE_GAP: Span = Span(2_500_000);
 const CLIENT_HEADER: &str = "x-sojourn-client";
 
 pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
-    let nodes = start_nodes(experiment, conditions.program)?;
-    let path = path_delay(experiment, &nodes, conditions)?;
-    let system = System::start(experiment, nodes, conditions)?;
+    let servers = start_servers(experiment, conditions.program)?;
+    let path = path_delay(experiment, &servers, conditions)?;
+    let system = System::start(experiment, servers, conditions)?;
     let load = load(experiment, system.entrance)?;
     let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
         let remark = format!("{} replies, {} failed", now.ok, now.failed);
@@ -49,11 +51,77 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
     Ok(Answer {
         measures: report.measures.into_iter().chain(shares).collect(),
         curve: report.response_time_cdf,
-        notes: Vec::new(),
         live: Some(live),
         path: Some(path),
+        ..Answer::default()
     })
 }
+
+/// A server of a live run.
+enum Serving {
+    /// A child of ours that emulates the model.
+    Node(Child),
+    /// A real Apache, and the folder it serves.
+    Apache(Running, #[allow(dead_code, reason = "held until the last Apache has stopped")] Arc<Served>),
+}
+
+impl Serving {
+    fn address(&self) -> SocketAddr {
+        match self {
+            Serving::Node(child) => address(child),
+            Serving::Apache(running, _) => running.address(),
+        }
+    }
+
+    /// Stops it and gives what it said last.
+    fn stop(self) -> Value {
+        match self {
+            Serving::Node(child) => last(child),
+            Serving::Apache(running, _) => {
+                running.stop();
+                Value::Null
+            }
+        }
+    }
+}
+
+/// A site on disk for the time of a run.
+struct Served(PathBuf);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A folder that stays behind in the system's temporary folder is not worth a failure.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn start_servers(experiment: &Experiment, program: &Path) -> Result<Vec<Serving>, String> {
+    match (&experiment.system.program, &experiment.workload) {
+        (Some(apache), Workload::Sessions(sessions)) => start_apaches(experiment, apache, sessions),
+        _ => Ok(start_nodes(experiment, program)?.into_iter().map(Serving::Node).collect()),
+    }
+}
+
+/// Every Apache serves the same folder.
+fn start_apaches(experiment: &Experiment, program: &Program, sessions: &Sessions) -> Result<Vec<Serving>, String> {
+    let name = format!("sojourn-site-{}-{}", std::process::id(), SITES.fetch_add(1, Ordering::Relaxed));
+    let served = Arc::new(Served(std::env::temp_dir().join(name)));
+    sessions.site.write(&served.0).map_err(|e| format!("cannot write the site to {}: {e}", served.0.display()))?;
+    // All workers from the start: prefork would start 1, 2, 4, ... of them a second, which no scaled time makes faster.
+    let most = program.workers;
+    let workers = Workers { most, start: most, spare_min: most.min(5), spare_max: most.max(5) + 1 };
+    let apache = Apache {
+        keep_alive: sessions.keep_alive().unwrap_or(Span::ZERO),
+        keep_alive_requests: program.keep_alive_requests,
+        access_log: false,
+        ..Apache::new(&served.0, workers)
+    };
+    let start = |_| Ok(Serving::Apache(apache.start().map_err(|e| e.to_string())?, Arc::clone(&served)));
+    experiment.system.servers.iter().map(start).collect()
+}
+
+/// Sites written so far: their folders have different names.
+static SITES: AtomicU32 = AtomicU32::new(0);
 
 fn start_nodes(experiment: &Experiment, program: &Path) -> Result<Vec<Child>, String> {
     let seed = experiment.seed.to_string();
@@ -66,7 +134,7 @@ fn start_nodes(experiment: &Experiment, program: &Path) -> Result<Vec<Child>, St
 
 /// Measures what the way takes when the servers have nothing to do: the median of requests without work, evenly
 /// spaced, straight to a server and through a gateway of their own (the run's has not begun to draw and to count).
-fn path_delay(experiment: &Experiment, nodes: &[Child], conditions: &Conditions<'_>) -> Result<PathDelay, String> {
+fn path_delay(experiment: &Experiment, servers: &[Serving], conditions: &Conditions<'_>) -> Result<PathDelay, String> {
     let median = |target: SocketAddr| {
         let nothing =
             Request { client: 0, class: 0, object: 0, size: 1000, demand: Span::ZERO, patience: Span::FOREVER };
@@ -74,43 +142,55 @@ fn path_delay(experiment: &Experiment, nodes: &[Child], conditions: &Conditions<
         let load = Load {
             pacing: pacing(experiment),
             stop: Stop::Requests(PROBES),
-            ..Load::new(target, target.to_string(), Schedule::open(plan), Targets::Work)
+            ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(experiment))
         };
         let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
         Ok::<Span, String>(Span(report.response.quantile(0.5).unwrap_or(0)))
     };
-    let to_server = median(address(&nodes[0]))?;
+    let to_server = median(servers[0].address())?;
     if experiment.system.tier.is_none() {
         return Ok(PathDelay { client: Span::ZERO, cluster: to_server });
     }
-    let backend = format!("{}={}", server_name(0), address(&nodes[0]));
+    let backend = format!("{}={}", server_name(0), servers[0].address());
     let gateway = spawn(conditions.program, &["gateway", "--child", "--backend", &backend])?;
     let through = median(address(&gateway))?;
     Ok(PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server })
 }
 
+/// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
+fn probe_targets(experiment: &Experiment) -> Targets {
+    match (&experiment.system.program, &experiment.workload) {
+        (Some(_), Workload::Sessions(sessions)) => {
+            let files = sessions.site.files().iter().zip(sessions.site.paths());
+            let smallest = files.min_by_key(|(file, _)| file.size).map(|(_, path)| path.clone());
+            Targets::Fixed(smallest.unwrap_or_else(|| "/".into()))
+        }
+        _ => Targets::Work,
+    }
+}
+
 /// The servers and the gateway.
 struct System {
-    nodes: Vec<Child>,
+    servers: Vec<Serving>,
     gateway: Option<Child>,
     /// Where clients go.
     entrance: SocketAddr,
 }
 
 impl System {
-    fn start(experiment: &Experiment, nodes: Vec<Child>, conditions: &Conditions<'_>) -> Result<System, String> {
+    fn start(experiment: &Experiment, servers: Vec<Serving>, conditions: &Conditions<'_>) -> Result<System, String> {
         let seed = experiment.seed.to_string();
         let Some(tier) = &experiment.system.tier else {
-            let entrance = address(&nodes[0]);
-            return Ok(System { nodes, gateway: None, entrance });
+            let entrance = servers[0].address();
+            return Ok(System { servers, gateway: None, entrance });
         };
         let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
             .into_iter()
             .chain(["--client-header", CLIENT_HEADER])
             .map(String::from)
             .collect();
-        for (index, (node, weight)) in nodes.iter().zip(&tier.weights).enumerate() {
-            arguments.extend(["--backend".into(), format!("{}={}*{weight}", server_name(index), address(node))]);
+        for (index, (server, weight)) in servers.iter().zip(&tier.weights).enumerate() {
+            arguments.extend(["--backend".into(), format!("{}={}*{weight}", server_name(index), server.address())]);
         }
         arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
         if let Information::Polled { every } = tier.information {
@@ -121,14 +201,18 @@ impl System {
             arguments.extend(["--record".into(), file.display().to_string()]);
         }
         let gateway = spawn(conditions.program, &arguments)?;
-        Ok(System { nodes, entrance: address(&gateway), gateway: Some(gateway) })
+        Ok(System { servers, entrance: address(&gateway), gateway: Some(gateway) })
     }
 
     /// Stops everything, the gateway first, and gives what each said last.
     fn stop(self) -> Told {
-        let last = |child: Child| child.stop().pop().unwrap_or(Value::Null);
-        Told { gateway: self.gateway.map(last), nodes: self.nodes.into_iter().map(last).collect() }
+        Told { gateway: self.gateway.map(last), nodes: self.servers.into_iter().map(Serving::stop).collect() }
     }
+}
+
+/// What a child says last.
+fn last(child: Child) -> Value {
+    child.stop().pop().unwrap_or(Value::Null)
 }
 
 /// The counts that the children gave when they stopped.
@@ -153,16 +237,31 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
             let script = |user| Script::new(closed, user, experiment.seed, Arc::clone(&demand));
             Schedule::users((0..closed.users).map(script))
         }
+        Workload::Sessions(sessions) => {
+            let visitor = |user| Visitor::new(sessions, user, experiment.seed, Arc::clone(&demand));
+            // The keep-alive timeout as scaled, like the users' own times.
+            let http = sessions.keep_alive().map_or(Http::V10, |keep_alive| Http::V11 { keep_alive });
+            Schedule::sessions((0..sessions.users).map(visitor), sessions.parallel, http)
+        }
         open => Schedule::open(Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?),
     };
     Ok(Load {
         threads: live.load_threads as usize,
         pacing: pacing(experiment),
         warm_up: live.warm_up,
+        timeout: live.timeout,
         stop: Stop::After(live.duration),
         cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
-        ..Load::new(target, target.to_string(), schedule, Targets::Work)
+        ..Load::new(target, target.to_string(), schedule, targets(experiment))
     })
+}
+
+/// What is asked for: files of a real program, emulated work of a node.
+fn targets(experiment: &Experiment) -> Targets {
+    match (&experiment.system.program, &experiment.workload) {
+        (Some(_), Workload::Sessions(sessions)) => Targets::Paths(sessions.site.paths().to_vec()),
+        _ => Targets::Work,
+    }
 }
 
 fn pacing(experiment: &Experiment) -> Pacing {

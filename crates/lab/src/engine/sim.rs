@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::Link;
-use sojourn_sim::{Control, Scenario, WarmUp};
+use sojourn_model::{Balancing, Link, Mode, Network};
+use sojourn_sim::{Cluster, Control, Level, Progress, Scenario, WarmUp};
 use sojourn_stats::Span;
-use sojourn_traffic::Workload;
+use sojourn_traffic::{Sessions, Workload};
 
 use super::Conditions;
 use crate::answer::Answer;
@@ -18,7 +18,8 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
     let control = Control {
         seed: experiment.seed,
         warm_up: run.warm_up.map_or(WarmUp::Auto, WarmUp::Fixed),
-        precision: Some(run.precision),
+        horizon: run.duration,
+        precision: run.precision,
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         max_jobs: run.max_jobs,
         replications: run.replications,
@@ -26,11 +27,17 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         cancel: Some(Arc::clone(conditions.cancel)),
         ..Control::default()
     };
-    let report = sojourn_sim::run(&scenario(experiment), &control, &|now: sojourn_sim::Progress| {
+    let progress = |now: Progress| {
         let remark = now.relative.map_or(String::new(), |relative| format!("± {:.1} %", relative * 100.0));
         (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
-    })
-    .map_err(|e| e.to_string())?;
+    };
+    let report = match &experiment.workload {
+        Workload::Sessions(sessions) => {
+            sojourn_sim::run_sessions(&cluster(experiment, sessions, experiment.system.network), &control, &progress)
+        }
+        _ => sojourn_sim::run(&scenario(experiment), &control, &progress),
+    };
+    let report = report.map_err(|e| e.to_string())?;
     let mut answer = answer(report);
     answer.notes.extend(overload(experiment));
     Ok(answer)
@@ -51,6 +58,13 @@ fn overload(experiment: &Experiment) -> Option<String> {
 pub(super) fn twin(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let live = &experiment.run.live;
     let path = conditions.path.unwrap_or_default();
+    if let Workload::Sessions(sessions) = &experiment.workload {
+        // A connection to a gateway on this machine takes no time, and its replies no link.
+        let network = Network { rtt: path.client + path.cluster, ..Network::default() };
+        let cluster = cluster(experiment, sessions, network);
+        let report = sojourn_sim::run_sessions_plan(&cluster, experiment.seed, live.duration, live.warm_up);
+        return report.map(answer).map_err(|e| e.to_string());
+    }
     let one_way = |round_trip: Span| Some(Link { delay: Span(round_trip.0 / 2), rate: None });
     let scenario =
         Scenario { client_link: one_way(path.client), cluster_link: one_way(path.cluster), ..scenario(experiment) };
@@ -60,7 +74,14 @@ pub(super) fn twin(experiment: &Experiment, conditions: &Conditions<'_>) -> Resu
 }
 
 fn answer(report: sojourn_sim::Report) -> Answer {
-    Answer { measures: report.measures, curve: report.response_time_cdf, notes: report.notes, ..Answer::default() }
+    Answer {
+        measures: report.measures,
+        curve: report.response_time_cdf,
+        replications: report.replications_values,
+        connections: report.connections,
+        notes: report.notes,
+        ..Answer::default()
+    }
 }
 
 fn scenario(experiment: &Experiment) -> Scenario {
@@ -77,5 +98,24 @@ fn scenario(experiment: &Experiment) -> Scenario {
         client_link: system.client_link,
         cluster_link: system.cluster_link,
         signals: tier.map_or(Signals::all(), |tier| tier.face.signals()),
+    }
+}
+
+fn cluster(experiment: &Experiment, sessions: &Sessions, network: Network) -> Cluster {
+    let system = &experiment.system;
+    let tier = system.tier.as_ref();
+    let free = Balancing { mode: Mode::Nat, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None };
+    Cluster {
+        sessions: sessions.clone(),
+        demand: experiment.demand(),
+        policy: tier.map(|tier| tier.policy.clone()),
+        information: tier.map_or(Information::Immediate, |tier| tier.information),
+        poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
+        level: tier.map_or(Level::Connection, |tier| tier.level),
+        servers: system.servers.clone(),
+        weights: tier.map_or(Vec::new(), |tier| tier.weights.clone()),
+        network,
+        balancing: tier.map_or(free, |tier| tier.balancing),
+        signals: tier.map_or(Signals::all(), |tier| tier.face.signals() | tier.told),
     }
 }

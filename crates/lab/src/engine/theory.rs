@@ -18,6 +18,11 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
         Workload::Closed(closed) => {
             (ArrivalKind::Closed { users: closed.users, think: &closed.think }, &closed.patience)
         }
+        Workload::Sessions(_) => {
+            return unanswered(
+                "users who browse pages in sessions are in no formula that is known here: sim answers".into(),
+            );
+        }
         Workload::Replay(_) => {
             return unanswered("a log's arrivals follow no law that formulas know: sim answers this".into());
         }
@@ -52,7 +57,7 @@ fn demand_shape(experiment: &Experiment) -> (bool, bool) {
     let size_law = match &experiment.workload {
         Workload::Open(open) => Some(&open.sizes),
         Workload::Closed(closed) => Some(&closed.sizes),
-        Workload::Replay(_) => None,
+        Workload::Replay(_) | Workload::Sessions(_) => None,
     };
     let size_law = match size_law {
         Some(Sizes::Law(law)) => Some(law),

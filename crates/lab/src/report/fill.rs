@@ -122,7 +122,7 @@ mod tests {
             reasons: vec!["b: late".to_owned()],
         };
         let curves = vec![Curve { variant: 1, engine: "live".to_owned(), points: vec![(0.1, 0.5), (0.2, 1.0)] }];
-        Folder { run, outcomes: Vec::new(), curves }
+        Folder { run, curves, ..Folder::default() }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The five figures.
+//! The figures.
 //!
 //! Each is a `<figure>` with an id of its own, a heading, one or more drawings and a caption that says what to see. A
 //! figure without data is replaced by a line that says so.
@@ -7,6 +7,7 @@ mod canvas;
 mod curves;
 mod dots;
 mod shares;
+mod sweep;
 
 use super::html::{engine, escape};
 use super::{Engine, Report, Variant, compare};
@@ -19,9 +20,15 @@ pub(super) fn all(report: &Report) -> String {
     if report.variants.is_empty() {
         return String::new();
     }
-    let figures =
-        [means(report), quantiles(report), curves::figure(report), shares::figure(report), differences(report)]
-            .concat();
+    let figures = [
+        sweep::figure(report),
+        means(report),
+        quantiles(report),
+        curves::figure(report),
+        shares::figure(report),
+        differences(report),
+    ]
+    .concat();
     format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n")
 }
 

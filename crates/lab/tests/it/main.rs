@@ -2,4 +2,5 @@
 
 mod outcome;
 mod report;
+mod sessions;
 mod spec;

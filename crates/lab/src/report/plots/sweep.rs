@@ -1,0 +1,122 @@
+//! A metric over a setting that is a number (users, servers), as small multiples: one panel for each combination of the
+//! other settings, all on the same scale. Drawn where a number takes enough values to make a curve.
+
+use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::{Figure, MOST_VARIANTS, dots, legend, panel};
+use crate::report::{ENGINES, Engine, Report, Variant, compare};
+
+const WIDTH: f64 = 340.0;
+const HEIGHT: f64 = 230.0;
+const LEFT: f64 = 54.0;
+const RIGHT: f64 = WIDTH - 16.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = HEIGHT - 42.0;
+const TEXT: f64 = 12.0;
+/// Fewer values are better compared in the dot plots.
+const FEWEST_VALUES: usize = 4;
+
+/// The variants that differ only in the setting on the axis, in its order.
+struct Sweep<'a> {
+    others: Variant,
+    points: Vec<(f64, &'a Variant)>,
+}
+
+/// Mean response time over the number that takes most values; nothing where none takes enough.
+pub(super) fn figure(report: &Report) -> String {
+    let Some(key) = axis_key(report) else { return String::new() };
+    let sweeps = sweeps(report, key);
+    let values = |metric: &str| -> Vec<f64> {
+        let points = sweeps.iter().flat_map(|sweep| &sweep.points);
+        let estimates = points.flat_map(|(_, v)| ENGINES.into_iter().filter_map(|e| v.estimate(e, metric)?.value()));
+        estimates.filter(|value| *value > 0.0).collect()
+    };
+    let means = values(compare::MEAN);
+    let (lowest, highest) = bounds(&means);
+    let (least, most) = bounds(&sweeps.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect::<Vec<f64>>());
+    if means.is_empty() || most <= least {
+        return String::new();
+    }
+    let shown: Vec<Engine> = ENGINES
+        .into_iter()
+        .filter(|e| report.variants.iter().any(|v| v.estimate(*e, compare::MEAN).is_some()))
+        .collect();
+    let axes = (Axis::linear(0.0, most, LEFT, RIGHT), Axis::log(lowest, highest, BOTTOM, TOP));
+    let drawings: Vec<String> =
+        sweeps.iter().take(MOST_VARIANTS).map(|sweep| panel(&sweep.others, &draw(sweep, key, &axes))).collect();
+    let rest = match sweeps.len().saturating_sub(MOST_VARIANTS) {
+        0 => String::new(),
+        rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
+    };
+    let columns = match drawings.len() {
+        1 => "one",
+        2 | 4 => "two",
+        _ => "three",
+    };
+    let caption = format!(
+        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale.{rest}",
+        super::escape(key)
+    );
+    let heading = "Over the whole range";
+    Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption }.html()
+}
+
+fn bounds(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+}
+
+/// The setting that takes most values, all of them numbers.
+fn axis_key(report: &Report) -> Option<&str> {
+    let values = |key: &str| {
+        let all = report.variants.iter().filter_map(|v| setting(v, key));
+        let mut numbers: Vec<f64> = all.map(str::parse).collect::<Result<_, _>>().ok()?;
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        Some(numbers.len())
+    };
+    let counted = report.varied.iter().filter_map(|key| Some((values(key)?, key.as_str())));
+    counted.filter(|(count, _)| *count >= FEWEST_VALUES).max_by_key(|(count, _)| *count).map(|(_, key)| key)
+}
+
+fn setting<'a>(variant: &'a Variant, key: &str) -> Option<&'a str> {
+    variant.settings.iter().find(|(of, _)| of == key).map(|(_, value)| value.as_str())
+}
+
+fn sweeps<'a>(report: &'a Report, key: &str) -> Vec<Sweep<'a>> {
+    let mut all: Vec<Sweep<'a>> = Vec::new();
+    for variant in &report.variants {
+        let Some(x) = setting(variant, key).and_then(|value| value.parse().ok()) else { continue };
+        let settings: Vec<(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).cloned().collect();
+        match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
+            Some(sweep) => sweep.points.push((x, variant)),
+            None => {
+                let values: Vec<&str> = settings.iter().map(|(_, v)| v.as_str()).filter(|v| !v.is_empty()).collect();
+                let others = Variant { label: values.join(", "), settings: settings.clone(), engines: Vec::new() };
+                all.push(Sweep { others, points: vec![(x, variant)] });
+            }
+        }
+    }
+    for sweep in &mut all {
+        sweep.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    all
+}
+
+fn draw(sweep: &Sweep<'_>, key: &str, (x, y): &(Axis, Axis)) -> String {
+    svg(WIDTH, HEIGHT, &format!("Mean response time over {key}: {}", sweep.others.label), |canvas: &Canvas| {
+        for tick in y.ticks(6) {
+            let at = y.at(tick);
+            canvas.bar((LEFT, at - 0.4), (RIGHT, at + 0.4), Ink::Grid, 1.0);
+            canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
+        }
+        dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), key);
+        for engine in ENGINES {
+            let value = |v: &Variant| v.estimate(engine, compare::MEAN)?.value().filter(|value| *value > 0.0);
+            let points: Vec<(f64, f64)> =
+                sweep.points.iter().filter_map(|(at, v)| Some((x.at(*at), y.at(value(v)?)))).collect();
+            if points.len() > 1 {
+                canvas.path(&points, Ink::Curve(engine), 1.0, 1.7);
+            }
+            points.iter().for_each(|at| canvas.marker(engine, *at, 2.6, false));
+        }
+    })
+}

@@ -1,0 +1,182 @@
+//! The network and the balancer of a cluster, as `[system.network]` and `[[system.tier]]` write them.
+//!
+//! What only connections have (levels, packets, windows) is refused for workloads of single requests, which would
+//! silently ignore it.
+
+use serde::Deserialize;
+use sojourn_dispatch::Signals;
+use sojourn_model::{Balancing, Mode, Network, Tcp};
+use sojourn_sim::Level;
+use sojourn_stats::{Dimension, Span};
+
+use super::{Face, RawNetwork, RawTier, Reader, SpecError, Text, unknown};
+
+const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBalancer {
+    mode: Option<Text>,
+    per_packet: Option<Text>,
+    per_connection: Option<Text>,
+    cores: Option<Text>,
+}
+
+impl RawNetwork {
+    pub(super) fn is_written(&self) -> bool {
+        self.rtt.is_some()
+            || self.client_rate.is_some()
+            || self.cluster_rate.is_some()
+            || self.backbone_rate.is_some()
+            || self.server_rate.is_some()
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn network(&self, raw: &RawNetwork, sessions: bool) -> Result<Network, SpecError> {
+        let rate = |text: &Option<Text>, key: &str| match text {
+            None => Ok(None),
+            Some(text) => match self.quantity(text, key, Dimension::Bandwidth)? {
+                0.0 => Err(self.at(text, key, "a rate is above 0; leave it out for an infinitely fast link")),
+                rate => Ok(Some(rate)),
+            },
+        };
+        if !sessions {
+            for (text, key) in
+                [(&raw.backbone_rate, "backbone_rate"), (&raw.server_rate, "server_rate"), (&raw.segment, "segment")]
+            {
+                if let Some(text) = text {
+                    return Err(self.at(text, key, ONLY_SESSIONS));
+                }
+            }
+            if let Some(window) = &raw.initial_window {
+                return Err(self.at(window, "initial_window", ONLY_SESSIONS));
+            }
+            if let Some(acks) = &raw.acks_per_segment {
+                return Err(self.at(acks, "acks_per_segment", ONLY_SESSIONS));
+            }
+        }
+        let mut tcp = Tcp::default();
+        if let Some(text) = &raw.segment {
+            tcp.segment = self.quantity(text, "segment", Dimension::Size)? as u64;
+            if tcp.segment == 0 {
+                return Err(self.at(text, "segment", "a segment holds at least 1 B, e.g. `1460 B`"));
+            }
+        }
+        if let Some(window) = &raw.initial_window {
+            tcp.initial_window = *window.get_ref();
+            if tcp.initial_window == 0 {
+                return Err(self.at(window, "initial_window", "a window holds at least 1 segment"));
+            }
+        }
+        if let Some(acks) = &raw.acks_per_segment {
+            tcp.acks_per_segment = *acks.get_ref();
+            if !(0.0..=1.0).contains(&tcp.acks_per_segment) {
+                return Err(self.at(
+                    acks,
+                    "acks_per_segment",
+                    "from 0 to 1: every segment is acknowledged at most once",
+                ));
+            }
+        }
+        Ok(Network {
+            rtt: raw.rtt.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "rtt"))?,
+            client_rate: rate(&raw.client_rate, "client_rate")?,
+            cluster_rate: rate(&raw.cluster_rate, "cluster_rate")?,
+            backbone_rate: rate(&raw.backbone_rate, "backbone_rate")?,
+            server_rate: rate(&raw.server_rate, "server_rate")?,
+            tcp,
+        })
+    }
+
+    /// What is given a server: our gateway gives it requests, a switch connections.
+    pub(super) fn level(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Level, SpecError> {
+        let Some(text) = &raw.level else {
+            return Ok(if face == Face::Gateway { Level::Request } else { Level::Connection });
+        };
+        match text.get_ref().as_str() {
+            _ if !sessions => Err(self.at(text, "level", ONLY_SESSIONS)),
+            "session" => Ok(Level::Session),
+            "connection" => Ok(Level::Connection),
+            "request" if face == Face::Gateway => Ok(Level::Request),
+            "request" => Err(self.at(text, "level", "a switch sees no requests: `connection` or `session`")),
+            other => Err(self.at(text, "level", &unknown("level", other, &["session", "connection", "request"]))),
+        }
+    }
+
+    pub(super) fn balancing(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Balancing, SpecError> {
+        let own = match face {
+            Face::Gateway => Mode::Nat,
+            Face::Switch => Mode::SingleRewriting,
+        };
+        let free = Balancing { mode: own, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None };
+        let Some(balancer) = &raw.balancer else { return Ok(free) };
+        if !sessions {
+            return Err(self.at(balancer, "balancer", ONLY_SESSIONS));
+        }
+        let balancer = balancer.get_ref();
+        let modes: &[(&str, Mode)] = match face {
+            Face::Gateway => &[("nat", Mode::Nat)],
+            Face::Switch => &[
+                ("single-rewriting", Mode::SingleRewriting),
+                ("ip-tunnelling", Mode::IpTunnelling),
+                ("mac-forwarding", Mode::MacForwarding),
+            ],
+        };
+        let mode = match &balancer.mode {
+            None => own,
+            Some(text) => {
+                let known: Vec<&str> = modes.iter().map(|(name, _)| *name).collect();
+                let found = modes.iter().find(|(name, _)| name == text.get_ref());
+                found.ok_or_else(|| self.at(text, "mode", &unknown("mode of this face", text.get_ref(), &known)))?.1
+            }
+        };
+        let span = |text: &Option<Text>, key: &str| text.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, key));
+        let cores = match &balancer.cores {
+            None => None,
+            Some(text) if text.get_ref() == "unlimited" => None,
+            Some(text) => match text.get_ref().parse::<u32>() {
+                Ok(cores) if cores > 0 => Some(cores),
+                _ => {
+                    return Err(self.at(
+                        text,
+                        "cores",
+                        "`unlimited` (a delay without a queue), or a number such as \"1\"",
+                    ));
+                }
+            },
+        };
+        Ok(Balancing {
+            mode,
+            per_packet: span(&balancer.per_packet, "per_packet")?,
+            per_connection: span(&balancer.per_connection, "per_connection")?,
+            cores,
+        })
+    }
+
+    /// Signals that a simulator can tell although the face does not see them.
+    pub(super) fn told(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Signals, SpecError> {
+        let known = [("bytes", Signals::BYTES), ("client-first-byte", Signals::CLIENT_FIRST_BYTE)];
+        let mut told = Signals::empty();
+        for text in raw.told.iter().flatten() {
+            if !sessions {
+                return Err(self.at(text, "told", ONLY_SESSIONS));
+            }
+            let names = known.map(|(name, _)| name);
+            let found = known.iter().find(|(name, _)| name == text.get_ref());
+            told |= found.ok_or_else(|| self.at(text, "told", &unknown("signal", text.get_ref(), &names)))?.1;
+        }
+        if face.signals().contains(Signals::FIRST_BYTE) {
+            told.remove(Signals::CLIENT_FIRST_BYTE); // the face sees better
+        }
+        Ok(told.difference(face.signals()))
+    }
+
+    pub(super) fn poll_cost(&self, raw: &RawTier, sessions: bool) -> Result<Span, SpecError> {
+        match &raw.poll_cost {
+            Some(text) if !sessions => Err(self.at(text, "poll_cost", ONLY_SESSIONS)),
+            Some(text) => self.span(text, "poll_cost"),
+            None => Ok(Span::ZERO),
+        }
+    }
+}
