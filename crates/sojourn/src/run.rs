@@ -1,19 +1,21 @@
 //! `sojourn run FILE`.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sojourn_lab::{Context, Engine, Progress, RunError, Source};
+use serde_json::json;
+use sojourn_lab::{Context, Engine, Folder, Progress, RunError, Source};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::{interrupt, table};
 
-/// Answer an experiment
+/// Answer an experiment, or every experiment of a folder
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The experiment, a TOML file
+    /// The experiment, a TOML file; or a folder of them
     file: PathBuf,
     /// Engines to ask instead of the file's: theory, sim, live
     #[arg(long, value_name = "ENGINES")]
@@ -27,7 +29,7 @@ pub(crate) struct Arguments {
     /// Threads of the simulator [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Folder to write [default: runs/NAME-N]
+    /// Folder to write [default: runs/NAME-N]; of a folder of experiments, one folder for each in it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the outcome rows as JSON
@@ -37,34 +39,97 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::flag();
+    if arguments.file.is_dir() {
+        return run_all(arguments, &cancel);
+    }
+    let (path, folder) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
+    table::print(&folder, &path, arguments.json)
+}
+
+/// Runs every experiment of a folder, in the order of their names, and says a line of each. All are read before the
+/// first is run, so that a mistake in the last is not found an hour later.
+fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
+    let folder = &arguments.file;
+    let entries = std::fs::read_dir(folder).map_err(|e| bad_input(format!("cannot read {}: {e}", folder.display())))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    if files.is_empty() {
+        return Err(bad_input(format!("{}: no experiment in this folder (*.toml)", folder.display())));
+    }
+    for file in &files {
+        source(arguments, file)?.variants().map_err(bad_input)?;
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| {
+        let name = folder.canonicalize().ok();
+        let name = name.as_deref().and_then(Path::file_name).unwrap_or_default();
+        sojourn_lab::folder::free(&name.to_string_lossy())
+    });
+    let mut worst = Exit::Ok;
+    let mut rows = Vec::new();
+    for file in &files {
+        let stem = file.file_stem().unwrap_or_default();
+        let (path, answers) = run_one(arguments, file, Some(out.join(stem)), cancel)?;
+        if arguments.json {
+            let name = stem.to_string_lossy();
+            rows.extend(answers.outcomes.iter().map(|row| {
+                let mut row = row.to_json();
+                row["experiment"] = json!(name);
+                row
+            }));
+        } else {
+            table::outln(&table::line(&answers, &path));
+        }
+        worst = worst.max(table::exit(&answers));
+        if cancel.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    if arguments.json {
+        table::outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+    } else {
+        table::outln(&format!("\nEverything is in {}", out.display()));
+    }
+    Ok(worst)
+}
+
+fn source(arguments: &Arguments, file: &Path) -> Result<Source, Failure> {
     let mut set = arguments.set.clone();
     set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
-    let source = Source::read(&arguments.file, &set).map_err(bad_input)?;
+    Source::read(file, &set).map_err(bad_input)
+}
+
+fn run_one(
+    arguments: &Arguments,
+    file: &Path,
+    out: Option<PathBuf>,
+    cancel: &Arc<AtomicBool>,
+) -> Result<(PathBuf, Folder), Failure> {
+    let source = source(arguments, file)?;
     let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let bar = Bar::new(arguments.json);
     let context = Context {
         program: std::env::current_exe().map_err(failed)?,
-        out: arguments.out.clone(),
+        out,
         threads: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
-        cancel,
-        command: command(arguments),
+        cancel: Arc::clone(cancel),
+        command: command(arguments, file),
         progress: &|progress| bar.show(progress),
     };
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
-    let (path, folder) = result.map_err(|error| match error {
+    result.map_err(|error| match error {
         RunError::Spec(error) => bad_input(error),
-        other if context.cancel.load(std::sync::atomic::Ordering::Relaxed) => {
+        other if context.cancel.load(Ordering::Relaxed) => {
             Failure { exit: Exit::Interrupted, message: other.to_string() }
         }
         other => failed(other),
-    })?;
-    table::print(&folder, &path, arguments.json)
+    })
 }
 
 /// The command that repeats this run.
-fn command(arguments: &Arguments) -> String {
-    let mut words = vec!["sojourn run".to_string(), arguments.file.display().to_string()];
+fn command(arguments: &Arguments, file: &Path) -> String {
+    let mut words = vec!["sojourn run".to_string(), file.display().to_string()];
     words.extend(arguments.by.iter().map(|by| format!("--by {by}")));
     words.extend(arguments.set.iter().map(|set| format!("--set '{set}'")));
     words.extend(arguments.seed.iter().map(|seed| format!("--seed {seed}")));

@@ -18,12 +18,34 @@ pub(crate) fn print(folder: &Folder, path: &Path, as_json: bool) -> Result<Exit,
     } else {
         outln(&text(folder, path));
     }
-    Ok(match folder.run.verdict {
+    Ok(exit(folder))
+}
+
+/// How the program should end after this run.
+pub(crate) fn exit(folder: &Folder) -> Exit {
+    match folder.run.verdict {
         Verdict::Incomplete => Exit::Interrupted,
         Verdict::Suspect => Exit::Missed,
         Verdict::Valid if !folder.run.objectives_met() => Exit::Missed,
         Verdict::Valid => Exit::Ok,
-    })
+    }
+}
+
+/// A run in a line, for one of many.
+pub(crate) fn line(folder: &Folder, path: &Path) -> String {
+    let run = &folder.run;
+    let verdict = match run.verdict {
+        Verdict::Valid => String::new(),
+        other => format!(", {}", json!(other).as_str().unwrap_or_default()),
+    };
+    let s = if run.variants.len() == 1 { "" } else { "s" };
+    format!(
+        "{}: {} variant{s} in {:.0} s{verdict}; {}/report.html",
+        run.name,
+        run.variants.len(),
+        run.elapsed_s,
+        path.display()
+    )
 }
 
 /// Prints measures of one engine, for verbs without a run folder.
