@@ -5,10 +5,10 @@ SHELL := bash
 CARGO ?= cargo
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light chromium
+PACKAGES := nginx-light apache2-bin chromium
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test bench lint docs setup setup-bench clean
+.PHONY: demo test bench lint docs reproductions stress setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -30,6 +30,23 @@ docs: ## The API documentation, in target/doc.
 
 bench: setup setup-bench ## Speed, as ratios to peers in the same run. Leave the machine alone meanwhile.
 	@benches/run
+
+reproductions: ## Published experiments run again, and their pages in docs/reproductions written anew (a few minutes).
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/zhang-2002
+	@target/debug/sojourn run experiments/zhang-2002 --out runs/zhang-2002
+	@target/debug/sojourn-reproduce zhang-2002 runs/zhang-2002 experiments/zhang-2002/published \
+		docs/reproductions/zhang-2002.md
+
+# Exit code 1 means SUSPECT, which the page says.
+stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of an hour), its fitted models and its page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/zhang-2002-live
+	@target/debug/sojourn run experiments/zhang-2002/live/stress.toml --out runs/zhang-2002-live/stress || [ $$? -eq 1 ]
+	@target/debug/sojourn-reproduce zhang-2002-fit runs/zhang-2002-live/stress experiments/zhang-2002/live/servers
+	@target/debug/sojourn run experiments/zhang-2002/live/fitted.toml --out runs/zhang-2002-live/fitted
+	@target/debug/sojourn-reproduce zhang-2002-live runs/zhang-2002-live experiments/zhang-2002/published \
+		docs/reproductions/zhang-2002-live.md
 
 setup:
 	@benches/install $(PACKAGES)

@@ -1,0 +1,118 @@
+//! A run folder as a question-and-answer book: what does this metric have in the variant with these settings?
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sojourn_lab::Folder;
+use sojourn_stats::{Estimate, interval};
+
+use crate::ReproduceError;
+
+/// The simulator's answers of one run folder.
+pub(crate) struct Answers {
+    settings: Vec<Vec<(String, String)>>,
+    estimates: Vec<HashMap<String, Estimate>>,
+    replications: Vec<HashMap<String, Vec<Option<f64>>>>,
+    /// How long the run took (s).
+    pub(crate) elapsed_s: f64,
+    /// The machine.
+    pub(crate) host: Vec<(String, String)>,
+    /// VALID, SUSPECT or INCOMPLETE.
+    pub(crate) verdict: String,
+    /// Why not VALID.
+    reasons: Vec<String>,
+}
+
+/// A difference between two variants, replication by replication, with its 95 % interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paired {
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) pairs: usize,
+}
+
+impl Paired {
+    /// Which side of zero the whole interval lies on, if any.
+    pub(crate) fn sign(self) -> Option<bool> {
+        match (self.low > 0.0, self.high < 0.0) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+impl Answers {
+    /// Reads the run folder at `path`; `engine` is whose answers are taken.
+    pub(crate) fn read(path: &Path, engine: &str) -> Result<Answers, ReproduceError> {
+        let folder = Folder::read(path).map_err(|e| ReproduceError(e.to_string()))?;
+        let variants = folder.run.variants.len();
+        let settings: Vec<_> = folder.run.variants.iter().map(|variant| variant.settings.clone()).collect();
+        let index: HashMap<&[(String, String)], usize> =
+            settings.iter().enumerate().map(|(index, settings)| (settings.as_slice(), index)).collect();
+        let mut estimates = vec![HashMap::new(); variants];
+        for row in folder.outcomes.iter().filter(|row| row.engine == engine) {
+            let key: Vec<_> = row.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
+            if let Some(&variant) = index.get(key.as_slice()) {
+                estimates[variant].insert(row.measure.metric.clone(), row.measure.estimate.clone());
+            }
+        }
+        let mut replications = vec![HashMap::new(); variants];
+        for replicated in folder.replications.into_iter().filter(|of| of.engine == engine) {
+            replications[replicated.variant].insert(replicated.metric, replicated.values);
+        }
+        let run = folder.run;
+        let verdict = format!("{:?}", run.verdict).to_uppercase();
+        let (elapsed_s, host, reasons) = (run.elapsed_s, run.host, run.reasons);
+        Ok(Answers { settings, estimates, replications, elapsed_s, host, verdict, reasons })
+    }
+
+    /// Why it is not VALID, as the end of a sentence.
+    pub(crate) fn reasons(&self) -> String {
+        match self.reasons.as_slice() {
+            [] => String::new(),
+            [one] => format!(": {one}"),
+            [first, rest @ ..] => format!(": {first} (and {} more reasons)", rest.len()),
+        }
+    }
+
+    /// Number of variants.
+    pub(crate) fn variants(&self) -> usize {
+        self.settings.len()
+    }
+
+    /// The variant that has all of `wanted`; an empty value stands for a setting that the variant leaves alone.
+    pub(crate) fn variant(&self, wanted: &[(&str, &str)]) -> Option<usize> {
+        self.settings
+            .iter()
+            .position(|settings| wanted.iter().all(|(key, value)| settings.iter().any(|(k, v)| k == key && v == value)))
+    }
+
+    /// What `metric` is there.
+    pub(crate) fn estimate(&self, wanted: &[(&str, &str)], metric: &str) -> Option<Estimate> {
+        self.estimates[self.variant(wanted)?].get(metric).cloned()
+    }
+
+    /// Its value.
+    pub(crate) fn value(&self, wanted: &[(&str, &str)], metric: &str) -> Option<f64> {
+        self.estimate(wanted, metric)?.value()
+    }
+
+    /// All of `metric`, over all variants that have it.
+    pub(crate) fn sum(&self, metric: &str) -> f64 {
+        self.estimates.iter().filter_map(|of| of.get(metric)?.value()).sum()
+    }
+
+    /// `metric` of `a` minus that of `b`, replication by replication.
+    pub(crate) fn paired(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Paired> {
+        let values = |wanted| self.replications[self.variant(wanted)?].get(metric);
+        let differences: Vec<f64> =
+            values(a)?.iter().zip(values(b)?).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
+        let pairs = differences.len();
+        let mean = differences.iter().sum::<f64>() / pairs as f64;
+        let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (pairs as f64 - 1.0);
+        let half = interval::mean_half_width(pairs as u64, variance, 0.95)?;
+        Some(Paired { mean, low: mean - half, high: mean + half, pairs })
+    }
+}

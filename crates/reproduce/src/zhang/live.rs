@@ -1,0 +1,236 @@
+//! The stress test of chapter 4 on today's Apache: its page, and the server models fitted to it as he fitted his.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use sojourn_stats::regression;
+
+use super::published::{Rows, USERS};
+use crate::ReproduceError;
+use crate::answers::Answers;
+use crate::picture::{Series, curves};
+
+const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
+const WORKERS: [&str; 2] = ["150", "256"];
+
+/// Two polynomials of the number of users, as in Tables 4.5 and 4.6.
+struct Model {
+    /// The last load of the first piece.
+    knee: u32,
+    /// a0, a1, ... (s).
+    light: Vec<f64>,
+    heavy: Vec<f64>,
+    /// Load from which objects were denied, and the polynomial of the share in the users above it.
+    denied: Option<(u32, Vec<f64>)>,
+}
+
+fn live(stress: &Answers, sigma: &str, workers: &str, users: u32, metric: &str) -> Option<f64> {
+    let users = users.to_string();
+    let wanted = [("loner_sigma", sigma), ("system.program.workers", workers), ("users", users.as_str())];
+    stress.value(&wanted, metric)
+}
+
+fn curve(stress: &Answers, sigma: &str, workers: &str, metric: &str) -> Vec<(f64, f64)> {
+    let of = |users: &u32| Some((f64::from(*users), live(stress, sigma, workers, *users, metric)?));
+    USERS.iter().filter_map(of).collect()
+}
+
+impl Model {
+    /// Fits a measured curve: a polynomial of degree 4 up to the knee and one of degree 2 from there on, with the knee
+    /// where both together fit best (by relative error, since the curve spans decades).
+    fn fit(latency: &[(f64, f64)], denied: &[(f64, f64)]) -> Result<Model, ReproduceError> {
+        let fail = |e: regression::RegressionError| ReproduceError(format!("no model fits the stress test: {e}"));
+        let mut best: Option<(f64, Model)> = None;
+        for knee in 5..latency.len().saturating_sub(3) {
+            let (light, heavy) = (&latency[..=knee], &latency[knee..]);
+            let light_fit = regression::polynomial(light, 4.min(light.len() - 2)).map_err(fail)?;
+            let heavy_fit = regression::polynomial(heavy, 2).map_err(fail)?;
+            let error = |points: &[(f64, f64)], fit: &regression::Fit| {
+                points.iter().map(|(x, y)| (fit.at(*x) / y - 1.0).powi(2)).sum::<f64>()
+            };
+            let error = error(light, &light_fit) + error(heavy, &heavy_fit);
+            if best.as_ref().is_none_or(|(least, _)| error < *least) {
+                let (light, heavy) = (light_fit.coefficients, heavy_fit.coefficients);
+                best = Some((error, Model { knee: latency[knee].0 as u32, light, heavy, denied: None }));
+            }
+        }
+        let (_, mut model) = best.ok_or_else(|| ReproduceError("the stress test has too few loads to fit".into()))?;
+        let first = denied.iter().position(|(_, share)| *share > 0.0);
+        if let Some(first) = first.filter(|first| *first > 0 && denied.len() - first >= 3) {
+            let above = denied[first - 1].0;
+            let points: Vec<(f64, f64)> = denied[first - 1..].iter().map(|(x, share)| (x - above, *share)).collect();
+            let fit = regression::polynomial(&points, 2).map_err(fail)?;
+            model.denied = Some((above as u32, fit.coefficients));
+        }
+        Ok(model)
+    }
+
+    /// The model as a server file.
+    fn to_toml(&self, sigma: &str, workers: &str) -> String {
+        let list = |of: &[f64]| of.iter().map(|a| format!("{a:e}")).collect::<Vec<_>>().join(", ");
+        let mut text = format!(
+            "# Apache 2.4 with {workers} workers, loner sigma {sigma}, users ten times as fast as SURGE's: fitted to the stress test\n\
+             # as Zhang (2002, section 4.4) fitted his. Written by `make stress` on the machine named in its page.\n\
+             discipline = \"delay-curve\"\n\n[[delay]]\nup_to = {}\nseconds = [{}]\n\n[[delay]]\nup_to = 960\nseconds = [{}]\n",
+            self.knee,
+            list(&self.light),
+            list(&self.heavy)
+        );
+        if let Some((above, share)) = &self.denied {
+            let _ = write!(text, "\n[denied]\nabove = {above}\nshare = [{}]\npenalty = \"18 s\"\n", list(share));
+        }
+        text
+    }
+}
+
+fn fitted(stress: &Answers, sigma: &str, workers: &str) -> Result<Model, ReproduceError> {
+    let (latency, denied) = ("response_time_mean", "denied_ratio");
+    Model::fit(&curve(stress, sigma, workers, latency), &curve(stress, sigma, workers, denied))
+}
+
+/// Fits a model to each site of the run folder `stress` (256 workers, his configuration II) and writes them into `out`.
+pub(crate) fn fit(stress: &Path, out: &Path) -> Result<(), ReproduceError> {
+    let stress = Answers::read(stress, "live")?;
+    std::fs::create_dir_all(out).map_err(|e| ReproduceError(format!("cannot make {}: {e}", out.display())))?;
+    for sigma in SIGMAS {
+        let file = out.join(format!("apache-2.4-{sigma}.toml"));
+        let text = fitted(&stress, sigma, "256")?.to_toml(sigma, "256");
+        std::fs::write(&file, text).map_err(|e| ReproduceError(format!("cannot write {}: {e}", file.display())))?;
+    }
+    Ok(())
+}
+
+/// Writes the page at `page` from the run folders `stress` and `fitted` in `runs`.
+pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
+    let stress = Answers::read(&runs.join("stress"), "live")?;
+    let simulated = Answers::read(&runs.join("fitted"), "sim")?;
+    let latency = Rows::read(published, "stress-latency.csv")?;
+    let throughput = Rows::read(published, "stress-throughput.csv")?;
+    let folder = page.with_extension("");
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let mut text = String::from(HEAD);
+    let facts: Vec<String> = stress.host.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let _ = writeln!(text, "Machine: {}. The run is {}{}.\n", facts.join("; "), stress.verdict, stress.reasons());
+    for sigma in SIGMAS {
+        let picture = format!("{sigma}.svg");
+        std::fs::write(folder.join(&picture), drawing(&stress, &simulated, &latency, sigma)).map_err(fail)?;
+        let _ = writeln!(text, "## Loner sigma {sigma}\n\n![latency over users]({name}/{picture})\n");
+        text += &table(&stress, &simulated, &latency, &throughput, sigma);
+        let model = fitted(&stress, sigma, "256")?;
+        let _ = writeln!(text, "\nFitted, 256 workers: knee at {} users; {}\n", model.knee, denials(&model));
+    }
+    text += &statements(&stress, &latency);
+    std::fs::write(page, text).map_err(fail)
+}
+
+fn denials(model: &Model) -> String {
+    match &model.denied {
+        Some((above, _)) => format!("objects are denied above {above} users (his: 320)."),
+        None => "no object was denied at any load (his: above 320 users).".into(),
+    }
+}
+
+fn drawing(stress: &Answers, simulated: &Answers, latency: &Rows, sigma: &str) -> String {
+    let his = |column: &str| -> Vec<(f64, f64)> {
+        let of = |users: &u32| {
+            let users_text = users.to_string();
+            Some((f64::from(*users), latency.number(&[("sigma", sigma), ("users", &users_text)], column)?))
+        };
+        USERS.iter().filter_map(of).collect()
+    };
+    let metric = "response_time_mean";
+    let sim = |users: &u32| {
+        let users_text = users.to_string();
+        Some((f64::from(*users), simulated.value(&[("loner_sigma", sigma), ("users", &users_text)], metric)?))
+    };
+    let mut series = Vec::new();
+    let mut add = |name: &str, published: bool, colour: usize, points: Vec<(f64, f64)>| {
+        series.push(Series { name: name.into(), published, colour, points });
+    };
+    add("150 workers, his (I)", true, 2, his("config1_s"));
+    add("256 workers, his (II)", true, 1, his("config2_s"));
+    add("150 workers, live", false, 2, curve(stress, sigma, "150", metric));
+    add("256 workers, live", false, 1, curve(stress, sigma, "256", metric));
+    add("fitted to 256, sim", false, 3, USERS.iter().filter_map(sim).collect());
+    curves(&format!("Latency of an object, s = {sigma}; ours ten times as fast"), "users", "seconds", &series)
+}
+
+fn table(stress: &Answers, simulated: &Answers, latency: &Rows, throughput: &Rows, sigma: &str) -> String {
+    let mut text = "| users | latency, his II (s) | latency, live 150 (s) | live 256 (s) | fitted, sim (s) | objects/s, his | live 150 | live 256 \
+                    | HTTP operations/s, his | live 256 | kB/s, his | live 256 | denied share, his | live 256 |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for users in USERS {
+        let users_text = users.to_string();
+        let his = |metric: &str| {
+            let wanted = [("sigma", sigma), ("users", users_text.as_str()), ("metric", metric)];
+            throughput.number(&wanted, "mean")
+        };
+        let of = |workers: &str, metric: &str| live(stress, sigma, workers, users, metric);
+        let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+        let sim = simulated.value(&[("loner_sigma", sigma), ("users", &users_text)], "response_time_mean");
+        let _ = writeln!(
+            text,
+            "| {users} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            number(latency.number(&[("sigma", sigma), ("users", &users_text)], "config2_s"), 3),
+            number(of(WORKERS[0], "response_time_mean"), 4),
+            number(of(WORKERS[1], "response_time_mean"), 4),
+            number(sim, 4),
+            number(his("objects_per_s"), 1),
+            number(of(WORKERS[0], "throughput"), 0),
+            number(of(WORKERS[1], "throughput"), 0),
+            number(his("http_ops_per_s"), 1),
+            number(of(WORKERS[1], "file_throughput"), 0),
+            number(his("bytes_per_s").map(|x| x / 1e3), 0),
+            number(of(WORKERS[1], "byte_throughput").map(|x| x / 1e3), 0),
+            number(his("timeout_fraction"), 4),
+            number(of(WORKERS[1], "denied_ratio"), 4),
+        );
+    }
+    text
+}
+
+/// His statements about the stress test, as far as figures can say.
+fn statements(stress: &Answers, latency: &Rows) -> String {
+    let mut text = "## What he concluded from the stress test\n\n| statement (section 4.3) | his figures | ours | |\n|---|---|---|---|\n".to_owned();
+    let mut row = |claim: &str, his: String, ours: String, holds: bool| {
+        let _ = writeln!(text, "| {claim} | {his} | {ours} | {} |", if holds { "holds" } else { "does not hold" });
+    };
+    let his = |sigma: &str, users: &str, column: &str| latency.number(&[("sigma", sigma), ("users", users)], column);
+    let of = |sigma: &str, workers: &str, users: u32| live(stress, sigma, workers, users, "response_time_mean");
+    let s = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3} s"));
+    let (few, many) = (of("1.143", "150", 960), of("1.143", "256", 960));
+    row(
+        "More workers give far lower latency under high load (960 users, s = 1.143: I, then II)",
+        format!("{}, {}", s(his("1.143", "960", "config1_s")), s(his("1.143", "960", "config2_s"))),
+        format!("{}, {}", s(few), s(many)),
+        few.zip(many).is_some_and(|(few, many)| many < few),
+    );
+    let (at140, at320) = (of("1.143", "256", 140), of("1.143", "256", 320));
+    row(
+        "Latency climbs slowly to 140 users and steeply after (s = 1.143: at 1, 140, 320 users)",
+        ["1", "140", "320"].map(|users| s(his("1.143", users, "config2_s"))).join(", "),
+        format!("{}, {}, {}", s(of("1.143", "256", 1)), s(at140), s(at320)),
+        at140.zip(at320).is_some_and(|(at140, at320)| at320 > 4.0 * at140),
+    );
+    let growth = SIGMAS.map(|sigma| of(sigma, "256", 640));
+    row(
+        "Larger files mean higher latency (640 users, the three sites)",
+        SIGMAS.map(|sigma| s(his(sigma, "640", "config2_s"))).join(", "),
+        growth.map(s).join(", "),
+        growth.windows(2).all(|pair| pair[0] < pair[1]),
+    );
+    text
+}
+
+const HEAD: &str = "\
+# Zhang's stress test, on today's Apache
+
+Chapter 4 and Appendix B of L. Zhang (2002), live: Debian's Apache (prefork, 150 and 256 workers), the same user equivalents, 1 to
+960 of them, on one machine over loopback. Users and keep-alive timeouts are ten times as fast as his, so that the whole takes
+minutes; rates are therefore up to ten times his, and latencies are not comparable in seconds, only in shape. This page and the models
+in [`live/servers`](../../experiments/zhang-2002/live/servers) are written by `make stress`; no figure on it is typed by hand.
+
+";
