@@ -5,8 +5,8 @@ use std::sync::Arc;
 use sojourn_dispatch::{Information, Signals};
 use sojourn_model::{Balancing, Mode, Network, Server, Tcp};
 use sojourn_sim::{Cluster, Control, Level, Precision, Report, WarmUp, demand_of, run_sessions, run_sessions_plan};
-use sojourn_stats::{Estimate, Law, Span};
-use sojourn_traffic::{Http, Sessions, Site};
+use sojourn_stats::{Estimate, Law, Span, Stream};
+use sojourn_traffic::{Http, Sessions, Site, SiteLaw};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -394,4 +394,72 @@ fn clusters_that_make_no_sense_are_refused() {
     let mut fault = one();
     fault.sessions.users = 0;
     refused(fault, control(), "users");
+}
+
+/// Users who are attached count, not their requests: two users wait t(2) for each file, however many they fetch at once.
+#[test]
+fn a_curve_counts_users() {
+    let server = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 9\nseconds = [0, 0.1]";
+    let two = cluster(PAGE, 2, 1e6, server);
+    let control = Control {
+        warm_up: WarmUp::Fixed(Span(5 * SECOND)),
+        horizon: Some(Span(105 * SECOND)),
+        precision: None,
+        replications: 2,
+        ..Control::default()
+    };
+    let report = run_sessions(&two, &control, &|_| {}).unwrap();
+    // Connections are open. The page 5 + 200 + 1 + 5; then `a` 5 + 200 + 4 + 5 beside `b`; then `c` 5 + 200 + 1 + 5.
+    assert_is(&report, "page_response_time_mean", 0.211);
+    assert_is(&report, "response_time_mean", 0.211 + 0.214 + 0.211);
+    assert_is(&report, "attached_mean", 2.0);
+    // Behind a balancer of sessions two users have a server each.
+    let report = run_sessions(&behind(two, "round-robin", 2, Level::Session), &control, &|_| {}).unwrap();
+    assert_is(&report, "page_response_time_mean", 0.111);
+    assert_is(&report, "attached_imbalance_index", 1.0);
+}
+
+/// Whatever is asked, the books balance: the assertions are the engine's own.
+#[test]
+fn the_books_balance_in_random_clusters() {
+    let site = Arc::new(Site::generate(&SiteLaw { dynamic: 0.1, secure: 0.1, ..SiteLaw::surge() }, 1).unwrap());
+    let servers = [
+        FIVE_MS,
+        "discipline = \"ps\"\n[demand]\nstatic = \"1 ms\"\ndynamic = \"20 ms\"\nsecure = \"3 ms + 10 ns/B\"",
+        "discipline = \"limited-ps\"\nhelpers = 3\ndemand = \"exponential(mean = 4 ms)\"\nlimits = { jobs = 9 }",
+        "discipline = \"delay-curve\"\n[[delay]]\nup_to = 50\nseconds = [0.01, 0.002]\n[denied]\nabove = 5\n\
+         share = [0.0, 0.01]\npenalty = \"1 s\"",
+    ];
+    let policies = ["round-robin", "random", "least-connections", "round-trip", "transmitted-size", "power-of-d"];
+    let mut stream = Stream::new(1, "clusters", "test");
+    for case in 0..150 {
+        let mut draw = |among: usize| stream.below(among);
+        let mut many = cluster(PAGE, 1 + draw(60) as u32, 1.0 + draw(5) as f64, servers[draw(4)]);
+        let count = 1 + draw(5);
+        many = behind(many, policies[draw(6)], count, [Level::Session, Level::Connection, Level::Request][draw(3)]);
+        if draw(2) == 0 {
+            many.sessions.site = Arc::clone(&site);
+        }
+        let mix = Server::from_toml(servers[draw(4)]).unwrap();
+        many.servers[draw(count)] = mix;
+        many.sessions.think = [Law::constant(0.2), Law::exponential(0.5)][draw(2)].clone();
+        many.sessions.parallel = 1 + draw(5) as u32;
+        many.sessions.http = [Http::V10, Http::V11 { keep_alive: Span(SECOND / 5) }][draw(2)];
+        many.sessions.active_off = [None, Some(Law::exponential(0.1))][draw(2)].clone();
+        many.sessions.time_scale = [1.0, 3.0][draw(2)];
+        let rates = [None, Some(1e6), Some(1e8)];
+        many.network.client_rate = rates[draw(3)];
+        many.network.cluster_rate = rates[draw(3)];
+        many.network.server_rate = rates[draw(3)];
+        many.network.rtt = [Span::ZERO, Span(MS), Span(51_234_567)][draw(3)];
+        many.network.tcp.initial_window = 1 + draw(10) as u32;
+        let mode = [Mode::Nat, Mode::SingleRewriting, Mode::IpTunnelling, Mode::MacForwarding][draw(4)];
+        let cores = [None, Some(1), Some(2)][draw(3)];
+        let (per_packet, per_connection) = (Span(MS / 5 * draw(2) as u64), Span(MS * draw(2) as u64));
+        many.balancing = Balancing { mode, per_packet, per_connection, cores };
+        many.information = [Information::Immediate, Information::Polled { every: Span(SECOND / 3) }][draw(2)];
+        many.signals = [Signals::GATEWAY, Signals::all()][draw(2)];
+        let report = run_sessions_plan(&many, case, Span(8 * SECOND), Span(SECOND)).unwrap();
+        assert!(report.jobs > 0, "case {case}: {report:?}");
+    }
 }
