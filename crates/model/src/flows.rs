@@ -42,6 +42,7 @@ pub struct Flows {
     /// Sum of all rates (bit/s).
     total_rate: f64,
     carried: f64,
+    /// Bits of the flows that are over.
     finished: f64,
     /// What ends rounded up to the nanosecond carried beyond their flows.
     overshoot: f64,
@@ -170,15 +171,36 @@ impl Flows {
         let &(finish, group) = self.classes[class].heap.first().expect("an end is due only in a class with flows");
         let client = group as usize / self.servers;
         let server = (group as usize % self.servers) as u32;
-        let count = self.counts[client];
         let mine = client * self.lanes..(client + 1) * self.lanes;
         let first = |flow: &Flow| flow.active && flow.server == server && flow.finish == finish;
         let lane = self.flows[mine.clone()].iter().position(first).expect("the group's first finish is a flow's");
-        self.withdraw(client, count);
-        let flow = &mut self.flows[mine.start + lane];
-        flow.active = false;
+        let carried = self.classes[class].v;
+        let flow = self.flows[mine.start + lane];
         self.finished += flow.bits;
-        self.overshoot += self.classes[class].v - finish;
+        self.overshoot += carried - finish;
+        self.remove_flow(client, lane);
+        Some((client as u32, lane as u32))
+    }
+
+    /// Gives up the flow in this lane; what it got was carried for nothing. Every end due by `now` must have been taken.
+    ///
+    /// # Panics
+    /// When the lane is free, or an end due before `now` was not taken.
+    pub fn cancel(&mut self, now: Time, client: u32, lane: u32) {
+        self.advance(now);
+        let (client, lane) = (client as usize, lane as usize);
+        let flow = self.flows[client * self.lanes + lane];
+        assert!(flow.active, "a flow that is given up is under way");
+        let class = self.class(flow.server, self.counts[client]);
+        self.finished += flow.bits - (flow.finish - self.classes[class].v);
+        self.remove_flow(client, lane);
+    }
+
+    /// Takes a flow out, and finds what that leaves to the others.
+    fn remove_flow(&mut self, client: usize, lane: usize) {
+        let count = self.counts[client];
+        self.withdraw(client, count);
+        self.flows[client * self.lanes + lane].active = false;
         self.counts[client] = count - 1;
         if count == 1 {
             self.active_clients -= 1;
@@ -187,7 +209,6 @@ impl Flows {
             self.enlist(client, count - 1);
         }
         self.refill();
-        Some((client as u32, lane as u32))
     }
 
     /// The shared link has this rate (bit/s) from `now` on: at most what it had at the start, and above 0.

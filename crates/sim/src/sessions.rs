@@ -35,7 +35,8 @@
 //! A server that closes an idle connection closes it just before whatever else happens then. A delay curve's users do
 //! not load it by being polled (`poll_cost` adds to nobody there). A denied object is one after which a uniform draw fell
 //! below the curve's share, at the number attached after the session has left if it was its last; or one of which the
-//! balancer or a full station refused a file.
+//! balancer or a full station refused a file. A user whose patience with a file ends gives the object up. A refused or
+//! abandoned object ends at once: its other files are dropped, their connections break, and the user thinks on.
 //!
 //! # What is measured
 //!
@@ -44,7 +45,7 @@
 //! | `response_time_*` | of whole objects: from asking to the last byte of the last file |
 //! | `page_response_time_*`, `file_response_time_*` | of the page's own file; of every file, from asking for it (and its connection) |
 //! | `throughput`, `file_throughput`, `byte_throughput` | objects, files (1/s) and bytes (B/s) completed |
-//! | `denied_ratio` | denials over objects |
+//! | `denied_ratio`, `abandoned_ratio` | denials, and objects given up, over all that ended |
 //! | `quality_high`, `_average`, `_low` | share of objects within 5 s, within 11 s, later: shown at the end |
 //! | `quality_incremental_*` | the same at 39 s and 56 s: shown as they load (Bjornstad 2006, Table 2.2) |
 //! | `connections_mean`, `_p10`, `_p90` | open connections at a server, over time and servers |
@@ -72,6 +73,7 @@ use sojourn_model::{Balancing, Discipline, Network, Server};
 use sojourn_stats::Span;
 use sojourn_traffic::{Demand, Sessions, Workload};
 
+use calendar::WHOM_LIMIT;
 pub use study::{run_sessions, run_sessions_plan, visits_of_run};
 
 use crate::scenario::SimError;
@@ -140,9 +142,7 @@ impl Cluster {
             "several servers need a balancer: name a policy"
         } else if !(self.weights.is_empty() || self.weights.len() == self.servers.len()) {
             "one weight per server"
-        } else if self.sessions.patience.is_some() {
-            "patience: users of sessions wait for ever in sim; leave it out"
-        } else if u64::from(self.sessions.users) * u64::from(self.sessions.parallel) > MOST_LANES {
+        } else if u64::from(self.sessions.users) * u64::from(self.sessions.parallel) > u64::from(WHOM_LIMIT) {
             "users x parallel: at most 16 million connections"
         } else if self.poll_cost > Span::ZERO && self.servers.iter().all(curve) {
             "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"
@@ -157,6 +157,3 @@ impl Cluster {
         if self.policy.is_some() { self.level } else { Level::Session }
     }
 }
-
-/// Connections that the calendar's entries can name.
-const MOST_LANES: u64 = 1 << 24;

@@ -97,6 +97,20 @@ fn a_client_divides_its_link_among_its_flows() {
     links.assert_balanced();
 }
 
+/// A flow that is given up leaves its rate to the others, and what it got stays carried.
+#[test]
+fn flows_can_be_given_up() {
+    let mut links = Flows::new(2, 2, 1, Some(10e6), None, Some(10e6));
+    links.start(Time::ZERO, 0, 0, 0, 1_000_000);
+    links.start(Time::ZERO, 1, 0, 0, 1_000_000);
+    links.cancel(Time(400_000_000), 1, 0);
+    links.assert_balanced();
+    // 2 Mbit done by then, and 6 to go at 10 Mbit/s.
+    assert_eq!((links.next_end(), links.rate(1, 0)), (Time(1_000_000_000), None));
+    assert_eq!(links.end(Time(1_000_000_000)), Some((0, 0)));
+    links.assert_balanced();
+}
+
 /// Poisson flows of many clients over one shared link are M/G/1 processor sharing, whose mean is E[S]/(1 - rho) whatever
 /// the law of sizes (Kleinrock, Queueing Systems II, section 4.4). Here sizes of two values, rho = 0.7.
 #[test]

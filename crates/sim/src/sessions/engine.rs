@@ -4,9 +4,9 @@
 //! station, the end of a flow, and the calendar's first entry; at one instant they come in this order. A connection is
 //! named by its lane, user x parallel + place. Nothing is allocated per file.
 //!
-//! Conservation is asserted at every pause: objects asked = complete + refused + under way, and Little's law for them,
-//! exactly, in whole nanoseconds; files asked = complete + under way; bytes that the servers sent = bytes that connections
-//! have had; bits carried by the links = bits of the flows; and those attached and open at each server are those that users
+//! Conservation is asserted at every pause: objects asked = complete + lost + under way, and Little's law for them,
+//! exactly, in whole nanoseconds; files asked = complete + dropped + under way; bytes sent = had + lost + on their last way;
+//! bits carried by the links = bits of the flows; and those attached and open at each server are those that users
 //! and connections say.
 
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use sojourn_model::{Admission, Balancing, DelayCurve, Discipline, Flows, Network
 use sojourn_stats::{Span, Stream, Time};
 use sojourn_traffic::{Demand, Sessions, Visit, Visitor};
 
-use super::calendar::{Calendar, What};
+use super::calendar::{Calendar, Event, What};
 use super::clerks::Clerks;
 use super::load::Load;
 use super::summary::Part;
 use super::tally::Tally;
-use super::users::{Lane, NOWHERE, User};
+use super::users::{Lane, NOWHERE, Stage, User};
 use super::{Cluster, Level};
 use crate::balancer::{Balancer, Choice};
 use crate::ledger::Ledger;
@@ -61,8 +61,10 @@ pub(super) struct Engine {
     ledger: Ledger,
     files_asked: u64,
     files_done: u64,
+    files_dropped: u64,
     bytes_sent: u64,
     bytes_had: u64,
+    bytes_lost: u64,
     core_time_before: Vec<Span>,
     /// What each user has asked for, where somebody wants to know.
     pub(super) visits: Option<Vec<Vec<Visit>>>,
@@ -174,7 +176,7 @@ impl Engine {
             timers: Timers::new(count),
             flows,
             calendar: Calendar::default(),
-            lanes: vec![Lane::CLOSED; users.len() * sessions.parallel as usize],
+            lanes: vec![Lane::closed(); users.len() * sessions.parallel as usize],
             users,
             attached: Load::new(count),
             open: Load::new(count),
@@ -183,8 +185,10 @@ impl Engine {
             ledger: Ledger::default(),
             files_asked: 0,
             files_done: 0,
+            files_dropped: 0,
             bytes_sent: 0,
             bytes_had: 0,
+            bytes_lost: 0,
             core_time_before: vec![Span::ZERO; count],
             visits: None,
             tally: Tally::new(count, keep_series),
@@ -267,27 +271,36 @@ impl Engine {
             let (user, place) = self.flows.as_mut().and_then(|flows| flows.end(at)).expect("a flow ends now");
             self.sent(user * self.parallel + place);
         } else {
-            let (what, whom) = self.calendar.take().expect("an entry is due");
-            self.take(what, whom);
+            let event = self.calendar.take().expect("an entry is due");
+            self.take(event);
         }
         true
     }
 
     #[inline]
-    fn take(&mut self, what: What, whom: u32) {
+    fn take(&mut self, event: Event) {
+        let Event { what, whom, generation } = event;
         match what {
-            What::Counts => self.count(whom),
-            What::Reports => self.report(whom),
+            What::Counts => return self.count(whom),
+            What::Reports => return self.report(whom),
+            What::Thought => return self.thought(whom),
+            What::Idle => return self.look_after(whom),
+            _ if self.lanes[whom as usize].generation != generation => return, // its file is over
             What::Opens => self.opens(whom),
             What::Requests => self.requests(whom),
             What::Served => self.at_server(whom),
             What::FirstByte => self.first_byte(whom),
             What::Replies => self.replies(whom),
             What::Received => self.received(whom),
-            What::Idle => self.look_after(whom),
+            What::GivesUp => self.give_up(self.user_of(whom)),
             What::Asks => self.ask(whom),
-            What::Thought => self.thought(whom),
         }
+    }
+
+    /// Something will happen to a connection's file, unless that is over by then.
+    #[inline]
+    fn later(&mut self, at: Time, what: What, lane: u32) {
+        self.calendar.add(at, what, lane, self.lanes[lane as usize].generation);
     }
 
     /// A user begins to think about its next object, `penalty` longer than its script says.
@@ -296,7 +309,7 @@ impl Engine {
         *visit = visitor.visit(fetches);
         let at = self.now + visit.think + penalty;
         if at < self.horizon {
-            self.calendar.add(at, What::Thought, user);
+            self.calendar.add(at, What::Thought, user, 0);
         }
     }
 
@@ -305,7 +318,7 @@ impl Engine {
         self.ledger.enter(self.now);
         let asking = &mut self.users[user as usize];
         asking.asked = Some(self.now);
-        (asking.given, asking.done, asking.refused) = (0, 0, false);
+        (asking.given, asking.done) = (0, 0);
         if let Some(visits) = &mut self.visits {
             visits[user as usize].push(asking.visit);
         }
@@ -324,31 +337,35 @@ impl Engine {
                 return;
             }
             let mine = &mut self.lanes[first..first + self.parallel as usize];
-            let open = mine.iter().position(|lane| lane.open && !lane.busy);
-            let Some(place) = open.or_else(|| mine.iter().position(|lane| !lane.open && !lane.busy)) else { return };
-            mine[place].busy = true;
+            let open = mine.iter().position(|lane| lane.open && lane.stage == Stage::Free);
+            let free = || mine.iter().position(|lane| lane.stage == Stage::Free);
+            let Some(place) = open.or_else(free) else { return };
+            mine[place].stage = Stage::UnderWay;
             mine[place].file = user.given;
             let gap = user.fetches[user.given as usize].gap;
             user.given += 1;
             self.files_asked += 1;
             let lane = first as u32 + place as u32;
-            if gap == Span::ZERO { self.ask(lane) } else { self.calendar.add(self.now + gap, What::Asks, lane) }
+            if gap == Span::ZERO { self.ask(lane) } else { self.later(self.now + gap, What::Asks, lane) }
         }
     }
 
     /// A user asks for a file over a connection, which it opens if need be.
     #[inline]
     fn ask(&mut self, lane: u32) {
+        let user = self.user_of(lane);
         let connection = &mut self.lanes[lane as usize];
         connection.asked = self.now;
-        let waits = self.clerks.is_some();
-        let there = self.now + self.way.there;
-        match (connection.open, waits) {
-            (true, false) => self.calendar.add(there + self.way.inbound, What::Requests, lane),
-            (true, true) => self.calendar.add(there, What::Requests, lane),
-            (false, false) => self.calendar.add(there + self.way.inbound + self.way.connection, What::Opens, lane),
-            (false, true) => self.calendar.add(there, What::Opens, lane),
+        let open = connection.open;
+        let patience = self.users[user as usize].fetches[connection.file as usize].request.patience;
+        if patience != Span::FOREVER {
+            self.later(self.now + patience, What::GivesUp, lane);
         }
+        let mut at = self.now + self.way.there;
+        if self.clerks.is_none() {
+            at += self.way.inbound + if open { Span::ZERO } else { self.way.connection };
+        }
+        self.later(at, if open { What::Requests } else { What::Opens }, lane);
     }
 
     /// A connection's first packet is at the balancer.
@@ -388,7 +405,7 @@ impl Engine {
             }
             None => now + round + self.way.outbound + self.way.inbound,
         };
-        self.calendar.add(at, What::Requests, lane);
+        self.later(at, What::Requests, lane);
     }
 
     /// A request is at the balancer.
@@ -403,7 +420,7 @@ impl Engine {
                 let done = clerks.work(self.now, self.balancing.per_packet);
                 // In a tunnel the packet is longer on its way on.
                 let rest = self.way.inbound - self.balancing.per_packet;
-                self.calendar.add(done + rest, What::Served, lane);
+                self.later(done + rest, What::Served, lane);
             }
         }
     }
@@ -448,8 +465,9 @@ impl Engine {
                 let service = host.model.service_time(request.demand);
                 let admission = station.arrive(now, u64::from(lane), service);
                 self.timers.set(server as usize, station.next_departure());
-                if admission == Admission::Denied {
-                    self.refuse(lane);
+                match admission {
+                    Admission::Admitted(ticket) => (connection.stage, connection.ticket) = (Stage::AtStation, ticket),
+                    Admission::Denied => self.refuse(lane),
                 }
             }
         }
@@ -472,20 +490,22 @@ impl Engine {
     fn served(&mut self, lane: u32, done: Time) {
         let user = self.user_of(lane) as usize;
         let connection = &mut self.lanes[lane as usize];
-        let size = self.users[user].fetches[connection.file as usize].request.size;
+        connection.stage = Stage::UnderWay;
+        let (file, window) = (connection.file, connection.window);
+        let size = self.users[user].fetches[file as usize].request.size;
         match self.hears.first_byte {
             FirstByte::Untold => {}
-            FirstByte::AtBalancer => self.calendar.add(done, What::FirstByte, lane),
-            FirstByte::AtUser if connection.file > 0 => {}
+            FirstByte::AtBalancer => self.later(done, What::FirstByte, lane),
+            FirstByte::AtUser if file > 0 => {}
             FirstByte::AtUser => {
                 let segment = self.network.transmission(size.min(self.network.tcp.segment));
-                self.calendar.add(done + segment + self.way.back + self.way.outbound, What::FirstByte, lane);
+                self.later(done + segment + self.way.back + self.way.outbound, What::FirstByte, lane);
             }
         }
         let Way { nominal_rate, round_trip, .. } = self.way;
-        let (stall, window) = self.network.tcp.stall(connection.window, size, nominal_rate, round_trip);
-        connection.window = window;
-        self.calendar.add(done + stall, What::Replies, lane);
+        let (stall, window) = self.network.tcp.stall(window, size, nominal_rate, round_trip);
+        self.lanes[lane as usize].window = window;
+        self.later(done + stall, What::Replies, lane);
     }
 
     /// Somebody sees the first byte of a reply.
@@ -499,10 +519,13 @@ impl Engine {
     #[inline]
     fn replies(&mut self, lane: u32) {
         let user = self.user_of(lane);
-        let connection = &self.lanes[lane as usize];
+        let connection = &mut self.lanes[lane as usize];
         let size = self.users[user as usize].fetches[connection.file as usize].request.size;
         match &mut self.flows {
-            Some(flows) => flows.start(self.now, user, lane % self.parallel, connection.server, size),
+            Some(flows) => {
+                connection.stage = Stage::Flowing;
+                flows.start(self.now, user, lane % self.parallel, connection.server, size);
+            }
             None => self.sent(lane),
         }
     }
@@ -518,7 +541,7 @@ impl Engine {
         let size = browsing.fetches[file as usize].request.size;
         connection.bytes += size;
         browsing.bytes += size;
-        (connection.inside, connection.returning) = (false, true);
+        (connection.inside, connection.stage) = (false, Stage::Returning);
         self.bytes_sent += size;
         self.tally.sent(server, size);
         let choice = Choice { dispatcher: 0, server };
@@ -530,7 +553,7 @@ impl Engine {
             let balancer = self.balancer.as_mut().expect("only a balancer hears");
             balancer.transmitted(choice, size, now);
         }
-        self.calendar.add(now + self.way.back + self.way.outbound, What::Received, lane);
+        self.later(now + self.way.back + self.way.outbound, What::Received, lane);
     }
 
     /// A request that was chosen a server for is over there.
@@ -544,8 +567,6 @@ impl Engine {
 
     /// Nobody takes a request: an empty reply goes back.
     fn refuse(&mut self, lane: u32) {
-        let user = self.user_of(lane) as usize;
-        self.users[user].refused = true;
         let connection = &mut self.lanes[lane as usize];
         let Lane { server, sent, .. } = *connection;
         if std::mem::take(&mut connection.inside) {
@@ -553,68 +574,124 @@ impl Engine {
             let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
             balancer.failed(Choice { dispatcher: 0, server }, self.now - sent, self.now);
         }
-        self.calendar.add(self.now + self.way.back + self.way.outbound, What::Received, lane);
+        self.later(self.now + self.way.back + self.way.outbound, What::Received, lane);
     }
 
-    /// A user has a file, or knows that it will not get it.
+    /// A user has a file, or knows that it will not get it: then the object is over.
     #[inline]
     fn received(&mut self, lane: u32) {
         let now = self.now;
         let user = self.user_of(lane);
         let connection = &mut self.lanes[lane as usize];
         let browsing = &mut self.users[user as usize];
-        connection.busy = false;
+        let had = connection.stage == Stage::Returning;
+        connection.stage = Stage::Free;
+        connection.generation = connection.generation.wrapping_add(1);
         browsing.done += 1;
         self.files_done += 1;
-        if std::mem::take(&mut connection.returning) {
+        if had {
             self.bytes_had += browsing.fetches[connection.file as usize].request.size;
             self.tally.file(connection.asked, now, connection.file == 0);
-        } else if connection.file == 0 {
-            browsing.fetches.truncate(1); // what a page shows is not known without it
         }
         match self.keep_alive {
-            None => self.close(lane),
+            None => self.close(lane, false),
             Some(keep_alive) => {
                 connection.idle_since = now;
                 if !connection.watched {
                     connection.watched = true;
-                    self.calendar.add(now + keep_alive, What::Idle, lane);
+                    self.calendar.add(now + keep_alive, What::Idle, lane, 0);
                 }
             }
         }
         let browsing = &self.users[user as usize];
-        if browsing.done as usize == browsing.fetches.len() {
+        if !had {
+            self.drop_files(user);
+            self.tally.refused();
+            self.end_object(user, false);
+        } else if browsing.done as usize == browsing.fetches.len() {
             self.complete(user);
         } else {
             self.give(user);
         }
     }
 
-    /// An object is complete; after the last one of a session its user closes all connections.
+    /// An object is complete.
     fn complete(&mut self, user: u32) {
-        let now = self.now;
+        let browsing = &self.users[user as usize];
+        let asked = browsing.asked.expect("an object was asked for before it is complete");
+        self.tally.object(asked, self.now, browsing.page_server);
+        self.end_object(user, true);
+    }
+
+    /// A user's patience with one of its files is at an end, and so is the object.
+    fn give_up(&mut self, user: u32) {
+        self.drop_files(user);
+        self.tally.abandoned();
+        self.end_object(user, false);
+    }
+
+    /// An object ends; after the last one of a session its user closes all connections. Then it thinks.
+    fn end_object(&mut self, user: u32, complete: bool) {
         let browsing = &mut self.users[user as usize];
-        let asked = browsing.asked.take().expect("an object was asked for before it is complete");
-        let (server, refused, last) = (browsing.page_server, browsing.refused, browsing.visit.last);
-        self.ledger.leave(asked, now);
-        if refused {
-            self.ledger.lost();
-            self.tally.refused();
+        let asked = browsing.asked.take().expect("an object was asked for before it ends");
+        let (server, last) = (browsing.page_server, browsing.visit.last);
+        self.ledger.leave(asked, self.now);
+        if complete {
+            self.ledger.completed()
         } else {
-            self.ledger.completed();
-            self.tally.object(asked, now, server);
+            self.ledger.lost()
         }
         if last {
             self.end_session(user);
         }
-        let penalty = if refused { Span::ZERO } else { self.denied(user, server) };
+        let penalty = if complete { self.denied(user, server) } else { Span::ZERO };
         self.think(user, penalty);
+    }
+
+    /// A user wants none of the files that it has asked for and not had; their connections break.
+    fn drop_files(&mut self, user: u32) {
+        for lane in user * self.parallel..(user + 1) * self.parallel {
+            let connection = &mut self.lanes[lane as usize];
+            let Lane { stage, server, ticket, file, .. } = *connection;
+            if stage == Stage::Free {
+                continue;
+            }
+            connection.stage = Stage::Free;
+            connection.generation = connection.generation.wrapping_add(1);
+            self.files_dropped += 1;
+            let inside = std::mem::take(&mut connection.inside);
+            match stage {
+                Stage::AtStation => {
+                    let Serves::Station(station) = &mut self.servers[server as usize].serves else {
+                        unreachable!("only a station is where files wait");
+                    };
+                    station.cancel(self.now, ticket);
+                    self.timers.set(server as usize, station.next_departure());
+                }
+                Stage::Flowing => {
+                    let flows = self.flows.as_mut().expect("files flow in links");
+                    flows.cancel(self.now, user, lane % self.parallel);
+                }
+                Stage::Returning => {
+                    self.bytes_lost += self.users[user as usize].fetches[file as usize].request.size;
+                }
+                Stage::UnderWay | Stage::Free => {}
+            }
+            if inside {
+                self.leave_server(lane);
+                let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
+                balancer.cancelled(Choice { dispatcher: 0, server }, self.now);
+            }
+            if self.lanes[lane as usize].open {
+                self.close(lane, true);
+            }
+        }
     }
 
     fn end_session(&mut self, user: u32) {
         for lane in user * self.parallel..(user + 1) * self.parallel {
             if self.lanes[lane as usize].open {
-                self.close(lane);
+                self.close(lane, false);
             }
         }
         let browsing = &mut self.users[user as usize];
@@ -641,8 +718,8 @@ impl Engine {
         denied.penalty
     }
 
-    /// A connection closes, on whichever side.
-    fn close(&mut self, lane: u32) {
+    /// A connection closes, on whichever side; or breaks, when its file is given up.
+    fn close(&mut self, lane: u32, breaks: bool) {
         let now = self.now;
         let user = self.user_of(lane);
         let connection = &mut self.lanes[lane as usize];
@@ -657,7 +734,12 @@ impl Engine {
                 self.attached.leave(server, now);
             }
             let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
-            balancer.completed(Choice { dispatcher: 0, server }, bytes, now - chosen, now);
+            let choice = Choice { dispatcher: 0, server };
+            if breaks {
+                balancer.cancelled(choice, now);
+            } else {
+                balancer.completed(choice, bytes, now - chosen, now);
+            }
         }
     }
 
@@ -667,14 +749,14 @@ impl Engine {
         let connection = &mut self.lanes[lane as usize];
         let until = connection.idle_since + keep_alive;
         connection.watched = false;
-        if !connection.open || connection.busy {
+        if !connection.open || connection.stage != Stage::Free {
             return; // it is watched again when it is idle
         }
         if until <= self.now {
-            self.close(lane);
+            self.close(lane, false);
         } else {
             connection.watched = true;
-            self.calendar.add(until, What::Idle, lane);
+            self.calendar.add(until, What::Idle, lane, 0);
         }
     }
 
@@ -692,7 +774,7 @@ impl Engine {
             if let Some(clerks) = &mut self.clerks {
                 asked = clerks.work(self.now, self.balancing.per_packet * 2);
             }
-            self.calendar.add(asked + self.way.there, What::Counts, server);
+            self.calendar.add(asked + self.way.there, What::Counts, server, 0);
         }
         self.polled.clear();
     }
@@ -710,7 +792,7 @@ impl Engine {
             Level::Connection | Level::Request => self.open.at(server),
         };
         self.reports[place].push_back((count, now));
-        self.calendar.add(now + self.way.back, What::Reports, server);
+        self.calendar.add(now + self.way.back, What::Reports, server, 0);
     }
 
     /// Its answer is at the balancer.
@@ -749,16 +831,18 @@ impl Engine {
     /// Asserts the conservation laws.
     fn settle_books(&self) {
         self.ledger.assert_balanced(self.now, self.users.iter().filter_map(|user| user.asked));
-        let busy = self.lanes.iter().filter(|lane| lane.busy).count() as u64;
-        assert_eq!(self.files_asked, self.files_done + busy, "files are neither made nor lost");
+        let busy = self.lanes.iter().filter(|lane| lane.stage != Stage::Free).count() as u64;
+        assert_eq!(self.files_asked, self.files_done + self.files_dropped + busy, "files are neither made nor lost");
         let size = |(number, lane): (usize, &Lane)| {
             self.users[self.user_of(number as u32) as usize].fetches[lane.file as usize].request.size
         };
-        let returning: u64 = self.lanes.iter().enumerate().filter(|(_, lane)| lane.returning).map(size).sum();
-        assert_eq!(self.bytes_sent, self.bytes_had + returning, "bytes are neither made nor lost");
+        let returning: u64 =
+            self.lanes.iter().enumerate().filter(|(_, lane)| lane.stage == Stage::Returning).map(size).sum();
+        assert_eq!(self.bytes_sent, self.bytes_had + self.bytes_lost + returning, "bytes are neither made nor lost");
         if let Some(flows) = &self.flows {
             flows.assert_balanced();
-            assert!(u64::from(flows.under_way()) <= busy, "a flow is of a file that was asked for");
+            let flowing = self.lanes.iter().filter(|lane| lane.stage == Stage::Flowing).count();
+            assert_eq!(flows.under_way() as usize, flowing, "a flow is of a file that was asked for");
         }
         for server in 0..self.servers.len() as u32 {
             let there = |lane: &&Lane| {
@@ -801,7 +885,6 @@ fn new_user(sessions: &Sessions, user: u32, seed: u64, demand: &Arc<dyn Demand>)
         page_server: NOWHERE,
         chosen: Time::ZERO,
         bytes: 0,
-        refused: false,
         denials: Stream::new(seed, &format!("user {user}"), "denials"),
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn others(whole: &Part, parts: &[Part]) -> Vec<Row> {
     add("file_throughput".into(), "1/s", files, &|part| per_second(part.counts.files, part));
     add("byte_throughput".into(), "B/s", files, &|part| per_second(part.counts.bytes, part));
     add("denied_ratio".into(), "1", ended, &|part| ratio(part.counts.denied, part.counts.ended));
+    add("abandoned_ratio".into(), "1", ended, &|part| ratio(part.counts.abandoned, part.counts.ended));
     for (shown, prefix) in ["quality_", "quality_incremental_"].iter().enumerate() {
         for (level, name) in ["high", "average", "low"].iter().enumerate() {
             let share = |part: &Part| ratio(part.counts.quality[shown][level], part.counts.responses[0].0);

@@ -27,9 +27,10 @@ pub(super) struct Counts {
     pub(super) objects: u64,
     pub(super) files: u64,
     pub(super) bytes: u64,
-    /// Objects that ended, refused ones too, and denials.
+    /// Objects that ended, refused and abandoned ones too; denials; objects given up.
     pub(super) ended: u64,
     pub(super) denied: u64,
+    pub(super) abandoned: u64,
     /// Number and sum (ns) of the response times of objects, page files and files.
     pub(super) responses: [(u64, u128); 3],
     /// Objects of high, average and low quality, shown at their end and as they load.
@@ -116,6 +117,12 @@ impl Tally {
         self.counts.denied += 1;
     }
 
+    /// A user gave an object up.
+    pub(super) fn abandoned(&mut self) {
+        self.counts.ended += 1;
+        self.counts.abandoned += 1;
+    }
+
     /// A user was denied after an object.
     pub(super) fn denied(&mut self) {
         self.counts.denied += 1;
@@ -160,6 +167,7 @@ impl Counts {
         self.bytes = small(self.bytes, other.bytes);
         self.ended = small(self.ended, other.ended);
         self.denied = small(self.denied, other.denied);
+        self.abandoned = small(self.abandoned, other.abandoned);
         self.responses.iter_mut().zip(&other.responses).for_each(|(ours, theirs)| pair(ours, theirs));
         let theirs = other.quality.iter().flatten();
         self.quality.iter_mut().flatten().zip(theirs).for_each(|(ours, theirs)| *ours = small(*ours, *theirs));

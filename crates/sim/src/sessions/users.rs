@@ -1,5 +1,6 @@
 //! Users and their connections.
 
+use sojourn_model::Ticket;
 use sojourn_stats::{Stream, Time};
 use sojourn_traffic::{Fetch, Visit, Visitor};
 
@@ -24,8 +25,6 @@ pub(super) struct User {
     /// When the session was given its server, and bytes it has had from there.
     pub(super) chosen: Time,
     pub(super) bytes: u64,
-    /// A file of the present object was refused.
-    pub(super) refused: bool,
     /// What decides whether an object is denied.
     pub(super) denials: Stream,
 }
@@ -49,30 +48,49 @@ pub(super) struct Lane {
     /// Congestion window (segments).
     pub(super) window: u32,
     pub(super) open: bool,
-    /// It has a file to fetch.
-    pub(super) busy: bool,
-    /// Its request is at a server.
+    pub(super) stage: Stage,
+    /// Its place at its station, while it is there.
+    pub(super) ticket: Ticket,
+    /// Its request counts at its server, where choices are made for requests.
     pub(super) inside: bool,
-    /// The last byte of its file is on its way to the user.
-    pub(super) returning: bool,
     /// An idle entry is in the calendar.
     pub(super) watched: bool,
+    /// Moves when its file is over, so that what was to happen to it finds nobody.
+    pub(super) generation: u32,
+}
+
+/// Where a connection's file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has none.
+    Free,
+    /// Somewhere that only the calendar knows.
+    UnderWay,
+    AtStation,
+    /// In the links.
+    Flowing,
+    /// Its last byte is on its way to the user.
+    Returning,
 }
 
 impl Lane {
-    pub(super) const CLOSED: Lane = Lane {
-        asked: Time::ZERO,
-        sent: Time::ZERO,
-        chosen: Time::ZERO,
-        idle_since: Time::ZERO,
-        bytes: 0,
-        file: 0,
-        server: NOWHERE,
-        window: 0,
-        open: false,
-        busy: false,
-        inside: false,
-        returning: false,
-        watched: false,
-    };
+    /// Without a connection.
+    pub(super) fn closed() -> Lane {
+        Lane {
+            asked: Time::ZERO,
+            sent: Time::ZERO,
+            chosen: Time::ZERO,
+            idle_since: Time::ZERO,
+            bytes: 0,
+            file: 0,
+            server: NOWHERE,
+            window: 0,
+            open: false,
+            stage: Stage::Free,
+            ticket: Ticket::default(),
+            inside: false,
+            watched: false,
+            generation: 0,
+        }
+    }
 }
