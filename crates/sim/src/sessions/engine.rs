@@ -281,11 +281,11 @@ impl Engine {
     fn take(&mut self, event: Event) {
         let Event { what, whom, generation } = event;
         match what {
-            What::Counts => return self.count(whom),
-            What::Reports => return self.report(whom),
-            What::Thought => return self.thought(whom),
-            What::Idle => return self.look_after(whom),
-            _ if self.lanes[whom as usize].generation != generation => return, // its file is over
+            What::Counts => self.count(whom),
+            What::Reports => self.report(whom),
+            What::Thought => self.thought(whom),
+            What::Idle => self.look_after(whom),
+            _ if self.lanes[whom as usize].generation != generation => {} // its file is over
             What::Opens => self.opens(whom),
             What::Requests => self.requests(whom),
             What::Served => self.at_server(whom),
