@@ -29,6 +29,8 @@ pub enum Index {
     /// Smallest mean round trip in the window, then smallest load; by load alone until every eligible backend has a
     /// round trip in this window.
     RoundTrip,
+    /// The same, but a backend without a round trip in this window has the mean 0.
+    RoundTripOrZero,
     /// Fewest bytes in the window, then smallest load.
     Bytes,
 }
@@ -51,6 +53,7 @@ pub(crate) enum Kept {
     LoadPerWeight(Tournament),
     InverseLoad(Sums),
     RoundTrip { loads: Loads, means: Tournament },
+    RoundTripOrZero(Tournament),
     Bytes(Tournament),
 }
 
@@ -69,6 +72,7 @@ impl Kept {
             Index::LoadPerWeight => Kept::LoadPerWeight(Tournament::default()),
             Index::InverseLoad => Kept::InverseLoad(Sums::default()),
             Index::RoundTrip => Kept::RoundTrip { loads: Loads::new(ties), means: Tournament::default() },
+            Index::RoundTripOrZero => Kept::RoundTripOrZero(Tournament::default()),
             Index::Bytes => Kept::Bytes(Tournament::default()),
         }
     }
@@ -80,6 +84,7 @@ impl Kept {
             Kept::LoadPerWeight(_) => Index::LoadPerWeight,
             Kept::InverseLoad(_) => Index::InverseLoad,
             Kept::RoundTrip { .. } => Index::RoundTrip,
+            Kept::RoundTripOrZero(_) => Index::RoundTripOrZero,
             Kept::Bytes(_) => Index::Bytes,
         }
     }
@@ -89,7 +94,7 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.visits(),
-            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.visits(),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.visits(),
             Kept::InverseLoad(sums) => sums.visits(),
             Kept::RoundTrip { loads, means } => loads.visits() + means.visits(),
         }
@@ -100,7 +105,7 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.memory(),
-            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.memory(),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.memory(),
             Kept::InverseLoad(sums) => sums.memory(),
             Kept::RoundTrip { loads, means } => loads.memory() + means.memory(),
         }

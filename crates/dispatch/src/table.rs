@@ -260,7 +260,7 @@ impl Table {
                 return self.least_load(loads, stream);
             }
             Kept::LoadPerWeight(tree) => (tree, By::Weight),
-            Kept::RoundTrip { means, .. } => (means, By::RoundTrip),
+            Kept::RoundTrip { means, .. } | Kept::RoundTripOrZero(means) => (means, By::RoundTrip),
             Kept::Bytes(tree) => (tree, By::Bytes),
         };
         let (key, ties) = tree.least()?;
@@ -533,6 +533,10 @@ impl Table {
                     None => means.remove(id.0),
                 }
             }
+            Kept::RoundTripOrZero(tree) => {
+                let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
+                tree.set(id.0, (mean_or_zero(&totals), load.saturating_add(totals.failures)));
+            }
             Kept::Bytes(tree) => {
                 let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
                 tree.set(id.0, (totals.bytes, load.saturating_add(totals.failures)));
@@ -544,7 +548,7 @@ impl Table {
         match &mut self.kept {
             Kept::None => {}
             Kept::Load(loads) => loads.remove(id.0),
-            Kept::LoadPerWeight(tree) | Kept::Bytes(tree) => tree.remove(id.0),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.remove(id.0),
             Kept::InverseLoad(sums) => sums.set(id.0, 0),
             Kept::RoundTrip { loads, means } => {
                 loads.remove(id.0);
@@ -561,6 +565,7 @@ impl Table {
         let by = match index {
             Index::LoadPerWeight => By::Weight,
             Index::Bytes => By::Bytes,
+            Index::RoundTripOrZero => By::RoundTrip,
             Index::RoundTrip if left().all(|id| self.window(id).round_trips > 0) => By::RoundTrip,
             _ => By::Load,
         };
@@ -569,7 +574,7 @@ impl Table {
             By::Load => Some((self.load(id).into(), 0)),
             By::Weight => per_weight(self.load(id), self.weight(id)),
             By::Bytes => Some((self.window(id).bytes, windowed(id))),
-            By::RoundTrip => self.window(id).mean_round_trip().map(|mean| (mean.0, windowed(id))),
+            By::RoundTrip => Some((mean_or_zero(&self.window(id)), windowed(id))),
         };
         let least = left().filter_map(key).min()?;
         let tied = || left().filter(|&id| key(id) == Some(least));
@@ -630,6 +635,12 @@ impl By {
 #[inline]
 fn per_weight(load: u32, weight: f64) -> Option<Key> {
     (weight > 0.0).then(|| ((f64::from(load) / weight).to_bits(), 0))
+}
+
+/// The mean round trip in ns, 0 without a sample.
+#[inline]
+fn mean_or_zero(totals: &WindowTotals) -> u64 {
+    totals.mean_round_trip().map_or(0, |mean| mean.0)
 }
 
 /// 2^32 / (load + 1), at least 1.

@@ -2,8 +2,8 @@
 //! the averaging window; ties go to the one with fewer requests in flight, then are drawn.
 //!
 //! Parameters: `window`, default 1 s; `slide = true` for a window that slides instead of being cleared; `ties = first`
-//! for the lowest number instead of a draw. Reads round trips and failures of the present window and the load of each
-//! backend; counts nothing of its own.
+//! for the lowest number instead of a draw; `unseen = zero` for another reading of Zhang, below. Reads round trips and
+//! failures of the present window and the load of each backend; counts nothing of its own.
 //!
 //! The time is what the face can tell: at a gateway that of the reply's first byte; behind a switch, in a simulation,
 //! that of the client's own first byte (Zhang 2002, section 5.1.2, who calls only the former realistic).
@@ -14,6 +14,11 @@
 //! that does not exist is not compared: **until every eligible backend has a round trip in this window, the one with
 //! the fewest requests in flight is chosen** (ties drawn). A failure is a long round trip, and counts as a request in
 //! flight until the window forgets it: a backend that fails fast never looks fast ([`crate::WindowTotals`]).
+//!
+//! `unseen = zero` (the default is `unseen = in-flight`) is the literal reading, there to reproduce published results
+//! and not to serve with: a backend without a round trip in this window has the mean 0 and so comes before all that
+//! have one; of several such, the one with the fewest requests in flight, ties as ever. Price: the slower to answer,
+//! the more it draws, and a backend that hangs draws everything from when the others have answered until it fails.
 
 use sojourn_stats::{Stream, Time};
 
@@ -23,7 +28,11 @@ use crate::{Averaging, BackendId, Decision, Index, Policy, Request, Signals, Tab
 pub(super) const ENTRY: Entry = Entry {
     name: "round-trip",
     summary: "shortest mean time to first byte in the averaging window, ties to fewer in flight",
-    build: |params| Ok(Box::new(RoundTrip { window: params.window()?, ties: params.ties()? })),
+    build: |params| {
+        let (window, ties) = (params.window()?, params.ties()?);
+        let unseen = params.choice("unseen", &[("in-flight", Index::RoundTrip), ("zero", Index::RoundTripOrZero)])?;
+        Ok(Box::new(RoundTrip { window, ties, index: unseen.unwrap_or(Index::RoundTrip) }))
+    },
 };
 
 /// See the module.
@@ -31,6 +40,8 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct RoundTrip {
     window: Averaging,
     ties: Ties,
+    /// What holds for a backend without a round trip in the window.
+    index: Index,
 }
 
 impl Policy for RoundTrip {
@@ -43,7 +54,7 @@ impl Policy for RoundTrip {
     }
 
     fn index(&self) -> Index {
-        Index::RoundTrip
+        self.index
     }
 
     fn ties(&self) -> Ties {

@@ -31,11 +31,16 @@ fn with_order() -> impl Iterator<Item = &'static str> {
     every_policy().filter(|name| build(name).expect(name).index() != Index::None)
 }
 
-const SLIDING: [&str; 2] = ["round-trip(slide = true)", "transmitted-size(slide = true, ties = first)"];
+const VARIANTS: [&str; 4] = [
+    "round-trip(slide = true)",
+    "round-trip(unseen = zero)",
+    "round-trip(slide = true, unseen = zero)",
+    "transmitted-size(slide = true, ties = first)",
+];
 
 #[test]
 fn a_choice_among_ten_thousand_does_not_scan() {
-    for policy in with_order().chain(SLIDING) {
+    for policy in with_order().chain(VARIANTS) {
         let visits = visits_per_request(policy, 10_000);
         // Three updates and what the window forgets, each one way up a tree of 14 levels in two indices at most.
         assert!(visits <= 100.0, "{policy} visits {visits} entries per request");
@@ -54,7 +59,7 @@ fn every_least_policy_asks_for_an_order() {
 
 #[test]
 fn statistics_take_at_most_two_kilobytes_per_server() {
-    for policy in every_policy().chain(SLIDING) {
+    for policy in every_policy().chain(VARIANTS) {
         let mut dispatcher = dispatcher(policy, &equal(10_000));
         for number in 0..20_000 {
             let now = Time(number * 100_000); // two seconds, twice a window

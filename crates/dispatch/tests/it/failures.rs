@@ -64,7 +64,7 @@ fn failing_fast_draws_no_traffic_to_the_window_policies() {
             let share = share_of_faulty(policy, fault);
             assert!(share < 0.25, "{policy} gives {share} to the backend that fails, more than its even share");
         }
-        for policy in ["round-trip", "transmitted-size"] {
+        for policy in ["round-trip", "round-trip(unseen = zero)", "transmitted-size"] {
             let share = share_of_faulty(policy, fault);
             assert!(share < 0.05, "{policy} gives {share} to the backend that fails");
         }
@@ -77,4 +77,11 @@ fn hanging_draws_no_traffic_to_round_trip() {
         let share = share_of_faulty(policy, Fault::Hangs);
         assert!(share < 0.05, "{policy} gives {share} to the backend that hangs");
     }
+}
+
+#[test]
+fn hanging_draws_traffic_when_the_unseen_count_as_zero() {
+    // The documented price: everything for 5 s, until the first give up, then little while they do: about half.
+    let share = share_of_faulty("round-trip(unseen = zero)", Fault::Hangs);
+    assert!(share > 0.25, "{share} to the backend that hangs, no more than its even share");
 }

@@ -15,6 +15,7 @@ enum Rule {
     Load,
     PerWeight,
     RoundTrip,
+    RoundTripOrZero,
     Bytes,
 }
 
@@ -156,7 +157,7 @@ impl Books {
         let charged = |id| f64::from(load(id) + book(id).failures());
         let mean = |id: BackendId| {
             let trips = || book(id).round_trips();
-            (trips().sum::<u64>() / trips().count() as u64) as f64
+            (trips().sum::<u64>() / (trips().count() as u64).max(1)) as f64
         };
         let sampled = left.iter().all(|&id| book(id).round_trips().next().is_some());
         let (key, code): (Key<'_>, Code) = match self.rule {
@@ -165,6 +166,7 @@ impl Books {
                 let key = |id| (book(id).weight > 0.0).then(|| (f64::from(load(id)) / book(id).weight, 0.0));
                 (Box::new(key), Code::LeastWeighted)
             }
+            Rule::RoundTripOrZero => (Box::new(|id| Some((mean(id), charged(id)))), Code::LeastRoundTrip),
             Rule::RoundTrip if sampled => (Box::new(|id| Some((mean(id), charged(id)))), Code::LeastRoundTrip),
             Rule::RoundTrip => (Box::new(|id| Some((charged(id), 0.0))), Code::LeastInFlight),
             Rule::Bytes => (Box::new(|id| Some((book(id).bytes(true) as f64, charged(id)))), Code::LeastTransmitted),
@@ -256,6 +258,7 @@ fn ties_to_the_lowest_id() {
         ("least-connections(ties = \"first\")", Rule::Load),
         ("weighted-least-connections(ties = first)", Rule::PerWeight),
         ("round-trip(ties = first)", Rule::RoundTrip),
+        ("round-trip(unseen = zero, ties = first)", Rule::RoundTripOrZero),
         ("transmitted-size(slide = true, ties = first)", Rule::Bytes),
     ];
     for (policy, rule) in policies {
@@ -284,6 +287,44 @@ fn round_trip() {
             let both = ["LeastRoundTrip", "LeastInFlight"].map(|code| codes.get(code).copied().unwrap_or(0));
             assert!(both.iter().all(|&count| count > 400), "the walk must meet full and empty windows: {codes:?}");
         }
+    }
+}
+
+#[test]
+fn round_trip_with_zero_for_the_unseen() {
+    for slide in [false, true] {
+        let policy = format!("round-trip(window = 1 s, slide = {slide}, unseen = zero)");
+        for polled in [false, true] {
+            let (ranks, _) = walk(&policy, Rule::RoundTripOrZero, polled, 7);
+            assert_fair(&policy, &ranks);
+        }
+    }
+}
+
+#[test]
+fn the_unseen_come_first_or_are_not_compared() {
+    // The first has answered and has nothing in flight; the others have one request each, and no answer yet.
+    let backends = weighted(&[1.0; 3]);
+    let first_byte = |id, ns| Event::FirstByte { backend: BackendId(id), round_trip: Span(ns) };
+    for slide in [false, true] {
+        let chosen = |unseen: &str, answered: &[u32], at: Time| {
+            let policy = format!("round-trip(slide = {slide}, ties = first, unseen = {unseen})");
+            let mut dispatcher = crate::common::dispatcher(&policy, &backends);
+            for _ in 0..3 {
+                dispatcher.choose(&crate::common::REQUEST, &[], Time(1));
+            }
+            for &id in answered {
+                dispatcher.observe(first_byte(id, 1_000), Time(2));
+            }
+            let end = Event::Completed { backend: BackendId(0), status: 200, bytes: 1, latency: Span(1_000) };
+            dispatcher.observe(end, Time(2));
+            dispatcher.choose(&crate::common::REQUEST, &[], at).forwarded_to().expect("all are up").0
+        };
+        assert_eq!(["in-flight", "zero"].map(|unseen| chosen(unseen, &[0], Time(3))), [0, 1]);
+        assert_eq!(["in-flight", "zero"].map(|unseen| chosen(unseen, &[0, 1], Time(3))), [0, 2]);
+        // All or none known: the two readings agree.
+        assert_eq!(["in-flight", "zero"].map(|unseen| chosen(unseen, &[0, 1, 2], Time(3))), [0, 0]);
+        assert_eq!(["in-flight", "zero"].map(|unseen| chosen(unseen, &[0, 1], Time(0) + WINDOW * 2)), [0, 0]);
     }
 }
 

@@ -17,6 +17,8 @@ fn good_texts() {
         "least-connections(ties = first)",
         "least-connections(ties = \"drawn\")",
         "round-trip(window = 1 s, slide = true, ties = first)",
+        "round-trip(unseen = in-flight)",
+        "round-trip(unseen = zero, slide = true)",
         "transmitted-size(slide = false, window = 8 s)",
         "cookie(policy = cookie(policy = round-trip(window = 1 s)))",
     ]) {
@@ -32,7 +34,7 @@ fn bad_texts_say_what_would_be_right() {
         ("round-trip(windw = 1 s)", "policy `round-trip` has no parameter `windw`; did you mean `window`?"),
         (
             "round-trip(colour = 1 s)",
-            "policy `round-trip` has no parameter `colour`; it takes `window`, `slide`, `ties`",
+            "policy `round-trip` has no parameter `colour`; it takes `window`, `slide`, `ties`, `unseen`",
         ),
         ("round-trip(window = 1 s, window = 2 s)", "policy `round-trip`: `window` is given twice"),
         ("random(window = 1 s)", "policy `random` has no parameter `window`; it takes none"),
@@ -40,6 +42,7 @@ fn bad_texts_say_what_would_be_right() {
         ("round-trip(window = 0 s)", "must be at least 1 ns"),
         ("round-trip(window = -1 s)", "policy `round-trip`: window = -1 s: "),
         ("round-trip(slide = yes)", "policy `round-trip`: slide = yes: it is `true` or `false`"),
+        ("round-trip(unseen = 0)", "policy `round-trip`: unseen = 0: it is `in-flight` or `zero`"),
         ("least-connections(ties = last)", "policy `least-connections`: ties = last: it is `drawn` or `first`"),
         ("least-connections(ties = \"\")", "a parameter is written `name = value`"),
         ("round-trip(1 s)", "a parameter is written `name = value`, as in `round-trip(window = 1 s)`"),

@@ -41,6 +41,8 @@ fn every_policy_replays() {
     for policy in every_policy().chain([
         "cookie(policy = round-trip(window = 20 ms))",
         "round-trip(window = 100 ms, slide = true)",
+        "round-trip(window = 100 ms, unseen = zero)",
+        "round-trip(slide = true, ties = first, unseen = zero)",
         "transmitted-size(slide = true, ties = first)",
     ]) {
         for information in [Information::Immediate, Information::Polled { every: Span(50_000_000) }] {
