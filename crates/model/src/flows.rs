@@ -4,12 +4,12 @@
 //! max-min fair (Bertsekas and Gallager, Data Networks, section 6.5.2), which is what long TCP flows of one round-trip
 //! time come to. Propagation, slow start and loss are not here.
 //!
-//! Two decisions keep it cheap. A client's link is divided equally among its k flows: what one of them cannot use is not
-//! lent to its siblings, which matters only when a client's flows come from several servers of which one is saturated.
-//! And so all flows of clients that have k flows, from the same server, have the same rate: they are one *class*, with one
-//! virtual time V (bits that a flow of the class has got) and a heap on the finish. While no shared link binds the rates
-//! are the clients' own and an event costs O(k log n); when one does, the rates of the few classes are found anew by water
-//! filling, however many flows there are.
+//! Two decisions keep it cheap. A client's link is divided equally among its k flows: what one of them cannot use is
+//! not lent to its siblings, which matters only when a client's flows come from several servers of which one is
+//! saturated. And so all flows of clients that have k flows, from the same server, have the same rate: they are one
+//! *class*, with one virtual time V (bits that a flow of the class has got) and a heap on the finish. While no shared
+//! link binds the rates are the clients' own and an event costs O(k log n); when one does, the rates of the few classes
+//! are found anew by water filling, however many flows there are.
 //!
 //! Rates and V are doubles; ends are rounded up to the nanosecond. That what the links carried is what the flows got is
 //! asserted by [`Flows::assert_balanced`], which adds up both sides independently.
@@ -126,8 +126,8 @@ impl Flows {
         }
     }
 
-    /// A flow of `bytes` from `server` to `client` begins at `now`, in a lane that is free. Every end due by `now` must have
-    /// been taken.
+    /// A flow of `bytes` from `server` to `client` begins at `now`, in a lane that is free. Every end due by `now` must
+    /// have been taken.
     ///
     /// # Panics
     /// When the lane is not free, or an end due before `now` was not taken.
@@ -182,7 +182,8 @@ impl Flows {
         Some((client as u32, lane as u32))
     }
 
-    /// Gives up the flow in this lane; what it got was carried for nothing. Every end due by `now` must have been taken.
+    /// Gives up the flow in this lane; what it got was carried for nothing. Every end due by `now` must have been
+    /// taken.
     ///
     /// # Panics
     /// When the lane is free, or an end due before `now` was not taken.

@@ -1,8 +1,8 @@
 //! What is the system made of?
 //!
-//! Servers and links as data ([`Server`], [`Link`], [`Network`], [`Balancing`]), read from small TOML files, and as sans-I/O state machines
-//! ([`Station`], [`Wire`], [`Flows`]) that the simulator and the live node's emulated service both run. Runs nothing itself: every call
-//! takes the time as an argument.
+//! Servers and links as data ([`Server`], [`Link`], [`Network`], [`Balancing`]), read from small TOML files, and as
+//! sans-I/O state machines ([`Station`], [`Wire`], [`Flows`]) that the simulator and the live node's emulated service
+//! both run. Runs nothing itself: every call takes the time as an argument.
 
 mod curve;
 mod demand;

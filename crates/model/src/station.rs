@@ -5,11 +5,12 @@
 //! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
 //! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
 //!
-//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. What V loses
-//! by being rounded down at each event must not push a departure into the next nanosecond either: less than 2^-16 ns of
-//! work left is none. Where a core is never shared V is the clock, no division is made, and the departure is known when
-//! service starts. A delay curve is PS with a core for everybody, where the curve says how long service takes at the
-//! number of jobs found; it counts as busy while somebody is inside, as its cores are not known. Cancelled jobs stay in the heap as tombstones until they surface or outnumber the living.
+//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. What V
+//! loses by being rounded down at each event must not push a departure into the next nanosecond either: less than 2^-16
+//! ns of work left is none. Where a core is never shared V is the clock, no division is made, and the departure is
+//! known when service starts. A delay curve is PS with a core for everybody, where the curve says how long service
+//! takes at the number of jobs found; it counts as busy while somebody is inside, as its cores are not known. Cancelled
+//! jobs stay in the heap as tombstones until they surface or outnumber the living.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -178,8 +179,8 @@ impl Station {
         }
     }
 
-    /// Job number `job` of `service` core time (which a delay curve replaces) arrives at `now`. Every departure due before or at `now` must have been
-    /// taken with [`Station::depart`] first. O(log n).
+    /// Job number `job` of `service` core time (which a delay curve replaces) arrives at `now`. Every departure due
+    /// before or at `now` must have been taken with [`Station::depart`] first. O(log n).
     ///
     /// # Panics
     /// When a departure due before `now` was not taken, or time runs backwards.
@@ -215,8 +216,8 @@ impl Station {
         (self.next != Time::NEVER).then_some(self.next)
     }
 
-    /// Takes the next departure that is due at or before `now`; O(log n). Jobs finished within the same nanosecond leave
-    /// in the order of their exact finishes, and in order of arrival where these are equal.
+    /// Takes the next departure that is due at or before `now`; O(log n). Jobs finished within the same nanosecond
+    /// leave in the order of their exact finishes, and in order of arrival where these are equal.
     #[inline]
     pub fn depart(&mut self, now: Time) -> Option<Departure> {
         let at = self.next;
@@ -237,8 +238,8 @@ impl Station {
         Some(Departure { job, arrived, started, at })
     }
 
-    /// Removes a job that its client gave up. What was done for it is lost. A ticket that is no longer valid is ignored.
-    /// O(1) for a job that waits, O(log n) for one being served.
+    /// Removes a job that its client gave up. What was done for it is lost. A ticket that is no longer valid is
+    /// ignored. O(1) for a job that waits, O(log n) for one being served.
     pub fn cancel(&mut self, now: Time, ticket: Ticket) {
         let Some(&Job { phase, sequence, .. }) = self.jobs.get(ticket.slot as usize) else { return };
         if phase == Phase::Free || sequence != ticket.sequence {

@@ -84,9 +84,9 @@ impl Control {
 /// What is left out at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Found by MSER-5 on a pilot of each replication: measuring starts at the end of the first pilot (5,000 requests, then
-    /// twice as many) whose cut is not in its last half. Nothing is left out of a run that has an end, by its horizon or
-    /// its log's: it starts where it starts.
+    /// Found by MSER-5 on a pilot of each replication: measuring starts at the end of the first pilot (5,000 requests,
+    /// then twice as many) whose cut is not in its last half. Nothing is left out of a run that has an end, by its
+    /// horizon or its log's: it starts where it starts.
     Auto,
     /// This long.
     Fixed(Span),
@@ -217,8 +217,8 @@ impl Scenario {
         !patient || self.servers.iter().all(|server| server.capacity.is_some())
     }
 
-    /// Utilisation, arrival rate and largest stable arrival rate of an open workload, where its rate and the mean demand
-    /// are known.
+    /// Utilisation, arrival rate and largest stable arrival rate of an open workload, where its rate and the mean
+    /// demand are known.
     pub(crate) fn load(&self) -> Option<(f64, f64, f64)> {
         let Workload::Open(open) = &self.workload else { return None };
         let rate = 1.0 / open.arrivals.law()?.mean();

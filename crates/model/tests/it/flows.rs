@@ -111,8 +111,8 @@ fn flows_can_be_given_up() {
     links.assert_balanced();
 }
 
-/// Poisson flows of many clients over one shared link are M/G/1 processor sharing, whose mean is E[S]/(1 - rho) whatever
-/// the law of sizes (Kleinrock, Queueing Systems II, section 4.4). Here sizes of two values, rho = 0.7.
+/// Poisson flows of many clients over one shared link are M/G/1 processor sharing, whose mean is E[S]/(1 - rho)
+/// whatever the law of sizes (Kleinrock, Queueing Systems II, section 4.4). Here sizes of two values, rho = 0.7.
 #[test]
 fn a_shared_link_is_processor_sharing() {
     let mut stream = Stream::new(2, "flows", "test");

@@ -1,8 +1,8 @@
 //! What is going to happen, when and to whom: a binary heap of single numbers.
 //!
-//! An entry is (time, what, whom) in 128 bits, so that a comparison is one of whole numbers and two entries at one instant
-//! have an order that depends on nothing else: what happens, in the order of [`What`], then whom it happens to. Entries
-//! are never cancelled: one carries the generation of whom it happens to, and is passed over when that is over.
+//! An entry is (time, what, whom) in 128 bits, so that a comparison is one of whole numbers and two entries at one
+//! instant have an order that depends on nothing else: what happens, in the order of [`What`], then whom it happens to.
+//! Entries are never cancelled: one carries the generation of whom it happens to, and is passed over when that is over.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

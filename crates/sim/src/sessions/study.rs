@@ -17,8 +17,8 @@ const LOOKS: u64 = 32;
 const SECTIONS: u64 = 20;
 
 /// Simulates `cluster` for `control.horizon`, as often as `control.replications` says (at least twice), and with a
-/// precision until every metric asked for is sharp or `control.max_jobs` objects have been simulated. `progress` is called
-/// now and then, from any thread.
+/// precision until every metric asked for is sharp or `control.max_jobs` objects have been simulated. `progress` is
+/// called now and then, from any thread.
 ///
 /// # Errors
 /// When the cluster makes no sense, or there is no horizon.
@@ -100,8 +100,8 @@ pub fn run_sessions(
 }
 
 /// Simulates one run of `cluster` with exactly the scripts of `seed` for `duration`, and leaves out what is asked for
-/// before `warm_up`: the twin of a live run. Response times are a series in the order of their ends, judged by batches as
-/// a live run's are; everything else is judged by sections of equal time.
+/// before `warm_up`: the twin of a live run. Response times are a series in the order of their ends, judged by batches
+/// as a live run's are; everything else is judged by sections of equal time.
 ///
 /// # Errors
 /// When the cluster makes no sense, or nothing is left to measure.
@@ -147,8 +147,8 @@ pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: 
     })
 }
 
-/// The pages that each user asks for in the run of [`run_sessions_plan`], in order: the emitted stream, for tests of what
-/// was asked for against what came.
+/// The pages that each user asks for in the run of [`run_sessions_plan`], in order: the emitted stream, for tests of
+/// what was asked for against what came.
 ///
 /// # Errors
 /// When the cluster makes no sense.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_sim::{Level, visits_of_run};
+use sojourn_sim::{Attached, Level, visits_of_run};
 use sojourn_stats::Span;
 use sojourn_stats::goodness::kolmogorov;
 use sojourn_traffic::stream::{nth, session_lengths, share_within, stack_distances};
@@ -35,6 +35,7 @@ fn users_follow_their_scripts_whatever_the_policy() {
     }
     let mut other = many.clone();
     (other.policy, other.level) = (Some("least-connections".into()), Level::Session);
+    other.attached = Attached::Session;
     let others = visits_of_run(&other, 5, Span(10_000_000_000)).unwrap();
     let agree = |(one, other): (&Vec<Visit>, &Vec<Visit>)| one.iter().zip(other).all(|(one, other)| one == other);
     assert!(emitted.iter().zip(&others).all(agree));
@@ -58,8 +59,8 @@ fn popularity_stack_distance_and_session_length_are_those_asked_for() {
     assert!(sample.len() > 500, "{}", sample.len());
     let popularity = kolmogorov(&sample, |page| up_to[page as usize]);
     assert!(popularity.p_value > FALSE_ALARM, "{popularity:?}");
-    // The first sessions of all users that asked for at least 95 pages, which is as long as one can be: none of these is
-    // left out for being long.
+    // The first sessions of all users that asked for at least 95 pages, which is as long as one can be: none of these
+    // is left out for being long.
     let law = &many.sessions.length;
     let first = |visits: &&Vec<Visit>| visits.len() >= 95;
     let lengths: Vec<f64> = emitted

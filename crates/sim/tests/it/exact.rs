@@ -101,8 +101,8 @@ fn single_servers_cover_their_exact_values() {
     }
 }
 
-/// Limited PS with K helpers: M/H2/1-LPS(K), demand of C2 = 4 with balanced means, solved exactly as a quasi-birth-death
-/// process (QBD).
+/// Limited PS with K helpers: M/H2/1-LPS(K), demand of C2 = 4 with balanced means, solved exactly as a
+/// quasi-birth-death process (QBD).
 #[test]
 fn limited_sharing_covers_the_exact_solution() {
     let table = [
