@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_dispatch::{Information, Signals};
 use sojourn_model::{Balancing, Link, Network, Server};
-use sojourn_sim::{Level, Precision, server_name};
+use sojourn_sim::{Attached, Level, Precision, server_name};
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Arrivals, Closed, Demand, Open, Replay, Sizes, Workload};
 use thiserror::Error;
@@ -93,6 +93,8 @@ pub struct Tier {
     pub weights: Vec<f64>,
     /// What is given a server: a session, a connection or a request.
     pub level: Level,
+    /// When users count as attached to a server.
+    pub attached: Attached,
     /// What passing the balancer costs.
     pub balancing: Balancing,
     /// Work that a poll costs the server polled.
@@ -366,6 +368,7 @@ struct RawTier {
     information: Option<Text>,
     poll_cost: Option<Text>,
     level: Option<Text>,
+    attached: Option<Text>,
     balancer: Option<Spanned<cluster::RawBalancer>>,
     told: Option<Vec<Text>>,
 }
@@ -389,6 +392,8 @@ struct RawNetwork {
     segment: Option<Text>,
     initial_window: Option<Spanned<u32>>,
     acks_per_segment: Option<Spanned<f64>>,
+    timeouts: Option<Spanned<f64>>,
+    timeout: Option<Text>,
 }
 
 #[derive(Default, Deserialize)]
@@ -652,6 +657,7 @@ impl Reader<'_> {
             other => return Err(self.at(&raw.face, "face", &unknown("face", other, &["gateway", "switch", "none"]))),
         };
         let (level, balancing) = (self.level(&raw, face, sessions)?, self.balancing(&raw, face, sessions)?);
+        let attached = self.attached(&raw, level, sessions)?;
         let (told, poll_cost) = (self.told(&raw, face, sessions)?, self.poll_cost(&raw, sessions)?);
         let information = match &raw.information {
             None => Information::Immediate,
@@ -681,7 +687,7 @@ impl Reader<'_> {
         let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
         sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "")
             .map_err(|e| self.at(&raw.policy, "policy", &e.to_string()))?;
-        Ok(Some(Tier { face, policy, dispatchers, information, weights, level, balancing, poll_cost, told }))
+        Ok(Some(Tier { face, policy, dispatchers, information, weights, level, attached, balancing, poll_cost, told }))
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {

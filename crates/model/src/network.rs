@@ -2,8 +2,8 @@
 //!
 //! All of it is at the level of flows. A reply is a flow that shares links ([`crate::Flows`]), and what TCP adds is
 //! computed beforehand: a round trip to set a connection up, and the time that a sender in slow start waits for
-//! acknowledgements ([`Tcp::stall`]). Loss, retransmission and the congestion that flows cause each other are not in it;
-//! headers and the bytes of requests are not counted.
+//! acknowledgements ([`Tcp::stall`]). Loss, retransmission and the congestion that flows cause each other are not in
+//! it; headers and the bytes of requests are not counted.
 
 use sojourn_stats::Span;
 
@@ -34,6 +34,10 @@ pub struct Tcp {
     pub initial_window: u32,
     /// Acknowledgements per segment: 1, or 0.5 when every other one is left out (delayed acknowledgements).
     pub acks_per_segment: f64,
+    /// Share of the replies that lose a packet which only a timeout brings back.
+    pub timeouts: f64,
+    /// How long such a reply waits for it.
+    pub timeout: Span,
 }
 
 /// The largest window (segments): beyond it no link that is modelled here ever waits.
@@ -43,9 +47,10 @@ const WINDOW_LIMIT: u64 = 1 << 20;
 const TUNNEL_HEADER: u64 = 20;
 
 impl Default for Tcp {
-    /// Ethernet's segment of 1460 B, an initial window of 10 (RFC 6928), every other acknowledgement left out (RFC 5681).
+    /// Ethernet's segment of 1460 B, an initial window of 10 (RFC 6928), every other acknowledgement left out (RFC
+    /// 5681).
     fn default() -> Tcp {
-        Tcp { segment: 1460, initial_window: 10, acks_per_segment: 0.5 }
+        Tcp { segment: 1460, initial_window: 10, acks_per_segment: 0.5, timeouts: 0.0, timeout: Span::ZERO }
     }
 }
 
@@ -79,7 +84,10 @@ impl Network {
         if let Some((name, Some(rate))) = rates.iter().find(|(_, rate)| rate.is_some_and(|rate| !is_positive(rate))) {
             return Err(format!("network.{name} = {rate}: a rate is above 0, as in `10 Mbit/s`"));
         }
-        let Tcp { segment, initial_window, acks_per_segment } = self.tcp;
+        let Tcp { segment, initial_window, acks_per_segment, timeouts, .. } = self.tcp;
+        if !(0.0..=1.0).contains(&timeouts) {
+            return Err(format!("network.tcp.timeouts = {timeouts}: a share of the replies, from 0 to 1"));
+        }
         if segment == 0 {
             return Err("network.tcp.segment = 0: a segment has bytes, e.g. 1460".into());
         }
@@ -98,10 +106,10 @@ impl Tcp {
     /// `rate` (bit/s; none: infinitely fast), and its window afterwards.
     ///
     /// A window of w segments takes w S/R to send, and its first acknowledgement comes S/R + RTT after its start: the
-    /// sender stalls for S/R + RTT - w S/R, where that is positive, after every window but the last; each window is twice
-    /// the one before (Kurose and Ross, Computer Networking, section 3.7; Cardwell, Savage and Anderson, INFOCOM 2000,
-    /// without loss). Every segment acknowledged makes the window one larger, so that after n of them it is window + n; it
-    /// stays so while the connection is idle (no restart after idleness).
+    /// sender stalls for S/R + RTT - w S/R, where that is positive, after every window but the last; each window is
+    /// twice the one before (Kurose and Ross, Computer Networking, section 3.7; Cardwell, Savage and Anderson, INFOCOM
+    /// 2000, without loss). Every segment acknowledged makes the window one larger, so that after n of them it is
+    /// window + n; it stays so while the connection is idle (no restart after idleness).
     #[inline]
     pub fn stall(&self, window: u32, bytes: u64, rate: Option<f64>, rtt: Span) -> (Span, u32) {
         let segments = bytes.div_ceil(self.segment);
@@ -149,7 +157,8 @@ pub struct Balancing {
     pub per_packet: Span,
     /// Work per connection, besides its packets.
     pub per_connection: Span,
-    /// Cores that do the work, packets waiting for them; none: work is a delay and never waits, as in Zhang's simulator.
+    /// Cores that do the work, packets waiting for them; none: work is a delay and never waits, as in Zhang's
+    /// simulator.
     pub cores: Option<u32>,
 }
 
@@ -176,8 +185,8 @@ impl Balancing {
         Balancing { mode, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None }
     }
 
-    /// Delay of a packet on its way in, where nothing waits: its work, and in a tunnel the longer packet on the way to the
-    /// server.
+    /// Delay of a packet on its way in, where nothing waits: its work, and in a tunnel the longer packet on the way to
+    /// the server.
     pub fn inbound(&self, network: &Network) -> Span {
         let tunnel = match (self.mode, network.server_rate.or(network.cluster_rate)) {
             (Mode::IpTunnelling, Some(rate)) => Span::from_secs_f64(TUNNEL_HEADER as f64 * 8.0 / rate),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
 use sojourn_model::{Balancing, Mode, Network, Server, Tcp};
-use sojourn_sim::{Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
+use sojourn_sim::{Attached, Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Site, SiteLaw};
 
@@ -64,6 +64,7 @@ fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Clu
         information: Information::Polled { every: Span(1_000_000_000) },
         poll_cost: Span::ZERO,
         level: Level::Session,
+        attached: Attached::Session,
         servers: vec![server; 4],
         weights: Vec::new(),
         network: Network {
@@ -72,7 +73,7 @@ fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Clu
             cluster_rate: Some(cluster_rate),
             backbone_rate: Some(1e9),
             server_rate: None,
-            tcp: Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0 },
+            tcp: Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0, ..Tcp::default() },
         },
         balancing: Balancing { mode, per_packet: Span(75_000), per_connection: Span::ZERO, cores: None },
         signals: Signals::GATEWAY,

@@ -55,5 +55,5 @@ mod timers;
 
 pub use plan_run::run_plan;
 pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
-pub use sessions::{Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};
+pub use sessions::{Attached, Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};
 pub use study::run;

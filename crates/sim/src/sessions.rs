@@ -15,10 +15,10 @@
 //! | the reply | a flow over the user's link, the server's and the shared one, max-min fair |
 //! | the reply's last byte on its way to the user | half a round trip |
 //!
-//! The balancer sits at the cluster: a packet that passes it takes [`sojourn_model::Balancing::per_packet`] longer, and a
-//! new connection `per_connection`; an acknowledgement that passes it makes slow start's round trip longer. When its
-//! cores are counted (`cores`), the packets of set-ups and requests wait for them in order of coming, and replies share a
-//! link of the packet rate that those leave over, averaged over 0.1 s. Closing costs nothing, and neither do headers.
+//! The balancer sits at the cluster: a packet that passes it takes [`sojourn_model::Balancing::per_packet`] longer, and
+//! a new connection `per_connection`; an acknowledgement that passes it makes slow start's round trip longer. When its
+//! cores are counted (`cores`), the packets of set-ups and requests wait for them in order of coming, and replies share
+//! a link of the packet rate that those leave over, averaged over 0.1 s. Closing costs nothing, and neither do headers.
 //!
 //! # Who is attached, and what is in flight
 //!
@@ -28,15 +28,17 @@
 //! | connection | every connection | open connections | while it has a connection there |
 //! | request | every file | requests | while it has a request there |
 //!
+//! [`Attached`] can say otherwise: users count where their session began, and until the next one begins.
+//!
 //! At the level of requests users' connections end at the balancer, and a server's open connections are its requests:
-//! its side is pooled. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and no
-//! balancer, and the level is that of sessions.
+//! its side is pooled. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
+//! no balancer, and the level is that of sessions.
 //!
 //! A server that closes an idle connection closes it just before whatever else happens then. A delay curve's users do
-//! not load it by being polled (`poll_cost` adds to nobody there). A denied object is one after which a uniform draw fell
-//! below the curve's share, at the number attached after the session has left if it was its last; or one of which the
-//! balancer or a full station refused a file. A user whose patience with a file ends gives the object up. A refused or
-//! abandoned object ends at once: its other files are dropped, their connections break, and the user thinks on.
+//! not load it by being polled (`poll_cost` adds to nobody there). A denied object is one after which a uniform draw
+//! fell below the curve's share, at the number attached after the session has left if it was its last; or one of which
+//! the balancer or a full station refused a file. A user whose patience with a file ends gives the object up. A refused
+//! or abandoned object ends at once: its other files are dropped, their connections break, and the user thinks on.
 //!
 //! # What is measured
 //!
@@ -55,7 +57,8 @@
 //! | `share_1`, `byte_share_1`, `response_time_mean_1`, ... | of objects (by the server of the page's file), of bytes, and their mean, per server (up to 16) |
 //!
 //! Response times are of objects (or files) asked for after the warm-up and complete before the end; throughputs and
-//! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and noted.
+//! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and
+//! noted.
 
 mod calendar;
 mod clerks;
@@ -94,6 +97,8 @@ pub struct Cluster {
     pub poll_cost: Span,
     /// What a choice is made for.
     pub level: Level,
+    /// When users are attached; where choices are made for sessions, not [`Attached::WhileConnected`].
+    pub attached: Attached,
     /// The servers, in the balancer's order; their names are [`crate::server_name`].
     pub servers: Vec<Server>,
     /// Weight of each server; none: all equal.
@@ -102,9 +107,20 @@ pub struct Cluster {
     pub network: Network,
     /// What balancing costs; plays no part without a policy.
     pub balancing: Balancing,
-    /// What the balancer can tell its policy. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files, until
-    /// the user has the first byte, whatever else is in it.
+    /// What the balancer can tell its policy. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files,
+    /// until the user has the first byte, whatever else is in it.
     pub signals: Signals,
+}
+
+/// When a user counts as attached to a server: what delay curves read, and what dispatchers of sessions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// While it has a connection there (a request, where choices are made for them).
+    WhileConnected,
+    /// To the server of its session's first connection, until the session's last byte.
+    Session,
+    /// The same, until its next session has a server: thinking between sessions counts too.
+    UntilNext,
 }
 
 /// What a choice is made for.
@@ -142,6 +158,10 @@ impl Cluster {
             "several servers need a balancer: name a policy"
         } else if !(self.weights.is_empty() || self.weights.len() == self.servers.len()) {
             "one weight per server"
+        } else if self.level() == Level::Session && self.attached == Attached::WhileConnected {
+            "sessions have a server until they end: attached is `session` or `until-next`"
+        } else if self.level() == Level::Request && self.attached != Attached::WhileConnected {
+            "requests have a server each: attached is `while-connected`"
         } else if u64::from(self.sessions.users) * u64::from(self.sessions.parallel) > u64::from(WHOM_LIMIT) {
             "users x parallel: at most 16 million connections"
         } else if self.poll_cost > Span::ZERO && self.servers.iter().all(curve) {

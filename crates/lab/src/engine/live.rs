@@ -322,8 +322,11 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     facts
 }
 
-/// The part of the requests that each server answered.
+/// The part of the requests that each server answered; of objects (by their page) and bytes where users browse.
 fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
+    if let Some(objects) = &report.objects {
+        return object_shares(report, objects, servers);
+    }
     let total: u64 = report.backends.iter().map(|(_, count)| count).sum();
     if !(2..=16).contains(&servers) || total == 0 {
         return Vec::new();
@@ -334,4 +337,24 @@ fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
         Measure::new(format!("share_{}", index + 1), "1", measure::ratio(count, total))
     };
     (0..servers).map(share).collect()
+}
+
+fn object_shares(report: &sojourn_load::Report, objects: &sojourn_load::Objects, servers: usize) -> Vec<Measure> {
+    let total: u64 = objects.backends.iter().map(|backend| backend.count).sum();
+    let bytes: u64 = report.backend_bytes.iter().sum();
+    if !(2..=16).contains(&servers) || total == 0 || bytes == 0 {
+        return Vec::new();
+    }
+    let place = |index: usize| report.backends.iter().position(|(of, _)| *of == server_name(index));
+    let mut measures = Vec::new();
+    for index in 0..servers {
+        let backend = place(index).and_then(|place| objects.backends.get(place));
+        let share = measure::ratio(backend.map_or(0, |backend| backend.count), total);
+        measures.push(Measure::new(format!("share_{}", index + 1), "1", share));
+        if let Some(backend) = backend {
+            let mean = backend.response_time_mean.clone();
+            measures.push(Measure::new(format!("response_time_mean_{}", index + 1), "s", mean));
+        }
+    }
+    measures
 }

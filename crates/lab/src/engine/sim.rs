@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
 use sojourn_model::{Balancing, Link, Mode, Network};
-use sojourn_sim::{Cluster, Control, Level, Progress, Scenario, WarmUp};
+use sojourn_sim::{Attached, Cluster, Control, Level, Progress, Scenario, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
 
@@ -111,7 +111,8 @@ fn cluster(experiment: &Experiment, sessions: &Sessions, network: Network) -> Cl
         policy: tier.map(|tier| tier.policy.clone()),
         information: tier.map_or(Information::Immediate, |tier| tier.information),
         poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
-        level: tier.map_or(Level::Connection, |tier| tier.level),
+        level: tier.map_or(Level::Session, |tier| tier.level),
+        attached: tier.map_or(Attached::Session, |tier| tier.attached),
         servers: system.servers.clone(),
         weights: tier.map_or(Vec::new(), |tier| tier.weights.clone()),
         network,

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use sojourn_dispatch::Signals;
 use sojourn_model::{Balancing, Mode, Network, Tcp};
-use sojourn_sim::Level;
+use sojourn_sim::{Attached, Level};
 use sojourn_stats::{Dimension, Span};
 
 use super::{Face, RawNetwork, RawTier, Reader, SpecError, Text, unknown};
@@ -52,8 +52,9 @@ impl Reader<'_> {
             if let Some(window) = &raw.initial_window {
                 return Err(self.at(window, "initial_window", ONLY_SESSIONS));
             }
-            if let Some(acks) = &raw.acks_per_segment {
-                return Err(self.at(acks, "acks_per_segment", ONLY_SESSIONS));
+            let numbers = [(&raw.acks_per_segment, "acks_per_segment"), (&raw.timeouts, "timeouts")];
+            if let Some((Some(number), key)) = numbers.into_iter().find(|(number, _)| number.is_some()) {
+                return Err(self.at(number, key, ONLY_SESSIONS));
             }
         }
         let mut tcp = Tcp::default();
@@ -79,6 +80,19 @@ impl Reader<'_> {
                 ));
             }
         }
+        if let Some(share) = &raw.timeouts {
+            tcp.timeouts = *share.get_ref();
+            if !(0.0..=1.0).contains(&tcp.timeouts) {
+                return Err(self.at(
+                    share,
+                    "timeouts",
+                    "the share of the replies that wait for a timeout, from 0 to 1",
+                ));
+            }
+        }
+        if let Some(text) = &raw.timeout {
+            tcp.timeout = self.span(text, "timeout")?;
+        }
         Ok(Network {
             rtt: raw.rtt.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "rtt"))?,
             client_rate: rate(&raw.client_rate, "client_rate")?,
@@ -102,6 +116,27 @@ impl Reader<'_> {
             "request" => Err(self.at(text, "level", "a switch sees no requests: `connection` or `session`")),
             other => Err(self.at(text, "level", &unknown("level", other, &["session", "connection", "request"]))),
         }
+    }
+
+    /// When users count as attached: by default to the server of their session, where sessions are given one.
+    pub(super) fn attached(&self, raw: &RawTier, level: Level, sessions: bool) -> Result<Attached, SpecError> {
+        let Some(text) = &raw.attached else {
+            return Ok(if level == Level::Session { Attached::Session } else { Attached::WhileConnected });
+        };
+        let known: &[(&str, Attached)] = match level {
+            _ if !sessions => return Err(self.at(text, "attached", ONLY_SESSIONS)),
+            Level::Session => &[("session", Attached::Session), ("until-next", Attached::UntilNext)],
+            Level::Connection => &[
+                ("while-connected", Attached::WhileConnected),
+                ("session", Attached::Session),
+                ("until-next", Attached::UntilNext),
+            ],
+            Level::Request => &[("while-connected", Attached::WhileConnected)],
+        };
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let found = known.iter().find(|(name, _)| name == text.get_ref());
+        let wrong = || self.at(text, "attached", &unknown("time of attachment at this level", text.get_ref(), &names));
+        Ok(found.ok_or_else(wrong)?.1)
     }
 
     pub(super) fn balancing(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Balancing, SpecError> {

@@ -7,7 +7,7 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn slow_start_stalls_as_computed_by_hand() {
-    let tcp = Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0 };
+    let tcp = Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0, ..Tcp::default() };
     let rtt = Span(10 * MS);
     // 8 Mbit/s: a segment takes 1 ms. 7 segments leave in windows of 1, 2 and 4: stalls of 10 ms and 9 ms.
     assert_eq!(tcp.stall(1, 7_000, Some(8e6), rtt), (Span(19 * MS), 8));
@@ -48,7 +48,7 @@ fn rates_are_those_of_the_slowest_link() {
 
 #[test]
 fn a_balancer_that_replies_pass_carries_more_packets() {
-    let tcp = Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0 };
+    let tcp = Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0, ..Tcp::default() };
     let network = Network { server_rate: Some(100e6), tcp, ..Network::default() };
     let of = |mode| Balancing { mode, per_packet: Span(100_000), per_connection: Span::ZERO, cores: Some(1) };
     let (nat, mac) = (of(Mode::Nat), of(Mode::MacForwarding));

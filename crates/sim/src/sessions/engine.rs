@@ -5,8 +5,8 @@
 //! named by its lane, user x parallel + place. Nothing is allocated per file.
 //!
 //! Conservation is asserted at every pause: objects asked = complete + lost + under way, and Little's law for them,
-//! exactly, in whole nanoseconds; files asked = complete + dropped + under way; bytes sent = had + lost + on their last way;
-//! bits carried by the links = bits of the flows; and those attached and open at each server are those that users
+//! exactly, in whole nanoseconds; files asked = complete + dropped + under way; bytes sent = had + lost + on their last
+//! way; bits carried by the links = bits of the flows; and those attached and open at each server are those that users
 //! and connections say.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::load::Load;
 use super::summary::Part;
 use super::tally::Tally;
 use super::users::{Lane, NOWHERE, Stage, User};
-use super::{Cluster, Level};
+use super::{Attached, Cluster, Level};
 use crate::balancer::{Balancer, Choice};
 use crate::ledger::Ledger;
 use crate::scenario::SimError;
@@ -33,6 +33,7 @@ pub(super) struct Engine {
     now: Time,
     horizon: Time,
     level: Level,
+    attachment: Attached,
     /// Connections that a user may have open.
     parallel: u32,
     /// How long a server keeps an idle connection; none: connections serve one file.
@@ -155,6 +156,7 @@ impl Engine {
             now: Time::ZERO,
             horizon: Time::ZERO + horizon,
             level: cluster.level(),
+            attachment: cluster.attached,
             parallel: sessions.parallel,
             keep_alive: sessions.keep_alive(),
             way: Way {
@@ -373,6 +375,9 @@ impl Engine {
         let user = self.user_of(lane);
         let class = self.class_of(lane);
         let (now, level) = (self.now, self.level);
+        if std::mem::take(&mut self.users[user as usize].session_over) {
+            self.detach(user);
+        }
         let browsing = &mut self.users[user as usize];
         let server = match level {
             Level::Session if browsing.server != NOWHERE => browsing.server,
@@ -382,12 +387,17 @@ impl Engine {
                 None => 0,
             },
         };
-        if level == Level::Session && browsing.server != server {
-            (browsing.server, browsing.chosen, browsing.bytes) = (server, now, 0);
-            self.attached.enter(server, now);
-        }
-        if level == Level::Connection && server != NOWHERE && !self.is_at(user, server) {
-            self.attached.enter(server, now);
+        match self.attachment {
+            Attached::Session | Attached::UntilNext if browsing.server == NOWHERE && server != NOWHERE => {
+                (browsing.server, browsing.chosen, browsing.bytes) = (server, now, 0);
+                self.attached.enter(server, now);
+            }
+            Attached::WhileConnected if level == Level::Connection && server != NOWHERE => {
+                if !self.is_at(user, server) {
+                    self.attached.enter(server, now);
+                }
+            }
+            _ => {}
         }
         let window = self.network.tcp.initial_window;
         let connection = &mut self.lanes[lane as usize];
@@ -503,7 +513,11 @@ impl Engine {
             }
         }
         let Way { nominal_rate, round_trip, .. } = self.way;
-        let (stall, window) = self.network.tcp.stall(window, size, nominal_rate, round_trip);
+        let tcp = &self.network.tcp;
+        let (mut stall, window) = tcp.stall(window, size, nominal_rate, round_trip);
+        if tcp.timeouts > 0.0 && self.users[user].losses.uniform() < tcp.timeouts {
+            stall += tcp.timeout;
+        }
         self.lanes[lane as usize].window = window;
         self.later(done + stall, What::Replies, lane);
     }
@@ -694,14 +708,24 @@ impl Engine {
                 self.close(lane, false);
             }
         }
+        match self.attachment {
+            Attached::Session => self.detach(user),
+            Attached::UntilNext => self.users[user as usize].session_over = true,
+            Attached::WhileConnected => {}
+        }
+    }
+
+    /// A user leaves the server where its session began.
+    fn detach(&mut self, user: u32) {
         let browsing = &mut self.users[user as usize];
-        if self.level == Level::Session && browsing.server != NOWHERE {
-            let (server, chosen, bytes) = (browsing.server, browsing.chosen, browsing.bytes);
-            browsing.server = NOWHERE;
-            self.attached.leave(server, self.now);
-            if let Some(balancer) = &mut self.balancer {
-                balancer.completed(Choice { dispatcher: 0, server }, bytes, self.now - chosen, self.now);
-            }
+        let (server, chosen, bytes) = (browsing.server, browsing.chosen, browsing.bytes);
+        if server == NOWHERE {
+            return; // nobody took it
+        }
+        browsing.server = NOWHERE;
+        self.attached.leave(server, self.now);
+        if let (Level::Session, Some(balancer)) = (self.level, &mut self.balancer) {
+            balancer.completed(Choice { dispatcher: 0, server }, bytes, self.now - chosen, self.now);
         }
     }
 
@@ -730,7 +754,7 @@ impl Engine {
         }
         self.open.leave(server, now);
         if self.level == Level::Connection {
-            if !self.is_at(user, server) {
+            if self.attachment == Attached::WhileConnected && !self.is_at(user, server) {
                 self.attached.leave(server, now);
             }
             let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
@@ -850,9 +874,13 @@ impl Engine {
             };
             let open = self.lanes.iter().filter(there).count();
             assert_eq!(self.open.at(server) as usize, open, "connections that are open are counted");
-            let attached = match self.level {
-                Level::Session => self.users.iter().filter(|user| user.server == server).count(),
-                _ => (0..self.users.len() as u32).filter(|user| self.is_at(*user, server)).count(),
+            let attached = match self.attachment {
+                Attached::WhileConnected => {
+                    (0..self.users.len() as u32).filter(|user| self.is_at(*user, server)).count()
+                }
+                Attached::Session | Attached::UntilNext => {
+                    self.users.iter().filter(|user| user.server == server).count()
+                }
             };
             assert_eq!(self.attached.at(server) as usize, attached, "users that are attached are counted");
             if let Serves::Station(station) = &self.servers[server as usize].serves {
@@ -885,6 +913,8 @@ fn new_user(sessions: &Sessions, user: u32, seed: u64, demand: &Arc<dyn Demand>)
         page_server: NOWHERE,
         chosen: Time::ZERO,
         bytes: 0,
+        session_over: false,
+        losses: Stream::new(seed, &format!("user {user}"), "losses"),
         denials: Stream::new(seed, &format!("user {user}"), "denials"),
     }
 }

@@ -18,13 +18,17 @@ pub(super) struct User {
     pub(super) done: u32,
     /// When the present object was asked for; none while thinking.
     pub(super) asked: Option<Time>,
-    /// The server of the present session, while choices are made for sessions.
+    /// The server where the present session began, while users are attached for sessions.
     pub(super) server: u32,
     /// The server of the present object's page file.
     pub(super) page_server: u32,
     /// When the session was given its server, and bytes it has had from there.
     pub(super) chosen: Time,
     pub(super) bytes: u64,
+    /// The session has ended, and its user is attached to its server until the next has one.
+    pub(super) session_over: bool,
+    /// What decides whether a reply waits for a timeout.
+    pub(super) losses: Stream,
     /// What decides whether an object is denied.
     pub(super) denials: Stream,
 }
