@@ -222,6 +222,8 @@ impl Scale {
         let (factor, unit) = match unit {
             "s" if value < 1e-3 => (1e6, "us"),
             "s" if value < 1.0 => (1e3, "ms"),
+            "B/s" if value >= 1e6 => (1e-6, "MB/s"),
+            "B/s" if value >= 1e3 => (1e-3, "kB/s"),
             "1" => (1.0, ""),
             other => (1.0, other),
         };
