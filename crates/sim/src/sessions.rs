@@ -22,9 +22,9 @@
 //!
 //! # Who is attached, and what is in flight
 //!
-//! | `level` | the balancer chooses a server for | in flight to the dispatcher, reported when polled | a user is attached to a server |
+//! | `level` | a server is chosen for | in flight to the dispatcher, and polled | a user is attached to a server |
 //! |---|---|---|---|
-//! | session | the first connection of a session | sessions | from that connection's request until the session's last byte |
+//! | session | the first connection of a session | sessions | from then until the session's last byte |
 //! | connection | every connection | open connections | while it has a connection there |
 //! | request | every file | requests | while it has a request there |
 //!
@@ -45,7 +45,8 @@
 //! | metric | definition |
 //! |---|---|
 //! | `response_time_*` | of whole objects: from asking to the last byte of the last file |
-//! | `page_response_time_*`, `file_response_time_*` | of the page's own file; of every file, from asking for it (and its connection) |
+//! | `page_response_time_*` | of the page's own file, from asking for it (and its connection) |
+//! | `file_response_time_*` | of every file, likewise |
 //! | `throughput`, `file_throughput`, `byte_throughput` | objects, files (1/s) and bytes (B/s) completed |
 //! | `denied_ratio`, `abandoned_ratio` | denials, and objects given up, over all that ended |
 //! | `quality_high`, `_average`, `_low` | share of objects within 5 s, within 11 s, later: shown at the end |
@@ -54,7 +55,8 @@
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of these (Aversa and Bestavros 2000) |
 //! | `attached_*`, `attached_imbalance_index` | the same of the users attached |
 //! | `utilization` | core time spent over cores x time, mean over the servers that are stations |
-//! | `share_1`, `byte_share_1`, `response_time_mean_1`, ... | of objects (by the server of the page's file), of bytes, and their mean, per server (up to 16) |
+//! | `share_1`, `response_time_mean_1`, ... | of objects, by the server of the page's file (up to 16) |
+//! | `byte_share_1`, ... | of bytes, by server |
 //!
 //! Response times are of objects (or files) asked for after the warm-up and complete before the end; throughputs and
 //! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and

@@ -392,10 +392,10 @@ impl Engine {
                 (browsing.server, browsing.chosen, browsing.bytes) = (server, now, 0);
                 self.attached.enter(server, now);
             }
-            Attached::WhileConnected if level == Level::Connection && server != NOWHERE => {
-                if !self.is_at(user, server) {
-                    self.attached.enter(server, now);
-                }
+            Attached::WhileConnected
+                if level == Level::Connection && server != NOWHERE && !self.is_at(user, server) =>
+            {
+                self.attached.enter(server, now);
             }
             _ => {}
         }
