@@ -20,4 +20,4 @@ pub use event::Event;
 pub use index::{Index, Ties};
 pub use policy::{Command, Policy, Request, Signals};
 pub use table::{BackendId, Information, State, Table, Totals};
-pub use window::{Averaging, WindowTotals};
+pub use window::{Averaging, Reads, WindowTotals};

@@ -186,7 +186,7 @@ impl Table {
         self.rest(id).reported_at.map(|at| now.saturating_since(at))
     }
 
-    /// What it did in the present window.
+    /// What it did in the averaging window: the present one, or the last if that is what the policy reads.
     #[inline]
     pub fn window(&self, id: BackendId) -> WindowTotals {
         self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id))

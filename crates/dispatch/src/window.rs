@@ -7,6 +7,11 @@
 //! its length and all of it, and lose a tenth at a time. Price: a slot per part in which something happened, and a
 //! deadline ten times as often.
 //!
+//! Decisions read the totals of the window that is open now, or ([`Reads::Last`]) those of the **last complete** one,
+//! frozen while the present one fills: the other way to read the same section, where the statistics of one window
+//! decide the next. A window in which nothing happened is a last one too, and during the first nothing is known. Price:
+//! totals twice over, and news, a failure's too, that is up to a whole window late in the decisions.
+//!
 //! Only backends that something happened to are touched at an end, so that forgetting costs nothing per request that
 //! it does not already owe.
 //!
@@ -17,6 +22,8 @@
 //!   any backend in this window or the last. Twice, because a first byte may have been a fast sample before;
 //! - as many bytes as the most that any backend transmitted in this window or the last, and at least one;
 //! - as a request still in flight, where the window policies compare those.
+//!
+//! With [`Reads::Last`] all this holds for the window in which it failed, and so is felt only in the next.
 //!
 //! The last window is, for one that slides, the last part that it forgot and that had any.
 
@@ -34,11 +41,23 @@ const PARTS: u64 = 10;
 pub struct Averaging {
     /// How far back it looks at most; above zero.
     pub length: Span,
-    /// Whether it slides, in steps of a tenth of its length, instead of being cleared at its end.
-    pub slides: bool,
+    /// Which totals decisions read.
+    pub reads: Reads,
 }
 
-/// What one backend did in the present window.
+/// Which totals the decisions read that ask for an averaging window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// Those of the present window, which is cleared at its end.
+    #[default]
+    Present,
+    /// Those of the last complete window, frozen until the present one ends.
+    Last,
+    /// Those of a window that slides, in steps of a tenth of its length.
+    Sliding,
+}
+
+/// What one backend did in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowTotals {
     /// Bytes of replies, penalties for failures included.
@@ -70,6 +89,7 @@ pub(crate) struct Window {
     end: Time,
     totals: Vec<WindowTotals>,
     sliding: Option<Sliding>,
+    last: Option<Last>,
     /// Who has something in the present part (of a window that resets, the whole of it).
     touched: Vec<BackendId>,
     longest: Largest,
@@ -85,6 +105,14 @@ struct Sliding {
     present: Vec<WindowTotals>,
     /// What happened in those before it, the oldest first.
     past: VecDeque<Vec<(BackendId, WindowTotals)>>,
+}
+
+/// The last complete window, where that is what decisions read.
+#[derive(Debug, Default)]
+struct Last {
+    totals: Vec<WindowTotals>,
+    /// Who has something in it.
+    touched: Vec<BackendId>,
 }
 
 /// The largest value of this window and of the last that had any.
@@ -129,9 +157,33 @@ impl WindowTotals {
     }
 }
 
+impl Last {
+    /// Puts the window that ended, whose totals it clears, in place of the one before; or, if whole windows went by
+    /// since (`next` is false), the last of those, in which nothing happened. Returns those whose totals it changed.
+    fn replace(&mut self, ended: &mut [WindowTotals], touched: &mut Vec<BackendId>, next: bool) -> Vec<BackendId> {
+        let mut changed = std::mem::replace(&mut self.touched, std::mem::take(touched));
+        for id in &changed {
+            self.totals[id.0 as usize] = WindowTotals::default();
+        }
+        if next {
+            changed.retain(|id| ended[id.0 as usize].is_zero()); // the others follow
+            for &id in &self.touched {
+                self.totals[id.0 as usize] = std::mem::take(&mut ended[id.0 as usize]);
+            }
+            changed.extend_from_slice(&self.touched);
+        } else {
+            for id in self.touched.drain(..) {
+                ended[id.0 as usize] = WindowTotals::default();
+            }
+        }
+        changed
+    }
+}
+
 impl Window {
     pub(crate) fn new(averaging: Averaging) -> Window {
-        let Averaging { length, slides } = averaging;
+        let Averaging { length, reads } = averaging;
+        let slides = reads == Reads::Sliding;
         assert!(length > Span::ZERO, "a window has a length");
         let parts = if slides { PARTS.min(length.0) } else { 1 };
         let step = Span(length.0 / parts);
@@ -141,6 +193,7 @@ impl Window {
             end: Time::ZERO + step,
             totals: Vec::new(),
             sliding: slides.then(|| Sliding { before: parts as usize - 1, present: Vec::new(), past: VecDeque::new() }),
+            last: (reads == Reads::Last).then(Last::default),
             touched: Vec::new(),
             longest: Largest::default(),
             most_bytes: Largest::default(),
@@ -153,10 +206,10 @@ impl Window {
         self.end
     }
 
-    /// What `id` did in it.
+    /// What `id` did, in the window that decisions read.
     #[inline]
     pub(crate) fn totals(&self, id: BackendId) -> WindowTotals {
-        self.totals[id.0 as usize]
+        self.last.as_ref().map_or(&self.totals, |last| &last.totals)[id.0 as usize]
     }
 
     /// Makes room for a backend, whose number is the next.
@@ -165,6 +218,9 @@ impl Window {
         self.totals.resize(members, WindowTotals::default());
         if let Some(sliding) = &mut self.sliding {
             sliding.present.resize(members, WindowTotals::default());
+        }
+        if let Some(last) = &mut self.last {
+            last.totals.resize(members, WindowTotals::default());
         }
     }
 
@@ -199,13 +255,16 @@ impl Window {
         });
     }
 
-    /// Forgets what is too old at `now` and returns those whose totals it changed.
+    /// Forgets what is too old at `now` and returns those whose totals, as decisions read them, it changed.
     pub(crate) fn roll(&mut self, now: Time) -> Vec<BackendId> {
         let steps = 1 + now.saturating_since(self.end).0 / self.step.0;
         self.end = Time(now.0 - now.0 % self.step.0) + self.step;
         let Some(sliding) = &mut self.sliding else {
             self.longest.roll(0);
             self.most_bytes.roll(0);
+            if let Some(last) = &mut self.last {
+                return last.replace(&mut self.totals, &mut self.touched, steps == 1);
+            }
             for id in &self.touched {
                 self.totals[id.0 as usize] = WindowTotals::default();
             }
@@ -244,8 +303,11 @@ impl Window {
             let past = sliding.past.iter().map(Vec::capacity).sum::<usize>();
             size_of::<WindowTotals>() * sliding.present.capacity() + size_of::<(BackendId, WindowTotals)>() * past
         });
+        let last = self.last.as_ref().map_or(0, |last| {
+            size_of::<WindowTotals>() * last.totals.capacity() + size_of::<BackendId>() * last.touched.capacity()
+        });
         let touched = size_of::<BackendId>() * self.touched.capacity();
-        size_of::<WindowTotals>() * self.totals.capacity() + touched + sliding
+        size_of::<WindowTotals>() * self.totals.capacity() + touched + sliding + last
     }
 
     #[inline]

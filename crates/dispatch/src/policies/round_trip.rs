@@ -2,8 +2,8 @@
 //! the averaging window; ties go to the one with fewer requests in flight, then are drawn.
 //!
 //! Parameters: `window`, default 1 s; `slide = true` for a window that slides instead of being cleared; `ties = first`
-//! for the lowest number instead of a draw; `unseen = zero` for another reading of Zhang, below. Reads round trips and
-//! failures of the present window and the load of each backend; counts nothing of its own.
+//! for the lowest number instead of a draw; `unseen = zero` and `reads = last` for other readings of Zhang, below.
+//! Reads round trips and failures of the window and the load of each backend; counts nothing of its own.
 //!
 //! The time is what the face can tell: at a gateway that of the reply's first byte; behind a switch, in a simulation,
 //! that of the client's own first byte (Zhang 2002, section 5.1.2, who calls only the former realistic).
@@ -19,6 +19,13 @@
 //! and not to serve with: a backend without a round trip in this window has the mean 0 and so comes before all that
 //! have one; of several such, the one with the fewest requests in flight, ties as ever. Price: the slower to answer,
 //! the more it draws, and a backend that hangs draws everything from when the others have answered until it fails.
+//!
+//! `reads = last` (the default is `reads = present`) is for published results too: decisions compare the means of the
+//! last complete window, computed at its end and frozen while the present one fills, and during the first window no
+//! backend has one. What is said above of a backend without a round trip then holds for a whole window. Requests in
+//! flight are counted live as ever; failures count in the window after theirs. Price: news is up to a window late, so
+//! the best of one window draws all of the next (a herd), those that then had nothing to answer have no mean in the
+//! one after, and a backend that fails fast draws traffic in every other window. It does not go with `slide = true`.
 
 use sojourn_stats::{Stream, Time};
 

@@ -3,7 +3,7 @@
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 
 use super::{Entry, POLICIES};
-use crate::{Averaging, DispatchError, Ties};
+use crate::{Averaging, DispatchError, Reads, Ties};
 
 /// The parameters that a text gives to its policy; each is taken once.
 #[derive(Debug)]
@@ -54,14 +54,23 @@ impl<'a> Params<'a> {
         Ok(self.choice("ties", &[("drawn", Ties::Drawn), ("first", Ties::First)])?.unwrap_or_default())
     }
 
-    /// The averaging window: `window = 1 s` (the default), and `slide = true` if it slides.
+    /// The averaging window: `window = 1 s` (the default); `slide = true` if it slides, or `reads = last` if decisions
+    /// read the last complete one instead of the present.
     ///
     /// # Errors
-    /// As [`Params::span`] and [`Params::choice`].
+    /// As [`Params::span`] and [`Params::choice`], and when both are asked for.
     pub fn window(&mut self) -> Result<Averaging, DispatchError> {
         let length = self.span("window", Span(1_000_000_000))?;
         let slides = self.choice("slide", &[("true", true), ("false", false)])?.unwrap_or(false);
-        Ok(Averaging { length, slides })
+        let reads = self.choice("reads", &[("present", Reads::Present), ("last", Reads::Last)])?.unwrap_or_default();
+        match (slides, reads) {
+            (false, reads) => Ok(Averaging { length, reads }),
+            (true, Reads::Last) => Err(DispatchError::Policy(format!(
+                "policy `{}`: reads = last: a window that slides has no last one; leave out `slide = true` or this",
+                self.policy
+            ))),
+            (true, _) => Ok(Averaging { length, reads: Reads::Sliding }),
+        }
     }
 
     /// Refuses what no one took.

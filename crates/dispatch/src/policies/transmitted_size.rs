@@ -2,16 +2,22 @@
 //! fewer requests in flight, then are drawn.
 //!
 //! Parameters: `window`, default 1 s; `slide = true` for a window that slides instead of being cleared (Zhang 2002,
-//! section 2.3); `ties = first` for the lowest number instead of a draw. Reads bytes and failures of the present window
-//! and the load of each backend; counts nothing of its own. The counts are cleared at the end of each window (section
-//! 5.1.2). With ties to the lowest number, a lightly loaded system sends most requests to the first backend: Zhang's
-//! figures 5.5 and 5.15 show that skew.
+//! section 2.3); `ties = first` for the lowest number instead of a draw; `reads = last` for another reading of Zhang,
+//! below. Reads bytes and failures of the window and the load of each backend; counts nothing of its own. The counts
+//! are cleared at the end of each window (section 5.1.2). With ties to the lowest number, a lightly loaded system sends
+//! most requests to the first backend: Zhang's figures 5.5 and 5.15 show that skew.
 //!
 //! A backend without bytes in this window has transmitted 0 and is the least: so it was published. A failure
 //! transmits nothing either, so it is charged: as many bytes as the most that any backend transmitted, and a request
 //! in flight until the window forgets it ([`crate::WindowTotals`]). A backend that hangs without failing does draw
 //! the requests of the rest of the window, until a time-out or a health check says so: Zhang found this policy the
 //! slowest of five.
+//!
+//! `reads = last` (the default is `reads = present`) is there to reproduce published results and not to serve with:
+//! decisions compare the bytes of the last complete window, frozen while the present one fills, and during the first
+//! window everybody has 0. Requests in flight are counted live as ever; failures count in the window after theirs.
+//! Price: the least of one window draws all of the next whatever it transmits meanwhile, and a backend that fails fast
+//! draws traffic in every other window. It does not go with `slide = true`.
 
 use sojourn_stats::{Stream, Time};
 

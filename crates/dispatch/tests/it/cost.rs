@@ -31,11 +31,14 @@ fn with_order() -> impl Iterator<Item = &'static str> {
     every_policy().filter(|name| build(name).expect(name).index() != Index::None)
 }
 
-const VARIANTS: [&str; 4] = [
+const VARIANTS: [&str; 7] = [
     "round-trip(slide = true)",
     "round-trip(unseen = zero)",
     "round-trip(slide = true, unseen = zero)",
     "transmitted-size(slide = true, ties = first)",
+    "round-trip(reads = last)",
+    "round-trip(reads = last, unseen = zero)",
+    "transmitted-size(reads = last)",
 ];
 
 #[test]

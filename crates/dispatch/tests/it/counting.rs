@@ -1,6 +1,6 @@
 //! The books: what counts as in flight, and for how long.
 
-use sojourn_dispatch::{BackendId, Event, State, WindowTotals};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, State, WindowTotals};
 use sojourn_stats::{Span, Time};
 
 use crate::common::{REQUEST, Walk, dispatcher, equal, every_policy};
@@ -123,6 +123,72 @@ fn a_window_that_slides_forgets_a_tenth_at_a_time() {
     dispatcher.choose(&REQUEST, &[], ms(3_600_000));
     assert_eq!(dispatcher.table().window(A), WindowTotals::default(), "an hour is as good as a second");
     assert_eq!(dispatcher.next_deadline(), Some(ms(3_600_100)));
+}
+
+#[test]
+fn the_last_complete_window_is_frozen_while_the_next_fills() {
+    let mut dispatcher = dispatcher("round-trip(window = 1 s, reads = last)", &equal(2));
+    let ms = |ms: u64| Time(ms * 1_000_000);
+    let first_byte = |backend, ns| Event::FirstByte { backend, round_trip: Span(ns) };
+    dispatcher.observe(first_byte(A, 10), ms(100));
+    dispatcher.observe(Event::Transmitted { backend: A, bytes: 500 }, ms(100));
+    dispatcher.observe(first_byte(A, 30), ms(999));
+    assert_eq!(dispatcher.table().window(A), WindowTotals::default(), "during the first nothing is known");
+    dispatcher.choose(&REQUEST, &[A], ms(1_000));
+    dispatcher.observe(Event::Failed { backend: B, after: Span(1) }, ms(1_500));
+    let first = dispatcher.table().window(A);
+    assert_eq!((first.round_trips, first.mean_round_trip(), first.bytes), (2, Some(Span(20)), 500));
+    assert_eq!(dispatcher.table().window(B), WindowTotals::default(), "a failure is felt in the next window");
+    assert_eq!(dispatcher.next_deadline(), Some(ms(2_000)));
+    // Nobody looked at the very end: what happens late still belongs to the window of its time.
+    dispatcher.observe(first_byte(A, 7), ms(2_001));
+    assert_eq!(dispatcher.table().window(A), WindowTotals::default());
+    let charge = WindowTotals {
+        round_trips: 1,
+        failures: 1,
+        round_trip_sum: Span(2_000_000_000),
+        bytes: 500, // the most that any backend transmitted in the window before
+        penalty_bytes: 500,
+    };
+    assert_eq!(dispatcher.table().window(B), charge, "twice the window, which is the longest here");
+    dispatcher.poll(ms(3_999));
+    assert_eq!(dispatcher.table().window(A).mean_round_trip(), Some(Span(7)));
+    assert_eq!(dispatcher.table().window(B), WindowTotals::default());
+    // The last complete window is one in which nothing happened, whatever the one before it held.
+    dispatcher.observe(first_byte(B, 9), ms(4_500));
+    assert_eq!(dispatcher.table().window(A), WindowTotals::default());
+    dispatcher.poll(ms(6_000));
+    assert_eq!([A, B].map(|id| dispatcher.table().window(id)), [WindowTotals::default(); 2]);
+    dispatcher.poll(ms(7_000));
+    assert_eq!([A, B].map(|id| dispatcher.table().window(id)), [WindowTotals::default(); 2]);
+}
+
+#[test]
+fn the_last_window_decides_the_next() {
+    // A is the slower and has the fewer bytes; in the second window the other way round. Nothing stays in flight.
+    for (policy, expected) in [("round-trip", [B, B, A]), ("transmitted-size", [A, A, B])] {
+        let mut dispatcher = dispatcher(&format!("{policy}(window = 1 us, reads = last)"), &equal(2));
+        let serve = |dispatcher: &mut Dispatcher, backend, other, now, round_trip, bytes| {
+            assert_eq!(dispatcher.choose(&REQUEST, &[other], now).forwarded_to(), Some(backend));
+            dispatcher.observe(Event::FirstByte { backend, round_trip }, now);
+            dispatcher.observe(Event::Completed { backend, status: 200, bytes, latency: round_trip }, now);
+        };
+        let chosen = |dispatcher: &mut Dispatcher, now| {
+            let decision = dispatcher.choose(&REQUEST, &[], now);
+            let backend = decision.forwarded_to().expect("both are up");
+            dispatcher.observe(Event::Cancelled { backend }, now);
+            (backend, decision.reason.ties)
+        };
+        serve(&mut dispatcher, A, B, Time(10), Span(90), 100);
+        serve(&mut dispatcher, B, A, Time(10), Span(20), 900);
+        assert_eq!(chosen(&mut dispatcher, Time(999)).1, 2, "{policy}: in the first window both are the same");
+        let second = chosen(&mut dispatcher, Time(1_000)).0;
+        serve(&mut dispatcher, A, B, Time(1_100), Span(10), 900);
+        serve(&mut dispatcher, B, A, Time(1_100), Span(80), 100);
+        let later = [1_999, 2_000].map(|now| chosen(&mut dispatcher, Time(now)).0);
+        assert_eq!([second, later[0], later[1]], expected, "{policy}");
+        assert_eq!(chosen(&mut dispatcher, Time(3_000)).1, 2, "{policy}: nothing happened in the third window");
+    }
 }
 
 #[test]

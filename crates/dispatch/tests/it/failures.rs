@@ -85,3 +85,14 @@ fn hanging_draws_traffic_when_the_unseen_count_as_zero() {
     let share = share_of_faulty("round-trip(unseen = zero)", Fault::Hangs);
     assert!(share > 0.25, "{share} to the backend that hangs, no more than its even share");
 }
+
+#[test]
+fn failing_fast_draws_traffic_in_every_other_window_when_the_last_one_decides() {
+    // The documented price: shunned in the window after the one in which it failed, unknown again in the next.
+    for fault in [Fault::Breaks, Fault::Errors] {
+        for policy in ["round-trip(reads = last)", "transmitted-size(reads = last)"] {
+            let share = share_of_faulty(policy, fault);
+            assert!((0.25..0.6).contains(&share), "{policy} gives {share} to the backend that fails");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! A policy that says "least" against the definition: a scan of books that the test keeps itself.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Signals};
 use sojourn_stats::{Span, Time};
@@ -30,7 +31,7 @@ struct Book {
     reported: u32,
     /// Bytes told by `Transmitted` that no `Completed` has covered.
     ahead: u64,
-    /// What the window covers: the number of its part, and what happened.
+    /// What the window covers, and the one before it: the number of its part, and what happened.
     window: Vec<(u64, Happened)>,
 }
 
@@ -42,15 +43,20 @@ enum Happened {
 }
 
 impl Book {
-    fn round_trips(&self) -> impl Iterator<Item = u64> {
-        self.window.iter().filter_map(|&(_, happened)| match happened {
+    /// What happened in these parts.
+    fn during(&self, parts: &Range<u64>) -> impl Iterator<Item = Happened> {
+        self.window.iter().filter(|(part, _)| parts.contains(part)).map(|&(_, happened)| happened)
+    }
+
+    fn round_trips(&self, parts: &Range<u64>) -> impl Iterator<Item = u64> {
+        self.during(parts).filter_map(|happened| match happened {
             Happened::RoundTrip(span) | Happened::Failure { round_trip: span, .. } => Some(span),
             Happened::Bytes(_) => None,
         })
     }
 
-    fn bytes(&self, with_failures: bool) -> u64 {
-        let bytes = self.window.iter().map(|&(_, happened)| match happened {
+    fn bytes(&self, parts: &Range<u64>, with_failures: bool) -> u64 {
+        let bytes = self.during(parts).map(|happened| match happened {
             Happened::Bytes(bytes) => bytes,
             Happened::Failure { bytes, .. } if with_failures => bytes,
             _ => 0,
@@ -58,8 +64,8 @@ impl Book {
         bytes.sum()
     }
 
-    fn failures(&self) -> u32 {
-        self.window.iter().filter(|(_, happened)| matches!(happened, Happened::Failure { .. })).count() as u32
+    fn failures(&self, parts: &Range<u64>) -> u32 {
+        self.during(parts).filter(|happened| matches!(happened, Happened::Failure { .. })).count() as u32
     }
 }
 
@@ -69,6 +75,8 @@ struct Books {
     books: Vec<Book>,
     /// In how many parts the window forgets.
     parts: u64,
+    /// How many parts before the present one decisions read: 1 for those that read the last window.
+    lag: u64,
     /// The present part.
     part: u64,
     /// Longest round trip and most bytes, by the part in which they were met.
@@ -81,8 +89,14 @@ impl Books {
         self.part = now.0 / (WINDOW.0 / self.parts);
         let (part, parts) = (self.part, self.parts);
         for book in &mut self.books {
-            book.window.retain(|&(then, _)| then + parts > part);
+            book.window.retain(|&(then, _)| then + 2 * parts > part);
         }
+    }
+
+    /// The parts that a window covers whose last part is `lag` parts before the present one.
+    fn covered(&self, lag: u64) -> Range<u64> {
+        let end = (self.part + 1).saturating_sub(lag);
+        end.saturating_sub(self.parts)..end
     }
 
     fn happened(&mut self, id: BackendId, happened: Happened) {
@@ -104,8 +118,9 @@ impl Books {
 
     fn transmitted(&mut self, id: BackendId, bytes: u64) {
         self.happened(id, Happened::Bytes(bytes));
+        let present = self.covered(0);
         let most = self.most.entry(self.part).or_default();
-        *most = self.books[id.0 as usize].bytes(false).max(*most);
+        *most = self.books[id.0 as usize].bytes(&present, false).max(*most);
     }
 
     fn failed(&mut self, id: BackendId, after: Span) {
@@ -154,12 +169,13 @@ impl Books {
         let left: Vec<_> = ids.filter(|id| self.books[id.0 as usize].up && !exclude.contains(id)).collect();
         let book = |id: BackendId| &self.books[id.0 as usize];
         let load = |id| if self.polled { book(id).reported } else { book(id).in_flight };
-        let charged = |id| f64::from(load(id) + book(id).failures());
+        let parts = &self.covered(self.lag);
+        let charged = |id| f64::from(load(id) + book(id).failures(parts));
         let mean = |id: BackendId| {
-            let trips = || book(id).round_trips();
+            let trips = || book(id).round_trips(parts);
             (trips().sum::<u64>() / (trips().count() as u64).max(1)) as f64
         };
-        let sampled = left.iter().all(|&id| book(id).round_trips().next().is_some());
+        let sampled = left.iter().all(|&id| book(id).round_trips(parts).next().is_some());
         let (key, code): (Key<'_>, Code) = match self.rule {
             Rule::Load => (Box::new(|id| Some((load(id).into(), 0.0))), Code::LeastInFlight),
             Rule::PerWeight => {
@@ -169,7 +185,9 @@ impl Books {
             Rule::RoundTripOrZero => (Box::new(|id| Some((mean(id), charged(id)))), Code::LeastRoundTrip),
             Rule::RoundTrip if sampled => (Box::new(|id| Some((mean(id), charged(id)))), Code::LeastRoundTrip),
             Rule::RoundTrip => (Box::new(|id| Some((charged(id), 0.0))), Code::LeastInFlight),
-            Rule::Bytes => (Box::new(|id| Some((book(id).bytes(true) as f64, charged(id)))), Code::LeastTransmitted),
+            Rule::Bytes => {
+                (Box::new(|id| Some((book(id).bytes(parts, true) as f64, charged(id)))), Code::LeastTransmitted)
+            }
         };
         let keys: Vec<_> = left.iter().filter_map(|&id| key(id).map(|key| (id, key))).collect();
         let least = keys.iter().map(|&(_, key)| key).min_by(|a, b| a.partial_cmp(b).expect("numbers"));
@@ -186,8 +204,9 @@ fn walk(policy: &str, rule: Rule, polled: bool, seed: u64) -> (BTreeMap<(usize, 
         Dispatcher::new(policy, &backends, information, Signals::GATEWAY, seed, "least").expect(policy);
     let books = backends.iter().map(|&(_, weight)| Book { up: true, weight, ..Book::default() }).collect();
     let parts = if policy.contains("slide = true") { 10 } else { 1 };
+    let lag = u64::from(policy.contains("reads = last"));
     let (longest, most) = (BTreeMap::new(), BTreeMap::new());
-    let mut books = Books { rule, polled, books, parts, part: 0, longest, most };
+    let mut books = Books { rule, polled, books, parts, lag, part: 0, longest, most };
     let mut walk = Walk::new(seed, &backends);
     let (mut ranks, mut codes) = (BTreeMap::new(), BTreeMap::new());
     for step in 0..STEPS {
@@ -260,6 +279,8 @@ fn ties_to_the_lowest_id() {
         ("round-trip(ties = first)", Rule::RoundTrip),
         ("round-trip(unseen = zero, ties = first)", Rule::RoundTripOrZero),
         ("transmitted-size(slide = true, ties = first)", Rule::Bytes),
+        ("round-trip(reads = last, ties = first)", Rule::RoundTrip),
+        ("transmitted-size(reads = last, ties = first)", Rule::Bytes),
     ];
     for (policy, rule) in policies {
         for polled in [false, true] {
@@ -280,7 +301,8 @@ fn weighted_least_connections() {
 
 #[test]
 fn round_trip() {
-    for policy in ["round-trip(window = 1 s)", "round-trip(window = 1 s, slide = true)"] {
+    for variant in ["", ", slide = true", ", reads = present", ", reads = last"] {
+        let policy = &format!("round-trip(window = 1 s{variant})");
         for polled in [false, true] {
             let (ranks, codes) = walk(policy, Rule::RoundTrip, polled, 4);
             assert_fair(policy, &ranks);
@@ -292,8 +314,8 @@ fn round_trip() {
 
 #[test]
 fn round_trip_with_zero_for_the_unseen() {
-    for slide in [false, true] {
-        let policy = format!("round-trip(window = 1 s, slide = {slide}, unseen = zero)");
+    for variant in ["slide = false", "slide = true", "reads = last"] {
+        let policy = format!("round-trip(window = 1 s, {variant}, unseen = zero)");
         for polled in [false, true] {
             let (ranks, _) = walk(&policy, Rule::RoundTripOrZero, polled, 7);
             assert_fair(&policy, &ranks);
@@ -333,6 +355,8 @@ fn transmitted_size() {
     for polled in [false, true] {
         let (ranks, _) = walk("transmitted-size", Rule::Bytes, polled, 5);
         assert_fair("transmitted-size", &ranks);
+        let (ranks, _) = walk("transmitted-size(reads = last)", Rule::Bytes, polled, 8);
+        assert_fair("transmitted-size(reads = last)", &ranks);
         // Sums of a window that is never empty hardly ever tie.
         walk("transmitted-size(slide = true)", Rule::Bytes, polled, 6);
     }

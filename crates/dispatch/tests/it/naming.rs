@@ -20,6 +20,8 @@ fn good_texts() {
         "round-trip(unseen = in-flight)",
         "round-trip(unseen = zero, slide = true)",
         "transmitted-size(slide = false, window = 8 s)",
+        "round-trip(slide = true, reads = present)",
+        "transmitted-size(reads = last, slide = false, ties = first)",
         "cookie(policy = cookie(policy = round-trip(window = 1 s)))",
     ]) {
         assert_eq!(dispatcher(policy, &equal(2)).policy(), policy);
@@ -34,7 +36,7 @@ fn bad_texts_say_what_would_be_right() {
         ("round-trip(windw = 1 s)", "policy `round-trip` has no parameter `windw`; did you mean `window`?"),
         (
             "round-trip(colour = 1 s)",
-            "policy `round-trip` has no parameter `colour`; it takes `window`, `slide`, `ties`, `unseen`",
+            "policy `round-trip` has no parameter `colour`; it takes `window`, `slide`, `reads`, `ties`, `unseen`",
         ),
         ("round-trip(window = 1 s, window = 2 s)", "policy `round-trip`: `window` is given twice"),
         ("random(window = 1 s)", "policy `random` has no parameter `window`; it takes none"),
@@ -42,6 +44,12 @@ fn bad_texts_say_what_would_be_right() {
         ("round-trip(window = 0 s)", "must be at least 1 ns"),
         ("round-trip(window = -1 s)", "policy `round-trip`: window = -1 s: "),
         ("round-trip(slide = yes)", "policy `round-trip`: slide = yes: it is `true` or `false`"),
+        ("round-trip(reads = next)", "policy `round-trip`: reads = next: it is `present` or `last`"),
+        (
+            "transmitted-size(slide = true, reads = last)",
+            "policy `transmitted-size`: reads = last: a window that slides has no last one; leave out `slide = true`",
+        ),
+        ("round-trip(reads = last, slide = true)", "policy `round-trip`: reads = last: a window that slides"),
         ("round-trip(unseen = 0)", "policy `round-trip`: unseen = 0: it is `in-flight` or `zero`"),
         ("least-connections(ties = last)", "policy `least-connections`: ties = last: it is `drawn` or `first`"),
         ("least-connections(ties = \"\")", "a parameter is written `name = value`"),

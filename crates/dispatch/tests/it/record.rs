@@ -44,6 +44,9 @@ fn every_policy_replays() {
         "round-trip(window = 100 ms, unseen = zero)",
         "round-trip(slide = true, ties = first, unseen = zero)",
         "transmitted-size(slide = true, ties = first)",
+        "round-trip(window = 100 ms, reads = last)",
+        "round-trip(reads = last, ties = first, unseen = zero)",
+        "cookie(policy = transmitted-size(window = 100 ms, reads = last))",
     ]) {
         for information in [Information::Immediate, Information::Polled { every: Span(50_000_000) }] {
             let replayed = replay(&record(policy, information, 2_000)[..]).expect(policy);
