@@ -33,6 +33,7 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("server", "system.server"),
     ("face", "system.tier.0.face"),
     ("level", "system.tier.0.level"),
+    ("attached", "system.tier.0.attached"),
     ("loner_sigma", "workload.site.loner_sigma"),
     ("http", "workload.http"),
     ("cluster_rate", "system.network.cluster_rate"),

@@ -29,7 +29,6 @@ pub(crate) struct Paired {
     pub(crate) mean: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    pub(crate) pairs: usize,
 }
 
 impl Paired {
@@ -113,6 +112,6 @@ impl Answers {
         let mean = differences.iter().sum::<f64>() / pairs as f64;
         let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (pairs as f64 - 1.0);
         let half = interval::mean_half_width(pairs as u64, variance, 0.95)?;
-        Some(Paired { mean, low: mean - half, high: mean + half, pairs })
+        Some(Paired { mean, low: mean - half, high: mean + half })
     }
 }

@@ -138,7 +138,8 @@ fn text(folder: &Folder, path: &Path) -> String {
 fn decides(note: &str) -> bool {
     let details =
         ["Poisson arrivals", "exponential service", "totals:", "waiting_time_mean:", "response_time percentiles:"];
-    !details.iter().any(|start| note.starts_with(start)) && !note.contains("separate queues")
+    let inside = ["separate queues", "were under way at the end"];
+    !details.iter().any(|start| note.starts_with(start)) && !inside.iter().any(|part| note.contains(part))
 }
 
 fn mean_table(folder: &Folder) -> String {

@@ -15,8 +15,18 @@ use crate::picture::{Series, curves, heat_map};
 use published::{Configuration, METRICS, Rows, USERS};
 
 /// The experiments whose run folders are read.
-const EXPERIMENTS: [&str; 8] =
-    ["1-one-server", "2-policies", "3-servers", "4-windows", "5-bryhni", "6-uplink", "7-order", "8-balancer"];
+const EXPERIMENTS: [&str; 10] = [
+    "1-one-server",
+    "2-policies",
+    "3-servers",
+    "4-windows",
+    "5-bryhni",
+    "6-uplink",
+    "7-order",
+    "8-balancer",
+    "9-causes",
+    "9-readings",
+];
 
 /// Everything the page is made of.
 struct Study {
@@ -86,6 +96,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     save("cells.csv", &cells.csv)?;
     save("policies.svg", &policies(&study))?;
     save("one-server.svg", &one_server(&study))?;
+    save("timeouts.svg", &timeouts(&study))?;
     std::fs::write(page, text(&study, &cells, &name)).map_err(fail)
 }
 
@@ -169,6 +180,31 @@ fn one_server(study: &Study) -> String {
     curves("One server, mean latency of an object, s = 1.143", "users", "seconds", &series)
 }
 
+/// Round robin over all loads: his, ours, and ours with replies that wait for a lost packet.
+fn timeouts(study: &Study) -> String {
+    let name = "RR-G, s = 1.143";
+    let Some(of) = study.configurations.iter().find(|of| of.name() == name) else { return String::new() };
+    let his = |u: &u32| Some((f64::from(*u), of.published(&study.simulation, *u, "latency_s", "mean")?));
+    let ours = |u: &u32| Some((f64::from(*u), study.our(of, *u, "response_time_mean")?));
+    let waiting = |u: &u32| {
+        let users = u.to_string();
+        let wanted = [("policy", "round-robin"), ("users", users.as_str())];
+        Some((f64::from(*u), study.ours["9-causes"].value(&wanted, "response_time_mean")?))
+    };
+    let one = |name: &str, published: bool, colour: usize, points: Vec<(f64, f64)>| Series {
+        name: name.into(),
+        published,
+        colour,
+        points,
+    };
+    let series = [
+        one("published (D.1)", true, 0, USERS.iter().filter_map(his).collect()),
+        one("ours", false, 1, USERS.iter().filter_map(ours).collect()),
+        one("ours, with timeouts", false, 2, USERS.iter().filter_map(waiting).collect()),
+    ];
+    curves("RR-G, four servers, s = 1.143", "users", "seconds", &series)
+}
+
 fn text(study: &Study, cells: &Cells, folder: &str) -> String {
     let mut page = String::from(HEAD);
     let _ = writeln!(page, "{}", tables::cost(study));
@@ -182,6 +218,9 @@ fn text(study: &Study, cells: &Cells, folder: &str) -> String {
     let _ = writeln!(page, "## 640 users: Tables 5.1 to 5.7\n\n{}", tables::at_640(study));
     let _ = writeln!(page, "## The order of the policies\n\n{}", tables::order(study));
     let _ = writeln!(page, "## His conclusions\n\n{}", conclusions::table(study));
+    let _ = writeln!(page, "## What each reading does\n\n{}", tables::readings(study));
+    let _ = writeln!(page, "## Why the numbers still differ\n\n{}", tables::causes(study));
+    let _ = writeln!(page, "![with and without timeouts]({folder}/timeouts.svg)\n");
     let _ = writeln!(page, "## Where a balancer is the limit\n\n{}", tables::balancer(study));
     let _ = writeln!(page, "## Every deviation in numbers\n\n{}", tables::deviations(study, cells));
     page
