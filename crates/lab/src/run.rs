@@ -160,7 +160,9 @@ fn ask(
             let mut path = None;
             for &engine in round {
                 let asked = if engine == Engine::Twin { Engine::Live } else { engine };
-                if !by.contains(&asked) || context.cancel.load(Ordering::Relaxed) {
+                // A program that nobody has modelled has no twin.
+                let known = engine != Engine::Twin || variant.experiment.system.is_modelled;
+                if !by.contains(&asked) || !known || context.cancel.load(Ordering::Relaxed) {
                     continue;
                 }
                 let label = variant.label();

@@ -23,7 +23,7 @@ pub(crate) struct Answers {
     reasons: Vec<String>,
 }
 
-/// A difference between two variants, replication by replication, with its 95 % interval.
+/// A number per replication (a difference or a ratio of two variants): their mean with its 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paired {
     pub(crate) mean: f64,
@@ -105,9 +105,38 @@ impl Answers {
 
     /// `metric` of `a` minus that of `b`, replication by replication.
     pub(crate) fn paired(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Paired> {
-        let values = |wanted| self.replications[self.variant(wanted)?].get(metric);
-        let differences: Vec<f64> =
-            values(a)?.iter().zip(values(b)?).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
+        let (a, b) = (self.replicated(a, metric)?, self.replicated(b, metric)?);
+        Paired::of(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)))
+    }
+
+    /// `metric` of `a` over that of `b`, replication by replication.
+    pub(crate) fn ratio(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Paired> {
+        let (a, b) = (self.replicated(a, metric)?, self.replicated(b, metric)?);
+        Paired::of(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?)))
+    }
+
+    /// How far the shares `metric_1`, `metric_2`, ... of the servers lie apart: the largest less the smallest, in parts of
+    /// an equal share, replication by replication.
+    pub(crate) fn spread(&self, metric: &str, servers: usize, wanted: &[(&str, &str)]) -> Option<Paired> {
+        let shares = (1..=servers).map(|server| self.replicated(wanted, &format!("{metric}_{server}")));
+        let shares: Vec<&[Option<f64>]> = shares.collect::<Option<_>>()?;
+        let replications = shares.iter().map(|of| of.len()).min()?;
+        Paired::of((0..replications).filter_map(|replication| {
+            let of: Vec<f64> = shares.iter().map(|share| share[replication]).collect::<Option<_>>()?;
+            let (low, high) = of.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
+            Some((high - low) * servers as f64)
+        }))
+    }
+
+    fn replicated(&self, wanted: &[(&str, &str)], metric: &str) -> Option<&[Option<f64>]> {
+        self.replications[self.variant(wanted)?].get(metric).map(Vec::as_slice)
+    }
+}
+
+impl Paired {
+    /// Student's interval for the mean of one value per replication.
+    fn of(values: impl Iterator<Item = f64>) -> Option<Paired> {
+        let differences: Vec<f64> = values.collect();
         let pairs = differences.len();
         let mean = differences.iter().sum::<f64>() / pairs as f64;
         let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (pairs as f64 - 1.0);

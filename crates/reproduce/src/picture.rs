@@ -14,23 +14,25 @@ pub(crate) fn heat_map(title: &str, rows: &[String], columns: &[String], ratios:
     {
         let area = SVGBackend::with_string(&mut text, (width as u32, height as u32)).into_drawing_area();
         area.fill(&WHITE).expect(IN_MEMORY);
-        let write = |text: &str, at: (i32, i32), size: i32, side: HPos| {
-            let style = ("sans-serif", size).into_font().color(&BLACK).pos(Pos::new(side, VPos::Center));
+        let write = |text: &str, at: (i32, i32), size: i32, side: HPos, ink: &RGBColor| {
+            let style = ("sans-serif", size).into_font().color(ink).pos(Pos::new(side, VPos::Center));
             area.draw(&Text::new(text.to_owned(), at, style)).expect(IN_MEMORY);
         };
-        write(title, (12, 20), 17, HPos::Left);
+        write(title, (12, 20), 17, HPos::Left, &BLACK);
         for (column, name) in columns.iter().enumerate() {
-            write(name, (LEFT + CELL.0 * column as i32 + CELL.0 / 2, TOP - 12), 13, HPos::Center);
+            write(name, (LEFT + CELL.0 * column as i32 + CELL.0 / 2, TOP - 12), 13, HPos::Center, &BLACK);
         }
         for (row, name) in rows.iter().enumerate() {
             let y = TOP + CELL.1 * row as i32;
-            write(name, (LEFT - 8, y + CELL.1 / 2), 13, HPos::Right);
+            write(name, (LEFT - 8, y + CELL.1 / 2), 13, HPos::Right, &BLACK);
             for (column, ratio) in ratios[row].iter().enumerate() {
                 let x = LEFT + CELL.0 * column as i32;
                 let corners = [(x + 1, y + 1), (x + CELL.0 - 1, y + CELL.1 - 1)];
                 area.draw(&Rectangle::new(corners, colour(*ratio).filled())).expect(IN_MEMORY);
                 let label = ratio.map_or("-".to_owned(), |ratio| percent(ratio));
-                write(&label, (x + CELL.0 / 2, y + CELL.1 / 2), 11, HPos::Center);
+                let dark = ratio.is_some_and(|ratio| ratio < 0.4);
+                let ink = if dark { WHITE } else { BLACK };
+                write(&label, (x + CELL.0 / 2, y + CELL.1 / 2), 11, HPos::Center, &ink);
             }
         }
         area.present().expect(IN_MEMORY);
@@ -89,7 +91,7 @@ pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String
             .y_label_area_size(60)
             .build_cartesian_2d(0.0..highest(|p| p.0) * 1.02, (lowest * 0.8..highest(|p| p.1) * 1.25).log_scale())
             .expect(IN_MEMORY);
-        chart.configure_mesh().light_line_style(WHITE).x_desc(x).y_desc(y).draw().expect(IN_MEMORY);
+        chart.configure_mesh().light_line_style(WHITE).x_label_formatter(&|x| format!("{x:.0}")).x_desc(x).y_desc(y).draw().expect(IN_MEMORY);
         for (index, one) in series.iter().enumerate() {
             let colour = COLOURS[one.colour % COLOURS.len()];
             let line = || one.points.iter().filter(|p| p.1 > 0.0).copied();

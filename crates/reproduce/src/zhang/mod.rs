@@ -231,10 +231,10 @@ const HEAD: &str = "\
 
 L. Zhang, *The performance of clustering techniques for scalable web servers*, M.Sc. thesis, 2002: one server measured and
 fitted, then clusters of it simulated with two architectures and five policies. This page is written by
-`make reproductions` from the runs of [`experiments/zhang-2002`](../../experiments/zhang-2002); no figure or verdict on it
-is typed by hand. How the thesis was read where it is ambiguous was frozen before the first comparison:
+`make reproductions` from the runs of [`experiments/zhang-2002`](../../experiments/zhang-2002); no figure and no
+verdict in its tables is typed by hand. How the thesis was read where it is ambiguous was frozen before the first comparison:
 [READINGS.md](../../experiments/zhang-2002/READINGS.md).
 
-His names: RR round robin, XSIZE transmitted size, CONN least connections, RT round trip, RAN random; -G behind a gateway, -S behind
-a switch; s is the log-sigma of the large files. An object is a page with all its embedded files.
+His names: RR round robin, XSIZE transmitted size, CONN least connections, RT round trip, RAN random; -G behind a gateway,
+-S behind a switch; s is the log-sigma of the large files. An object is a page with all its embedded files.
 ";

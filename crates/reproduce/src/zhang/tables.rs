@@ -17,7 +17,8 @@ pub(super) fn cost(study: &Study) -> String {
     let simulated_s = variants as f64 * 3.0 * 600.0;
     let files: f64 = appendix.iter().map(|name| study.ours[name].sum("file_throughput")).sum::<f64>() * 3.0 * 600.0;
     format!(
-        "The {variants} variants of Appendix D and Tables 5.6 and 5.7, three replications of 600 s each, took {elapsed:.0} s: \
+        "The {variants} variants of Appendix D and Tables 5.6 and 5.7, three replications of 600 s each, took \
+            {elapsed:.0} s: \
          {:.0} simulated seconds per second, {:.2} million files per second.\n",
         simulated_s / elapsed,
         files / elapsed / 1e6,
@@ -28,7 +29,8 @@ pub(super) fn cost(study: &Study) -> String {
 pub(super) fn nearness(cells: &Cells) -> String {
     let mut text =
         "Deviation of ours from the published mean, over all configurations of Appendix D whose rows are usable.\n\n\
-                    | metric | users | cells | median deviation | within 15 % | within 25 % | within a factor of 2 |\n\
+                    | metric | users | cells | median deviation | within 15 % | within 25 % | within a factor of \
+                    2 |\n\
                     |---|---|---|---|---|---|---|\n"
             .to_owned();
     for (metric, ratios) in &cells.by_metric {
@@ -79,7 +81,8 @@ pub(super) fn system(name: &str) -> &'static [(&'static str, &'static str)] {
 pub(super) fn at_640(study: &Study) -> String {
     let ours = &study.ours["7-order"];
     let mut text =
-        "Four servers, s = 1.143; ours from 30 replications with 95 % intervals (the same users for every policy).\n\n\
+        "Four servers, s = 1.143; ours from 30 replications with 95 % intervals (the same users for every \
+            policy).\n\n\
                     | system | mean, published | mean, ours | deviation | p90, published | p90, ours | deviation | \
                     connections (p10, mean, p90), published | ours | imbalance, published | ours |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|\n"
@@ -117,6 +120,17 @@ pub(super) fn at_640(study: &Study) -> String {
         );
     }
     text
+}
+
+/// An estimate in another unit.
+pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
+    match estimate? {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            let [value, ci_low, ci_high] = [value, ci_low, ci_high].map(|number| number * factor);
+            Some(Estimate::Sampled { value, ci_low, ci_high, samples })
+        }
+        other => Some(other),
+    }
 }
 
 /// An estimate with its interval.
@@ -160,9 +174,12 @@ pub(super) fn order(study: &Study) -> String {
         ("RT-G", "RR-G", "groups"),
         ("RAN-G", "CONN-G", "groups"),
     ];
-    let mut text = "His text: XSIZE > RT > RAN > RR > CONN, for the 90th percentile of latency and for the imbalance index, at 640 users. \
-                    Differences of each pair, replication by replication, with 95 % intervals; a pair is undecided when the interval \
-                    holds 0.\n\n| claim | why | p90 (s) | | imbalance index | | mean (s) | |\n|---|---|---|---|---|---|---|---|\n"
+    let mut text = "His text: XSIZE > RT > RAN > RR > CONN, for the 90th percentile of latency and for the \
+        imbalance index, at 640 users. \
+                    Differences of each pair, replication by replication, with 95 % intervals; a pair is \
+                    undecided when the interval \
+                    holds 0.\n\n| claim | why | p90 (s) | | imbalance index | | mean (s) | \
+                    |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for (a, b, why) in pairs {
         let _ = write!(text, "| {a} > {b} | {why} |");
@@ -194,7 +211,8 @@ pub(super) fn readings(study: &Study) -> String {
         ("CONN-G, 640 users", &[("policy", "least-connections")], summary(study, "conn", "1")),
         ("one server, 960 users", &[("policy", "round-robin"), ("servers", "1")], one_server_960(study)),
     ];
-    let mut text = "Mean latency (s), p90 (s), attached users per server and objects per second, 10 replications; his mean in the first row. Each reading \
+    let mut text = "Mean latency (s), p90 (s), attached users per server and objects per second, 10 \
+        replications; his mean in the first row. Each reading \
                     is argued in READINGS.md.\n\n| reading |"
         .to_owned();
     for (name, ..) in systems {
@@ -232,11 +250,15 @@ fn one_server_960(study: &Study) -> Option<f64> {
 /// What waiting for lost packets, and the statistics of the last window, do at 640 users.
 pub(super) fn causes(study: &Study) -> String {
     let (ours, causes) = (&study.ours["7-order"], &study.ours["9-causes"]);
-    let mut text = "**Timeouts.** His one server is slower on the faster network: C.10 is 0.28 s above C.1 in the mean of 60 to 140 users. \
-                    His clusters are on that network, and at light load as much slower than their servers' delays explain. No link does that; lost \
-                    packets would. With 6.7 % of the replies waiting 3 s for one (0.28 s per object: set from C.1 and C.10, not from what it is \
+    let mut text = "**Timeouts.** His one server is slower on the faster network: C.10 is 0.28 s above C.1 in \
+        the mean of 60 to 140 users. \
+                    His clusters are on that network, and at light load as much slower than their servers' \
+                    delays explain. No link does that; lost \
+                    packets would. With 6.7 % of the replies waiting 3 s for one (0.28 s per object: set from \
+                    C.1 and C.10, not from what it is \
                     compared with here), at 640 users:\n\n\
-                    | system | mean, published | ours | | with timeouts | | p90, published | ours | | with timeouts | |\n\
+                    | system | mean, published | ours | | with timeouts | | p90, published | ours | | with \
+                    timeouts | |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for (name, policy, window, settings) in SYSTEMS {
@@ -246,17 +268,23 @@ pub(super) fn causes(study: &Study) -> String {
         let waiting = mean_and_p90(causes, &[wanted.as_slice(), immediate, &[("users", "640")]].concat());
         text += &beside(study, name, (policy, window), mean_and_p90(ours, settings), waiting);
     }
-    text += "\n**Which window, which ties.** What is left of transmitted size and round trip: they may decide on the last complete window; give a \
-             server without a sample the mean 0; or settle ties by a draw instead of by connections, as at the start of every window (all with \
-             timeouts). Ties by a draw bring transmitted size at 0.1 s, and its imbalance, to the published figures. Round trip at 1 s stays \
+    text += "\n**Which window, which ties.** What is left of transmitted size and round trip: they may decide on \
+        the last complete window; give a \
+             server without a sample the mean 0; or settle ties by a draw instead of by connections, as at the \
+             start of every window (all with \
+             timeouts). Ties by a draw bring transmitted size at 0.1 s, and its imbalance, to the published \
+             figures. Round trip at 1 s stays \
              better here than in his tables: no reading tried explains it.\n\n\
-             | system | mean, published | as adopted | | this reading | | p90, published | as adopted | | this reading | | imbalance, \
+             | system | mean, published | as adopted | | this reading | | p90, published | as adopted | | this \
+             reading | | imbalance, \
              published | as adopted | this reading |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     const DRAWN: (&str, &str) = ("information", "polled every 600 s");
     for (name, policy, window, plain, reading) in [
-        ("XSIZE-G, last window", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = last)")]),
+        ("XSIZE-G, last window", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = \
+            last)")]),
         ("XSIZE-G, ties drawn", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size"), DRAWN]),
-        ("XSIZE-G, both", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = last)"), DRAWN]),
+        ("XSIZE-G, both", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = \
+            last)"), DRAWN]),
         (
             "XSIZE-G 0.1 s, ties drawn",
             "xsize",
@@ -265,7 +293,8 @@ pub(super) fn causes(study: &Study) -> String {
             vec![("policy", "transmitted-size(window = 100 ms)"), DRAWN],
         ),
         ("RT-G, last window", "rt", "1", "round-trip", vec![("policy", "round-trip(reads = last)")]),
-        ("RT-G, last window, ties drawn", "rt", "1", "round-trip", vec![("policy", "round-trip(reads = last)"), DRAWN]),
+        ("RT-G, last window, ties drawn", "rt", "1", "round-trip", vec![("policy", "round-trip(reads = \
+            last)"), DRAWN]),
         ("RT-G, unseen is 0", "rt", "1", "round-trip", vec![("policy", "round-trip(unseen = zero)")]),
         (
             "RT-G 0.1 s, ties drawn",
@@ -325,8 +354,10 @@ pub(super) fn balancer(study: &Study) -> String {
         ("switch", "mac-forwarding", "MAC forwarding, 10 us per inbound packet"),
     ];
     let users = ["320", "640", "960", "1280", "1920", "2560", "3200"];
-    let mut text = "The balancer as one core with a queue instead of a delay; 32 servers, hub of 1 Gbit/s, s = 1.143. A NAT balancer that spends \
-                    75 us on each packet, and has as many acknowledgements as segments of 1,000 B, can pass 6.7 MB/s; a switch sees only \
+    let mut text = "The balancer as one core with a queue instead of a delay; 32 servers, hub of 1 Gbit/s, s = \
+        1.143. A NAT balancer that spends \
+                    75 us on each packet, and has as many acknowledgements as segments of 1,000 B, can pass 6.7 \
+                    MB/s; a switch sees only \
                     half of the packets.\n\n| mode | metric |"
         .to_owned();
     for users in users {
@@ -338,8 +369,7 @@ pub(super) fn balancer(study: &Study) -> String {
             let _ = write!(text, "| {name} | {unit} |");
             for users in users {
                 let wanted = [("face", face), ("system.tier.0.balancer.mode", mode), ("users", users)];
-                let value = ours.value(&wanted, metric);
-                let _ = write!(text, " {} |", value.map_or("-".into(), |value| format!("{:.2}", value * scale)));
+                let _ = write!(text, " {} |", interval(scaled(ours.estimate(&wanted, metric), scale), 2));
             }
             text.push('\n');
         }

@@ -225,7 +225,7 @@ impl Gateway {
                     async move {
                         let serve =
                             service_fn(move |request| proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request));
-                        // An error is the client's end, or that it was idle for too long; the requests in it clean up by themselves.
+                        // An error is the client's end, or that it was idle too long; its requests clean up by themselves.
                         let _ = http(keep_alive).serve_connection(TokioIo::new(stream), serve).await;
                     }
                 })

@@ -1,6 +1,7 @@
 //! The program as its users meet it: real processes, real sockets, exit codes and messages.
 
 mod bad_input;
+mod browsing;
 mod by_hand;
 mod demo;
 mod docs;
