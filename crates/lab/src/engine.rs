@@ -39,11 +39,11 @@ pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
 /// Refuses, before anything starts, what an engine asked cannot do.
 pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
     let live = by.contains(&Engine::Live);
-    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(experiment) {
-        return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
-    }
     if !experiment.system.is_modelled && by.iter().any(|engine| *engine != Engine::Live) {
         return Err("only live can measure a program; theory and sim need a model of it: [system.server]".into());
+    }
+    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(experiment) {
+        return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
     }
     if let Some(tier) = experiment.system.tier.as_ref().filter(|_| live) {
         if tier.face == Face::Switch {

@@ -29,7 +29,7 @@ pub(crate) fn heat_map(title: &str, rows: &[String], columns: &[String], ratios:
                 let x = LEFT + CELL.0 * column as i32;
                 let corners = [(x + 1, y + 1), (x + CELL.0 - 1, y + CELL.1 - 1)];
                 area.draw(&Rectangle::new(corners, colour(*ratio).filled())).expect(IN_MEMORY);
-                let label = ratio.map_or("-".to_owned(), |ratio| percent(ratio));
+                let label = ratio.map_or("-".to_owned(), percent);
                 let dark = ratio.is_some_and(|ratio| ratio < 0.4);
                 let ink = if dark { WHITE } else { BLACK };
                 write(&label, (x + CELL.0 / 2, y + CELL.1 / 2), 11, HPos::Center, &ink);
@@ -91,7 +91,14 @@ pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String
             .y_label_area_size(60)
             .build_cartesian_2d(0.0..highest(|p| p.0) * 1.02, (lowest * 0.8..highest(|p| p.1) * 1.25).log_scale())
             .expect(IN_MEMORY);
-        chart.configure_mesh().light_line_style(WHITE).x_label_formatter(&|x| format!("{x:.0}")).x_desc(x).y_desc(y).draw().expect(IN_MEMORY);
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .x_desc(x)
+            .y_desc(y)
+            .draw()
+            .expect(IN_MEMORY);
         for (index, one) in series.iter().enumerate() {
             let colour = COLOURS[one.colour % COLOURS.len()];
             let line = || one.points.iter().filter(|p| p.1 > 0.0).copied();

@@ -35,7 +35,7 @@ enum Verb {
     /// Write the report of a run folder anew
     Report(report::Arguments),
     /// Put load on a web server and measure it
-    Load(load::Arguments),
+    Load(Box<load::Arguments>),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make or understand input

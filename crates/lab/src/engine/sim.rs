@@ -25,7 +25,6 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         replications: run.replications,
         threads: conditions.threads,
         cancel: Some(Arc::clone(conditions.cancel)),
-        ..Control::default()
     };
     let progress = |now: Progress| {
         let remark = now.relative.map_or(String::new(), |relative| format!("± {:.1} %", relative * 100.0));

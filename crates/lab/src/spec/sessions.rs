@@ -139,7 +139,11 @@ impl Reader<'_> {
         };
         let (law, seed) = match source.map(Spanned::get_ref) {
             Some(SiteSource::Folder(path)) => {
-                return Site::read(&self.path(path)).map(Arc::new).map_err(|e| fail(&e));
+                // Beside the experiment first: `.` exists wherever one is.
+                let beside = self.file.parent().map(|folder| folder.join(path));
+                let beside = beside.filter(|place| place.is_file() || place.join("site.csv").exists());
+                let place = beside.unwrap_or_else(|| self.path(path));
+                return Site::read(&place).map(Arc::new).map_err(|e| fail(&e));
             }
             Some(SiteSource::Law(raw)) => (self.site_law(raw)?, raw.seed.unwrap_or(seed)),
             None => (SiteLaw::surge(), seed),

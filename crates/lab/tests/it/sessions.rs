@@ -69,8 +69,16 @@ fn settings_that_go_together_vary_together() {
             }}]\nusers = [1, 2]\n"
     );
     let labels: Vec<String> = variants(&text).unwrap().iter().map(Variant::label).collect();
-    assert_eq!(labels, ["switch, random, 1", "switch, random, 2", "switch, round-robin, 1", "switch, \
-        round-robin, 2"]);
+    assert_eq!(
+        labels,
+        [
+            "switch, random, 1",
+            "switch, random, 2",
+            "switch, round-robin, 1",
+            "switch, \
+        round-robin, 2"
+        ]
+    );
 }
 
 #[test]
@@ -88,8 +96,16 @@ fn every_mistake_names_line_key_and_remedy() {
         ("level = \"session\"", "level = \"request\"", &["x.toml:14", "level", "switch", "connection"]),
         ("mac-forwarding", "nat", &["x.toml:15", "mode", "single-rewriting"]),
         ("cores = \"1\"", "cores = \"0\"", &["x.toml:15", "cores", "unlimited"]),
-        ("told = [\"bytes\", \"client-first-byte\"]", "told = [\"bytes\"]", &["x.toml:12", "round-trip", "first \
-            byte"]),
+        (
+            "told = [\"bytes\", \"client-first-byte\"]",
+            "told = [\"bytes\"]",
+            &[
+                "x.toml:12",
+                "round-trip",
+                "first \
+            byte",
+            ],
+        ),
         ("\"bytes\", ", "\"byts\", ", &["x.toml:16", "byts", "bytes"]),
         ("segment = \"1000 B\"", "segment = \"0 B\"", &["x.toml:20", "segment", "1460 B"]),
         ("segment = \"1000 B\"", "initial_window = 0", &["x.toml:20", "initial_window", "1 segment"]),

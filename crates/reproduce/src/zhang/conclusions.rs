@@ -83,9 +83,15 @@ pub(super) fn table(study: &Study) -> String {
     let mut text =
         "| section | conclusion | in his own tables | | in our runs | |\n|---|---|---|---|---|---|\n".to_owned();
     for Row { section, claim, his, ours } in rows {
-        let _ =
-            writeln!(text, "| {section} | {claim} | {} | {} | {} | {} \
-                |", his.0, his.1.words(), ours.0, ours.1.words());
+        let _ = writeln!(
+            text,
+            "| {section} | {claim} | {} | {} | {} | {} \
+                |",
+            his.0,
+            his.1.words(),
+            ours.0,
+            ours.1.words()
+        );
     }
     text
 }
@@ -305,9 +311,8 @@ fn one_over_n(study: &Study) -> Row {
     let all = |metric: &str, inverse: bool| ["2", "4", "8"].map(|n| ours(metric, n, inverse));
     let (latency, objects) = (all("response_time_mean", true), all("throughput", false));
     let shown = |of: &[Option<Paired>; 3]| {
-        let one = |p: &Option<Paired>| {
-            p.map_or("-".into(), |p| format!("{:.2} ({:.2} to {:.2})", p.mean, p.low, p.high))
-        };
+        let one =
+            |p: &Option<Paired>| p.map_or("-".into(), |p| format!("{:.2} ({:.2} to {:.2})", p.mean, p.low, p.high));
         of.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     let our_holds = latency.iter().chain(&objects).zip([2.0, 4.0, 8.0].into_iter().cycle());

@@ -199,7 +199,8 @@ fn table(stress: &Answers, simulated: &Answers, latency: &Rows, throughput: &Row
 /// His statements about the stress test, as far as figures can say.
 fn statements(stress: &Answers, latency: &Rows) -> String {
     let mut text = "## What he concluded from the stress test\n\n| statement (section 4.3) | his figures | ours \
-        | |\n|---|---|---|---|\n".to_owned();
+        | |\n|---|---|---|---|\n"
+        .to_owned();
     let mut row = |claim: &str, his: String, ours: String, holds: Option<bool>| {
         let words = holds.map_or("undecided", |holds| if holds { "holds" } else { "does not hold" });
         let _ = writeln!(text, "| {claim} | {his} | {ours} | {words} |");
@@ -252,6 +253,7 @@ const HEAD: &str = "\
 Chapter 4 and Appendix B of L. Zhang (2002), live: Debian's Apache (prefork, 150 and 256 workers), the same user
 equivalents, 1 to 960 of them, on one machine over loopback. Users and keep-alive timeouts are ten times as fast as his, so
 that the whole takes minutes; rates are therefore up to ten times his, and latencies are not comparable in seconds, only in
-shape. This page and the models in [`live/servers`](../../experiments/zhang-2002/live/servers) are written by `make stress`; no figure on it is typed by hand.
+shape. This page and the models in [`live/servers`](../../experiments/zhang-2002/live/servers) are written by
+`make stress`; no figure on it is typed by hand.
 
 ";

@@ -56,8 +56,11 @@ pub(super) fn nearness(cells: &Cells) -> String {
     text
 }
 
+/// What tells a variant from the others of its experiment: keys and values.
+pub(super) type Settings = &'static [(&'static str, &'static str)];
+
 /// The systems of Tables 5.1 to 5.7 that the ordering runs have: his name, what it is called in his files, our settings.
-pub(super) const SYSTEMS: [(&str, &str, &str, &[(&str, &str)]); 7] = [
+pub(super) const SYSTEMS: [(&str, &str, &str, Settings); 7] = [
     ("RR-G", "rr", "", &[("policy", "round-robin"), ("face", "gateway")]),
     ("XSIZE-G", "xsize", "1", &[("policy", "transmitted-size"), ("face", "gateway")]),
     (
@@ -73,20 +76,19 @@ pub(super) const SYSTEMS: [(&str, &str, &str, &[(&str, &str)]); 7] = [
 ];
 
 /// Our settings for one of [`SYSTEMS`].
-pub(super) fn system(name: &str) -> &'static [(&'static str, &'static str)] {
+pub(super) fn system(name: &str) -> Settings {
     SYSTEMS.iter().find(|(of, ..)| *of == name).map(|(.., settings)| *settings).expect("one of the systems")
 }
 
 /// Latency and connections at 640 users beside Tables 5.1 to 5.7.
 pub(super) fn at_640(study: &Study) -> String {
     let ours = &study.ours["7-order"];
-    let mut text =
-        "Four servers, s = 1.143; ours from 30 replications with 95 % intervals (the same users for every \
+    let mut text = "Four servers, s = 1.143; ours from 30 replications with 95 % intervals (the same users for every \
             policy).\n\n\
                     | system | mean, published | mean, ours | deviation | p90, published | p90, ours | deviation | \
                     connections (p10, mean, p90), published | ours | imbalance, published | ours |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|\n"
-            .to_owned();
+        .to_owned();
     for (name, policy, window, settings) in SYSTEMS {
         let summary = |column: &str| study.summary.number(&[("policy", policy), ("window_s", window)], column);
         let imbalance = |column: &str| {
@@ -206,7 +208,7 @@ pub(super) fn readings(study: &Study) -> String {
         ("a server per connection", vec![("level", "connection")]),
         ("time-out of 180 ms", vec![("server", "servers/apache-1.143-180ms.toml")]),
     ];
-    let systems: [(&str, &[(&str, &str)], Option<f64>); 3] = [
+    let systems: [(&str, Settings, Option<f64>); 3] = [
         ("RR-G, 640 users", &[("policy", "round-robin"), ("servers", "4")], summary(study, "rr", "")),
         ("CONN-G, 640 users", &[("policy", "least-connections")], summary(study, "conn", "1")),
         ("one server, 960 users", &[("policy", "round-robin"), ("servers", "1")], one_server_960(study)),
@@ -236,6 +238,21 @@ pub(super) fn readings(study: &Study) -> String {
         }
         text.push('\n');
     }
+    let bryhni = |attached: &str| {
+        let wanted = [("http", "1.0"), ("attached", attached)];
+        interval(ours.estimate(&wanted, "response_time_mean"), 3)
+    };
+    let published = study
+        .simulation
+        .number(&[("policy", "bryhni-conn"), ("http", "1.0"), ("users", "640"), ("metric", "latency_s")], "mean");
+    let _ = writeln!(
+        text,
+        "\nHTTP/1.0 (BRYHNI-CONN-G, 640 users; mean {} s in D.97): {} s with users attached while they have a request (as \
+         frozen), {} s attached for the session and until the next (change 8).",
+        number(published, 3),
+        bryhni("while-connected"),
+        bryhni("until-next"),
+    );
     text
 }
 
@@ -280,11 +297,32 @@ pub(super) fn causes(study: &Study) -> String {
              published | as adopted | this reading |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     const DRAWN: (&str, &str) = ("information", "polled every 600 s");
     for (name, policy, window, plain, reading) in [
-        ("XSIZE-G, last window", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = \
-            last)")]),
+        (
+            "XSIZE-G, last window",
+            "xsize",
+            "1",
+            "transmitted-size",
+            vec![(
+                "policy",
+                "transmitted-size(reads = \
+            last)",
+            )],
+        ),
         ("XSIZE-G, ties drawn", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size"), DRAWN]),
-        ("XSIZE-G, both", "xsize", "1", "transmitted-size", vec![("policy", "transmitted-size(reads = \
-            last)"), DRAWN]),
+        (
+            "XSIZE-G, both",
+            "xsize",
+            "1",
+            "transmitted-size",
+            vec![
+                (
+                    "policy",
+                    "transmitted-size(reads = \
+            last)",
+                ),
+                DRAWN,
+            ],
+        ),
         (
             "XSIZE-G 0.1 s, ties drawn",
             "xsize",
@@ -293,8 +331,20 @@ pub(super) fn causes(study: &Study) -> String {
             vec![("policy", "transmitted-size(window = 100 ms)"), DRAWN],
         ),
         ("RT-G, last window", "rt", "1", "round-trip", vec![("policy", "round-trip(reads = last)")]),
-        ("RT-G, last window, ties drawn", "rt", "1", "round-trip", vec![("policy", "round-trip(reads = \
-            last)"), DRAWN]),
+        (
+            "RT-G, last window, ties drawn",
+            "rt",
+            "1",
+            "round-trip",
+            vec![
+                (
+                    "policy",
+                    "round-trip(reads = \
+            last)",
+                ),
+                DRAWN,
+            ],
+        ),
         ("RT-G, unseen is 0", "rt", "1", "round-trip", vec![("policy", "round-trip(unseen = zero)")]),
         (
             "RT-G 0.1 s, ties drawn",

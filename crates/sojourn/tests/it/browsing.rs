@@ -12,7 +12,10 @@ fn a_site_is_described_written_and_read_again() {
     let output = sojourn(&["traffic", "site", "--files", "200", "--seed", "7", "--out", &out]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let described = stdout(&output);
-    assert!(described.contains("bytes_per_request") && described.contains("top_1_percent_of_pages_share"), "{described}");
+    assert!(
+        described.contains("bytes_per_request") && described.contains("top_1_percent_of_pages_share"),
+        "{described}"
+    );
     let table = fs::read_to_string(Path::new(&out).join("site.csv")).unwrap();
     assert_eq!(table.lines().count(), 201, "a line per file");
     let read = sojourn(&["traffic", "site", "--read", &out]);
@@ -22,7 +25,11 @@ fn a_site_is_described_written_and_read_again() {
     }
     let again = sojourn(&["traffic", "site", "--files", "200", "--out", &out]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("not empty") && stderr(&again).trim_end().lines().count() == 1, "{}", stderr(&again));
+    assert!(
+        stderr(&again).contains("not empty") && stderr(&again).trim_end().lines().count() == 1,
+        "{}",
+        stderr(&again)
+    );
 }
 
 /// 20 users for a second, on two nodes behind the gateway.
@@ -48,13 +55,17 @@ fn the_same_users_browse_in_sim_and_live() {
     let output = browse(&out.display().to_string(), &[]);
     // A short live run on a busy machine may be SUSPECT: that is an answer too.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
-    for metric in ["response_time_mean", "page_response_time_mean", "file_throughput", "byte_throughput", "quality_high"] {
+    for metric in
+        ["response_time_mean", "page_response_time_mean", "file_throughput", "byte_throughput", "quality_high"]
+    {
         for engine in ["sim", "live", "twin"] {
             assert_eq!(estimates(&out, engine, metric).len(), 3, "{engine}, {metric}: one per policy");
         }
     }
     // The live users are the twin's users: how much they ask for in a second and a half differs by what is under way.
-    for (live, twin) in estimates(&out, "live", "file_throughput").iter().zip(estimates(&out, "twin", "file_throughput")) {
+    for (live, twin) in
+        estimates(&out, "live", "file_throughput").iter().zip(estimates(&out, "twin", "file_throughput"))
+    {
         assert!((live / twin - 1.0).abs() < 0.25, "{live} and {twin} files per second");
     }
     for file in ["replications.csv", "connections.csv", "report.html"] {

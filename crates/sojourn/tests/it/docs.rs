@@ -7,9 +7,12 @@ use std::process::Command;
 use crate::sojourn::{PROGRAM, file, root, sojourn, stderr};
 
 fn guides() -> Vec<(String, String)> {
-    let folder = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let in_folder = |folder: &str| fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let readme = [root().join("README.md")];
-    let named = folder.chain(readme).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    let named = in_folder("docs")
+        .chain(in_folder("docs/guides"))
+        .chain(readme)
+        .filter(|path| path.extension().is_some_and(|e| e == "md"));
     named.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }
 
@@ -52,8 +55,12 @@ fn the_first_experiment_runs() {
 
 #[test]
 fn every_experiment_of_the_project_can_be_read() {
-    for entry in fs::read_dir(root().join("experiments")).unwrap() {
-        let path = entry.unwrap().path();
+    let in_folder = |folder: &str| {
+        let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect::<Vec<_>>()
+    };
+    let folders = ["experiments", "experiments/zhang-2002", "experiments/zhang-2002/live"];
+    for path in folders.into_iter().flat_map(in_folder) {
         let variants = sojourn_lab::Source::read(&path, &[]).and_then(|source| source.variants());
         let needs_a_log = Path::new("replay-a-day.toml");
         match path.file_name().map(Path::new) {
@@ -63,6 +70,21 @@ fn every_experiment_of_the_project_can_be_read() {
             _ => assert!(!variants.unwrap().is_empty()),
         }
     }
+}
+
+#[test]
+fn the_guide_to_comparing_dispatchers_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/compare-dispatchers.md")).unwrap();
+    let site = file(folder.path(), "site.csv", blocks(&text, "csv")[0]);
+    let described = sojourn(&["traffic", "site", "--read", &site]);
+    assert_eq!(described.status.code(), Some(0), "{}", stderr(&described));
+    let path = file(folder.path(), "shop.toml", blocks(&text, "toml")[0]);
+    let out = folder.path().join("out").display().to_string();
+    let short = ["--set", "run.duration=60 s", "--set", "run.precision=30% at 95%"];
+    let output = sojourn(&[&["run", &path, "--by", "sim", "--out", &out], &short[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(folder.path().join("out/replications.csv").exists());
 }
 
 #[test]
