@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use sojourn_sim::Level;
+use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, PathDelay};
@@ -52,6 +53,12 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
         if tier.level != Level::Request && is_sessions(experiment) {
             return Err(
                 "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
+            );
+        }
+        let costs = &tier.balancing;
+        if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
+            return Err(
+                "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into(),
             );
         }
         if !tier.told.is_empty() {

@@ -255,6 +255,10 @@ impl Experiment {
 
     /// Settles an arrival rate that was given as utilisation.
     fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
+        let classes = self.system.servers[0].demand.iter().map(|(class, _)| class.as_str());
+        if let Some(class) = classes.into_iter().find(|class| !class.is_empty() && !CLASSES.contains(class)) {
+            return Err(reader.at_key("demand", &unknown("class of requests", class, &CLASSES)));
+        }
         let capacity = self.capacity();
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
         if open.arrivals.utilization().is_some() {
@@ -281,6 +285,9 @@ impl Experiment {
         Ok(())
     }
 }
+
+/// The classes that requests can have; `other` stands for all that a server does not name.
+const CLASSES: [&str; 4] = ["static", "dynamic", "secure", "other"];
 
 // --- The shape of the file -----------------------------------------------------------------------------------------
 
@@ -685,8 +692,11 @@ impl Reader<'_> {
         };
         let policy = raw.policy.get_ref().clone();
         let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "")
-            .map_err(|e| self.at(&raw.policy, "policy", &e.to_string()))?;
+        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "").map_err(|e| {
+            let missing = matches!(e, sojourn_dispatch::DispatchError::MissingSignal(_)) && face == Face::Switch;
+            let remedy = "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]";
+            self.at(&raw.policy, "policy", &format!("{e}{}", if missing { remedy } else { "" }))
+        })?;
         Ok(Some(Tier { face, policy, dispatchers, information, weights, level, attached, balancing, poll_cost, told }))
     }
 
@@ -863,5 +873,11 @@ fn locate(error: &toml::de::Error, text: &str, file: &Path) -> String {
         (true, Some(word)) => unknown("key", word, &ticked.collect::<Vec<_>>()),
         _ => message,
     };
-    format!("{}:{line}: {message}", file.display())
+    let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+    let remedy = match message.starts_with("invalid type") && message.ends_with("expected a string") {
+        true => format!(" in `{written}`: it is a text, with its unit where it has one, e.g. \"1.6 ms\""),
+        false if message.starts_with("invalid") => format!(" in `{written}`"),
+        false => String::new(),
+    };
+    format!("{}:{line}: {message}{remedy}", file.display())
 }

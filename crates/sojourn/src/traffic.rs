@@ -182,6 +182,9 @@ fn site(arguments: &SiteArguments) -> Result<Exit, Failure> {
         })?;
     }
     print_facts(&site.describe(), arguments.json);
+    if let (Some(dir), false) = (&arguments.out, arguments.json) {
+        outln(&format!("\n{} files and site.csv are in {}", site.files().len(), dir.display()));
+    }
     Ok(Exit::Ok)
 }
 

@@ -3,7 +3,7 @@
 //! What only connections have (levels, packets, windows) is refused for workloads of single requests, which would
 //! silently ignore it.
 
-use serde::Deserialize;
+use serde::{Deserialize, de};
 use sojourn_dispatch::Signals;
 use sojourn_model::{Balancing, Mode, Network, Tcp};
 use sojourn_sim::{Attached, Level};
@@ -19,7 +19,35 @@ pub(super) struct RawBalancer {
     mode: Option<Text>,
     per_packet: Option<Text>,
     per_connection: Option<Text>,
-    cores: Option<Text>,
+    cores: Option<Cores>,
+}
+
+/// A number of cores, or no limit.
+struct Cores(Option<u32>);
+
+impl<'de> Deserialize<'de> for Cores {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Cores, D::Error> {
+        struct Count;
+        impl de::Visitor<'_> for Count {
+            type Value = Cores;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of cores from 1 on, or \"unlimited\" (a delay without a queue)")
+            }
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<Cores, E> {
+                let cores = u32::try_from(count).ok().filter(|cores| *cores > 0);
+                let wrong = || E::custom(format!("cores = {count}: at least 1, or \"unlimited\""));
+                cores.map(|cores| Cores(Some(cores))).ok_or_else(wrong)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Cores, E> {
+                match text.parse::<i64>() {
+                    Ok(count) => self.visit_i64(count),
+                    Err(_) if text == "unlimited" => Ok(Cores(None)),
+                    Err(_) => Err(E::custom(format!("cores = \"{text}\": a number from 1 on, or \"unlimited\""))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Count)
+    }
 }
 
 impl RawNetwork {
@@ -167,20 +195,7 @@ impl Reader<'_> {
             }
         };
         let span = |text: &Option<Text>, key: &str| text.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, key));
-        let cores = match &balancer.cores {
-            None => None,
-            Some(text) if text.get_ref() == "unlimited" => None,
-            Some(text) => match text.get_ref().parse::<u32>() {
-                Ok(cores) if cores > 0 => Some(cores),
-                _ => {
-                    return Err(self.at(
-                        text,
-                        "cores",
-                        "`unlimited` (a delay without a queue), or a number such as \"1\"",
-                    ));
-                }
-            },
-        };
+        let cores = balancer.cores.as_ref().and_then(|cores| cores.0);
         Ok(Balancing {
             mode,
             per_packet: span(&balancer.per_packet, "per_packet")?,

@@ -22,10 +22,13 @@ enum Holds {
 impl Holds {
     fn all(of: impl IntoIterator<Item = Holds>) -> Holds {
         let of: Vec<Holds> = of.into_iter().collect();
+        let some = |what: Holds| of.contains(&what);
         match of.first() {
             None => Holds::Undecided,
             Some(first) if of.iter().all(|one| one == first) => *first,
-            Some(_) => Holds::Partly,
+            Some(_) if some(Holds::Yes) || some(Holds::Partly) => Holds::Partly,
+            Some(_) if some(Holds::No) => Holds::No,
+            Some(_) => Holds::Undecided,
         }
     }
 
@@ -58,9 +61,8 @@ struct Row {
     ours: (String, Holds),
 }
 
-/// The table of conclusions.
-pub(super) fn table(study: &Study) -> String {
-    let rows = [
+fn rows(study: &Study) -> Vec<Row> {
+    vec![
         switch_beats_gateway(study, "1.143"),
         switch_beats_gateway(study, "2.5"),
         mean_order(study),
@@ -79,7 +81,29 @@ pub(super) fn table(study: &Study) -> String {
         round_trip_matches_connections(study),
         polling(study),
         simple_as_good(study),
-    ];
+    ]
+}
+
+/// How many of his conclusions hold, in a sentence.
+pub(super) fn in_short(study: &Study) -> String {
+    let rows = rows(study);
+    let count = |of: fn(&Row) -> Holds| {
+        let number = |what: Holds| rows.iter().filter(|row| of(row) == what).count();
+        let (yes, partly) = (number(Holds::Yes), number(Holds::Partly));
+        let (no, open) = (number(Holds::No), number(Holds::Undecided));
+        format!("{yes} hold, {partly} hold in part, {no} do not, {open} cannot be decided")
+    };
+    format!(
+        "Of {} conclusions tested, {} in our runs; in his own tables {}.",
+        rows.len(),
+        count(|row| row.ours.1),
+        count(|row| row.his.1)
+    )
+}
+
+/// The table of conclusions.
+pub(super) fn table(study: &Study) -> String {
+    let rows = rows(study);
     let mut text =
         "| section | conclusion | in his own tables | | in our runs | |\n|---|---|---|---|---|---|\n".to_owned();
     for Row { section, claim, his, ours } in rows {
@@ -545,7 +569,7 @@ fn simple_as_good(study: &Study) -> Row {
     let conn = ours.value(system("CONN-G"), "response_time_mean");
     Row {
         section: "5.3, 6",
-        claim: "Round robin is only slightly slower than least connections in the mean (within 10 %)",
+        claim: "Round robin is nearly as good as least connections in the mean (not more than 10 % slower)",
         his: (
             format!("{} and {}", seconds(his("rr")), seconds(his("conn"))),
             Holds::when(his("rr").zip(his("conn")).map(|(rr, conn)| rr < 1.1 * conn)),

@@ -207,6 +207,7 @@ fn timeouts(study: &Study) -> String {
 
 fn text(study: &Study, cells: &Cells, folder: &str) -> String {
     let mut page = String::from(HEAD);
+    let _ = writeln!(page, "**In short.** {} {}\n", conclusions::in_short(study), tables::in_short(cells));
     let _ = writeln!(page, "{}", tables::cost(study));
     let _ = writeln!(page, "## How near\n\n{}", tables::nearness(cells));
     for (his, ..) in METRICS {
@@ -233,8 +234,13 @@ L. Zhang, *The performance of clustering techniques for scalable web servers*, M
 fitted, then clusters of it simulated with two architectures and five policies. This page is written by
 `make reproductions` from the runs of [`experiments/zhang-2002`](../../experiments/zhang-2002); no figure and no
 verdict in its tables is typed by hand. How the thesis was read where it is ambiguous was frozen before the first comparison:
-[READINGS.md](../../experiments/zhang-2002/READINGS.md).
+[READINGS.md](../../experiments/zhang-2002/READINGS.md). Some readings were changed after it, each for a reason in his own
+numbers (who counts as attached to a server, how many files a page shows, HTTP/1.0). The tables below are of the changed
+readings; \"What each reading does\" shows the frozen ones beside them, which were much further off.
 
 His names: RR round robin, XSIZE transmitted size, CONN least connections, RT round trip, RAN random; -G behind a gateway,
--S behind a switch; s is the log-sigma of the large files. An object is a page with all its embedded files.
+-S behind a switch; s is the log-sigma of the large files. An object is a page with all its embedded files; a user is
+*attached* to a server while it counts there; imbalance is 1 + (p90 - p10) / (2 mean) of the users attached. C.n and D.n are
+tables of his appendices.
+
 ";

@@ -25,6 +25,22 @@ pub(super) fn cost(study: &Study) -> String {
     )
 }
 
+/// How near latencies are, in a sentence.
+pub(super) fn in_short(cells: &Cells) -> String {
+    let Some((_, ratios)) = cells.by_metric.first() else { return String::new() };
+    let median = |loads: std::ops::Range<usize>| {
+        let mut of: Vec<f64> = ratios.iter().flat_map(|row| row[loads.clone()].iter().flatten().copied()).collect();
+        of.sort_by(f64::total_cmp);
+        percent(of[of.len() / 2])
+    };
+    format!(
+        "Mean latencies deviate by {} (median of all configurations) from 640 users up, and by {} below, where his clusters \
+         are slower than their servers' delays explain: see \"Why the numbers still differ\".",
+        median(13..16),
+        median(0..13)
+    )
+}
+
 /// How many cells are how near, by metric and load.
 pub(super) fn nearness(cells: &Cells) -> String {
     let mut text =
