@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, pthread_sigmask};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -74,19 +74,6 @@ pub enum SpawnError {
     },
 }
 
-/// Does `start` with no signal blocked: a child inherits what its parent's thread blocks, and a program that waits for
-/// its own Ctrl-C by blocking it would have children that no SIGTERM ends.
-fn with_signals<T>(start: impl FnOnce() -> T) -> T {
-    let mut blocked = SigSet::empty();
-    let known = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), Some(&mut blocked)).is_ok();
-    let started = start();
-    if known {
-        // Setting back what was set before cannot fail.
-        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&blocked), None);
-    }
-    started
-}
-
 struct Shared {
     heard: Mutex<Heard>,
     news: Condvar,
@@ -123,7 +110,7 @@ impl Child {
         let program = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let run = |source| SpawnError::Run { program: program.clone(), source };
-        let mut process = with_signals(|| command.spawn()).map_err(run)?;
+        let mut process = command.spawn().map_err(run)?;
         let shared = Arc::new(Shared { heard: Mutex::default(), news: Condvar::new() });
         let output = process.stdout.take().expect("the output is piped");
         let errors = process.stderr.take().expect("the errors are piped");

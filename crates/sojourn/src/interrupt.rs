@@ -3,23 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nix::sys::signal::{SigSet, Signal};
-
-/// A flag that Ctrl-C (or a polite kill) sets. Call it before any thread starts, so that all inherit the signal mask.
+/// A flag that Ctrl-C (or a polite kill) sets. Signals are handled, not blocked: a child would inherit what is blocked,
+/// and a program that we start, such as Apache, could then not be stopped by one.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    // Cannot fail: the set is valid.
-    signals.thread_block().expect("signals can be blocked");
     let set = Arc::clone(&flag);
-    std::thread::spawn(move || {
-        while signals.wait().is_ok() {
-            if set.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
+    let handler = move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
         }
-    });
+    };
+    // Fails only when a handler is there already: each verb asks once.
+    ctrlc::set_handler(handler).expect("no other handler of Ctrl-C");
     flag
 }

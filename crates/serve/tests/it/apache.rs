@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sojourn_serve::apache::{Apache, Running, Workers};
 use sojourn_serve::{Child, now};
@@ -34,21 +34,6 @@ fn start(apache: &Apache) -> Option<Running> {
 
 fn refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
-}
-
-/// As a program does that waits for its own Ctrl-C: a child that inherited the blocked signal would never end.
-#[test]
-fn it_ends_although_its_parent_blocks_signals() {
-    let site = site();
-    let mut blocked = SigSet::empty();
-    blocked.add(Signal::SIGTERM);
-    blocked.thread_block().expect("signals can be blocked");
-    let Some(running) = start(&Apache::new(site.path(), Workers::EXPERIMENT_I)) else { return };
-    let address = running.address();
-    let asked = now();
-    running.stop();
-    assert!(now() - asked < ms(5000) && refused(address), "it took {}", now() - asked);
-    assert_eq!(SigSet::thread_get_mask().map(|mask| mask.contains(Signal::SIGTERM)), Ok(true), "the mask is as it was");
 }
 
 #[test]
