@@ -253,11 +253,17 @@ impl Experiment {
         self.system.servers.iter().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
     }
 
-    /// Settles an arrival rate that was given as utilisation.
+    /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
     fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
-        let classes = self.system.servers[0].demand.iter().map(|(class, _)| class.as_str());
-        if let Some(class) = classes.into_iter().find(|class| !class.is_empty() && !CLASSES.contains(class)) {
-            return Err(reader.at_key("demand", &unknown("class of requests", class, &CLASSES)));
+        if let Workload::Sessions(_) = &self.workload {
+            // Elsewhere every request is static, and a server's file may name more than one experiment needs.
+            let known = self.workload.classes();
+            let named = self.system.servers[0].demand.iter().map(|(class, _)| class.as_str());
+            if let Some(class) = named.into_iter().find(|class| !class.is_empty() && !known.contains(class)) {
+                return Err(
+                    reader.at_key("demand", &unknown("class of requests", class, &[known, &["other"]].concat()))
+                );
+            }
         }
         let capacity = self.capacity();
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
@@ -285,9 +291,6 @@ impl Experiment {
         Ok(())
     }
 }
-
-/// The classes that requests can have; `other` stands for all that a server does not name.
-const CLASSES: [&str; 4] = ["static", "dynamic", "secure", "other"];
 
 // --- The shape of the file -----------------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ impl Source {
             // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
             let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
             put(&mut document, key, value).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
-            settle(&mut document, key);
+            drop_axis(&mut document, key);
         }
         Ok(Source { file: file.into(), original, document })
     }
@@ -211,7 +211,7 @@ impl Source {
 }
 
 /// What is set by hand is not varied any more.
-fn settle(document: &mut DocumentMut, key: &str) {
+fn drop_axis(document: &mut DocumentMut, key: &str) {
     if let Some(vary) = document.get_mut("vary").and_then(Item::as_table_like_mut) {
         let varied: Vec<String> = vary.iter().map(|(key, _)| key.to_string()).collect();
         varied.iter().filter(|of| long_name(of) == long_name(key)).for_each(|of| drop(vary.remove(of)));

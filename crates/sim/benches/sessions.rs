@@ -15,17 +15,7 @@ use sojourn_traffic::{Sessions, Site, SiteLaw};
 const ROUNDS: usize = 3;
 const USERS: u32 = 640;
 const SECONDS: u64 = 600;
-const CURVE: &str = "discipline = \"delay-curve\"
-[[delay]]
-up_to = 140
-seconds = [1.206e-2, 2.046e-3, -4.154e-5, 3.428e-7, 4.554e-10]
-[[delay]]
-up_to = 960
-seconds = [-2.177, 2.165e-2, -5.327e-7]
-[denied]
-above = 320
-share = [-7.353e-4, 1.249e-5, 8.135e-8, 3.493e-12, -1.527e-14]
-penalty = \"180 s\"";
+const CURVE: &str = include_str!("../../../experiments/zhang-2002/servers/apache-1.143.toml");
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
 #[allow(clippy::disallowed_methods, reason = "a bench reads the clock")]

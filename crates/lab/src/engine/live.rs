@@ -322,7 +322,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     facts
 }
 
-/// The part of the requests that each server answered; of objects (by their page) and bytes where users browse.
+/// The part of the requests that each server answered; of objects, by their page, where users browse.
 fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
     if let Some(objects) = &report.objects {
         return object_shares(report, objects, servers);
@@ -341,8 +341,7 @@ fn shares(report: &sojourn_load::Report, servers: usize) -> Vec<Measure> {
 
 fn object_shares(report: &sojourn_load::Report, objects: &sojourn_load::Objects, servers: usize) -> Vec<Measure> {
     let total: u64 = objects.backends.iter().map(|backend| backend.count).sum();
-    let bytes: u64 = report.backend_bytes.iter().sum();
-    if !(2..=16).contains(&servers) || total == 0 || bytes == 0 {
+    if !(2..=16).contains(&servers) || total == 0 {
         return Vec::new();
     }
     let place = |index: usize| report.backends.iter().position(|(of, _)| *of == server_name(index));

@@ -103,7 +103,6 @@ fn scenario(experiment: &Experiment) -> Scenario {
 fn cluster(experiment: &Experiment, sessions: &Sessions, network: Network) -> Cluster {
     let system = &experiment.system;
     let tier = system.tier.as_ref();
-    let free = Balancing { mode: Mode::Nat, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None };
     Cluster {
         sessions: sessions.clone(),
         demand: experiment.demand(),
@@ -115,7 +114,7 @@ fn cluster(experiment: &Experiment, sessions: &Sessions, network: Network) -> Cl
         servers: system.servers.clone(),
         weights: tier.map_or(Vec::new(), |tier| tier.weights.clone()),
         network,
-        balancing: tier.map_or(free, |tier| tier.balancing),
+        balancing: tier.map_or(Balancing::free(Mode::Nat), |tier| tier.balancing),
         signals: tier.map_or(Signals::all(), |tier| tier.face.signals() | tier.told),
     }
 }

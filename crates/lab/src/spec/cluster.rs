@@ -52,11 +52,19 @@ impl<'de> Deserialize<'de> for Cores {
 
 impl RawNetwork {
     pub(super) fn is_written(&self) -> bool {
-        self.rtt.is_some()
-            || self.client_rate.is_some()
-            || self.cluster_rate.is_some()
-            || self.backbone_rate.is_some()
-            || self.server_rate.is_some()
+        let texts = [
+            &self.rtt,
+            &self.client_rate,
+            &self.cluster_rate,
+            &self.backbone_rate,
+            &self.server_rate,
+            &self.segment,
+            &self.timeout,
+        ];
+        let numbers = [&self.acks_per_segment, &self.timeouts];
+        texts.into_iter().any(Option::is_some)
+            || numbers.into_iter().any(Option::is_some)
+            || self.initial_window.is_some()
     }
 }
 
@@ -172,8 +180,7 @@ impl Reader<'_> {
             Face::Gateway => Mode::Nat,
             Face::Switch => Mode::SingleRewriting,
         };
-        let free = Balancing { mode: own, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None };
-        let Some(balancer) = &raw.balancer else { return Ok(free) };
+        let Some(balancer) = &raw.balancer else { return Ok(Balancing::free(own)) };
         if !sessions {
             return Err(self.at(balancer, "balancer", ONLY_SESSIONS));
         }

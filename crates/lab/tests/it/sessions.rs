@@ -107,6 +107,8 @@ fn every_mistake_names_line_key_and_remedy() {
             ],
         ),
         ("\"bytes\", ", "\"byts\", ", &["x.toml:16", "byts", "bytes"]),
+        ("demand = \"1 ms\"", "demand = { static = \"1 ms\", dynmic = \"2 ms\" }", &["demand", "dynmic", "dynamic"]),
+        ("rtt = \"2 ms\"", "rtt = 2", &["x.toml:18", "rtt = 2", "1.6 ms"]),
         ("segment = \"1000 B\"", "segment = \"0 B\"", &["x.toml:20", "segment", "1460 B"]),
         ("segment = \"1000 B\"", "initial_window = 0", &["x.toml:20", "initial_window", "1 segment"]),
         ("kind = \"sessions\"", "kind = \"closed\"", &["x.toml:11", "face", "sessions"]),

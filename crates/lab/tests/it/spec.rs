@@ -96,6 +96,14 @@ fn variants_are_the_product_of_vary_and_then_each_variant() {
 }
 
 #[test]
+fn what_is_set_is_not_varied() {
+    let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n");
+    let labels = |set: &[&str]| variants(&text, set).unwrap().iter().map(Variant::label).collect::<Vec<_>>();
+    assert_eq!(labels(&["policy=least-connections"]), ["2", "4"]);
+    assert_eq!(labels(&["system.tier.0.targets.servers=3"]), ["random", "round-robin"], "by its long name too");
+}
+
+#[test]
 fn a_mistake_in_a_variation_says_which() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"rond-robin\"]\n");
     let message = variants(&text, &[]).unwrap_err();

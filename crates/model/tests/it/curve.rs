@@ -3,19 +3,8 @@
 use sojourn_model::{Admission, Discipline, Server, Station};
 use sojourn_stats::{Span, Time};
 
-const CURVE: &str = r#"
-discipline = "delay-curve"
-[[delay]]
-up_to = 140
-seconds = [1.206e-2, 2.046e-3, -4.154e-5, 3.428e-7, 4.554e-10]
-[[delay]]
-up_to = 960
-seconds = [-2.177, 2.165e-2, -5.327e-7]
-[denied]
-above = 320
-share = [-7.353e-4, 1.249e-5, 8.135e-8, 3.493e-12, -1.527e-14]
-penalty = "180 s"
-"#;
+/// The very file that the experiments use.
+const CURVE: &str = include_str!("../../../../experiments/zhang-2002/servers/apache-1.143.toml");
 
 #[test]
 fn the_delay_is_the_polynomial_and_agrees_with_the_published_predictions() {

@@ -50,6 +50,18 @@ fn live_has_no_network_on_loopback() {
     let path = experiment("four-servers.toml").display().to_string();
     let complaint = refused(&["run", &path, "--by", "live", "--set", "system.network.rtt=10 ms"]);
     assert!(complaint.contains("loopback"), "{complaint}");
+    // Nor anything else that only the simulator can do: live would say VALID of another system.
+    let path = experiment("browsing.toml").display().to_string();
+    for (set, expected) in [
+        ("system.network.timeouts=0.1", "loopback"),
+        ("system.tier.0.balancer={ per_packet = \"1 us\" }", "balancer"),
+        ("system.tier.0.poll_cost=1 ms", "poll_cost"),
+        ("face=switch", "switch"),
+        ("level=connection", "level"),
+    ] {
+        let complaint = refused(&["run", &path, "--by", "live", "--set", set]);
+        assert!(complaint.contains(expected), "{set}: {complaint}");
+    }
 }
 
 #[test]

@@ -4,13 +4,13 @@ use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::{Figure, dots, drawn, left_out, legend, panel};
 use crate::report::{ENGINES, Engine, Report, Variant};
 
-const WIDTH: f64 = 340.0;
-const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 54.0;
-const RIGHT: f64 = WIDTH - 16.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = HEIGHT - 42.0;
-const TEXT: f64 = 12.0;
+pub(super) const WIDTH: f64 = 340.0;
+pub(super) const HEIGHT: f64 = 250.0;
+pub(super) const LEFT: f64 = 54.0;
+pub(super) const RIGHT: f64 = WIDTH - 16.0;
+pub(super) const TOP: f64 = 10.0;
+pub(super) const BOTTOM: f64 = HEIGHT - 42.0;
+pub(super) const TEXT: f64 = 12.0;
 /// The body starts at this quantile: a few lucky requests must not stretch the scale.
 const LOWEST: f64 = 0.005;
 /// And ends at this one: the rest of the way is the tail's.

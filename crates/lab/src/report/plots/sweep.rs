@@ -2,16 +2,10 @@
 //! other settings, all on the same scale. Drawn where a number takes enough values to make a curve.
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::curves::{BOTTOM, HEIGHT, LEFT, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, dots, legend, panel};
 use crate::report::{ENGINES, Engine, Report, Variant, compare};
 
-const WIDTH: f64 = 340.0;
-const HEIGHT: f64 = 230.0;
-const LEFT: f64 = 54.0;
-const RIGHT: f64 = WIDTH - 16.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = HEIGHT - 42.0;
-const TEXT: f64 = 12.0;
 /// Fewer values are better compared in the dot plots.
 const FEWEST_VALUES: usize = 4;
 
