@@ -37,16 +37,38 @@ pub(crate) enum Phase {
     Idle,
 }
 
-/// A request under way.
+/// A request under way. A redirect or a retry keeps the first `begun` and has the last of all other instants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     pub(crate) job: Job,
     /// When the generator acted: wrote to a free connection or began to open one.
     pub(crate) begun: Time,
+    /// When the name had its address, where one had to be asked for.
+    pub(crate) resolved: Option<Time>,
+    /// When the connection stood, where it was opened for this request.
+    pub(crate) connected: Option<Time>,
+    /// When its TLS handshake was done.
+    pub(crate) secured: Option<Time>,
     /// When the request was written, for the last time.
     pub(crate) sent: Option<Time>,
     pub(crate) first_byte: Option<Time>,
     pub(crate) retried: bool,
+}
+
+impl Exchange {
+    /// `job`, on which the generator acts at `begun`.
+    pub(crate) fn new(job: Job, begun: Time) -> Exchange {
+        Exchange {
+            job,
+            begun,
+            resolved: None,
+            connected: None,
+            secured: None,
+            sent: None,
+            first_byte: None,
+            retried: false,
+        }
+    }
 }
 
 /// Begins to connect.

@@ -8,22 +8,30 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// A whole reply with a status below 400.
     Ok,
+    /// The host's name had no address.
+    NotResolved,
     /// The connection was refused, or there was no way to the host.
     Refused,
     /// The connection was reset.
     Reset,
+    /// The TLS handshake failed, or the server's certificate did not verify.
+    Tls,
     /// No whole reply within the timeout, counted from when the request began; the connection may not even have come.
     Timeout,
     /// The server closed the connection before the reply's end.
     ClosedEarly,
-    /// What came was not HTTP/1.1.
+    /// What came was not HTTP, or went on beyond the announced end of the reply.
     Protocol,
+    /// Redirected more often than the client follows, or to where no http(s) URL points.
+    Redirects,
     /// Status 400 to 499.
     ClientError,
     /// Status 500 and above.
     ServerError,
     /// The generator's own host had no socket, port or file for it, or there is no path for the request's object.
     Local,
+    /// Never sent: the generator was later than it may be.
+    Missed,
     /// The client's patience ended first, or it needs the file no more since another of the same page failed.
     Abandoned,
     /// Still waiting when the run was cut off.
@@ -37,22 +45,34 @@ pub struct Counts {
     pub planned: u64,
     /// [`Outcome::Ok`].
     pub ok: u64,
+    /// [`Outcome::NotResolved`].
+    #[serde(default)]
+    pub not_resolved: u64,
     /// [`Outcome::Refused`].
     pub refused: u64,
     /// [`Outcome::Reset`].
     pub reset: u64,
+    /// [`Outcome::Tls`].
+    #[serde(default)]
+    pub tls: u64,
     /// [`Outcome::Timeout`].
     pub timeout: u64,
     /// [`Outcome::ClosedEarly`].
     pub closed_early: u64,
     /// [`Outcome::Protocol`].
     pub protocol: u64,
+    /// [`Outcome::Redirects`].
+    #[serde(default)]
+    pub redirects: u64,
     /// [`Outcome::ClientError`].
     pub client_error: u64,
     /// [`Outcome::ServerError`].
     pub server_error: u64,
     /// [`Outcome::Local`].
     pub local: u64,
+    /// [`Outcome::Missed`].
+    #[serde(default)]
+    pub missed: u64,
     /// [`Outcome::Abandoned`].
     pub abandoned: u64,
     /// [`Outcome::Unfinished`].
@@ -104,27 +124,35 @@ impl Connections {
 impl Counts {
     /// Requests that got no good reply: all but `ok`, `abandoned` and `unfinished`.
     pub fn failed(&self) -> u64 {
-        self.refused
+        self.not_resolved
+            + self.refused
             + self.reset
+            + self.tls
             + self.timeout
             + self.closed_early
             + self.protocol
+            + self.redirects
             + self.client_error
             + self.server_error
             + self.local
+            + self.missed
     }
 
     /// The causes of failure that happened, with their names.
     pub fn causes(&self) -> Vec<(&'static str, u64)> {
         let all = [
+            ("name not resolved", self.not_resolved),
             ("refused", self.refused),
             ("reset", self.reset),
+            ("TLS failed", self.tls),
             ("timeout", self.timeout),
             ("closed early", self.closed_early),
             ("not HTTP", self.protocol),
+            ("redirected without end", self.redirects),
             ("status 4xx", self.client_error),
             ("status 5xx", self.server_error),
             ("no socket or path here", self.local),
+            ("not sent by a generator too late", self.missed),
         ];
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
@@ -132,14 +160,18 @@ impl Counts {
     pub(crate) fn add(&mut self, other: &Counts) {
         self.planned += other.planned;
         self.ok += other.ok;
+        self.not_resolved += other.not_resolved;
         self.refused += other.refused;
         self.reset += other.reset;
+        self.tls += other.tls;
         self.timeout += other.timeout;
         self.closed_early += other.closed_early;
         self.protocol += other.protocol;
+        self.redirects += other.redirects;
         self.client_error += other.client_error;
         self.server_error += other.server_error;
         self.local += other.local;
+        self.missed += other.missed;
         self.abandoned += other.abandoned;
         self.unfinished += other.unfinished;
         self.retried += other.retried;
@@ -149,14 +181,18 @@ impl Counts {
     pub(crate) fn settle(&mut self, outcome: Outcome) {
         *match outcome {
             Outcome::Ok => &mut self.ok,
+            Outcome::NotResolved => &mut self.not_resolved,
             Outcome::Refused => &mut self.refused,
             Outcome::Reset => &mut self.reset,
+            Outcome::Tls => &mut self.tls,
             Outcome::Timeout => &mut self.timeout,
             Outcome::ClosedEarly => &mut self.closed_early,
             Outcome::Protocol => &mut self.protocol,
+            Outcome::Redirects => &mut self.redirects,
             Outcome::ClientError => &mut self.client_error,
             Outcome::ServerError => &mut self.server_error,
             Outcome::Local => &mut self.local,
+            Outcome::Missed => &mut self.missed,
             Outcome::Abandoned => &mut self.abandoned,
             Outcome::Unfinished => &mut self.unfinished,
         } += 1;

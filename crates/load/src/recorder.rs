@@ -27,7 +27,17 @@ pub struct Record {
     pub backend: Option<u16>,
     /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
     pub planned: Time,
-    /// When it was written; none when it never was.
+    /// Service demand as planned; 0 where none was.
+    pub demand: Span,
+    /// When the generator acted on it: wrote it, or began to open a connection for it. None when it never did.
+    pub begun: Option<Time>,
+    /// When the host's name had its address, where one had to be asked for.
+    pub resolved: Option<Time>,
+    /// When the connection stood, where one was opened for it.
+    pub connected: Option<Time>,
+    /// When that connection's TLS handshake was done.
+    pub secured: Option<Time>,
+    /// When it was written, for the last time; none when it never was.
     pub sent: Option<Time>,
     /// When the first byte of the reply was there.
     pub first_byte: Option<Time>,
@@ -252,6 +262,11 @@ impl Recorder {
                 status: reply.status,
                 backend,
                 planned: job.planned,
+                demand: job.request.demand,
+                begun: exchange.map(|exchange| exchange.begun),
+                resolved: exchange.and_then(|exchange| exchange.resolved),
+                connected: exchange.and_then(|exchange| exchange.connected),
+                secured: exchange.and_then(|exchange| exchange.secured),
                 sent,
                 first_byte: exchange.and_then(|exchange| exchange.first_byte),
                 done,

@@ -52,7 +52,7 @@ pub struct Load {
     pub stop: Stop,
     /// How long requests under way may take after that; then they count as unfinished.
     pub grace: Span,
-    /// Whether to keep a [`crate::Record`] of every request (80 bytes each).
+    /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
 }
 

@@ -241,7 +241,7 @@ impl<'a> Worker<'a> {
         self.patient(&job, place);
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
-        connection.exchange = Some(Exchange { job, begun: now, sent: None, first_byte: None, retried: false });
+        connection.exchange = Some(Exchange::new(job, now));
         if connection.phase == Phase::Idle {
             self.recorder.connections.reused += 1;
             let begun = self.transmit(place);
@@ -334,6 +334,8 @@ impl<'a> Worker<'a> {
             let stream = connection.stream.as_ref().expect("a connection that connects is open");
             match stream.take_error() {
                 Ok(None) => {
+                    let now = self.setting.clock.now();
+                    connection.exchange.as_mut().expect("a connection is opened for a request").connected = Some(now);
                     self.transmit(place);
                 }
                 Ok(Some(error)) | Err(error) => {
@@ -422,7 +424,7 @@ impl<'a> Worker<'a> {
             return self.fail(place, outcome);
         }
         exchange.retried = true;
-        exchange.sent = None;
+        (exchange.sent, exchange.first_byte) = (None, None);
         connection.stream = None;
         self.recorder.connections.closed_by_server += 1;
         self.recorder.retried(&exchange.job);

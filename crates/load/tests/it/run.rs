@@ -46,6 +46,10 @@ pub(crate) fn try_run(load: Load) -> Result<Report, LoadError> {
     if let Some(records) = &report.records {
         assert_eq!(records.len() as u64, counts.planned, "one record per request");
         for record in records {
+            let passed =
+                [record.begun, record.resolved, record.connected, record.secured, record.sent, record.first_byte];
+            let passed: Vec<Time> = passed.into_iter().flatten().collect();
+            assert!(passed.is_sorted(), "the instants of a request follow one another: {record:?}");
             assert!(record.sent.is_none_or(|sent| sent >= record.planned && sent <= record.done));
             assert!(record.first_byte.is_none_or(|first| first >= record.sent.unwrap() && first <= record.done));
         }
