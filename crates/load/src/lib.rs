@@ -13,6 +13,7 @@
 
 #![warn(clippy::print_stdout)]
 
+mod allowed;
 mod clock;
 mod connection;
 mod estimate;
@@ -31,6 +32,7 @@ mod url;
 pub mod verdict;
 mod worker;
 
+pub use allowed::{Allowed, is_private};
 pub use objects::{ObjectRecord, Objects, ObjectsOfBackend};
 pub use outcome::{Connections, Counts, Outcome};
 pub use recorder::Record;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Http;
 
+use crate::allowed::Allowed;
 use crate::clock::Clock;
 use crate::host::{Cores, allow_files};
 use crate::recorder::{Division, Keep, Recorder, Windowing};
@@ -52,6 +53,8 @@ pub struct Load {
     pub stop: Stop,
     /// How long requests under way may take after that; then they count as unfinished.
     pub grace: Span,
+    /// Whom it may be put on, redirects and names included.
+    pub allowed: Allowed,
     /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
 }
@@ -75,6 +78,7 @@ impl Load {
             warm_up: Span::ZERO,
             stop: Stop::After(Span(10_000_000_000)),
             grace: Span(10_000_000_000),
+            allowed: Allowed::Private,
             keep_records: false,
         }
     }
@@ -101,6 +105,9 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
     allow_files(connections + load.threads as u64 * 2).map_err(|limit| LoadError::Files { connections, limit })?;
+    if !load.allowed.allows(load.target.ip()) {
+        return Err(LoadError::NotAllowed { target: load.target });
+    }
     probe(load.target, load.timeout)?;
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });

@@ -49,6 +49,12 @@ pub enum LoadError {
     /// A setting that cannot be.
     #[error("{0}")]
     Invalid(String),
+    /// A public address, and nobody has said that they may put load on it.
+    #[error("{target} is neither loopback nor private: a load test of somebody else's server is an attack on it")]
+    NotAllowed {
+        /// The address.
+        target: SocketAddr,
+    },
     /// Nobody listens.
     #[error("{target} refuses connections: is the server running on that port?")]
     Refused {
