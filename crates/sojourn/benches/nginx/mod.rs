@@ -1,4 +1,4 @@
-//! nginx for the benchmarks, with one worker.
+//! nginx for the benchmarks, with one worker, on the second core.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,8 +21,8 @@ impl Nginx {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         fill(&folder.path().join("site"))?;
         std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address))?;
-        let mut child = Command::new("nginx")
-            .arg("-p")
+        let mut child = Command::new("taskset")
+            .args(["-c", "1", "nginx", "-p"])
             .arg(folder.path())
             .arg("-c")
             .arg(folder.path().join("nginx.conf"))
