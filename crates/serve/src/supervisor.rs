@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -24,6 +23,9 @@ use thiserror::Error;
 /// How long a child has to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long its outputs may still be read once it has ended: a grandchild that outlives it may hold them open.
+const LAST_READ: Duration = Duration::from_secs(1);
+
 /// Lines of a child's standard error that are kept.
 const LAST_WORDS: usize = 20;
 
@@ -34,7 +36,8 @@ pub struct Child {
     port: u16,
     shared: Arc<Shared>,
     ended: Receiver<()>,
-    readers: Vec<JoinHandle<()>>,
+    /// Disconnected when both of its outputs have been read to their end.
+    read: Receiver<()>,
     status: Option<ExitStatus>,
 }
 
@@ -115,6 +118,7 @@ impl Child {
         let output = process.stdout.take().expect("the output is piped");
         let errors = process.stderr.take().expect("the errors are piped");
         let (report, ended) = mpsc::channel();
+        let (reading, read) = mpsc::channel::<()>();
         let pid = Pid::from_raw(process.id() as i32);
         let mut child = Child {
             input: process.stdin.take(),
@@ -122,15 +126,28 @@ impl Child {
             port: 0,
             shared: Arc::clone(&shared),
             ended,
-            readers: Vec::new(),
+            read,
             status: None,
         };
-        let mut thread = |name: &str, body: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new().name(name.into()).spawn(body).map(|thread| child.readers.push(thread))
+        let thread = |name: &str, body: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(run)
         };
         let (hear, listen) = (Arc::clone(&shared), Arc::clone(&shared));
-        thread("child events", Box::new(move || hear.events(output))).map_err(run)?;
-        thread("child errors", Box::new(move || listen.words(errors))).map_err(run)?;
+        let also_reading = reading.clone();
+        thread(
+            "child events",
+            Box::new(move || {
+                hear.events(output);
+                drop(reading);
+            }),
+        )?;
+        thread(
+            "child errors",
+            Box::new(move || {
+                listen.words(errors);
+                drop(also_reading);
+            }),
+        )?;
         let watch = move || {
             // WNOWAIT leaves the child unreaped: its id stays its own until this side has seen the end.
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
@@ -138,7 +155,7 @@ impl Child {
             // Nobody listens once the child was dropped.
             let _ = report.send(());
         };
-        thread("child end", Box::new(watch)).map_err(run)?;
+        thread("child end", Box::new(watch))?;
 
         let heard = shared.heard.lock().expect("readers do not panic");
         let wait = shared.news.wait_timeout_while(heard, timeout, |heard| heard.port.is_none() && !heard.silent);
@@ -228,9 +245,7 @@ impl Child {
 
     fn reap(&mut self) {
         self.status = self.process.wait().ok();
-        for reader in self.readers.drain(..) {
-            let _ = reader.join();
-        }
+        let _ = self.read.recv_timeout(LAST_READ);
     }
 }
 

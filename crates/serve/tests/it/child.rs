@@ -140,3 +140,15 @@ fn a_child_that_cannot_start_says_why() {
     let late = Child::spawn(Path::new("sleep"), ["600"], Duration::from_millis(20)).err().expect("it says nothing");
     assert!(matches!(late, SpawnError::Late { .. }), "{late}");
 }
+
+/// A grandchild that outlives the child keeps its outputs open; its parent's end is an end all the same.
+#[test]
+fn a_grandchild_does_not_keep_a_child_from_ending() {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"sleep 600 & printf '{"event":"ready","port":1,"sleeper":%d}\n' $!; read -r _"#]);
+    let child = Child::start(command, PATIENCE).expect("a shell starts");
+    let sleeper = child.events()[0]["sleeper"].as_i64().expect("a process id");
+    let sleeper = Pid::from_raw(sleeper as i32);
+    child.stop();
+    kill(sleeper, Signal::SIGKILL).expect("the child's end did not wait for the grandchild's");
+}
