@@ -90,10 +90,14 @@ pub(crate) fn outln(line: &str) {
 fn text(folder: &Folder, path: &Path) -> String {
     let run = &folder.run;
     let mut lines = vec![format!("{}   (seed {}, {:.0} s)", run.name, run.seed, run.elapsed_s)];
-    lines.push("\nMean response time".into());
-    lines.push(mean_table(folder));
-    lines.push("\nTail of the response time".into());
-    lines.push(tail_table(folder));
+    if folder.outcomes.is_empty() {
+        lines.push("\nNo engine has an answer.".into());
+    } else {
+        lines.push("\nMean response time".into());
+        lines.push(mean_table(folder));
+        lines.push("\nTail of the response time".into());
+        lines.push(tail_table(folder));
+    }
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for variant in &run.variants {
         for (engine, note) in &variant.notes {

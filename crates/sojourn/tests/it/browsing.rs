@@ -120,3 +120,11 @@ fn a_folder_of_experiments_is_run_in_order_or_not_at_all() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("c.toml") && !out.exists(), "{}", stderr(&output));
 }
+
+#[test]
+fn without_an_answer_no_empty_table_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = browse(&folder.path().join("out").display().to_string(), &["--by", "theory"]);
+    let said = stdout(&output);
+    assert!(said.contains("No engine has an answer.") && !said.contains("Mean response time"), "{said}");
+}
