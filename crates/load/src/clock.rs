@@ -1,6 +1,6 @@
 //! The one clock of this crate: `CLOCK_MONOTONIC`, read in nanoseconds since the run's start.
 //!
-//! The same clock drives the timerfd that paces the load, so that a deadline and the reading that judges it agree.
+//! The wall clock is read only to agree with other processes on when that start is. The same clock drives the timerfd that paces the load, so that a deadline and the reading that judges it agree.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -16,6 +16,17 @@ impl Clock {
     /// A clock whose zero is `wait` from now.
     pub(crate) fn starting_in(wait: Span) -> Clock {
         Clock { origin_ns: monotonic_ns() + wait.0 }
+    }
+
+    /// A clock whose zero is when `CLOCK_REALTIME` says `at_ns`; or how long ago that was.
+    pub(crate) fn starting_at(at_ns: u64) -> Result<Clock, Span> {
+        let wait = at_ns.checked_sub(realtime_ns()).ok_or_else(|| Span(realtime_ns().saturating_sub(at_ns)))?;
+        Ok(Clock::starting_in(Span(wait)))
+    }
+
+    /// What `CLOCK_REALTIME` says at the start (ns since 1970).
+    pub(crate) fn started_at_ns(self) -> u64 {
+        (realtime_ns() + self.origin_ns).saturating_sub(monotonic_ns())
     }
 
     /// The time since the start; zero before it.
@@ -38,6 +49,15 @@ impl Clock {
 
 #[inline]
 fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+fn realtime_ns() -> u64 {
+    read(ClockId::CLOCK_REALTIME)
+}
+
+#[inline]
+fn read(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).expect("Linux has both clocks");
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }

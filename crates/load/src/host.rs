@@ -40,6 +40,11 @@ impl Cores {
     }
 }
 
+/// Which machine this is: its kernel's boot id, empty where that cannot be read.
+pub(crate) fn machine() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// CPU time that the calling thread has used, user and system.
 pub(crate) fn thread_cpu() -> Span {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else {

@@ -69,7 +69,7 @@ pub struct ObjectsOfBackend {
 }
 
 /// One of the equal parts of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Window {
     response: Histogram,
     page: Histogram,
@@ -80,7 +80,7 @@ struct Window {
 }
 
 /// One thread's tally of its objects.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tally {
     division: Division,
     pub(crate) whole: Counts,

@@ -1,10 +1,13 @@
 //! What a thread keeps of its requests: counts, histograms per window, optional records. Flat memory unless every
 //! request is to be recorded; merged when the run is over.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Histogram, Span, Time};
 
 use crate::connection::Exchange;
+use crate::emitted::Emitted;
 use crate::estimate::WINDOWS;
 use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
@@ -48,7 +51,7 @@ pub struct Record {
 }
 
 /// One of the equal parts of a run that intervals are made from, by planned instant or request number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) response: Histogram,
     pub(crate) service_sum_ns: u128,
@@ -56,7 +59,8 @@ pub(crate) struct Window {
 }
 
 /// A tenth of a second of the run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "[u64; 7]", into = "[u64; 7]")]
 pub(crate) struct Slice {
     pub(crate) planned: u64,
     pub(crate) begun: u64,
@@ -72,8 +76,21 @@ pub(crate) struct Slice {
 /// Length of a [`Slice`].
 pub(crate) const SLICE: Span = Span(100_000_000);
 
+impl From<[u64; 7]> for Slice {
+    fn from([planned, begun, ok, failed, response_sum_ns, bytes, objects]: [u64; 7]) -> Slice {
+        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects }
+    }
+}
+
+impl From<Slice> for [u64; 7] {
+    fn from(slice: Slice) -> [u64; 7] {
+        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects } = slice;
+        [planned, begun, ok, failed, response_sum_ns, bytes, objects]
+    }
+}
+
 /// How requests fall into windows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Windowing {
     /// By planned instant, from the end of the warm-up to this instant.
     Until(Time),
@@ -82,7 +99,7 @@ pub(crate) enum Windowing {
 }
 
 /// How what is measured falls into windows: what was planned before the end of the warm-up into none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Division {
     pub(crate) warm_up: Time,
     pub(crate) windowing: Windowing,
@@ -107,8 +124,8 @@ impl Division {
 /// What a recorder is to keep beyond the flat minimum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keep {
-    /// Planned and begun instants, of so many requests.
-    pub(crate) emitted: Option<usize>,
+    /// Planned and begun instants.
+    pub(crate) emitted: bool,
     /// Records, of so many requests as far as that is known.
     pub(crate) records: Option<usize>,
     /// Whole objects.
@@ -116,7 +133,7 @@ pub(crate) struct Keep {
 }
 
 /// One thread's recorder.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recorder {
     division: Division,
     pub(crate) whole: Counts,
@@ -125,7 +142,9 @@ pub(crate) struct Recorder {
     pub(crate) lateness: Histogram,
     pub(crate) slices: Vec<Slice>,
     /// Planned and begun instants of the requests of an open schedule.
-    pub(crate) emitted: Option<Vec<(Time, Time)>>,
+    pub(crate) emitted: Option<Emitted>,
+    /// Requests that were begun before the end of the plan, after the warm-up.
+    pub(crate) begun_in_time: u64,
     pub(crate) records: Option<Vec<Record>>,
     /// Name, replies and their bytes.
     pub(crate) backends: Vec<(Vec<u8>, [u64; 2])>,
@@ -153,7 +172,8 @@ impl Recorder {
             service: Histogram::new(),
             lateness: Histogram::new(),
             slices: Vec::with_capacity(4096),
-            emitted: keep.emitted.map(Vec::with_capacity),
+            emitted: keep.emitted.then(Emitted::default),
+            begun_in_time: 0,
             records: keep.records.map(Vec::with_capacity),
             backends: Vec::new(),
             connections: Connections::default(),
@@ -198,8 +218,9 @@ impl Recorder {
             self.lateness.record(begun.saturating_since(job.planned).0);
         }
         if let Some(emitted) = &mut self.emitted {
-            emitted.push((job.planned, begun));
+            emitted.push(job.k, job.planned, begun);
         }
+        self.begun_in_time += u64::from(!matches!(self.division.windowing, Windowing::Until(end) if begun > end));
     }
 
     /// A stale connection: the request goes out once more.
@@ -284,9 +305,44 @@ impl Recorder {
         self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
     }
 
-    /// Adds what another thread's recorder holds, but for what has to be put in order (emitted, records, backends, and
-    /// objects, which have to do with those).
-    pub(crate) fn absorb(&mut self, other: &Recorder) {
+    /// What several threads or parts recorded, as one: backends in order of name, records in order of number.
+    pub(crate) fn merged(recorders: Vec<Recorder>) -> Recorder {
+        let mut names: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
+        for (name, [replies, bytes]) in recorders.iter().flat_map(|recorder| &recorder.backends) {
+            let all = names.entry(name.clone()).or_default();
+            all[0] += replies;
+            all[1] += bytes;
+        }
+        let backends: Vec<(Vec<u8>, [u64; 2])> = names.into_iter().collect();
+        let mut recorders = recorders.into_iter().map(|recorder| recorder.renumbered(&backends));
+        let mut all = recorders.next().expect("a run has at least one thread");
+        for recorder in recorders {
+            all.absorb(recorder);
+        }
+        if let Some(records) = &mut all.records {
+            records.sort_by_key(|record| (record.k, record.planned));
+        }
+        all.backends = backends;
+        all
+    }
+
+    /// With the numbers of all `backends` for its own.
+    fn renumbered(mut self, backends: &[(Vec<u8>, [u64; 2])]) -> Recorder {
+        let number = |(name, _): &(Vec<u8>, [u64; 2])| {
+            backends.binary_search_by(|(other, _)| other.cmp(name)).expect("every name is in it") as u16
+        };
+        let numbers: Vec<u16> = self.backends.iter().map(number).collect();
+        for record in self.records.iter_mut().flatten() {
+            record.backend = record.backend.map(|backend| numbers[usize::from(backend)]);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.renumber(&numbers, backends.len());
+        }
+        self
+    }
+
+    /// Adds what another thread's recorder holds, its backends numbered in the same way.
+    fn absorb(&mut self, other: Recorder) {
         self.whole.add(&other.whole);
         for (window, more) in self.windows.iter_mut().zip(&other.windows) {
             window.response.merge(&more.response);
@@ -307,11 +363,26 @@ impl Recorder {
             slice.bytes += more.bytes;
             slice.objects += more.objects;
         }
+        if let (Some(emitted), Some(more)) = (&mut self.emitted, other.emitted) {
+            emitted.absorb(more);
+        }
+        self.begun_in_time += other.begun_in_time;
+        if let (Some(records), Some(mut more)) = (&mut self.records, other.records) {
+            records.append(&mut more);
+        }
+        if let (Some(objects), Some(more)) = (&mut self.objects, other.objects) {
+            objects.absorb(more);
+        }
         self.connections.add(&other.connections);
         self.bytes += other.bytes;
         self.area_ns += other.area_ns;
         self.inside_sum_ns += other.inside_sum_ns;
         self.last_done = self.last_done.max(other.last_done);
+    }
+
+    /// How what it measures falls into windows.
+    pub(crate) fn windowing(&self) -> Windowing {
+        self.division.windowing
     }
 
     /// When the last request was over.

@@ -1,17 +1,18 @@
-//! What a run measured, merged from its threads.
+//! What a run measured, merged from its parts.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
+use crate::emitted::Emitted;
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::objects::{Objects, Tally, time_measures};
+use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
-use crate::recorder::{Record, Recorder, SLICE, Slice, Window};
+use crate::part::{Facts, PartReport, ThreadFacts};
+use crate::recorder::{Record, Recorder, SLICE, Slice, Window, Windowing};
 use crate::setting::Pacing;
 use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
-use crate::worker::Work;
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +74,9 @@ pub struct Report {
     pub cores_busy: Vec<f64>,
     /// Share of each core that the hypervisor gave to others.
     pub cores_stolen: Vec<f64>,
+    /// What `CLOCK_REALTIME` said at the run's time zero (ns since 1970), on the first part's machine.
+    #[serde(default)]
+    pub started_at_ns: u64,
     /// From the start to the last reply or the cut-off (s).
     pub elapsed_s: f64,
     /// The part of it that is measured: from the end of the warm-up to the end of the plan (s).
@@ -105,27 +109,28 @@ pub struct Second {
     pub response_time_mean_s: f64,
 }
 
-/// What the report needs to know of the run's settings.
-pub(crate) struct Run {
-    pub(crate) warm_up: Span,
-    /// When the last request was to be planned, where that was known.
-    pub(crate) end: Option<Time>,
-    pub(crate) planned: Option<Vec<Time>>,
-    pub(crate) paced: bool,
-    pub(crate) pacing: Pacing,
-    pub(crate) connections_max: u32,
-    pub(crate) cores: Vec<(f64, f64)>,
-}
-
 impl Report {
-    pub(crate) fn new(works: Vec<Work>, run: Run) -> Report {
-        let threads = works.len();
-        let cancelled = works.iter().any(|work| work.cancelled);
-        let ended = works.iter().map(|work| work.ended).max().unwrap_or_default();
+    /// What the parts of a load measured, as one run: counts, windows and histograms added up, the instants of what was
+    /// sent on one time axis, and one verdict.
+    ///
+    /// # Panics
+    /// When there is no part, or an invariant of the generator is broken.
+    pub fn of_parts(mut parts: Vec<PartReport>) -> Report {
+        assert!(!parts.is_empty(), "a run has at least one part");
+        for part in &mut parts {
+            if let Some(emitted) = &mut part.recorder.emitted {
+                emitted.shift(-part.clock_offset_ns);
+            }
+        }
+        let Facts { warm_up, open, paced, pacing, connections_max, .. } = parts[0].facts;
+        let known_end = parts.iter().filter_map(|part| part.facts.end).max();
+        let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
         let wall_s = ended.as_secs_f64().max(1e-9);
-        let cpu: Span = works.iter().map(|work| work.cpu).sum();
-        let client_busy = works.iter().map(|work| work.cpu.as_secs_f64() / wall_s).collect();
-        let Merged { recorder: all, backends, records, objects, emitted } = merge(works);
+        let threads: Vec<ThreadFacts> = parts.iter().flat_map(|part| part.threads.iter().copied()).collect();
+        let cores = cores(&parts);
+        let incomplete = incomplete(&parts);
+        let started_at_ns = parts[0].started_at_ns;
+        let all = Recorder::merged(parts.into_iter().map(|part| part.recorder).collect());
 
         let counts = all.whole;
         // Contract 7: what came in went out, one way or another.
@@ -138,14 +143,15 @@ impl Report {
             response.merge(&window.response);
         }
 
-        let end = match run.end {
+        let end = match known_end {
             Some(end) => end.min(ended),
             None => all.last_done().min(ended),
         };
-        let measured_s = (end.0.saturating_sub(run.warm_up.0)) as f64 * 1e-9;
-        let pace = pace(run.planned.as_deref(), &all, emitted.as_deref(), run.warm_up, end, measured_s);
+        let measured_s = (end.0.saturating_sub(warm_up.0)) as f64 * 1e-9;
+        let pace = pace(&all, &measured, open, end, measured_s);
+        let runs = all.emitted.as_ref().map(Emitted::runs);
         let seconds = seconds(&all.slices);
-        let objects = objects.map(|tally| {
+        let objects = all.objects.clone().map(|tally| {
             let counts = tally.whole;
             let out = counts.ok + counts.failed() + counts.abandoned + counts.unfinished;
             assert_eq!(counts.planned, out, "every object has one outcome");
@@ -153,7 +159,7 @@ impl Report {
             (tally, files)
         });
         let measures = match &objects {
-            None => measures(&all, &response, &measured, run.warm_up, end),
+            None => measures(&all, &response, &measured, warm_up, end),
             Some((tally, files)) => {
                 let of_files = time_measures(
                     "file_response_time",
@@ -170,7 +176,7 @@ impl Report {
                     ("file_throughput", "1/s", files, files),
                     ("byte_throughput", "B/s", bytes, files),
                 ] {
-                    measures.push(Measure::new(name, unit, per_second(&all.slices, run.warm_up, end, of, count)));
+                    measures.push(Measure::new(name, unit, per_second(&all.slices, warm_up, end, of, count)));
                 }
                 measures.extend(lateness(&all));
                 measures
@@ -184,32 +190,33 @@ impl Report {
             connections: all.connections,
             counts,
             measured,
-            backends: backends.iter().map(|(name, [replies, _])| (name.clone(), *replies)).collect(),
-            backend_bytes: backends.iter().map(|(_, [_, bytes])| *bytes).collect(),
+            backends: all.backends.iter().map(|(name, [replies, _])| (text(name), *replies)).collect(),
+            backend_bytes: all.backends.iter().map(|(_, [_, bytes])| *bytes).collect(),
             response_time_cdf: cdf(&response),
             response,
             service: all.service,
             lateness: all.lateness,
             seconds,
-            records,
+            records: all.records,
             pace,
-            gap_distance: emitted.as_deref().and_then(gap_distance),
-            pacing: run.pacing,
-            threads,
-            client_cpu_s: cpu.as_secs_f64(),
-            client_busy,
-            cores_busy: run.cores.iter().map(|core| core.0).collect(),
-            cores_stolen: run.cores.iter().map(|core| core.1).collect(),
+            gap_distance: runs.as_deref().and_then(gap_distance),
+            pacing,
+            threads: threads.len(),
+            client_cpu_s: threads.iter().map(|thread| thread.cpu.as_secs_f64()).sum(),
+            client_busy: threads.iter().map(|thread| thread.busy).collect(),
+            cores_busy: cores.iter().map(|core| core.0).collect(),
+            cores_stolen: cores.iter().map(|core| core.1).collect(),
+            started_at_ns,
             elapsed_s: ended.as_secs_f64(),
             measured_s,
             bytes: all.bytes,
         };
         let evidence = Evidence {
             inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
-            emitted: emitted.as_ref().map(Vec::len),
-            paced: run.paced,
-            cancelled,
-            connections_max: run.connections_max,
+            gaps: runs.as_ref().map(|runs| runs.iter().map(|run| run.len().saturating_sub(1)).sum()),
+            paced,
+            incomplete,
+            connections_max,
             response_mean_s: report.response.mean().unwrap_or(0.0) * 1e-9,
             lateness_p99_s: report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9,
         };
@@ -223,85 +230,50 @@ impl Report {
     }
 }
 
-struct Merged {
-    recorder: Recorder,
-    backends: Vec<(String, [u64; 2])>,
-    records: Option<Vec<Record>>,
-    objects: Option<Tally>,
-    emitted: Option<Vec<(Time, Time)>>,
+/// Offered and achieved rate after the warm-up.
+///
+/// Whatever was planned was taken up, however late, so the windows' counts are the offered load. `end` may have become
+/// known only after the start: then what was begun after it is told by whole slices.
+fn pace(all: &Recorder, measured: &Counts, open: bool, end: Time, measured_s: f64) -> Pace {
+    let rate = |count: u64| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
+    let offered = rate(measured.planned);
+    if !open {
+        return Pace { offered, achieved: offered };
+    }
+    let late: u64 = match all.windowing() {
+        Windowing::Until(until) if until <= end => 0,
+        _ => all.slices.iter().skip((end.0 / SLICE.0) as usize + 1).map(|slice| slice.begun).sum(),
+    };
+    Pace { offered, achieved: rate(all.begun_in_time.saturating_sub(late)) }
 }
 
-fn merge(works: Vec<Work>) -> Merged {
-    let mut works = works.into_iter();
-    let mut all = works.next().expect("a run has at least one thread").recorder;
-    let mut others = Vec::new();
-    for work in works {
-        all.absorb(&work.recorder);
-        others.push(work.recorder);
-    }
-    let mut emitted = all.emitted.take();
-    if let Some(emitted) = &mut emitted {
-        for recorder in &mut others {
-            emitted.append(recorder.emitted.as_mut().expect("all threads keep the same"));
+/// Busy and stolen share of each core of each machine; of parts on the same one the largest.
+fn cores(parts: &[PartReport]) -> Vec<(f64, f64)> {
+    let mut machines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for part in parts {
+        let cores = machines.entry(&part.machine).or_default();
+        cores.resize(cores.len().max(part.cores.len()), (0.0, 0.0));
+        for (core, more) in cores.iter_mut().zip(&part.cores) {
+            *core = (core.0.max(more.0), core.1.max(more.1));
         }
     }
-    // The backends in order of name, and every thread's numbers for them in that order's.
-    let mut names: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
-    for recorder in others.iter().chain(std::iter::once(&all)) {
-        for (name, [replies, bytes]) in &recorder.backends {
-            let all = names.entry(name.clone()).or_default();
-            all[0] += replies;
-            all[1] += bytes;
-        }
-    }
-    let order: Vec<&Vec<u8>> = names.keys().collect();
-    let mut records = all.records.is_some().then(Vec::new);
-    let mut objects: Option<Tally> = None;
-    for recorder in std::iter::once(&mut all).chain(&mut others) {
-        let renumbered: Vec<u16> = recorder
-            .backends
-            .iter()
-            .map(|(name, _)| order.binary_search(&name).expect("every name is in it") as u16)
-            .collect();
-        for mut record in recorder.records.take().into_iter().flatten() {
-            record.backend = record.backend.map(|backend| renumbered[usize::from(backend)]);
-            records.as_mut().expect("all threads keep the same").push(record);
-        }
-        if let Some(mut tally) = recorder.objects.take() {
-            tally.renumber(&renumbered, order.len());
-            match &mut objects {
-                Some(objects) => objects.absorb(tally),
-                None => objects = Some(tally),
-            }
-        }
-    }
-    if let Some(records) = &mut records {
-        records.sort_by_key(|record| (record.k, record.planned));
-    }
-    let backends = names.iter().map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count)).collect();
-    Merged { recorder: all, backends, records, objects, emitted }
+    machines.into_values().flatten().collect()
 }
 
-fn pace(
-    planned: Option<&[Time]>,
-    all: &Recorder,
-    emitted: Option<&[(Time, Time)]>,
-    warm_up: Span,
-    end: Time,
-    measured_s: f64,
-) -> Pace {
-    let rate = |count: usize| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
-    let inside = |at: Time| at.0 >= warm_up.0 && at <= end;
-    match (planned, emitted) {
-        (Some(planned), Some(emitted)) => Pace {
-            offered: rate(planned.iter().filter(|&&at| inside(at)).count()),
-            achieved: rate(emitted.iter().filter(|&&(_, begun)| inside(begun)).count()),
-        },
-        _ => {
-            let planned: u64 = all.windows.iter().map(|window| window.counts.planned).sum();
-            Pace { offered: rate(planned as usize), achieved: rate(planned as usize) }
-        }
+/// Why the parts are not the whole of a run, if they are not.
+fn incomplete(parts: &[PartReport]) -> Option<String> {
+    let of = parts[0].part.of;
+    let mut there: Vec<u32> = parts.iter().map(|part| part.part.index).collect();
+    there.sort_unstable();
+    if !there.iter().copied().eq(0..of) {
+        return Some(format!("of {of} parts there are {there:?}, counted from 0"));
     }
+    let first = parts.iter().filter(|part| part.cancelled).map(|part| part.ended).min()?;
+    Some(format!("stopped after {:.3} s", first.as_secs_f64()))
+}
+
+fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }
 
 fn seconds(slices: &[Slice]) -> Vec<Second> {

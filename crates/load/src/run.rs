@@ -12,9 +12,10 @@ use sojourn_traffic::Http;
 
 use crate::allowed::Allowed;
 use crate::clock::Clock;
-use crate::host::{Cores, allow_files};
+use crate::host::{Cores, allow_files, machine};
+use crate::part::{Facts, Part, PartReport, ThreadFacts};
 use crate::recorder::{Division, Keep, Recorder, Windowing};
-use crate::report::{Report, Run};
+use crate::report::Report;
 use crate::request::{Method, Renderer, Targets};
 use crate::schedule::{Dealt, Schedule, deal};
 use crate::sessions::PARALLEL_MAX;
@@ -57,6 +58,12 @@ pub struct Load {
     pub allowed: Allowed,
     /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
+    /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
+    /// parts together.
+    pub part: Part,
+    /// What `CLOCK_REALTIME` says (ns since 1970) when the schedule's time is zero; as soon as possible where nothing is
+    /// said. For parts that are to start as one.
+    pub start_at: Option<u64>,
 }
 
 impl Load {
@@ -80,6 +87,8 @@ impl Load {
             grace: Span(10_000_000_000),
             allowed: Allowed::Private,
             keep_records: false,
+            part: Part::WHOLE,
+            start_at: None,
         }
     }
 }
@@ -93,6 +102,21 @@ impl Load {
 /// # Panics
 /// When an invariant of the generator is broken, in one of its threads.
 pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LoadError> {
+    Ok(Report::of_parts(vec![run_part(load, cancel, progress)?]))
+}
+
+/// Runs the part of `load` that is this process's, as [`run`] does; [`Report::of_parts`] makes a report of all parts.
+///
+/// # Errors
+/// As [`run`], and when the common start has passed before this part was ready.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_part(
+    load: Load,
+    cancel: &Arc<AtomicBool>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<PartReport, LoadError> {
     validate(&load)?;
     let planned_headers = !matches!(load.schedule, Schedule::Saturate { .. });
     let persistent = !matches!(load.schedule, Schedule::Sessions { http: Http::V10, .. });
@@ -104,6 +128,7 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
         Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
+    let connections = connections.div_ceil(u64::from(load.part.of));
     allow_files(connections + load.threads as u64 * 2).map_err(|limit| LoadError::Files { connections, limit })?;
     if !load.allowed.allows(load.target.ip()) {
         return Err(LoadError::NotAllowed { target: load.target });
@@ -112,7 +137,9 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
-    let Dealt { shares, planned, requests, end } = deal(load.schedule, load.stop, load.threads, load.cookies);
+    let Dealt { shares, dealer, requests, end } = deal(load.schedule, load.stop, load.part, load.threads, load.cookies);
+    // Of all parts: how far this one is, is told by its own share.
+    let requests = requests.map(|all| all / u64::from(load.part.of));
     let windowing = match (end, load.stop) {
         (Some(end), _) => Windowing::Until(end),
         // An empty plan.
@@ -121,7 +148,10 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     };
     let gauges: Vec<Gauge> = (0..load.threads).map(|_| Gauge::default()).collect();
     // Time for the threads to be there before the first request is due.
-    let clock = Clock::starting_in(Span(5_000_000 + 1_000_000 * load.threads as u64));
+    let clock = match load.start_at {
+        None => Clock::starting_in(Span(5_000_000 + 1_000_000 * load.threads as u64)),
+        Some(at_ns) => Clock::starting_at(at_ns).map_err(|late| LoadError::Late { late })?,
+    };
     let setting = Setting {
         target: load.target,
         renderer: &renderer,
@@ -137,14 +167,11 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     let mut workers = Vec::with_capacity(load.threads);
     for (thread, (share, gauge)) in shares.into_iter().zip(&gauges).enumerate() {
         let jobs = share.jobs_planned();
-        let keep = Keep {
-            emitted: planned.is_some().then_some(jobs),
-            records: load.keep_records.then_some(jobs),
-            objects: browsing,
-        };
+        let keep = Keep { emitted: dealer.is_some(), records: load.keep_records.then_some(jobs), objects: browsing };
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep);
         // Shares differ by at most one connection and add up.
-        let connections_max = (load.connections_max as usize + load.threads - 1 - thread) / load.threads;
+        let (lane, lanes) = load.part.lane(thread, load.threads);
+        let connections_max = ((u64::from(load.connections_max) + lanes - 1 - lane) / lanes) as usize;
         workers.push(Worker::new(&setting, gauge, share, recorder, connections_max)?);
     }
 
@@ -156,7 +183,7 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
         let share = match (load.stop, requests) {
             (_, Some(all)) => planned_so_far as f64 / all.max(1) as f64,
             (Stop::After(end), None) => elapsed.as_secs_f64() / end.as_secs_f64(),
-            (Stop::Requests(all), None) => planned_so_far as f64 / all as f64,
+            (Stop::Requests(all), None) => planned_so_far as f64 * f64::from(load.part.of) / all as f64,
         };
         progress(Progress {
             elapsed: Span(elapsed.0),
@@ -168,18 +195,29 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
     };
     let works = run_threads(workers, cancel, &tell)?;
     let cores = Cores::read().since(&cores_before);
-    Ok(Report::new(
-        works,
-        Run {
+    let known = dealer.as_ref().and_then(|dealer| dealer.known());
+    let ended = works.iter().map(|work| work.ended).max().unwrap_or_default();
+    let wall_s = ended.as_secs_f64().max(1e-9);
+    let facts = |work: &Work| ThreadFacts { cpu: work.cpu, busy: work.cpu.as_secs_f64() / wall_s };
+    Ok(PartReport {
+        part: load.part,
+        clock_offset_ns: 0,
+        started_at_ns: clock.started_at_ns(),
+        machine: machine(),
+        cores,
+        threads: works.iter().map(facts).collect(),
+        cancelled: works.iter().any(|work| work.cancelled),
+        ended,
+        recorder: Recorder::merged(works.into_iter().map(|work| work.recorder).collect()),
+        facts: Facts {
             warm_up: load.warm_up,
-            end,
-            planned,
+            end: known.map_or(end, |(_, end)| end),
+            open: dealer.is_some(),
             paced,
             pacing: load.pacing,
             connections_max: load.connections_max,
-            cores,
         },
-    ))
+    })
 }
 
 fn run_threads(workers: Vec<Worker<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn()) -> Result<Vec<Work>, LoadError> {
@@ -240,18 +278,26 @@ fn validate(load: &Load) -> Result<(), LoadError> {
         Stop::Requests(0) => return invalid("requests: at least 1"),
         _ => {}
     }
-    let threads = load.threads as u64;
+    let Part { index, of } = load.part;
+    if index >= of {
+        return Err(LoadError::Invalid(format!("part {index} of {of}: parts are numbered from 0")));
+    }
+    let threads = load.threads as u64 * u64::from(of);
     match &load.schedule {
         Schedule::Open(_) if u64::from(load.connections_max) < threads => {
-            invalid("connections: at least one per thread")
+            invalid("connections: at least one per thread of every part")
         }
-        Schedule::Users(users) if (users.len() as u64) < threads => invalid("users: at least one per thread"),
-        Schedule::Sessions { users, .. } if (users.len() as u64) < threads => invalid("users: at least one per thread"),
+        Schedule::Users(users) if (users.len() as u64) < threads => {
+            invalid("users: at least one per thread of every part")
+        }
+        Schedule::Sessions { users, .. } if (users.len() as u64) < threads => {
+            invalid("users: at least one per thread of every part")
+        }
         Schedule::Sessions { parallel, .. } if !(1..=PARALLEL_MAX).contains(parallel) => {
             Err(LoadError::Invalid(format!("parallel = {parallel}: a user has 1 to {PARALLEL_MAX} connections")))
         }
         Schedule::Saturate { connections, .. } if u64::from(*connections) < threads => {
-            invalid("connections: at least one per thread")
+            invalid("connections: at least one per thread of every part")
         }
         _ => Ok(()),
     }

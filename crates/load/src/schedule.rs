@@ -3,11 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Planned, Request, Script, Step, Visit, Visitor};
 
 use crate::outcome::{Outcome, Settlement};
+use crate::part::Part;
+use crate::plan::{Dealer, PlanShare};
 use crate::sessions::{Ended, SessionShare};
 use crate::setting::Stop;
 
@@ -124,13 +127,9 @@ pub(crate) struct Quota {
     taken: u64,
     budget: u64,
     pub(crate) until: Time,
-    thread: u64,
-    threads: u64,
-}
-
-pub(crate) struct PlanShare {
-    jobs: Vec<(u64, Planned)>,
-    next: usize,
+    /// The thread's number among those of all parts.
+    lane: u64,
+    lanes: u64,
 }
 
 pub(crate) struct UserShare {
@@ -154,85 +153,67 @@ enum Behaviour {
 /// A schedule dealt to threads.
 pub(crate) struct Dealt {
     pub(crate) shares: Vec<Source>,
-    /// Planned instants of an open schedule, in order.
-    pub(crate) planned: Option<Vec<Time>>,
+    /// Who knows the end of an open plan, at the latest when the run is over.
+    pub(crate) dealer: Option<Arc<Dealer>>,
     /// How many requests there are to be, where that is known.
     pub(crate) requests: Option<u64>,
     /// When the last request has been planned, where that is known.
     pub(crate) end: Option<Time>,
 }
 
-/// Deals `schedule` to `threads`: a plan by request number, users by user number. With `by_client` a plan is dealt
-/// by client, so that one thread sees all that a client does (its cookies).
-///
-/// The plan is drawn here up to its end, so that the threads do nothing but send; the price is 80 bytes a request, the
-/// instants that the verdict needs included.
-pub(crate) fn deal(schedule: Schedule, stop: Stop, threads: usize, by_client: bool) -> Dealt {
+/// Deals the share of `schedule` that is `part`'s to `threads`: a plan by request number, users by user number. With
+/// `by_client` a plan is dealt by client, so that one thread sees all that a client does (its cookies).
+pub(crate) fn deal(schedule: Schedule, stop: Stop, part: Part, threads: usize, by_client: bool) -> Dealt {
     match schedule {
-        Schedule::Open(plan) => deal_plan(plan, stop, threads, by_client),
+        Schedule::Open(plan) => {
+            let (dealer, shares) = Dealer::new(plan, stop, part, threads, by_client);
+            let (requests, end) = match dealer.known() {
+                Some((requests, end)) => (Some(requests), end),
+                None => known(stop),
+            };
+            let shares = shares.into_iter().map(Source::Plan).collect();
+            Dealt { shares, dealer: Some(dealer), requests, end }
+        }
         Schedule::Users(users) => {
             let users = users.into_iter().map(Behaviour::Scripted);
-            deal_users(users, Step { think: Span::ZERO, request: no_request() }, stop, threads)
+            deal_users(users, Step { think: Span::ZERO, request: no_request() }, stop, part, threads)
         }
         Schedule::Sessions { users, parallel, http } => {
-            let quotas = (0..threads).map(|thread| Quota::new(stop, thread, threads));
+            let quotas = (0..threads).map(|thread| Quota::new(stop, part.lane(thread, threads)));
             let mut shares: Vec<SessionShare> = quotas.map(|quota| SessionShare::new(parallel, http, quota)).collect();
             for (number, browse) in users.into_iter().enumerate() {
-                shares[number % threads].join(browse);
+                if let Some(thread) = part.thread(number as u64, threads) {
+                    shares[thread].join(browse);
+                }
             }
             let (requests, end) = known(stop);
-            Dealt { shares: shares.into_iter().map(Source::Sessions).collect(), planned: None, requests, end }
+            Dealt { shares: shares.into_iter().map(Source::Sessions).collect(), dealer: None, requests, end }
         }
         Schedule::Saturate { connections, request } => {
             let users = (0..connections).map(|_| Behaviour::Constant);
-            deal_users(users, Step { think: Span::ZERO, request }, stop, threads)
+            deal_users(users, Step { think: Span::ZERO, request }, stop, part, threads)
         }
     }
 }
 
-fn deal_plan(plan: Box<dyn Iterator<Item = Planned> + Send>, stop: Stop, threads: usize, by_client: bool) -> Dealt {
-    let mut shares: Vec<Vec<(u64, Planned)>> = (0..threads).map(|_| Vec::new()).collect();
-    let mut instants: Vec<Time> = Vec::new();
-    let mut end = None;
-    for (k, planned) in plan.enumerate() {
-        let over = match stop {
-            Stop::After(end) => planned.at.0 >= end.0,
-            Stop::Requests(most) => k as u64 >= most,
-        };
-        if over {
-            if let Stop::After(horizon) = stop {
-                end = Some(Time(horizon.0));
-            }
-            break;
-        }
-        let key = if by_client { planned.request.client as usize } else { k };
-        shares[key % threads].push((k as u64, planned));
-        instants.push(planned.at);
-    }
-    let requests = Some(instants.len() as u64);
-    // A plan that ends before its horizon (a log) ends with its last request.
-    let end = end.or_else(|| instants.last().map(|&last| last + Span(1)));
-    let shares = shares.into_iter().map(|jobs| Source::Plan(PlanShare { jobs, next: 0 })).collect();
-    Dealt { shares, planned: Some(instants), requests, end }
-}
-
-fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop, threads: usize) -> Dealt {
+fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop, part: Part, threads: usize) -> Dealt {
     let (requests, end) = known(stop);
     let mut shares: Vec<UserShare> = (0..threads)
         .map(|thread| UserShare {
             users: Vec::new(),
             thinking: BinaryHeap::new(),
             ready: VecDeque::new(),
-            quota: Quota::new(stop, thread, threads),
+            quota: Quota::new(stop, part.lane(thread, threads)),
         })
         .collect();
     for (number, behaviour) in users.enumerate() {
-        let share = &mut shares[number % threads];
+        let Some(thread) = part.thread(number as u64, threads) else { continue };
+        let share = &mut shares[thread];
         let user = share.users.len() as u32;
         share.users.push(User { behaviour, request: constant.request });
         share.think(user, Time::ZERO, Span::ZERO);
     }
-    Dealt { shares: shares.into_iter().map(Source::Users).collect(), planned: None, requests, end }
+    Dealt { shares: shares.into_iter().map(Source::Users).collect(), dealer: None, requests, end }
 }
 
 /// How many jobs a closed schedule has and when it ends, as far as `stop` says.
@@ -244,12 +225,12 @@ fn known(stop: Stop) -> (Option<u64>, Option<Time>) {
 }
 
 impl Quota {
-    fn new(stop: Stop, thread: usize, threads: usize) -> Quota {
-        let (thread, threads) = (thread as u64, threads as u64);
+    /// The share of one thread, given its number among the threads of all parts and how many those are.
+    fn new(stop: Stop, (lane, lanes): (u64, u64)) -> Quota {
         let (requests, end) = known(stop);
         // Shares differ by at most one request and add up.
-        let budget = requests.map_or(u64::MAX, |most| (most + threads - 1 - thread) / threads);
-        Quota { taken: 0, budget, until: end.unwrap_or(Time::NEVER), thread, threads }
+        let budget = requests.map_or(u64::MAX, |most| (most + lanes - 1 - lane) / lanes);
+        Quota { taken: 0, budget, until: end.unwrap_or(Time::NEVER), lane, lanes }
     }
 
     #[inline]
@@ -263,7 +244,7 @@ impl Quota {
         if self.spent() {
             return None;
         }
-        let k = self.taken * self.threads + self.thread;
+        let k = self.taken * self.lanes + self.lane;
         self.taken += 1;
         Some(k)
     }
@@ -281,7 +262,7 @@ impl Source {
         match self {
             Source::Sessions(share) => share.next_at().min(if over { Time::NEVER } else { share.end() }),
             _ if over => Time::NEVER,
-            Source::Plan(share) => share.jobs.get(share.next).map_or(Time::NEVER, |(_, planned)| planned.at),
+            Source::Plan(share) => share.next_at(),
             // The end itself is an event: the thread has to see it.
             Source::Users(share) if share.spent() => Time::NEVER,
             Source::Users(share) => share.earliest().min(share.quota.until),
@@ -293,9 +274,7 @@ impl Source {
     pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
         match self {
             Source::Plan(share) => {
-                let &(k, Planned { at, request }) =
-                    share.jobs.get(share.next).filter(|(_, planned)| planned.at <= now)?;
-                share.next += 1;
+                let (k, Planned { at, request }) = share.take(now)?;
                 Some(Due::Ask(Job { k, place: ANYWHERE, planned: at, counts_at: at, request }))
             }
             Source::Users(share) => share.take(now).map(Due::Ask),
@@ -320,7 +299,7 @@ impl Source {
     /// Whether no more jobs will come after `now`, whoever finishes.
     pub(crate) fn exhausted(&self, now: Time) -> bool {
         match self {
-            Source::Plan(share) => share.next == share.jobs.len(),
+            Source::Plan(share) => share.exhausted(),
             Source::Users(share) => {
                 share.spent() || (now >= share.quota.until && share.earliest() >= share.quota.until)
             }
@@ -345,10 +324,10 @@ impl Source {
         }
     }
 
-    /// How many jobs there will be, where that is known.
+    /// How many jobs there will be, as far as that is known.
     pub(crate) fn jobs_planned(&self) -> usize {
         match self {
-            Source::Plan(share) => share.jobs.len(),
+            Source::Plan(share) => share.len(),
             Source::Users(_) | Source::Sessions(_) => 0,
         }
     }

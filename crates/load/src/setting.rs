@@ -88,6 +88,12 @@ pub enum LoadError {
         /// The hard limit.
         limit: u64,
     },
+    /// The instant at which all parts were to start has passed.
+    #[error("the common start was {late} ago: begin the parts earlier, or start later")]
+    Late {
+        /// How long ago.
+        late: Span,
+    },
     /// The system refused a thread, an epoll or a timer.
     #[error("cannot start a thread of the load generator: {0}")]
     System(#[from] io::Error),

@@ -46,18 +46,19 @@ const GAPS_MAX: f64 = 0.05;
 pub(crate) struct Evidence {
     /// Mean number inside as the loop saw it, and as the requests' times from planned say.
     pub(crate) inside: (f64, f64),
-    /// How many requests of an open schedule were begun.
-    pub(crate) emitted: Option<usize>,
+    /// How many gaps between requests of an open schedule were looked at.
+    pub(crate) gaps: Option<usize>,
     pub(crate) paced: bool,
-    pub(crate) cancelled: bool,
+    /// Why it is not a whole run, if it is not.
+    pub(crate) incomplete: Option<String>,
     pub(crate) connections_max: u32,
     pub(crate) response_mean_s: f64,
     pub(crate) lateness_p99_s: f64,
 }
 
 pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
-    if evidence.cancelled {
-        return Verdict::Incomplete(format!("stopped after {:.3} s", report.elapsed_s));
+    if let Some(why) = &evidence.incomplete {
+        return Verdict::Incomplete(why.clone());
     }
     let mut doubts = Vec::new();
     let counts = &report.measured;
@@ -68,7 +69,7 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
     let Pace { offered, achieved } = report.pace;
     // One request that falls on the far side of the end is no shortfall.
     let seconds = report.measured_s;
-    if evidence.emitted.is_some() && (offered - achieved) * seconds > SHORTFALL_MAX * offered * seconds + 1.0 {
+    if evidence.gaps.is_some() && (offered - achieved) * seconds > SHORTFALL_MAX * offered * seconds + 1.0 {
         doubts.push(format!("{achieved:.1} requests/s were begun of {offered:.1} offered"));
     }
     if counts.queued > 0 {
@@ -95,8 +96,8 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
             (1.0 - seen / said) * 100.0
         ));
     }
-    if let (Some(requests), Some(distance)) = (evidence.emitted, report.gap_distance) {
-        gaps(requests, distance, &mut doubts);
+    if let (Some(count), Some(distance)) = (evidence.gaps, report.gap_distance) {
+        gaps(count, distance, &mut doubts);
     }
     let wrong = counts.failed() + counts.unfinished;
     if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
@@ -112,7 +113,7 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
 }
 
 fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<String>) {
-    let gap_s = match evidence.emitted {
+    let gap_s = match evidence.gaps {
         Some(_) if report.pace.offered > 0.0 => 1.0 / report.pace.offered,
         _ => 0.0,
     };
@@ -129,9 +130,9 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<String>) {
 
 /// Two-sample Kolmogorov-Smirnov test of the emitted against the planned gaps, at one false alarm in a million, and
 /// only where the distance is one that matters.
-fn gaps(requests: usize, distance: f64, doubts: &mut Vec<String>) {
+fn gaps(count: usize, distance: f64, doubts: &mut Vec<String>) {
     // c(alpha) sqrt(2 / n) with c(1e-6) = sqrt(ln(2 / 1e-6) / 2) (Smirnov 1948).
-    let limit = ((2.0e6_f64).ln() / 2.0).sqrt() * (2.0 / (requests - 1) as f64).sqrt();
+    let limit = ((2.0e6_f64).ln() / 2.0).sqrt() * (2.0 / count as f64).sqrt();
     if distance > limit.max(GAPS_MAX) {
         doubts.push(format!(
             "the gaps between requests are not the planned ones (Kolmogorov-Smirnov distance {distance:.3})"
@@ -139,24 +140,33 @@ fn gaps(requests: usize, distance: f64, doubts: &mut Vec<String>) {
     }
 }
 
-/// Distance between the distributions of the gaps of (planned, begun) instants, in any order; none below three.
+/// Distance between the distributions of the gaps of (planned, begun) instants, given in runs that each hold neighbours of
+/// one another in any order; none below two gaps.
 ///
 /// Gaps that differ by at most a tenth of the mean count as equal: a deterministic plan is one step at one value, and
 /// the least jitter would otherwise be a distance of one half.
-pub fn gap_distance(emitted: &[(Time, Time)]) -> Option<f64> {
-    if emitted.len() < 3 {
+pub fn gap_distance(runs: &[Vec<(Time, Time)>]) -> Option<f64> {
+    let planned = sorted(gaps_of(runs, |pair| pair.0));
+    let begun = sorted(gaps_of(runs, |pair| pair.1));
+    if planned.len() < 2 {
         return None;
     }
-    let sorted_gaps = |mut instants: Vec<u64>| {
-        instants.sort_unstable();
-        let mut gaps: Vec<u64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        gaps.sort_unstable();
-        gaps
-    };
-    let planned = sorted_gaps(emitted.iter().map(|pair| pair.0.0).collect());
-    let begun = sorted_gaps(emitted.iter().map(|pair| pair.1.0).collect());
     let mean = planned.iter().sum::<u64>() / planned.len() as u64;
     Some(distance(&planned, &begun, mean / 10))
+}
+
+/// The gaps of each run's instants, in their order of time.
+fn gaps_of(runs: &[Vec<(Time, Time)>], of: fn(&(Time, Time)) -> Time) -> impl Iterator<Item = Vec<u64>> {
+    runs.iter().map(move |run| {
+        let instants = sorted(std::iter::once(run.iter().map(|pair| of(pair).0).collect()));
+        instants.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    })
+}
+
+fn sorted(runs: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
+    let mut all: Vec<u64> = runs.flatten().collect();
+    all.sort_unstable();
+    all
 }
 
 /// The largest distance between the empirical distribution functions of two sorted samples of equal size, when values

@@ -5,6 +5,7 @@ mod emitted;
 mod failures;
 mod gaps;
 mod open;
+mod parts;
 mod replies;
 mod run;
 mod server;
