@@ -22,6 +22,8 @@
 //! penalty = "180 s"
 //! ```
 //!
+//! A table `[measured]` may hold whatever else was found out about the server: it is read over.
+//!
 //! The same keys serve inline as an experiment's `[system.server]`: [`Server`] deserializes by itself, and its errors
 //! carry the place of the key.
 
@@ -170,6 +172,9 @@ struct Raw {
     #[serde(default)]
     delay: Vec<RawPiece>,
     denied: Option<RawDenied>,
+    /// What else a measurement found; for people.
+    #[serde(rename = "measured")]
+    _measured: Option<de::IgnoredAny>,
 }
 
 #[derive(Clone, Copy)]

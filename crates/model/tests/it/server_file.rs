@@ -72,3 +72,12 @@ fn a_sum_is_split_outside_parentheses_only() {
     let large = Demand::parse("1e+1 ms + 1 ms/kB").unwrap();
     assert!((large.moments(1000.0, 0.0).0 - 0.011).abs() < 1e-12);
 }
+
+#[test]
+fn what_else_was_measured_is_read_over() {
+    let text = "discipline = \"fcfs\"\ndemand = \"5 ms\"\n[measured]\ncapacity = [200.0, 199.0, 201.0]\n";
+    assert_eq!(
+        Server::from_toml(text).unwrap(),
+        Server::from_toml("discipline = \"fcfs\"\ndemand = \"5 ms\"").unwrap()
+    );
+}

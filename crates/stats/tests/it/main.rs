@@ -9,6 +9,7 @@ mod law_samples;
 mod law_shapes;
 mod law_text;
 mod laws;
+mod line;
 mod moments;
 mod nearest;
 mod quantities;

@@ -1,0 +1,189 @@
+//! The load generator as this crate uses it: short runs of a few shapes, every reply kept.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sojourn_load::{Load, Outcome, Record, Report, Schedule, Stop, Targets};
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::{Planned, Request, Step};
+
+use crate::settings::{CalibrateError, Progress, Settings};
+use crate::target::Target;
+
+/// A client thread busier than this is what was measured.
+const BUSY_MAX: f64 = 0.9;
+/// Share of requests that may fail.
+const ERRORS_MAX: f64 = 0.01;
+/// What a request may take at least before it counts as failed.
+const PATIENCE: Span = Span(10_000_000_000);
+
+pub(crate) struct Client<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) settings: &'a Settings,
+    pub(crate) cancel: &'a Arc<AtomicBool>,
+    pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Time that all runs took so far (s).
+    pub(crate) spent_s: Cell<f64>,
+}
+
+/// A good reply.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    /// The number that the request carried as its client.
+    pub(crate) mark: u32,
+    pub(crate) planned: Time,
+    pub(crate) begun: Time,
+    pub(crate) done: Time,
+}
+
+impl Reply {
+    /// From the planned instant to the last byte (s).
+    pub(crate) fn response_s(&self) -> f64 {
+        self.done.saturating_since(self.planned).as_secs_f64()
+    }
+
+    /// From when the client acted to the last byte (s).
+    pub(crate) fn taken_s(&self) -> f64 {
+        self.done.saturating_since(self.begun).as_secs_f64()
+    }
+}
+
+impl Client<'_> {
+    /// Says what is measured now.
+    pub(crate) fn say(&self, stage: &str) {
+        let share = (self.spent_s.get() / self.settings.time.as_secs_f64()).min(0.99);
+        (self.progress)(Progress { stage, share });
+    }
+
+    /// A request for `level` that carries `mark`.
+    pub(crate) fn request(&self, level: usize, mark: u32) -> Request {
+        let object = level as u32;
+        Request { client: mark, class: 0, object, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
+    }
+
+    /// One user who asks for these levels one after another, each `think` after the reply before; marks are levels.
+    pub(crate) fn one_by_one(&self, levels: Vec<usize>, think: Span) -> Result<Vec<Reply>, CalibrateError> {
+        let requests = levels.len() as u64;
+        let mut steps: Vec<Step> =
+            levels.into_iter().map(|level| Step { think, request: self.request(level, level as u32) }).collect();
+        steps.reverse();
+        let last = Step { think, request: self.request(0, 0) };
+        let user: Box<dyn FnMut() -> Step + Send> = Box::new(move || steps.pop().unwrap_or(last));
+        let report = self.run(Schedule::Users(vec![user]), Stop::Requests(requests), 1, PATIENCE)?;
+        Ok(replies(&report))
+    }
+
+    /// `users` who ask for `level` without a pause for `duration`, the first time each `stagger` after the one before.
+    pub(crate) fn closed(
+        &self,
+        level: usize,
+        users: u32,
+        stagger: Span,
+        duration: Span,
+        slowest: Span,
+    ) -> Result<Closed, CalibrateError> {
+        let user = |number: u32| {
+            let request = self.request(level, number);
+            let mut think = Span(stagger.0 * u64::from(number));
+            let step = move || Step { think: std::mem::replace(&mut think, Span::ZERO), request };
+            Box::new(step) as Box<dyn FnMut() -> Step + Send>
+        };
+        let schedule = Schedule::Users((0..users).map(user).collect());
+        let report = self.run(schedule, Stop::After(duration), users, slowest)?;
+        let busy = report.client_busy.iter().copied().fold(0.0, f64::max);
+        if busy > BUSY_MAX {
+            return Err(CalibrateError::Refused(format!(
+                "the client is the limit: its thread was {:.0} % busy with {users} connections; ask for more work per \
+                 request, or measure from another machine",
+                busy * 100.0
+            )));
+        }
+        let mut done: Vec<Time> = replies(&report).iter().map(|reply| reply.done).collect();
+        done.retain(|at| at.0 <= duration.0);
+        done.sort_unstable();
+        Ok(Closed { done })
+    }
+
+    /// An open load of exactly these requests.
+    pub(crate) fn planned(
+        &self,
+        plan: Vec<Planned>,
+        connections: u32,
+        slowest: Span,
+    ) -> Result<(Vec<Reply>, Report), CalibrateError> {
+        let requests = plan.len() as u64;
+        let report = self.run(Schedule::open(plan.into_iter()), Stop::Requests(requests), connections, slowest)?;
+        Ok((replies(&report), report))
+    }
+
+    fn run(&self, schedule: Schedule, stop: Stop, connections: u32, slowest: Span) -> Result<Report, CalibrateError> {
+        let paths = self.target.levels.iter().map(|level| level.path.clone()).collect();
+        let patience = PATIENCE.max(slowest);
+        let mut load = Load::new(self.target.address, self.target.host.clone(), schedule, Targets::Paths(paths));
+        load.headers.clone_from(&self.target.headers);
+        if self.settings.connection_per_request {
+            load.headers.push(("connection".into(), "close".into()));
+        }
+        load.connections_max = connections.max(1);
+        load.timeout = patience;
+        load.grace = patience;
+        load.stop = stop;
+        load.keep_records = true;
+        let report = sojourn_load::run(load, self.cancel, &|_| {})?;
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(CalibrateError::Interrupted);
+        }
+        self.spent_s.set(self.spent_s.get() + report.elapsed_s);
+        let counts = &report.counts;
+        let wrong = counts.failed() + counts.unfinished;
+        if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
+            let mut causes: Vec<String> =
+                counts.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+            if counts.unfinished > 0 {
+                causes.push(format!("{} unfinished", counts.unfinished));
+            }
+            return Err(CalibrateError::Refused(format!(
+                "{wrong} of {} requests failed ({}); a server in trouble has no model",
+                counts.planned,
+                causes.join(", ")
+            )));
+        }
+        Ok(report)
+    }
+}
+
+/// A run of closed users.
+pub(crate) struct Closed {
+    /// When replies came, before the end of the run, in order.
+    pub(crate) done: Vec<Time>,
+}
+
+impl Closed {
+    /// Seconds per reply in `blocks` equal numbers of replies, of those after `warm_up`. Equal requests that share a
+    /// processor leave it in the same uneven rhythm round after round, so that a block is of whole rounds of all `users`
+    /// where there are as many replies.
+    pub(crate) fn gaps_s(&self, warm_up: Span, blocks: usize, users: u32) -> Vec<f64> {
+        let after: Vec<Time> = self.done.iter().copied().filter(|at| at.0 > warm_up.0).collect();
+        let each = after.len().saturating_sub(1) / blocks;
+        let users = users as usize;
+        let each = if each >= users { each - each % users } else { each };
+        if each == 0 {
+            return Vec::new();
+        }
+        let gap =
+            |block: usize| after[(block + 1) * each].saturating_since(after[block * each]).as_secs_f64() / each as f64;
+        (0..blocks).map(gap).collect()
+    }
+}
+
+fn replies(report: &Report) -> Vec<Reply> {
+    let records = report.records.as_deref().unwrap_or_default();
+    let good = records.iter().filter(|record| record.outcome == Outcome::Ok);
+    good.map(|record| Reply { mark: record.client, planned: record.planned, begun: begun(record), done: record.done })
+        .collect()
+}
+
+fn begun(record: &Record) -> Time {
+    record.begun.unwrap_or(record.planned)
+}

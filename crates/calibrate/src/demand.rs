@@ -1,0 +1,168 @@
+//! The work of a request: what a saturated server takes for it, at each level and at each number of clients.
+//!
+//! With more clients than cores the server never waits for one, so that replies leave it one service time apart: neither
+//! the path nor a late client shows. Clients start one after another, because under processor sharing those who start
+//! together also end together, and the server would wait for all of them at once.
+
+use serde::Serialize;
+use sojourn_stats::interval::mean_half_width;
+use sojourn_stats::{Line, Moments, Span};
+
+use crate::client::Client;
+use crate::idle::Idle;
+use crate::settings::{CalibrateError, Interval};
+
+/// Length of a block at least (s), and in requests.
+const BLOCK_S: f64 = 0.25;
+const BLOCK_REQUESTS: f64 = 6.0;
+/// Blocks of a run, and runs of each level.
+const BLOCKS: usize = 3;
+const ROUNDS: usize = 3;
+/// Clients that are waiting hide pauses of the client of this length (s).
+const HIDDEN_S: f64 = 0.08;
+/// Each client starts so many service times after the one before: no multiple of it is near a whole one for long.
+const STAGGER: f64 = 0.37;
+/// More clients are tried while the throughput grows by more than this.
+const GROWTH: f64 = 1.1;
+
+/// How the throughput depends on the number of clients.
+pub(crate) struct Ramp {
+    /// Clients, and replies per second.
+    pub(crate) curve: Vec<(u32, Interval)>,
+    /// Cores that are busy at once.
+    pub(crate) cores: u32,
+    /// Relative change of the work per request with each client more.
+    pub(crate) drift: Option<Interval>,
+}
+
+/// A demand against x: seconds of core time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// Core time (s) at x = 0; may come out below 0.
+    pub fixed_s: Interval,
+    /// Core time (s) per unit of x.
+    pub per_x_s: Interval,
+}
+
+/// The work per request.
+pub(crate) struct Work {
+    /// Core time (s) per level.
+    pub(crate) levels: Vec<Interval>,
+    /// Against x, where there are several levels.
+    pub(crate) line: Option<Line>,
+}
+
+/// Clients 1, 2, 4, ... at the reference level.
+pub(crate) fn ramp(client: &Client<'_>, idle: &Idle, budget_s: f64) -> Result<Ramp, CalibrateError> {
+    let level = client.target.reference;
+    let alone_s = idle.response_s[level].value;
+    let (mut curve, mut points) = (Vec::new(), Vec::new());
+    let (mut users, mut cores) = (1, 1.0f64);
+    let mut best = 0.0f64;
+    loop {
+        client.say(&format!("throughput of {users} clients"));
+        let block_s = (budget_s / 20.0).clamp(BLOCK_S, 5.0);
+        let gaps = saturated(client, level, users, alone_s, cores, block_s)?;
+        let rate = interval(&gaps).under(1.0);
+        curve.push((users, rate));
+        points.extend(gaps.iter().map(|gap| (users, *gap)));
+        let grows = rate.value > GROWTH * best;
+        best = best.max(rate.value);
+        cores = (best * alone_s).round().max(1.0);
+        let enough = f64::from(users) >= 8.0 * cores && !grows;
+        if enough || users * 2 > client.settings.connections_max {
+            break;
+        }
+        users *= 2;
+    }
+    let busy: Vec<(f64, f64, f64)> = points
+        .iter()
+        .filter(|(users, _)| f64::from(*users) >= 2.0 * cores)
+        .map(|(users, gap)| (f64::from(*users), *gap, 1.0))
+        .collect();
+    let drift = Line::fit(&busy, 0.95).ok().map(|line| {
+        let mean = busy.iter().map(|point| point.1).sum::<f64>() / busy.len() as f64;
+        Interval::around(line.slope / mean, line.slope_half_width / mean)
+    });
+    Ok(Ramp { curve, cores: cores as u32, drift })
+}
+
+/// Every level, saturated.
+pub(crate) fn work(client: &Client<'_>, idle: &Idle, cores: u32, budget_s: f64) -> Result<Work, CalibrateError> {
+    let levels = client.target.levels.len();
+    let least = |level: usize| block_s(idle.response_s[level].value / f64::from(cores));
+    let all_s: f64 = (0..levels).map(|level| least(level) * (BLOCKS * ROUNDS) as f64).sum();
+    let factor = (budget_s / all_s).clamp(1.0, 20.0);
+    let mut gaps: Vec<Vec<f64>> = vec![Vec::new(); levels];
+    for round in 0..ROUNDS {
+        for (level, gaps) in gaps.iter_mut().enumerate() {
+            client.say(&format!("work of a request: round {} of {ROUNDS}", round + 1));
+            let alone_s = idle.response_s[level].value;
+            let hidden = (HIDDEN_S * f64::from(cores) / alone_s).ceil() as u32;
+            let users = (cores + hidden.max(cores)).min(cores + 8 * cores).clamp(2, client.settings.connections_max);
+            let block_s = least(level) * factor;
+            gaps.extend(saturated(client, level, users, alone_s, f64::from(cores), block_s)?);
+        }
+    }
+    let mut points = Vec::new();
+    for (level, gaps) in client.target.levels.iter().zip(&mut gaps) {
+        gaps.iter_mut().for_each(|gap| *gap *= f64::from(cores));
+        // Blocks are equally long, so that their errors are about equal shares.
+        points.extend(gaps.iter().map(|gap| (level.x, *gap, 1.0 / (gap * gap))));
+    }
+    Ok(Work { levels: gaps.iter().map(|gaps| interval(gaps)).collect(), line: Line::fit(&points, 0.95).ok() })
+}
+
+impl Against {
+    pub(crate) fn of(line: &Line) -> Against {
+        Against {
+            fixed_s: Interval::around(line.intercept, line.intercept_half_width),
+            per_x_s: Interval::around(line.slope, line.slope_half_width),
+        }
+    }
+}
+
+fn block_s(gap_s: f64) -> f64 {
+    BLOCK_S.max(BLOCK_REQUESTS * gap_s)
+}
+
+/// Seconds per reply, in blocks of about `block_s`.
+fn saturated(
+    client: &Client<'_>,
+    level: usize,
+    users: u32,
+    alone_s: f64,
+    cores: f64,
+    block_s: f64,
+) -> Result<Vec<f64>, CalibrateError> {
+    // A round and a bit at least, see `Closed::gaps_s`.
+    let requests = BLOCK_REQUESTS.max(1.2 * f64::from(users));
+    let block_s = block_s.max(requests * alone_s / cores.min(f64::from(users)));
+    let everybody_s = f64::from(users) * alone_s;
+    let stagger = Span::from_secs_f64(STAGGER * alone_s);
+    let warm_up = Span::from_secs_f64(everybody_s / cores + STAGGER * everybody_s);
+    let duration = warm_up + Span::from_secs_f64(block_s * BLOCKS as f64);
+    let slowest = Span::from_secs_f64(4.0 * everybody_s);
+    let closed = client.closed(level, users, stagger, duration, slowest)?;
+    let rate = closed.done.len() as f64 / duration.as_secs_f64();
+    if rate > client.settings.rate_max {
+        return Err(CalibrateError::Refused(format!(
+            "the server answers {rate:.0} requests/s, above the {:.0} allowed; ask for more work per request, or raise \
+             --rate-max",
+            client.settings.rate_max
+        )));
+    }
+    let gaps = closed.gaps_s(warm_up, BLOCKS, users);
+    if gaps.is_empty() {
+        let longer = "the server became so slow that hardly a reply came in time; give it more --time";
+        return Err(CalibrateError::Refused(longer.into()));
+    }
+    Ok(gaps)
+}
+
+/// Student's interval of the mean of independent blocks.
+pub(crate) fn interval(values: &[f64]) -> Interval {
+    let moments: Moments = values.iter().copied().collect();
+    let half = mean_half_width(moments.count(), moments.variance(), 0.95).unwrap_or(f64::INFINITY);
+    Interval::around(moments.mean(), half)
+}

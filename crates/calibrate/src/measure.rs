@@ -1,0 +1,337 @@
+//! The calibration from its first connection to its last load.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+use sojourn_model::{Discipline, Server};
+use sojourn_stats::{Span, interval};
+
+use crate::client::Client;
+use crate::demand::{self, Against};
+use crate::helpers::{self, Hold, Served};
+use crate::idle;
+use crate::judge::{self, Point, Predicted};
+use crate::model;
+use crate::settings::{CalibrateError, Interval, Progress, Settings};
+use crate::target::{Axis, Target};
+
+/// Shares of the time: the idle server, the ramp, the work, the helpers; the loads have the rest.
+const SHARES: [f64; 4] = [0.1, 0.1, 0.2, 0.15];
+/// The load that the discipline is chosen by, of the capacity, and how often it is measured.
+const CHOICE: (f64, u32) = (0.6, 2);
+/// The helpers' discipline is kept while it predicts that load as well as this.
+const GOOD: f64 = 0.05;
+/// Another one is taken where its error is less than so much of the helpers' one's.
+const BETTER: f64 = 0.7;
+/// A request that is more path than work, so many times, was measured over a network and not on a server.
+const PATH_MAX: f64 = 1.0;
+
+/// What was found out about a server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// The URL as it was given.
+    pub url: String,
+    /// Time to connect (s), median.
+    pub connect: Interval,
+    /// What was measured of each path.
+    pub levels: Vec<LevelFound>,
+    /// The idle server's median response (s) against x.
+    pub idle: Option<Against>,
+    /// The work of a request against x.
+    pub work: Option<Against>,
+    /// Coefficient of variation of the work at one x; 0 where it is too small to be told from the clock's.
+    pub work_cv: f64,
+    /// What the idle server's reply takes beyond its work at the reference level (s): the path, and the dispatch.
+    pub overhead: Interval,
+    /// That less the time to connect (s), at least 0: the dispatch.
+    pub dispatch: Interval,
+    /// Cores that are busy at once.
+    pub cores: u32,
+    /// Throughput against clients at the reference level.
+    pub concurrency: Vec<Concurrency>,
+    /// Relative change of the work per request with each client more; an interval that holds 0 says that it is
+    /// independent of concurrency.
+    pub drift: Option<Interval>,
+    /// Requests served at once.
+    pub served: Served,
+    /// How that was found.
+    pub holds: Vec<Hold>,
+    /// Most replies per second at the reference level.
+    pub capacity: Interval,
+    /// The idle server's estimate of the work over the saturated one's: of their slopes where there are several levels.
+    pub agreement: Interval,
+    /// The model.
+    #[serde(skip)]
+    pub server: Server,
+    /// How each discipline that was tried predicts the load that the choice was made by: its name and largest relative
+    /// error.
+    pub tried: Vec<(String, f64)>,
+    /// Loads that the model was not fitted to.
+    pub judged: Vec<Point>,
+    /// What a reader should know, one line each.
+    pub notes: Vec<String>,
+    /// Time of all loads (s).
+    pub elapsed_s: f64,
+}
+
+/// What was measured of one path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelFound {
+    /// The path.
+    pub path: String,
+    /// Size or iterations.
+    pub x: f64,
+    /// Median response of the idle server (s).
+    pub idle: Interval,
+    /// Core time per request of the saturated one (s).
+    pub work: Interval,
+}
+
+/// Throughput of closed clients.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Concurrency {
+    /// Clients.
+    pub clients: u32,
+    /// Replies per second.
+    pub throughput: Interval,
+}
+
+/// Measures `target` into a server model. The server must serve nobody else meanwhile.
+///
+/// # Errors
+/// When a setting is impossible, the target does not answer, could not have been measured from here or answers with
+/// errors, or when `cancel` is set.
+pub fn calibrate(
+    target: &Target,
+    settings: &Settings,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+    cancel: &Arc<AtomicBool>,
+) -> Result<Calibration, CalibrateError> {
+    check(settings)?;
+    let client = Client { target, settings, cancel, progress, spent_s: Cell::new(0.0) };
+    let share = |index: usize| SHARES[index] * settings.time.as_secs_f64();
+    let connect = connect(&client)?;
+    let idle = idle::measure(&client, share(0))?;
+    let ramp = demand::ramp(&client, &idle, share(1))?;
+    let work = demand::work(&client, &idle, ramp.cores, share(2))?;
+    let reference = target.reference;
+    let overhead = model::overhead(&idle.response_s[reference], &work.levels[reference]);
+    refuse_path(&overhead, &work.levels[reference])?;
+    let found = helpers::measure(&client, &work, ramp.cores, share(3))?;
+    let (law, work_cv) = model::demand(target, &idle, &work)?;
+    let mut server = model::server(&law, ramp.cores, found.served);
+    let mut notes = notes(target, found.served);
+    let overhead_s = overhead.value.max(0.0);
+    let capacity = work.levels[reference].under(f64::from(ramp.cores));
+    let mut loads = Loads { client: &client, capacity: capacity.value, overhead_s };
+    let (mut tried, mut judged) = (Vec::new(), Vec::new());
+    if !settings.judged.is_empty() {
+        tried = loads.choose(&mut server, found.served, &mut notes)?;
+        judged = loads.judge(&server)?;
+    }
+    if client.spent_s.get() > 1.2 * settings.time.as_secs_f64() {
+        let asked = settings.time;
+        notes.push(format!("took {:.0} s of load instead of {asked}: the requests are long", client.spent_s.get()));
+    }
+    let levels = target.levels.iter().zip(idle.response_s.iter().zip(&work.levels));
+    Ok(Calibration {
+        url: target.url.clone(),
+        connect,
+        levels: levels
+            .map(|(level, (idle, work))| LevelFound { path: level.path.clone(), x: level.x, idle: *idle, work: *work })
+            .collect(),
+        idle: idle.line.as_ref().map(Against::of),
+        work: work.line.as_ref().map(Against::of),
+        work_cv,
+        overhead,
+        dispatch: Interval {
+            value: (overhead.value - connect.value).max(0.0),
+            low: (overhead.low - connect.high).max(0.0),
+            high: (overhead.high - connect.low).max(0.0),
+        },
+        cores: ramp.cores,
+        concurrency: ramp.curve.into_iter().map(|(clients, throughput)| Concurrency { clients, throughput }).collect(),
+        drift: ramp.drift,
+        served: found.served,
+        holds: found.holds,
+        capacity,
+        agreement: model::agreement(&idle, &work, reference),
+        server,
+        tried,
+        judged,
+        notes,
+        elapsed_s: client.spent_s.get(),
+    })
+}
+
+fn check(settings: &Settings) -> Result<(), CalibrateError> {
+    let invalid = |what: String| Err(CalibrateError::Invalid(what));
+    if settings.time < Span(5_000_000_000) {
+        return invalid(format!("--time: {} is too short to measure anything; give at least 5 s", settings.time));
+    }
+    if settings.connections_max < 2 {
+        return invalid("--connections-max: at least 2".into());
+    }
+    if let Some(wrong) = settings.judged.iter().find(|u| !(**u > 0.0 && **u < 0.95)) {
+        return invalid(format!("--judge: {wrong} is no utilisation between 0 and 0.95"));
+    }
+    if settings.repeats == 0 {
+        return invalid("--repeats: at least 1".into());
+    }
+    Ok(())
+}
+
+fn connect(client: &Client<'_>) -> Result<Interval, CalibrateError> {
+    client.say("time to connect");
+    let mut taken: Vec<f64> = sojourn_load::connect_times(client.target.address, 21, Span(1_000_000_000))?
+        .iter()
+        .map(|span| span.as_secs_f64())
+        .collect();
+    taken.sort_by(f64::total_cmp);
+    let (low, high) = interval::quantile_ranks(taken.len() as u64, 0.5, 0.95).expect("21 are enough for a median");
+    Ok(Interval { value: taken[taken.len() / 2], low: taken[low as usize], high: taken[high as usize] })
+}
+
+fn refuse_path(overhead: &Interval, work: &Interval) -> Result<(), CalibrateError> {
+    if overhead.low > PATH_MAX * work.value {
+        return Err(CalibrateError::Refused(format!(
+            "the network is the limit: of the idle server's reply {} are the path and only {} work; ask for more work \
+             per request, or measure from nearer",
+            model::time_text(overhead.value),
+            model::time_text(work.value)
+        )));
+    }
+    Ok(())
+}
+
+fn notes(target: &Target, served: Served) -> Vec<String> {
+    let mut notes = Vec::new();
+    if target.axis != Axis::Size && target.levels.len() > 1 {
+        let level = &target.levels[target.reference];
+        notes.push(format!("demand: of x = {}; the regression for other x is in [measured]", level.x));
+    }
+    match served {
+        Served::Unknown => notes.push(
+            "helpers: not measured, which takes a request that is several times as long as another; give {x} or {size} \
+             and --x"
+                .into(),
+        ),
+        Served::AtLeast(tried) => notes.push(format!("helpers: none found up to {tried} requests at once")),
+        Served::Limited(_) => {}
+    }
+    notes
+}
+
+struct Loads<'a> {
+    client: &'a Client<'a>,
+    capacity: f64,
+    overhead_s: f64,
+}
+
+impl Loads<'_> {
+    fn run_s(&self) -> f64 {
+        let settings = self.client.settings;
+        let runs = settings.judged.len() as u32 * settings.repeats + CHOICE.1;
+        (1.0 - SHARES.iter().sum::<f64>()) * settings.time.as_secs_f64() / f64::from(runs)
+    }
+
+    fn run(&self, server: &Server, utilization: f64, number: u32) -> Result<judge::Run, CalibrateError> {
+        let rate = self.capacity * utilization;
+        if rate > self.client.settings.rate_max {
+            let most = self.client.settings.rate_max;
+            return Err(CalibrateError::Refused(format!(
+                "a utilisation of {utilization} takes {rate:.0} requests/s, above the {most:.0} allowed: raise --rate-max"
+            )));
+        }
+        let seed = self.client.settings.seed.wrapping_mul(1000).wrapping_add(u64::from(number));
+        judge::measure(self.client, server, rate, self.run_s(), seed)
+    }
+
+    /// Takes the discipline that predicts best, the helpers' own where that is good.
+    fn choose(
+        &mut self,
+        server: &mut Server,
+        served: Served,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<(String, f64)>, CalibrateError> {
+        let mut runs = Vec::new();
+        for number in 0..CHOICE.1 {
+            self.client.say("an open load to choose the discipline by");
+            runs.push(self.run(server, CHOICE.0, number)?);
+        }
+        let own = server.discipline.clone();
+        let mut tried = Vec::new();
+        for discipline in model::candidates(server.cores, served) {
+            let candidate = Server { discipline: discipline.clone(), ..server.clone() };
+            let mut error = 0.0;
+            for run in &runs {
+                error += run.replayed(&candidate, self.overhead_s)?.distance(&run.measured);
+            }
+            tried.push((discipline, error / runs.len() as f64));
+        }
+        let of = |discipline: &Discipline| tried.iter().find(|(tried, _)| tried == discipline).map(|found| found.1);
+        let own_error = of(&own).unwrap_or(f64::INFINITY);
+        let best = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((best, error)) = best
+            && (own_error > GOOD || served == Served::Unknown)
+            && *error < BETTER * own_error
+        {
+            if served != Served::Unknown {
+                notes.push(format!(
+                    "discipline: {} predicts the load curve better than {} (largest error {:.1} % instead of {:.1} %), \
+                     which is what is served at once: requests this short are over before the kernel shares the core",
+                    name(best),
+                    name(&own),
+                    100.0 * error,
+                    100.0 * own_error
+                ));
+            }
+            server.discipline = best.clone();
+        }
+        Ok(tried.iter().map(|(discipline, error)| (name(discipline), *error)).collect())
+    }
+
+    fn judge(&self, server: &Server) -> Result<Vec<Point>, CalibrateError> {
+        let settings = self.client.settings;
+        let mut runs: Vec<Vec<judge::Run>> = settings.judged.iter().map(|_| Vec::new()).collect();
+        let mut number = 100;
+        // Interleaved, so that a slow minute of the machine is shared by all.
+        for repeat in 0..settings.repeats {
+            for (utilization, runs) in settings.judged.iter().zip(&mut runs) {
+                self.client.say(&format!(
+                    "judged at utilisation {utilization}, run {} of {}",
+                    repeat + 1,
+                    settings.repeats
+                ));
+                runs.push(self.run(server, *utilization, number)?);
+                number += 1;
+            }
+        }
+        let mut points = Vec::new();
+        for (utilization, runs) in settings.judged.iter().zip(runs) {
+            let measured: Vec<Predicted> = runs.iter().map(|run| run.measured).collect();
+            let mut doubts: Vec<String> = runs.iter().flat_map(|run| run.doubts.clone()).collect();
+            doubts.dedup();
+            points.push(Point {
+                utilization: *utilization,
+                rate: self.capacity * utilization,
+                measured: Predicted::median(&measured),
+                runs: measured,
+                theory: runs[0].theory(server, self.overhead_s),
+                sim: runs[0].long_run(server, self.overhead_s)?,
+                doubts,
+            });
+        }
+        Ok(points)
+    }
+}
+
+/// A discipline as notes name it.
+pub(crate) fn name(discipline: &Discipline) -> String {
+    match discipline {
+        Discipline::LimitedPs { helpers } => format!("limited-ps({helpers})"),
+        other => other.name().into(),
+    }
+}

@@ -1,0 +1,112 @@
+//! From measurements to a server model.
+
+use sojourn_model::{Demand, Discipline, Server};
+use sojourn_stats::Line;
+
+use crate::demand::Work;
+use crate::helpers::Served;
+use crate::idle::Idle;
+use crate::settings::{CalibrateError, Interval};
+use crate::target::{Axis, Target};
+
+/// Variation of the demand at one x below this is taken for the clock's and the kernel's.
+const CV_MIN: f64 = 0.1;
+
+/// The demand as a server model writes it, and the coefficient of variation at the reference level.
+pub(crate) fn demand(target: &Target, idle: &Idle, work: &Work) -> Result<(Demand, f64), CalibrateError> {
+    let reference = target.reference;
+    let mean_s = work.levels[reference].value;
+    let cv = idle.deviation_s[reference] / mean_s;
+    let (fixed_s, per_byte_s) = match (target.axis, &work.line) {
+        (Axis::Size, Some(line)) if line.intercept > 0.0 && line.slope > 0.0 => (line.intercept, line.slope),
+        (Axis::Size, Some(line)) if line.slope > 0.0 => (0.0, through_origin(target, &work.levels)),
+        _ => (mean_s, 0.0),
+    };
+    // What varies is the fixed part: a cost per byte has no law.
+    let varies = cv >= CV_MIN && fixed_s > 0.0;
+    let fixed = match varies {
+        true => format!("gamma(mean = {}, cv = {:.3})", time_text(fixed_s), cv * mean_s / fixed_s),
+        false => time_text(fixed_s),
+    };
+    let text = match (fixed_s > 0.0, per_byte_s > 0.0) {
+        (true, false) => fixed,
+        (true, true) => format!("{fixed} + {}/B", time_text(per_byte_s)),
+        (false, _) => format!("{}/B", time_text(per_byte_s)),
+    };
+    let demand = Demand::parse(&text).map_err(CalibrateError::Refused)?;
+    Ok((demand, if varies { cv } else { 0.0 }))
+}
+
+fn through_origin(target: &Target, levels: &[Interval]) -> f64 {
+    // The mean of the ratios: relative errors are about equal.
+    let with_bytes = target.levels.iter().zip(levels).filter(|(level, _)| level.x > 0.0);
+    let ratios: Vec<f64> = with_bytes.map(|(level, found)| found.value / level.x).collect();
+    ratios.iter().sum::<f64>() / ratios.len().max(1) as f64
+}
+
+/// The server with so many served at once.
+pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
+    let discipline = match served {
+        Served::Limited(helpers) if helpers <= cores => Discipline::Fcfs,
+        Served::Limited(helpers) => Discipline::LimitedPs { helpers },
+        Served::AtLeast(_) | Served::Unknown => Discipline::Ps,
+    };
+    Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None }
+}
+
+/// The disciplines between first come, first served, and the one that the helpers would make of it.
+pub(crate) fn candidates(cores: u32, served: Served) -> Vec<Discipline> {
+    let most = match served {
+        Served::Limited(helpers) => Some(helpers),
+        Served::AtLeast(_) | Served::Unknown => None,
+    };
+    let mut all = vec![Discipline::Fcfs];
+    for helpers in [2, 3, 4, 6, 8, 12, 16, 24, 32] {
+        let helpers = helpers * cores;
+        if most.is_none_or(|most| helpers < most) {
+            all.push(Discipline::LimitedPs { helpers });
+        }
+    }
+    all.push(match most {
+        Some(most) if most <= cores => Discipline::Fcfs,
+        Some(most) => Discipline::LimitedPs { helpers: most },
+        None => Discipline::Ps,
+    });
+    all.dedup();
+    all
+}
+
+/// What an idle server's reply takes beyond the work.
+pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
+    Interval { value: idle.value - work.value, low: idle.low - work.high, high: idle.high - work.low }
+}
+
+/// The work by the idle server's regression over that by the saturated one's: of their slopes, or of the levels.
+pub(crate) fn agreement(idle: &Idle, work: &Work, reference: usize) -> Interval {
+    match (&idle.line, &work.line) {
+        (Some(idle), Some(work)) if work.slope > 0.0 => ratio(idle, work),
+        _ => {
+            let (alone, busy) = (idle.response_s[reference], work.levels[reference]);
+            Interval { value: alone.value / busy.value, low: alone.low / busy.high, high: alone.high / busy.low }
+        }
+    }
+}
+
+fn ratio(above: &Line, below: &Line) -> Interval {
+    let value = above.slope / below.slope;
+    let relative =
+        ((above.slope_half_width / above.slope).powi(2) + (below.slope_half_width / below.slope).powi(2)).sqrt();
+    Interval::around(value, value.abs() * relative)
+}
+
+/// A time with five digits, in the unit that suits it.
+pub(crate) fn time_text(seconds: f64) -> String {
+    let (factor, unit) = match seconds {
+        s if s >= 1.0 => (1.0, "s"),
+        s if s >= 1e-3 => (1e3, "ms"),
+        s if s >= 1e-6 => (1e6, "us"),
+        _ => (1e9, "ns"),
+    };
+    let number = format!("{:.4e}", seconds * factor).parse::<f64>().unwrap_or(seconds * factor);
+    format!("{number} {unit}")
+}

@@ -1,0 +1,100 @@
+//! What a calibration may cost, what it says on its way, and why it may be refused.
+
+use serde::Serialize;
+use sojourn_load::LoadError;
+use sojourn_sim::SimError;
+use sojourn_stats::Span;
+use thiserror::Error;
+
+/// What a calibration may cost, and what is to be found out.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long it should take; what is measured at least can take longer, and then a note says so.
+    pub time: Span,
+    /// Most requests per second.
+    pub rate_max: f64,
+    /// Most connections at once, which bounds the helpers that can be found.
+    pub connections_max: u32,
+    /// Whether each request has a connection of its own (`connection: close`).
+    pub connection_per_request: bool,
+    /// The utilisations at which the model is judged; none: it is not, and the discipline is the helpers' alone.
+    pub judged: Vec<f64>,
+    /// Measurements of each of them, of which the medians are taken.
+    pub repeats: u32,
+    /// Seed of the orders and plans.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    /// Two minutes, 10,000 requests/s, 128 connections, judged once at utilisations 0.3, 0.5 and 0.7.
+    fn default() -> Settings {
+        Settings {
+            time: Span(120_000_000_000),
+            rate_max: 10_000.0,
+            connections_max: 128,
+            connection_per_request: false,
+            judged: vec![0.3, 0.5, 0.7],
+            repeats: 1,
+            seed: 1,
+        }
+    }
+}
+
+/// How far a calibration is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// What is being measured.
+    pub stage: &'a str,
+    /// Share of the whole that is done, about, from 0 to 1.
+    pub share: f64,
+}
+
+/// An estimate and its interval, of confidence 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// `value` give or take `half_width`.
+    pub fn around(value: f64, half_width: f64) -> Interval {
+        Interval { value, low: value - half_width, high: value + half_width }
+    }
+
+    /// Whether `truth` lies in it.
+    pub fn covers(&self, truth: f64) -> bool {
+        self.low <= truth && truth <= self.high
+    }
+
+    /// The interval of a decreasing function of the quantity: of `numerator` over it.
+    pub(crate) fn under(&self, numerator: f64) -> Interval {
+        let high = if self.low > 0.0 { numerator / self.low } else { f64::INFINITY };
+        Interval { value: numerator / self.value, low: numerator / self.high, high }
+    }
+}
+
+/// Why there is no calibration; every message is one line.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CalibrateError {
+    /// A setting or target that cannot be.
+    #[error("{0}")]
+    Invalid(String),
+    /// The target could not have been measured from here; why, and the way out.
+    #[error("not measured: {0}")]
+    Refused(String),
+    /// The load generator could not run.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The simulator could not run.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// Somebody asked to stop.
+    #[error("interrupted: nothing is written")]
+    Interrupted,
+}

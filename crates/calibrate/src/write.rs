@@ -1,0 +1,132 @@
+//! A calibration as a file: the model, and beside it in `[measured]` everything that it was made from.
+
+use std::fmt::Write;
+
+use crate::helpers::Served;
+use crate::measure::{Calibration, Concurrency};
+use crate::model::time_text;
+use crate::settings::Interval;
+
+impl Calibration {
+    /// The server model with its findings, as [`sojourn_model::Server::from_toml`] reads it.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let out = &mut text;
+        let _ = writeln!(out, "# Measured at {} by `sojourn calibrate`.", self.url);
+        for note in &self.notes {
+            let _ = writeln!(out, "# {note}");
+        }
+        out.push_str(&self.server.to_toml());
+        out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
+        let _ = writeln!(out, "url = {}", quoted(&self.url));
+        let _ = writeln!(out, "capacity = {}   # replies per second", three(&self.capacity));
+        let _ = writeln!(
+            out,
+            "overhead_s = {}   # path and dispatch: an idle reply beyond its work",
+            three(&self.overhead)
+        );
+        let _ = writeln!(out, "dispatch_s = {}", three(&self.dispatch));
+        let _ = writeln!(out, "connect_s = {}", three(&self.connect));
+        let _ = match self.served {
+            Served::Limited(helpers) => writeln!(out, "served_at_once = {helpers}"),
+            Served::AtLeast(tried) => writeln!(out, "served_at_once = \"at least {tried}\""),
+            Served::Unknown => writeln!(out, "served_at_once = \"not measured\""),
+        };
+        if let Some(drift) = &self.drift {
+            let _ = writeln!(out, "work_change_per_client = {}   # 0: independent of concurrency", three(drift));
+        }
+        let _ = writeln!(out, "work_cv = {:.3}", self.work_cv);
+        let _ = writeln!(
+            out,
+            "idle_over_saturated = {}   # work by the idle server over the saturated one's",
+            three(&self.agreement)
+        );
+        for (name, line) in [("work", &self.work), ("idle", &self.idle)] {
+            if let Some(line) = line {
+                let _ = writeln!(out, "{name}_fixed_s = {}", three(&line.fixed_s));
+                let _ = writeln!(out, "{name}_per_x_s = {}", three(&line.per_x_s));
+            }
+        }
+        for level in &self.levels {
+            let _ = writeln!(out, "[[measured.level]]\npath = {}", quoted(&level.path));
+            let _ =
+                writeln!(out, "x = {:?}\nidle_s = {}\nwork_s = {}", level.x, three(&level.idle), three(&level.work));
+        }
+        for Concurrency { clients, throughput } in &self.concurrency {
+            let _ = writeln!(out, "[[measured.concurrency]]\nclients = {clients}\nthroughput = {}", three(throughput));
+        }
+        for (discipline, error) in &self.tried {
+            let _ =
+                writeln!(out, "[[measured.tried]]\ndiscipline = {}\nlargest_error = {error:.4}", quoted(discipline));
+        }
+        for point in &self.judged {
+            let _ = writeln!(out, "[[measured.judged]]   # not used in the fit: [mean, p90] in seconds");
+            let _ = writeln!(out, "utilization = {:?}\nrate = {}", point.utilization, digits(point.rate));
+            let two = |mean: f64, p90: f64| format!("[{}, {}]", digits(mean), digits(p90));
+            let _ = writeln!(out, "measured = {}", two(point.measured.mean_s, point.measured.p90_s));
+            if let Some(theory) = point.theory {
+                let _ = writeln!(out, "theory = {}", two(theory.mean_s, theory.p90_s));
+            }
+            let _ = writeln!(out, "sim = {}", two(point.sim.mean_s, point.sim.p90_s));
+        }
+        text
+    }
+
+    /// What was found, in lines for a person.
+    pub fn summary(&self) -> Vec<String> {
+        let ms = |interval: &Interval| {
+            format!("{} ({} to {})", time_text(interval.value), signed(interval.low), signed(interval.high))
+        };
+        let reference = self.server.demand("");
+        let mut lines = vec![format!("demand: {reference}")];
+        for level in &self.levels {
+            lines.push(format!("  {}: work {}, idle reply {}", level.path, ms(&level.work), ms(&level.idle)));
+        }
+        let Interval { value, low, high } = self.capacity;
+        lines.push(format!("capacity: {value:.2} /s ({low:.2} to {high:.2}) on {} core(s)", self.cores));
+        lines.push(match self.served {
+            Served::Limited(helpers) => format!("served at once: {helpers}"),
+            Served::AtLeast(tried) => format!("served at once: at least {tried}"),
+            Served::Unknown => "served at once: not measured".into(),
+        });
+        lines.push(format!("discipline: {}", crate::measure::name(&self.server.discipline)));
+        if let Some(Interval { value, low, high }) = self.drift {
+            let independent = if low <= 0.0 && 0.0 <= high { "independent of concurrency" } else { "not independent" };
+            lines.push(format!(
+                "work per request: {:+.2} % with each client more ({:+.2} to {:+.2} %): {independent}",
+                100.0 * value,
+                100.0 * low,
+                100.0 * high
+            ));
+        }
+        lines.push(format!(
+            "overhead of an idle reply: {}, of which connecting {}",
+            ms(&self.overhead),
+            ms(&self.connect)
+        ));
+        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
+        lines
+    }
+}
+
+fn three(interval: &Interval) -> String {
+    format!("[{}, {}, {}]", digits(interval.value), digits(interval.low), digits(interval.high))
+}
+
+/// Six digits, as TOML reads a number.
+fn digits(x: f64) -> String {
+    match x {
+        x if x.is_nan() => "nan".into(),
+        x if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
+        x => format!("{:?}", format!("{x:.5e}").parse::<f64>().unwrap_or(x)),
+    }
+}
+
+fn signed(seconds: f64) -> String {
+    if seconds < 0.0 { format!("-{}", time_text(-seconds)) } else { time_text(seconds) }
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,5 @@
+//! The tests of this crate, one file per behaviour.
+
+mod emulated;
+mod refusals;
+mod support;

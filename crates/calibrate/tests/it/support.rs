@@ -1,0 +1,27 @@
+//! Emulated nodes to be calibrated.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sojourn_calibrate::{CalibrateError, Calibration, Settings, Target, calibrate};
+use sojourn_model::Server;
+use sojourn_serve::{Node, NodeConfig};
+use sojourn_stats::Span;
+
+/// A node that is the server of this model.
+pub(crate) fn node(model: &str) -> Node {
+    let model = Some(Server::from_toml(model).expect("the test's model is one"));
+    Node::start(NodeConfig { model, ..NodeConfig::new("node") }).expect("a node starts")
+}
+
+/// Little time, and nobody to judge.
+pub(crate) fn brief(seed: u64) -> Settings {
+    Settings { time: Span(14_000_000_000), judged: Vec::new(), seed, ..Settings::default() }
+}
+
+/// Calibrates `/work` of a node with replies of these sizes.
+pub(crate) fn measure(node: &Node, sizes: &[u64], settings: &Settings) -> Result<Calibration, CalibrateError> {
+    let url = format!("http://{}/work?bytes={{size}}", node.address());
+    let target = Target::parse(&url, sizes, None).expect("the node's address is one");
+    calibrate(&target, settings, &|_| {}, &Arc::new(AtomicBool::new(false)))
+}
