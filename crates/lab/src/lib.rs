@@ -5,12 +5,15 @@
 //! None of the crates' logic is in here.
 
 mod answer;
+pub mod compare;
 mod engine;
 pub mod folder;
 pub mod host;
+pub mod objective;
 pub mod outcome;
 pub mod report;
 mod run;
+pub mod search;
 pub mod spec;
 pub mod variants;
 

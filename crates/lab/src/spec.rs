@@ -22,6 +22,8 @@ use sojourn_traffic::{Arrivals, Closed, Demand, Open, Replay, Sizes, Workload};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::objective::{self, Objective};
+
 pub(crate) use sessions::Sites;
 
 /// One line: what is wrong, where, and what would be right.
@@ -187,26 +189,6 @@ impl Engine {
             "live" => Ok(Engine::Live),
             _ => Err(unknown("engine", word, &["theory", "sim", "live"])),
         }
-    }
-}
-
-/// `metric < limit`.
-#[derive(Clone, Debug)]
-pub struct Objective {
-    /// The metric's name.
-    pub metric: String,
-    /// Whether the metric must be below the limit (or above it).
-    pub below: bool,
-    /// In the metric's SI unit.
-    pub limit: f64,
-    /// As written.
-    pub text: String,
-}
-
-impl Objective {
-    /// Whether `value` meets it.
-    pub fn met(&self, value: f64) -> bool {
-        if self.below { value < self.limit } else { value > self.limit }
     }
 }
 
@@ -777,15 +759,7 @@ impl Reader<'_> {
                 if !below && !written.starts_with('>') {
                     return Err(fail("an objective starts with < or >, e.g. `< 500 ms`"));
                 }
-                let dimension = if metric.contains("_time_") {
-                    Dimension::Time
-                } else if metric == "throughput" {
-                    Dimension::Rate
-                } else if ["utilization", "error_ratio", "abandoned_ratio", "imbalance_index"]
-                    .contains(&metric.as_str())
-                {
-                    Dimension::Number
-                } else {
+                let Some(dimension) = objective::dimension(&metric) else {
                     let known =
                         ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
                     return Err(fail(&unknown("metric", &metric, &known)));

@@ -1,0 +1,346 @@
+//! Is B different from A, by how much, and how small a difference could have been seen?
+//!
+//! Runs are compared in pairs: two that stand next to each other in time, or two replications that share a seed, have
+//! most of their noise in common, and the difference inside the pair is free of it. The interval of the mean difference
+//! is Student's t over the pairs; that of the ratio is the same over the differences of logarithms, so that twice as
+//! fast and half as fast are equally far from 1. Where there are no pairs, Welch's interval takes two samples (B. L.
+//! Welch, Biometrika 34, 1947), and two bare estimates are combined as independent. All intervals are at 95 %, each for
+//! itself: of twenty metrics without any difference one shows one.
+
+use std::fmt;
+
+use sojourn_stats::interval::t_quantile;
+use sojourn_stats::{Dimension, Estimate, Moments};
+
+use crate::folder::Folder;
+use crate::objective::dimension;
+use crate::spec::SpecError;
+
+/// Half the chance that an interval misses.
+const UPPER: f64 = 0.975;
+/// The chance with which "could have been seen" would have seen it.
+const POWER: f64 = 0.8;
+
+/// One metric of A and B set beside each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The metric.
+    pub metric: String,
+    /// Its SI unit.
+    pub unit: String,
+    /// The value of A.
+    pub a: f64,
+    /// The value of B.
+    pub b: f64,
+    /// B - A, with the ends of its interval.
+    pub difference: Between,
+    /// B / A, with the ends of its interval; none where one of them is not above 0.
+    pub ratio: Option<Between>,
+    /// Mean difference over the standard deviation of the difference between pairs (Cohen's d_z); none where it was not
+    /// taken from pairs, or does not vary.
+    pub effect_size: Option<f64>,
+    /// The smallest relative difference that would have been seen four times in five; none where there is no ratio.
+    pub could_have_seen: Option<f64>,
+    /// Where the interval comes from.
+    pub how: How,
+}
+
+/// A number between two others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Between {
+    /// The number.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+}
+
+/// Where an interval comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// So many pairs.
+    Pairs(usize),
+    /// Two samples of such sizes.
+    Samples(usize, usize),
+    /// The intervals of two estimates.
+    Estimates,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            How::Pairs(pairs) => write!(f, "{pairs} pairs"),
+            How::Samples(a, b) => write!(f, "{a} and {b} samples"),
+            How::Estimates => f.write_str("two intervals"),
+        }
+    }
+}
+
+impl Comparison {
+    /// A and B measured pair by pair; none below two pairs.
+    pub fn of_pairs(metric: &str, unit: &str, pairs: &[(f64, f64)]) -> Option<Comparison> {
+        let differences: Moments = pairs.iter().map(|(a, b)| b - a).collect();
+        let difference = around(&differences)?;
+        let positive = pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0);
+        let logarithms: Moments = pairs.iter().filter(|_| positive).map(|(a, b)| (b / a).ln()).collect();
+        let ratio = around(&logarithms);
+        let degrees = pairs.len() as u64 - 1;
+        let seen = ratio.map(|_| power(degrees) * (logarithms.variance() / pairs.len() as f64).sqrt());
+        let deviation = differences.variance().sqrt();
+        Some(Comparison {
+            metric: metric.into(),
+            unit: unit.into(),
+            a: pairs.iter().map(|pair| pair.0).sum::<f64>() / pairs.len() as f64,
+            b: pairs.iter().map(|pair| pair.1).sum::<f64>() / pairs.len() as f64,
+            difference,
+            ratio: ratio.map(Between::exp),
+            effect_size: (deviation > 0.0).then(|| differences.mean() / deviation),
+            could_have_seen: seen.map(f64::exp_m1),
+            how: How::Pairs(pairs.len()),
+        })
+    }
+
+    /// Two independent samples, by Welch's t; none where one has less than two.
+    pub fn of_samples(metric: &str, unit: &str, a: &[f64], b: &[f64]) -> Option<Comparison> {
+        let difference = welch(a.iter().copied(), b.iter().copied())?;
+        let positive = a.iter().chain(b).all(|value| *value > 0.0);
+        let logarithms = positive.then(|| welch(a.iter().map(|a| a.ln()), b.iter().map(|b| b.ln()))).flatten();
+        Some(Comparison {
+            metric: metric.into(),
+            unit: unit.into(),
+            a: a.iter().copied().collect::<Moments>().mean(),
+            b: b.iter().copied().collect::<Moments>().mean(),
+            difference: difference.0,
+            ratio: logarithms.map(|(between, _)| between.exp()),
+            effect_size: None,
+            could_have_seen: logarithms.map(|(_, seen)| seen.exp_m1()),
+            how: How::Samples(a.len(), b.len()),
+        })
+    }
+
+    /// Two estimates as independent; none where one says nothing.
+    pub fn of_estimates(metric: &str, unit: &str, a: &Estimate, b: &Estimate) -> Option<Comparison> {
+        let half = |estimate: &Estimate| estimate.interval().map_or(0.0, |(low, high)| 0.5 * (high - low));
+        let (value_a, value_b) = (a.value()?, b.value()?);
+        let (half_a, half_b) = (half(a), half(b));
+        let positive = value_a > 0.0 && value_b > 0.0;
+        // The delta method: the logarithm of an estimate is known within its relative half width.
+        let relative = positive.then(|| (half_a / value_a).hypot(half_b / value_b));
+        let logarithm = positive.then(|| (value_b / value_a).ln());
+        let normal = power(u64::from(u32::MAX)) / t_quantile(UPPER, u64::from(u32::MAX));
+        Some(Comparison {
+            metric: metric.into(),
+            unit: unit.into(),
+            a: value_a,
+            b: value_b,
+            difference: Between::within(value_b - value_a, half_a.hypot(half_b)),
+            ratio: logarithm.zip(relative).map(|(value, half)| Between::within(value, half).exp()),
+            effect_size: None,
+            could_have_seen: relative.map(|half| (half * normal).exp_m1()),
+            how: How::Estimates,
+        })
+    }
+
+    /// Whether the interval of the difference leaves out 0.
+    pub fn differs(&self) -> bool {
+        self.difference.low > 0.0 || self.difference.high < 0.0
+    }
+
+    /// What it says about B, in words.
+    pub fn verdict(&self) -> String {
+        if !self.differs() {
+            return match self.could_have_seen {
+                Some(share) => format!("no difference seen (could have seen {} %)", Short(share * 100.0)),
+                None => "no difference seen".into(),
+            };
+        }
+        let more = self.difference.value > 0.0;
+        match dimension(&self.metric) {
+            Some(Dimension::Time) if more => "B is slower",
+            Some(Dimension::Time) => "B is faster",
+            _ if more => "B has more",
+            _ => "B has less",
+        }
+        .into()
+    }
+}
+
+/// A number with about two digits.
+struct Short(f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = (1 - self.0.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
+        write!(f, "{:.digits$}", self.0)
+    }
+}
+
+impl Between {
+    fn within(value: f64, half: f64) -> Between {
+        Between { value, low: value - half, high: value + half }
+    }
+
+    fn exp(self) -> Between {
+        Between { value: self.value.exp(), low: self.low.exp(), high: self.high.exp() }
+    }
+}
+
+fn around(moments: &Moments) -> Option<Between> {
+    let degrees = moments.count().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    let error = (moments.variance() / moments.count() as f64).sqrt();
+    Some(Between::within(moments.mean(), t_quantile(UPPER, degrees) * error))
+}
+
+/// How many standard errors a difference has to be so that it is seen with the chance [`POWER`].
+fn power(degrees: u64) -> f64 {
+    t_quantile(UPPER, degrees) + t_quantile(POWER, degrees)
+}
+
+/// Mean of b - mean of a with Welch's interval, and what could have been seen.
+fn welch(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> Option<(Between, f64)> {
+    let (a, b): (Moments, Moments) = (a.collect(), b.collect());
+    if a.count() < 2 || b.count() < 2 {
+        return None;
+    }
+    let squares = [&a, &b].map(|sample| sample.variance() / sample.count() as f64);
+    let sum = squares[0] + squares[1];
+    let below = squares[0].powi(2) / (a.count() - 1) as f64 + squares[1].powi(2) / (b.count() - 1) as f64;
+    // Rounded down, which widens the interval a little; at least the smaller sample's own.
+    let degrees = if below > 0.0 { (sum.powi(2) / below).floor().max(1.0) as u64 } else { a.count() + b.count() - 2 };
+    let error = sum.sqrt();
+    Some((Between::within(b.mean() - a.mean(), t_quantile(UPPER, degrees) * error), power(degrees) * error))
+}
+
+/// What two run folders say about one variant, by one engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantComparison {
+    /// The variant's name.
+    pub label: String,
+    /// Who answers in both.
+    pub engine: String,
+    /// Metric by metric, in A's order.
+    pub metrics: Vec<Comparison>,
+}
+
+/// Sets two run folders beside each other: variants of the same name (or the only ones), engine by engine. Replications
+/// are paired where both runs have the same seed and as many of them.
+///
+/// # Errors
+/// When they have no variant in common.
+pub fn folders(a: &Folder, b: &Folder) -> Result<Vec<VariantComparison>, SpecError> {
+    let alone = a.run.variants.len() == 1 && b.run.variants.len() == 1;
+    let mut all = Vec::new();
+    let mut matched = false;
+    for (in_a, variant) in a.run.variants.iter().enumerate() {
+        let same = |other: &crate::folder::VariantFile| alone || other.label == variant.label;
+        let Some(in_b) = b.run.variants.iter().position(same) else { continue };
+        matched = true;
+        for engine in ["theory", "sim", "live", "twin"] {
+            let metrics: Vec<Comparison> =
+                a.rows(in_a, engine).filter_map(|row| metric(a, b, (in_a, in_b), engine, row)).collect();
+            if !metrics.is_empty() {
+                all.push(VariantComparison { label: variant.label.clone(), engine: engine.into(), metrics });
+            }
+        }
+    }
+    if matched {
+        return Ok(all);
+    }
+    let names = |folder: &Folder| {
+        let names: Vec<&str> = folder.run.variants.iter().map(|variant| variant.label.as_str()).collect();
+        names.join("; ")
+    };
+    Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
+}
+
+fn metric(
+    a: &Folder,
+    b: &Folder,
+    (in_a, in_b): (usize, usize),
+    engine: &str,
+    row: &crate::outcome::Outcome,
+) -> Option<Comparison> {
+    let (metric, unit) = (row.measure.metric.as_str(), row.measure.unit.as_str());
+    let other = b.rows(in_b, engine).find(|other| other.measure.metric == metric)?;
+    let replications = |folder: &Folder, variant| -> Option<Vec<Option<f64>>> {
+        let same = |r: &&crate::folder::Replicated| r.variant == variant && r.engine == engine && r.metric == metric;
+        folder.replications.iter().find(same).map(|found| found.values.clone())
+    };
+    if let (Some(of_a), Some(of_b)) = (replications(a, in_a), replications(b, in_b)) {
+        let paired = a.run.seed == b.run.seed && of_a.len() == of_b.len();
+        let compared = if paired {
+            let pairs: Vec<(f64, f64)> = of_a.iter().zip(&of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+            Comparison::of_pairs(metric, unit, &pairs)
+        } else {
+            let known = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
+            Comparison::of_samples(metric, unit, &known(&of_a), &known(&of_b))
+        };
+        if compared.is_some() {
+            return compared;
+        }
+    }
+    Comparison::of_estimates(metric, unit, &row.measure.estimate, &other.measure.estimate)
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_stats::Stream;
+
+    use super::*;
+
+    /// Pairs with a common noise of 50 %, an own noise of 1 %, and B `factor` times A.
+    fn pairs(stream: &mut Stream, count: usize, factor: f64) -> Vec<(f64, f64)> {
+        let mut pair = || {
+            let common = 1.0 + stream.uniform();
+            (common * (1.0 + 0.02 * stream.uniform()), factor * common * (1.0 + 0.02 * stream.uniform()))
+        };
+        (0..count).map(|_| pair()).collect()
+    }
+
+    #[test]
+    fn pairs_see_what_samples_do_not() {
+        let pairs = pairs(&mut Stream::new(1, "compare", "test"), 5, 1.1);
+        let paired = Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap();
+        assert!(paired.differs() && paired.verdict() == "B is slower", "{paired:?}");
+        let ratio = paired.ratio.unwrap();
+        assert!(ratio.low < 1.1 && ratio.high > 1.1 && ratio.high - ratio.low < 0.06, "{ratio:?}");
+        let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let samples = Comparison::of_samples("response_time_mean", "s", &a, &b).unwrap();
+        assert!(!samples.differs() && samples.could_have_seen.unwrap() > 0.2, "{samples:?}");
+        assert!(samples.verdict().starts_with("no difference seen (could have seen "), "{}", samples.verdict());
+    }
+
+    #[test]
+    fn intervals_cover_what_they_claim() {
+        // 2000 comparisons of equals: a 95 % interval misses 100 +- 10 times; 7 standard deviations is below 1e-11.
+        let mut stream = Stream::new(2, "compare", "test");
+        let (mut missed_pairs, mut missed_samples) = (0, 0);
+        for _ in 0..2000 {
+            let pairs = pairs(&mut stream, 5, 1.0);
+            missed_pairs += u32::from(Comparison::of_pairs("m", "1", &pairs).unwrap().differs());
+            let a: Vec<f64> = (0..8).map(|_| stream.uniform()).collect();
+            let b: Vec<f64> = (0..5).map(|_| 0.25 + 0.5 * stream.uniform()).collect();
+            missed_samples += u32::from(Comparison::of_samples("m", "1", &a, &b).unwrap().differs());
+        }
+        assert!((30..170).contains(&missed_pairs), "{missed_pairs}");
+        assert!((30..170).contains(&missed_samples), "{missed_samples}");
+    }
+
+    #[test]
+    fn estimates_combine_and_what_says_nothing_compares_with_nothing() {
+        let of = |value: f64, half: f64| Estimate::Sampled {
+            value,
+            ci_low: value - half,
+            ci_high: value + half,
+            samples: 9,
+        };
+        let c = Comparison::of_estimates("throughput", "1/s", &of(100.0, 3.0), &of(110.0, 4.0)).unwrap();
+        assert!((c.difference.low - 5.0).abs() < 1e-9 && (c.difference.high - 15.0).abs() < 1e-9, "{c:?}");
+        assert_eq!(c.verdict(), "B has more");
+        assert!(Comparison::of_estimates("m", "1", &of(1.0, 0.1), &Estimate::TooFew { samples: 1 }).is_none());
+        assert!(Comparison::of_pairs("m", "1", &[(1.0, 2.0)]).is_none());
+        let zeros = Comparison::of_pairs("error_ratio", "1", &[(0.0, 0.0); 3]).unwrap();
+        assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "no difference seen");
+    }
+}

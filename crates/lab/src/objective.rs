@@ -1,0 +1,149 @@
+//! What must hold: `p99 < 50 ms`.
+//!
+//! A measured number is judged by the unfavourable end of its interval: an objective holds only when it would at either
+//! end. Where the limit lies inside the interval the measurement is too coarse to say, and a longer one may.
+
+use std::fmt;
+
+use sojourn_stats::{Dimension, Estimate, quantity};
+
+use crate::spec::SpecError;
+
+/// What must hold of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objective {
+    /// The metric's name.
+    pub metric: String,
+    /// Whether the metric must be below the limit (or above it).
+    pub below: bool,
+    /// In the metric's SI unit.
+    pub limit: f64,
+    /// As written.
+    pub text: String,
+}
+
+/// What a measurement says about an objective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It holds over the whole interval.
+    Holds,
+    /// It holds nowhere in the interval.
+    Fails,
+    /// The limit lies inside the interval.
+    Undecided,
+    /// There are too few samples for this metric.
+    TooFew,
+    /// Nothing measures this metric here.
+    Unknown,
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Judgement::Holds => "met",
+            Judgement::Fails => "MISSED",
+            Judgement::Undecided => "MISSED: the limit is inside the interval; measure longer",
+            Judgement::TooFew => "MISSED: too few samples; measure longer",
+            Judgement::Unknown => "MISSED: this run does not measure it",
+        })
+    }
+}
+
+/// Short names of the metrics that objectives are mostly about.
+const SHORT: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99.9"];
+
+impl Objective {
+    /// Reads `p99 < 50 ms`, `error_ratio < 1%` or `throughput > 900 /s`: a metric by its short or full name, `<` or `>`,
+    /// and a limit with its unit.
+    ///
+    /// # Errors
+    /// One line that says what would be right.
+    pub fn parse(text: &str) -> Result<Objective, SpecError> {
+        let fail = |what: String| SpecError(format!("`{text}`: {what}, e.g. `p99 < 50 ms`"));
+        let at = text.find(['<', '>']).ok_or_else(|| fail("an objective has `<` or `>`".into()))?;
+        let (name, rest) = (text[..at].trim(), &text[at..]);
+        let limit = rest[1..].trim();
+        if limit.starts_with('=') {
+            return Err(fail("write `<` or `>`: measured numbers are never equal to a limit".into()));
+        }
+        let metric = match name {
+            short if SHORT.contains(&short) => format!("response_time_{short}"),
+            full => full.to_owned(),
+        };
+        let dimension = dimension(&metric).ok_or_else(|| {
+            fail(format!("`{name}` is no metric; there are {}, error_ratio, throughput", SHORT.join(", ")))
+        })?;
+        let limit = quantity::parse(limit, dimension).map_err(|error| fail(error.to_string()))?;
+        Ok(Objective { metric, below: rest.starts_with('<'), limit, text: text.trim().to_owned() })
+    }
+
+    /// Whether `value` meets it.
+    pub fn met(&self, value: f64) -> bool {
+        if self.below { value < self.limit } else { value > self.limit }
+    }
+
+    /// What `estimate` says about it; a formula's interval is a point.
+    pub fn judge(&self, estimate: &Estimate) -> Judgement {
+        let (low, high) = match (estimate.interval(), estimate.value()) {
+            (Some(ends), _) => ends,
+            (None, Some(value)) => (value, value),
+            (None, None) => return Judgement::TooFew,
+        };
+        match (self.met(low), self.met(high)) {
+            (true, true) => Judgement::Holds,
+            (false, false) => Judgement::Fails,
+            _ => Judgement::Undecided,
+        }
+    }
+}
+
+/// What `metric` is a number of; none of a name that is no metric's.
+pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
+    let time = metric.contains("_time_") || metric.starts_with("lateness_");
+    let ratios = ["utilization", "error_ratio", "abandoned_ratio", "denied_ratio", "imbalance_index"];
+    match metric {
+        _ if time => Some(Dimension::Time),
+        "throughput" | "file_throughput" => Some(Dimension::Rate),
+        _ if ratios.contains(&metric) => Some(Dimension::Number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_units_and_mistakes() {
+        let p99 = Objective::parse(" p99 < 50 ms ").unwrap();
+        assert_eq!((p99.metric.as_str(), p99.below, p99.limit), ("response_time_p99", true, 0.05));
+        let rate = Objective::parse("throughput > 900 /s").unwrap();
+        assert_eq!((rate.metric.as_str(), rate.below, rate.limit), ("throughput", false, 900.0));
+        assert_eq!(Objective::parse("error_ratio < 1%").unwrap().limit, 0.01);
+        assert_eq!(Objective::parse("service_time_mean<1 ms").unwrap().metric, "service_time_mean");
+        for (bad, expected) in [
+            ("p99 50 ms", "`<` or `>`"),
+            ("p99 <= 50 ms", "never equal"),
+            ("p98 < 50 ms", "p99.9"),
+            ("p99 < 50", "ms"),
+            ("throughput > 50 ms", "/s"),
+        ] {
+            let error = Objective::parse(bad).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("p99 < 50 ms"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_unfavourable_end_decides() {
+        let of = |ci_low, ci_high| Estimate::Sampled { value: 0.5 * (ci_low + ci_high), ci_low, ci_high, samples: 99 };
+        let below = Objective::parse("mean < 50 ms").unwrap();
+        assert_eq!(below.judge(&of(0.02, 0.04)), Judgement::Holds);
+        assert_eq!(below.judge(&of(0.02, 0.06)), Judgement::Undecided, "its middle would hold");
+        assert_eq!(below.judge(&of(0.06, 0.07)), Judgement::Fails);
+        assert_eq!(below.judge(&Estimate::TooFew { samples: 3 }), Judgement::TooFew);
+        assert_eq!(below.judge(&Estimate::Exact { value: 0.04 }), Judgement::Holds);
+        let above = Objective::parse("throughput > 100 /s").unwrap();
+        assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
+        assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
+    }
+}
