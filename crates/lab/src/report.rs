@@ -14,7 +14,7 @@ mod compare;
 mod fill;
 mod html;
 mod number;
-mod plots;
+pub mod plots;
 mod sections;
 
 pub use crate::spec::Engine;

@@ -75,8 +75,20 @@ pub struct Found {
     pub complete: bool,
 }
 
+impl Found {
+    /// Whether lower rates will not do either: they have even fewer samples, or runs are SUSPECT whatever the rate.
+    fn is_hopeless(&self) -> bool {
+        let last = |count: usize| self.trials.iter().rev().take(count);
+        let suspect = |trial: &Trial| trial.judgement != Judgement::Fails && !trial.measured.doubts.is_empty();
+        let starved = |trial: &Trial| matches!(trial.judgement, Judgement::TooFew | Judgement::Unknown);
+        last(1).any(starved) || (self.trials.len() >= SUSPECT_MAX && last(SUSPECT_MAX).all(suspect))
+    }
+}
+
 /// A rate is doubled or halved no more often than this: a factor of a million.
 const OCTAVES: u32 = 20;
+/// So many SUSPECT runs one after another, at ever lower rates, say that it is not the rate.
+const SUSPECT_MAX: usize = 3;
 /// How many times as long as asked a run may become.
 const STRETCHES: [u32; 3] = [1, 2, 4];
 
@@ -98,6 +110,10 @@ pub fn search<E>(
         match (found.holds, found.fails) {
             (Some(_), Some(_)) => break,
             _ if octave == OCTAVES => {
+                found.complete = true;
+                return Ok(found);
+            }
+            _ if !holds && found.is_hopeless() => {
                 found.complete = true;
                 return Ok(found);
             }
@@ -193,6 +209,22 @@ mod tests {
         let suspect: Vec<&Trial> = found.trials.iter().filter(|trial| trial.rate > 500.0).collect();
         assert!(suspect.iter().all(|trial| trial.stretch == 1 && trial.words().contains("the client was the limit")));
     }
+
+    #[test]
+    fn what_lower_rates_cannot_mend_ends_the_search() {
+        let mut starved = |_, _| Ok::<_, ()>(Some(Measured { estimate: Some(TOO_FEW), doubts: Vec::new() }));
+        let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut starved).unwrap();
+        assert_eq!((found.trials.len(), found.complete, found.holds), (3, true, None), "stretched, then given up");
+        let mut good = server(0.0);
+        let mut suspect = |rate, stretch| {
+            let doubts = vec!["every core was busy".to_string()];
+            Ok::<_, ()>(Some(Measured { doubts, ..good(rate, stretch)?.unwrap() }))
+        };
+        let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut suspect).unwrap();
+        assert_eq!((found.trials.len(), found.fails), (3, Some(16.0)));
+    }
+
+    const TOO_FEW: Estimate = Estimate::TooFew { samples: 7 };
 
     #[test]
     fn what_always_or_never_holds_has_an_open_bracket_and_an_interruption_keeps_what_is_known() {

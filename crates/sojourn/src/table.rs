@@ -79,6 +79,16 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     }
 }
 
+/// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
+pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
+    let Some(value) = estimate.value() else { return "too few samples".into() };
+    let scale = Scale::of(unit, Some(value));
+    match estimate.interval() {
+        Some((low, high)) => format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high)),
+        None => scale.unit(value),
+    }
+}
+
 /// A line on stdout; a closed pipe is no failure of ours.
 pub(crate) fn outln(line: &str) {
     use std::io::Write;
@@ -199,19 +209,22 @@ fn find<'a>(folder: &'a Folder, variant: usize, engine: &'a str, metric: &str) -
 fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str) -> String {
     match find(folder, variant, engine, metric) {
         None => "-".into(),
-        Some(estimate) => {
-            let scale = Scale::of("s", estimate.value());
-            match *estimate {
-                Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                    let digits = scale.digits(value);
-                    let half_width = (ci_high - ci_low) / 2.0 * scale.factor;
-                    format!("{} ± {half_width:.digits$} {}", scale.number(value), scale.unit)
-                }
-                Estimate::Exact { value } => scale.unit(value),
-                Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
-                Estimate::TooFew { .. } => "too few".into(),
-            }
+        Some(estimate) => plus_minus(estimate, "s"),
+    }
+}
+
+/// An estimate with half its interval: `1.20 ± 0.10 ms`.
+pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
+    let scale = Scale::of(unit, estimate.value());
+    match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, .. } => {
+            let digits = scale.digits(value);
+            let half_width = (ci_high - ci_low) / 2.0 * scale.factor;
+            format!("{} ± {half_width:.digits$} {}", scale.number(value), scale.unit).trim_end().into()
         }
+        Estimate::Exact { value } => scale.unit(value),
+        Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
+        Estimate::TooFew { .. } => "too few".into(),
     }
 }
 
@@ -254,7 +267,8 @@ impl Scale {
     }
 }
 
-fn new_table<T: ToString>(header: &[T]) -> Table {
+/// An empty table: the first column is text, the others are numbers.
+pub(crate) fn new_table<T: ToString>(header: &[T]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(ToString::to_string));

@@ -6,6 +6,7 @@
 mod canvas;
 mod curves;
 mod dots;
+pub mod scan;
 mod shares;
 mod sweep;
 

@@ -131,6 +131,28 @@ fn a_server_that_refuses_or_hangs() {
 }
 
 #[test]
+fn loads_that_cannot_be() {
+    let url = "http://127.0.0.1:9/";
+    let cases: [(&[&str], &str); 11] = [
+        (&["http//127.0.0.1/"], "http://"),
+        (&["http://127.0.0.1:99999/"], "99999"),
+        (&["http://192.0.2.1/"], "--yes-i-may"),
+        (&[url, "--objective", "p98 < 5 ms"], "p99.9"),
+        (&[url, "--objective", "p99 < 5"], "ms"),
+        (&[url, "--search", "p99 < 5 ms"], "--rate"),
+        (&[url, "--search", "p99 < 5 ms", "--users", "3"], "--rate"),
+        (&[url, "--search", "p99 < 5 ms", "--rate", "5 /s", "--within", "0%"], "--within"),
+        (&[url, "--scan", "1:10:1"], "--rate"),
+        (&[url, "--scan", "users=1:10:1"], "--users"),
+        (&[url, "--scan", "1:10:0", "--rate", "1 /s"], "FROM:TO:STEP"),
+    ];
+    for (arguments, expected) in cases {
+        let complaint = refused(&[&["load"], arguments].concat());
+        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
 fn a_pareto_without_a_mean_has_no_theory() {
     let arguments = ["queue", "M/G/1", "--arrivals", "exponential(rate = 1 /s)"];
     let complaint = refused(&[&arguments[..], &["--service", "pareto(alpha = 0.9, min = 100 ms)"]].concat());

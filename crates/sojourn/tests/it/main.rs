@@ -6,6 +6,7 @@ mod by_hand;
 mod demo;
 mod docs;
 mod failure;
+mod load;
 mod policies;
 mod sojourn;
 mod tidy;

@@ -21,10 +21,15 @@ pub(super) enum Ink {
     Engine(Engine),
     /// The engine's colour for a curve, which may be dashed.
     Curve(Engine),
+    /// One of several curves of one kind.
+    Series(u8),
 }
 
 impl Ink {
-    const ALL: [Ink; 13] = [
+    /// How many series can be told apart.
+    pub(super) const SERIES: usize = 3;
+
+    const ALL: [Ink; 16] = [
         Ink::Text,
         Ink::Muted,
         Ink::Grid,
@@ -38,6 +43,9 @@ impl Ink {
         Ink::Curve(Engine::Sim),
         Ink::Curve(Engine::Live),
         Ink::Curve(Engine::Twin),
+        Ink::Series(0),
+        Ink::Series(1),
+        Ink::Series(2),
     ];
 
     fn code(self) -> u8 {
@@ -49,6 +57,7 @@ impl Ink {
             Ink::Paper => 5,
             Ink::Engine(engine) => 16 + engine as u8,
             Ink::Curve(engine) => 32 + engine as u8,
+            Ink::Series(number) => 48 + number,
         }
     }
 
@@ -61,6 +70,7 @@ impl Ink {
             Ink::Paper => "paper".to_owned(),
             Ink::Engine(engine) => engine.name().to_owned(),
             Ink::Curve(engine) => format!("curve-{}", engine.name()),
+            Ink::Series(number) => format!("series-{number}"),
         }
     }
 
@@ -149,6 +159,11 @@ impl Canvas<'_> {
         let style = ("sans-serif", size * UNITS * 1.24, font).into_font().color(&ink.color(1.0));
         let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         self.area.draw(&Text::new(text, units(at), style.pos(Pos::new(h, VPos::Center)))).expect(IN_MEMORY);
+    }
+
+    /// A filled circle.
+    pub(super) fn dot(&self, at: (f64, f64), radius: f64, ink: Ink) {
+        self.area.draw(&Circle::new(units(at), length(radius), ink.color(1.0).filled())).expect(IN_MEMORY);
     }
 
     /// The engine's marker at `at`, with a halo so that it stands off what lies under it.

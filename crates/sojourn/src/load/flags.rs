@@ -1,0 +1,85 @@
+//! The flags that say what load to put on a server, the same for `load` and `compare`, here and on every agent.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What load to put on a server; what it is put on and what is done with the numbers is not here.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+pub(crate) struct Flags {
+    /// Open load with evenly spaced requests, e.g. '1000 /s'
+    #[arg(long, conflicts_with_all = ["arrivals", "users"], help_heading = "Load")]
+    pub(crate) rate: Option<String>,
+    /// Open load with gaps of this law, e.g. 'exponential(rate = 1000 /s)'
+    #[arg(long, value_name = "LAW", conflicts_with = "users", help_heading = "Load")]
+    pub(crate) arrivals: Option<String>,
+    /// Closed load of this many users, each with a connection, who think between requests
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) users: Option<u32>,
+    /// Law of the users' thinking time [default: 0 s; with --site SURGE's]
+    #[arg(long, value_name = "LAW", requires = "users", help_heading = "Load")]
+    pub(crate) think: Option<String>,
+    /// How long, e.g. 30s
+    #[arg(long, short = 'd', default_value = "10 s", help_heading = "Load")]
+    pub(crate) duration: String,
+    /// Stop after this many requests instead
+    #[arg(long, short = 'n', value_name = "N", help_heading = "Load")]
+    pub(crate) requests: Option<u64>,
+    /// Seed of the plan
+    #[arg(long, default_value_t = 1, help_heading = "Load")]
+    pub(crate) seed: u64,
+    /// Users browse the site that this folder's site.csv describes, below URL (`sojourn traffic site` writes one)
+    #[arg(long, value_name = "DIR", requires = "users", conflicts_with = "size", help_heading = "Load")]
+    pub(crate) site: Option<PathBuf>,
+    /// Law of the pages in a session [default: SURGE's]
+    #[arg(long, value_name = "LAW", requires = "site", help_heading = "Load")]
+    pub(crate) session_length: Option<String>,
+    /// Divide thinking times and the keep-alive time by this
+    #[arg(long, value_name = "FACTOR", requires = "site", help_heading = "Load")]
+    pub(crate) time_scale: Option<f64>,
+    /// The target is neither loopback nor private, and I may put load on it
+    #[arg(long, help_heading = "Load")]
+    pub(crate) yes_i_may: bool,
+
+    /// A header to send, e.g. 'accept: text/html'; may be repeated
+    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", help_heading = "Requests")]
+    pub(crate) headers: Vec<String>,
+    /// Keep the SOJOURN cookie of each client and send it back
+    #[arg(long, help_heading = "Requests")]
+    pub(crate) cookies: bool,
+    /// Ask an emulated node's /work for replies of these sizes, e.g. 'lognormal(mean = 10 kB, cv = 2)'
+    #[arg(long, value_name = "LAW", help_heading = "Requests")]
+    pub(crate) size: Option<String>,
+    /// Ask an emulated node's /work for this much work, e.g. 'exponential(mean = 5 ms)'
+    #[arg(long, value_name = "LAW", help_heading = "Requests")]
+    pub(crate) demand: Option<String>,
+    /// Clients give up after this time
+    #[arg(long, value_name = "LAW", help_heading = "Requests")]
+    pub(crate) patience: Option<String>,
+    /// A request without a whole reply after this time has failed
+    #[arg(long, value_name = "TIME", default_value = "10 s", help_heading = "Requests")]
+    pub(crate) timeout: String,
+
+    /// Connections: how many are kept busy, or with --rate or --arrivals how many there may be at most
+    #[arg(long, short = 'c', default_value_t = 32, help_heading = "Connections")]
+    pub(crate) connections: u32,
+    /// Connections of a user who browses
+    #[arg(long, value_name = "N", requires = "site", help_heading = "Connections")]
+    pub(crate) parallel: Option<u32>,
+    /// 1.0, a connection per file, or 1.1 [default: 1.1]
+    #[arg(long, value_name = "VERSION", requires = "site", help_heading = "Connections")]
+    pub(crate) http: Option<String>,
+    /// How long a user who browses keeps an idle connection [default: 15 s]
+    #[arg(long, value_name = "TIME", requires = "site", help_heading = "Connections")]
+    pub(crate) keep_alive: Option<String>,
+
+    /// Leave out the start, e.g. 2s
+    #[arg(long, value_name = "TIME", default_value = "0 s", help_heading = "Measurement")]
+    pub(crate) warm_up: String,
+    /// Threads of the load generator
+    #[arg(long, short = 't', default_value_t = 1, help_heading = "Measurement")]
+    pub(crate) threads: usize,
+    /// Spin before each send: microseconds instead of tens of microseconds late, at the price of a core
+    #[arg(long, help_heading = "Measurement")]
+    pub(crate) spin: bool,
+}

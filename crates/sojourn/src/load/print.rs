@@ -1,0 +1,104 @@
+//! What a run measured, for people and for programs.
+
+use serde_json::{Value, json};
+use sojourn_lab::objective::{Judgement, Objective};
+use sojourn_load::{Connections, Counts, Report, Verdict};
+
+use crate::exit::Exit;
+use crate::table;
+
+/// Prints a report with what it says about `objectives`, and says how the program should end.
+pub(crate) fn report(report: &Report, objectives: &[Objective], as_json: bool) -> Exit {
+    let judged: Vec<(&Objective, Judgement)> = objectives.iter().map(|o| (o, judge(o, report))).collect();
+    if as_json {
+        let mut told = to_json(report);
+        if !objectives.is_empty() {
+            let rows = judged.iter().map(|(objective, judgement)| {
+                json!({"objective": objective.text, "met": *judgement == Judgement::Holds, "why": judgement.to_string()})
+            });
+            told["objectives"] = rows.collect();
+        }
+        table::outln(&serde_json::to_string_pretty(&told).expect("a report is plain JSON"));
+    } else {
+        for_people(report);
+        if !objectives.is_empty() {
+            table::outln(&objectives_table(report, &judged));
+        }
+        let (verdict, reasons) = verdict(report);
+        table::outln(&format!("\n{verdict}"));
+        reasons.iter().for_each(|reason| table::outln(&format!("  {reason}")));
+    }
+    let missed = judged.iter().any(|(_, judgement)| *judgement != Judgement::Holds);
+    exit(report).max(if missed { Exit::Missed } else { Exit::Ok })
+}
+
+/// How the program should end after this run.
+pub(crate) fn exit(report: &Report) -> Exit {
+    match report.verdict {
+        Verdict::Valid => Exit::Ok,
+        Verdict::Suspect(_) => Exit::Missed,
+        Verdict::Incomplete(_) => Exit::Interrupted,
+    }
+}
+
+/// The verdict in a word, and its reasons.
+pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
+    match &report.verdict {
+        Verdict::Valid => ("VALID", Vec::new()),
+        Verdict::Suspect(reasons) => ("SUSPECT", reasons.clone()),
+        Verdict::Incomplete(reason) => ("INCOMPLETE", vec![reason.clone()]),
+    }
+}
+
+/// What `report` says about `objective`.
+pub(crate) fn judge(objective: &Objective, report: &Report) -> Judgement {
+    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
+    measure.map_or(Judgement::Unknown, |measure| objective.judge(&measure.estimate))
+}
+
+/// A report as an object of rows, facts and counts.
+pub(crate) fn to_json(report: &Report) -> Value {
+    let (verdict, reasons) = verdict(report);
+    let rows: Vec<_> = report.measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
+    let facts: serde_json::Map<_, _> =
+        sojourn_lab::load_facts(report).into_iter().map(|(k, v)| (k, json!(v))).collect();
+    let mut told = json!({
+        "verdict": verdict,
+        "reasons": reasons,
+        "outcomes": rows,
+        "facts": facts,
+        "counts": report.counts,
+        "connections": report.connections,
+        "bytes": report.bytes,
+    });
+    if let Some(objects) = &report.objects {
+        told["objects"] = json!(objects.counts);
+    }
+    told
+}
+
+fn for_people(report: &Report) {
+    table::print_measures(&report.measures, &[], false);
+    for (name, value) in sojourn_lab::load_facts(report) {
+        table::outln(&format!("  {name}: {value}"));
+    }
+    if let Some(objects) = &report.objects {
+        let Counts { planned, ok, unfinished, .. } = objects.counts;
+        let failed = planned - ok - unfinished;
+        table::outln(&format!("  pages with all their files: {planned} ({failed} failed, {unfinished} unfinished)"));
+        let Connections { opened, reused, closed_by_server, .. } = report.connections;
+        table::outln(&format!(
+            "  connections: {opened} opened, reused {reused} times, {closed_by_server} closed by the server"
+        ));
+    }
+}
+
+fn objectives_table(report: &Report, judged: &[(&Objective, Judgement)]) -> String {
+    let mut rows = table::new_table(&["objective", "measured", "judged"]);
+    for (objective, judgement) in judged {
+        let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
+        let measured = measure.map_or("-".into(), |m| table::with_interval(&m.estimate, &m.unit));
+        rows.add_row([objective.text.clone(), measured, judgement.to_string()]);
+    }
+    rows.to_string()
+}

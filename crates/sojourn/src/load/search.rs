@@ -1,0 +1,119 @@
+//! `sojourn load --search 'p99 < 50 ms'`: the highest rate that holds.
+
+use serde_json::json;
+use sojourn_lab::objective::Objective;
+use sojourn_lab::search::{Found, Measured, Search, Trial, search as look};
+use sojourn_stats::Estimate;
+
+use super::order::{Order, Tuning};
+use super::print;
+use super::run::Runner;
+use crate::exit::{Exit, Failure, bad_input};
+use crate::table;
+
+/// Searches, prints what was found, and says how the program should end.
+pub(crate) fn search(
+    order: &Order,
+    objective: &Objective,
+    within: f64,
+    runner: &Runner,
+    as_json: bool,
+) -> Result<Exit, Failure> {
+    let Some(start) = order.rate()? else {
+        return Err(bad_input(
+            "--search changes the rate: say with --rate or --arrivals where to begin, e.g. --rate '100 /s'",
+        ));
+    };
+    let mut run = |rate: f64, stretch: u32| {
+        let tuning = Tuning { rate: Some(rate), stretch, ..Tuning::default() };
+        let report = runner.run(&order.tuned(tuning), &format!("{} /s", number(rate)))?;
+        if runner.interrupted() {
+            return Ok(None);
+        }
+        let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
+        let estimate = measure.map(|measure| measure.estimate.clone());
+        Ok::<_, Failure>(Some(Measured { estimate, doubts: print::verdict(&report).1 }))
+    };
+    let found = look(objective, Search { start, within }, &mut run)?;
+    if as_json {
+        table::outln(&serde_json::to_string_pretty(&to_json(objective, &found)).expect("plain JSON"));
+    } else {
+        table::outln(&text(objective, &found));
+    }
+    Ok(match found {
+        Found { complete: false, .. } => Exit::Interrupted,
+        Found { holds: None, .. } => Exit::Missed,
+        _ => Exit::Ok,
+    })
+}
+
+fn text(objective: &Objective, found: &Found) -> String {
+    let mut rows = table::new_table(&["rate", objective.metric.as_str(), "length", "judged"]);
+    let unit = unit(objective);
+    for trial in &found.trials {
+        let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| table::with_interval(e, unit));
+        let length = if trial.stretch > 1 { format!("x {}", trial.stretch) } else { "as asked".into() };
+        rows.add_row([format!("{} /s", number(trial.rate)), measured, length, trial.words()]);
+    }
+    let stopped = if found.complete { "" } else { "interrupted; until then: " };
+    let conclusion = match (found.holds, found.fails) {
+        (Some(low), Some(high)) => {
+            let doubt = ending(found, high).map_or(String::new(), |words| format!(" ({words})"));
+            format!("highest rate seen to hold: {} /s; not at {} /s{doubt}", number(low), number(high))
+        }
+        (Some(low), None) => format!("it held at every rate tried, up to {} /s", number(low)),
+        (None, Some(high)) => {
+            let why = ending(found, high).map_or(String::new(), |words| format!(" ({words})"));
+            format!("it was seen to hold at no rate tried, down to {} /s{why}", number(high))
+        }
+        (None, None) => "nothing was tried".into(),
+    };
+    format!("{rows}\n\n{}: {stopped}{conclusion}", objective.text)
+}
+
+/// Why the rate at the upper end of the bracket does not hold, unless it is plain that it does not.
+fn ending(found: &Found, rate: f64) -> Option<String> {
+    let last = found.trials.iter().rev().find(|trial| trial.rate == rate)?;
+    let words = last.words();
+    (words != "does not hold").then_some(words)
+}
+
+fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
+    let row = |trial: &Trial| {
+        let estimate = trial.measured.estimate.as_ref();
+        let ends = estimate.and_then(Estimate::interval);
+        json!({
+            "rate": trial.rate,
+            "length": trial.stretch,
+            "estimate": estimate.and_then(Estimate::value),
+            "ci_low": ends.map(|ends| ends.0),
+            "ci_high": ends.map(|ends| ends.1),
+            "samples": estimate.and_then(Estimate::samples),
+            "holds": trial.holds(),
+            "why": trial.words(),
+            "reasons": trial.measured.doubts,
+        })
+    };
+    json!({
+        "objective": objective.text,
+        "complete": found.complete,
+        "highest_rate_that_holds": found.holds,
+        "lowest_rate_that_does_not": found.fails,
+        "trials": found.trials.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn unit(objective: &Objective) -> &'static str {
+    match objective.metric.as_str() {
+        "throughput" | "file_throughput" => "1/s",
+        name if name.ends_with("_ratio") => "1",
+        _ => "s",
+    }
+}
+
+/// A rate with about four digits.
+pub(crate) fn number(rate: f64) -> String {
+    let digits = (3 - rate.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{rate:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}

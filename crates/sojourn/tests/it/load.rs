@@ -1,0 +1,96 @@
+//! `sojourn load` beyond a single run: objectives, search and scan, against a node whose service is known.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_serve::supervisor::Child;
+
+use crate::sojourn::{PROGRAM, sojourn, stderr, stdout};
+
+/// A node whose every job takes `demand` alone, under processor sharing.
+fn node(demand: &str) -> Child {
+    let model = format!("discipline = \"ps\"\ndemand = \"{demand}\"");
+    let arguments = ["node", "--child", "--model", &model];
+    Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn json(arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = sojourn(&[arguments, &["--json"]].concat());
+    let told = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    (output.status.code(), told)
+}
+
+#[test]
+fn objectives_are_judged_and_decide_the_exit_code() {
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let load = ["load", &url, "--rate", "100 /s", "--requests", "200"];
+    let objectives = ["--objective", "mean < 10 s", "--objective", "p50 < 1 us", "--objective", "p99.9 < 10 s"];
+    let (code, told) = json(&[&load[..], &objectives].concat());
+    assert_eq!(code, Some(1));
+    let met = |index: usize| told["objectives"][index]["met"].as_bool().unwrap();
+    assert_eq!((met(0), met(1), met(2)), (true, false, false), "{told}");
+    let why = told["objectives"][2]["why"].as_str().unwrap();
+    assert!(why.contains("too few samples"), "200 samples have no p99.9: {why}");
+    // The same in words; whatever the machine makes of the verdict, the objective alone is met.
+    let output = sojourn(&[&load[..], &["--objective", "error_ratio < 1%"]].concat());
+    assert!(stdout(&output).contains(" met "), "{}", stdout(&output));
+}
+
+#[test]
+fn a_scan_has_its_steps_and_its_curve() {
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("curve.svg").display().to_string();
+    let scan = ["load", &url, "--rate", "1 /s", "--requests", "60", "--scan", "100:400:x2", "--plot", &plot];
+    let (_, told) = json(&scan);
+    let steps = told["steps"].as_array().unwrap();
+    let rates: Vec<f64> = steps.iter().map(|step| step["rate"].as_f64().unwrap()).collect();
+    assert_eq!(rates, [100.0, 200.0, 400.0]);
+    assert!(steps.iter().all(|step| step["counts"]["planned"] == 60), "{told}");
+    let curve = std::fs::read_to_string(plot).unwrap();
+    assert!(curve.starts_with("<svg") && curve.contains("p50"), "{curve}");
+    let (_, told) = json(&["load", &url, "--requests", "50", "--scan", "connections=1:5:2"]);
+    assert_eq!(told["steps"].as_array().unwrap().len(), 3, "{told}");
+}
+
+#[test]
+fn a_scan_stops_when_most_requests_fail() {
+    // Nothing is there below /: every reply is a 404.
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/nothing-here", node.port());
+    let scan = ["load", &url, "--rate", "1 /s", "--requests", "60", "--scan", "100:300:100"];
+    let (code, told) = json(&scan);
+    assert_eq!((code, told["steps"].as_array().unwrap().len()), (Some(1), 1), "{told}");
+    assert!(told["remark"].as_str().unwrap().contains("--keep-going"), "{told}");
+    let (_, told) = json(&[&scan[..], &["--keep-going"]].concat());
+    assert_eq!(told["steps"].as_array().unwrap().len(), 3, "{told}");
+}
+
+#[test]
+fn a_search_gives_its_bracket_and_names_what_it_does_not_trust() {
+    // Whatever a busy machine makes of single trials, the bracket is one, and its lower end was seen to hold.
+    let node = node("10 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let search = ["load", &url, "--rate", "40 /s", "--duration", "1 s", "--search", "mean < 20 ms", "--within", "50%"];
+    let (code, told) = json(&search);
+    let trials = told["trials"].as_array().unwrap();
+    assert_eq!(trials[0]["rate"], 40.0, "it begins where it is told to: {told}");
+    assert_eq!(told["complete"], true);
+    match told["highest_rate_that_holds"].as_f64() {
+        Some(low) => {
+            assert_eq!(code, Some(0), "{told}");
+            // An open load of 100 /s and more has no steady state here; within a second it may still look well.
+            assert!(low < 200.0, "{told}");
+            assert!(trials.iter().any(|trial| trial["rate"] == low && trial["holds"] == true), "{told}");
+            let high = told["lowest_rate_that_does_not"].as_f64().unwrap();
+            assert!(low < high && high <= 1.5 * low + 1e-9, "{told}");
+        }
+        None => {
+            assert_eq!(code, Some(1), "{told}");
+            assert!(trials.iter().all(|trial| trial["holds"] == false && trial["why"] != "holds"), "{told}");
+        }
+    }
+}
