@@ -46,6 +46,9 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
     if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(experiment) {
         return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
     }
+    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_endless(experiment) {
+        return Err("sim needs to know when it ends: give `duration` under [run], e.g. `60 s`".into());
+    }
     if let Some(tier) = experiment.system.tier.as_ref().filter(|_| live) {
         if tier.face == Face::Switch {
             return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
@@ -75,6 +78,15 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
 
 fn is_sessions(experiment: &Experiment) -> bool {
     matches!(experiment.workload, Workload::Sessions(_))
+}
+
+/// Whether its requests never settle into something that lasts, and never end.
+fn is_endless(experiment: &Experiment) -> bool {
+    match &experiment.workload {
+        Workload::Open(open) => open.arrivals.profile().is_some(),
+        Workload::Trace(traced) => traced.repeat,
+        _ => false,
+    }
 }
 
 /// Asks `engine`.

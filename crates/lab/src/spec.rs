@@ -7,6 +7,7 @@
 
 mod cluster;
 mod sessions;
+mod workload;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,14 @@ use sojourn_dispatch::{Information, Signals};
 use sojourn_model::{Balancing, Link, Network, Server};
 use sojourn_sim::{Attached, Level, Precision, server_name};
 use sojourn_stats::{Dimension, Law, Span, quantity};
-use sojourn_traffic::{Arrivals, Closed, Demand, Open, Replay, Sizes, Workload};
+use sojourn_traffic::{Demand, Workload};
 use thiserror::Error;
 use toml::Spanned;
 
 use crate::objective::{self, Objective};
 
 pub(crate) use sessions::Sites;
+use workload::RawWorkload;
 
 /// One line: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, Error)]
@@ -220,6 +222,9 @@ impl Experiment {
 
     /// Mean and variance of the service demand on a server of speed 1 (s, s^2).
     pub fn demand_moments(&self) -> (f64, f64) {
+        if let Some(known) = self.workload.demand_moments() {
+            return known;
+        }
         let (mean, variance) = self.workload.size_moments();
         self.system.servers[0].demand("").moments(mean, variance)
     }
@@ -260,7 +265,8 @@ impl Experiment {
             open.arrivals.settle(capacity);
         }
         let rate = open.arrivals.rate().expect("an arrival law is settled once its scale is known");
-        if rate >= capacity {
+        // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
+        if rate >= capacity && open.arrivals.profile().is_none() {
             return Err(reader.at_key(
                 "arrivals",
                 &format!(
@@ -300,35 +306,6 @@ struct RawExperiment {
 
 fn one() -> u64 {
     1
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawWorkload {
-    kind: Text,
-    arrivals: Option<Text>,
-    size: Option<Text>,
-    clients: Option<Spanned<u32>>,
-    patience: Option<Text>,
-    users: Option<Spanned<u32>>,
-    think: Option<Text>,
-    log: Option<Text>,
-    speed: Option<Spanned<f64>>,
-    duration: Option<Text>,
-    site: Option<Spanned<sessions::SiteSource>>,
-    length: Option<Text>,
-    locality: Option<Text>,
-    active_off: Option<Text>,
-    parallel: Option<Spanned<u32>>,
-    http: Option<Text>,
-    keep_alive: Option<Text>,
-    time_scale: Option<Spanned<f64>>,
-}
-
-impl RawWorkload {
-    fn is_sessions(&self) -> bool {
-        self.kind.get_ref() == "sessions"
-    }
 }
 
 #[derive(Deserialize)]
@@ -447,106 +424,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn workload(&self, raw: RawWorkload, seed: u64) -> Result<Workload, SpecError> {
-        let kind = raw.kind.get_ref().as_str();
-        let (known, needs): (&[&str], &[&str]) = match kind {
-            "open" => (&["arrivals", "size", "clients", "patience"], &["arrivals"]),
-            "closed" => (&["users", "think", "size", "patience"], &["users"]),
-            "webstone" => (&["users", "size", "patience"], &["users"]),
-            "log" => (&["log", "speed", "duration"], &["log"]),
-            "sessions" => (sessions::KEYS, &["users"]),
-            other => {
-                let message = unknown("kind of workload", other, &["open", "closed", "sessions", "webstone", "log"]);
-                return Err(self.at(&raw.kind, "kind", &message));
-            }
-        };
-        let given: [(&str, Option<std::ops::Range<usize>>); 17] = [
-            ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
-            ("size", raw.size.as_ref().map(Spanned::span)),
-            ("clients", raw.clients.as_ref().map(Spanned::span)),
-            ("patience", raw.patience.as_ref().map(Spanned::span)),
-            ("users", raw.users.as_ref().map(Spanned::span)),
-            ("think", raw.think.as_ref().map(Spanned::span)),
-            ("log", raw.log.as_ref().map(Spanned::span)),
-            ("speed", raw.speed.as_ref().map(Spanned::span)),
-            ("duration", raw.duration.as_ref().map(Spanned::span)),
-            ("site", raw.site.as_ref().map(Spanned::span)),
-            ("length", raw.length.as_ref().map(Spanned::span)),
-            ("locality", raw.locality.as_ref().map(Spanned::span)),
-            ("active_off", raw.active_off.as_ref().map(Spanned::span)),
-            ("parallel", raw.parallel.as_ref().map(Spanned::span)),
-            ("http", raw.http.as_ref().map(Spanned::span)),
-            ("keep_alive", raw.keep_alive.as_ref().map(Spanned::span)),
-            ("time_scale", raw.time_scale.as_ref().map(Spanned::span)),
-        ];
-        for (key, span) in &given {
-            match span {
-                Some(span) if !known.contains(key) => {
-                    let message = format!("a workload of kind `{kind}` has no such key; it has {}", known.join(", "));
-                    return Err(self.error(span.start, key, &message));
-                }
-                None if needs.contains(key) => {
-                    return Err(self.at(&raw.kind, "workload", &format!("kind `{kind}` needs the key `{key}`")));
-                }
-                _ => {}
-            }
-        }
-        let folder = self.file.parent().unwrap_or(Path::new(""));
-        let sizes = |default: &str| match &raw.size {
-            Some(text) => Sizes::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, "size", &e.to_string())),
-            None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
-        };
-        let patience = raw.patience.as_ref().map(|text| self.law(text, "patience", Dimension::Time)).transpose()?;
-        let users = match &raw.users {
-            Some(users) if *users.get_ref() == 0 => return Err(self.at(users, "users", "at least 1 user is needed")),
-            Some(users) => *users.get_ref(),
-            None => 0,
-        };
-        Ok(match kind {
-            "open" => {
-                let text = raw.arrivals.as_ref().expect("checked above");
-                Workload::Open(Open {
-                    arrivals: Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?,
-                    clients: raw.clients.as_ref().map_or(1000, |clients| *clients.get_ref()).max(1),
-                    sizes: sizes("constant(1 kB)")?,
-                    patience,
-                })
-            }
-            "closed" => {
-                let think = match &raw.think {
-                    Some(text) => self.law(text, "think", Dimension::Time)?,
-                    None => Law::constant(0.0),
-                };
-                Workload::Closed(Closed { users, think, sizes: sizes("constant(1 kB)")?, patience })
-            }
-            "webstone" => {
-                Workload::Closed(Closed { users, think: Law::constant(0.0), sizes: sizes("webstone")?, patience })
-            }
-            "sessions" => Workload::Sessions(self.sessions(&raw, users, patience, seed)?),
-            _ => Workload::Replay(self.replay(&raw)?),
-        })
-    }
-
-    fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {
-        let text = raw.log.as_ref().expect("checked above");
-        if text.get_ref().is_empty() {
-            return Err(self.at(text, "log", "name an access log, e.g. `--set workload.log=access.log`"));
-        }
-        let replay = Replay::read(&self.path(text.get_ref())).map_err(|e| self.at(text, "log", &e.to_string()))?;
-        match (&raw.speed, &raw.duration) {
-            (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
-            (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {
-                Ok(Replay { speed: *speed.get_ref(), ..replay })
-            }
-            (Some(speed), None) => Err(self.at(speed, "speed", "a speed factor is above 0, e.g. 20")),
-            (None, Some(text)) => match self.span(text, "duration")? {
-                Span::ZERO => Err(self.at(text, "duration", "a replay lasts longer than 0 s")),
-                span => Ok(replay.lasting(span)),
-            },
-            (None, None) => Ok(replay),
-        }
-    }
-
     fn system(&self, raw: RawSystem, sessions: bool) -> Result<System, SpecError> {
         let program = raw.program.as_ref().map(|program| self.program(program, sessions)).transpose()?;
         let is_modelled = raw.server.is_some();

@@ -217,11 +217,16 @@ impl Scenario {
         !patient || self.servers.iter().all(|server| server.capacity.is_some())
     }
 
-    /// Utilisation, arrival rate and largest stable arrival rate of an open workload, where its rate and the mean
-    /// demand are known.
+    /// Whether the arrival rate changes with time.
+    pub(crate) fn changes_with_time(&self) -> bool {
+        matches!(&self.workload, Workload::Open(open) if open.arrivals.profile().is_some())
+    }
+
+    /// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload,
+    /// where its rate and the mean demand are known.
     pub(crate) fn load(&self) -> Option<(f64, f64, f64)> {
         let Workload::Open(open) = &self.workload else { return None };
-        let rate = 1.0 / open.arrivals.law()?.mean();
+        let rate = open.arrivals.peak_rate()?;
         let (size_mean, size_variance) = open.sizes.moments();
         let (demand_mean_s, _) = self.servers[0].demand("static").moments(size_mean, size_variance);
         let cores = self.servers.iter().map(|server| f64::from(server.cores) * server.speed).sum::<f64>();

@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sojourn_stats::{Estimate, Histogram, Measure, Stream};
-use sojourn_traffic::Workload;
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Stream};
+use sojourn_traffic::{Traced, Workload};
 
 use crate::engine::{Course, Engine};
+use crate::plan_run::run_plan;
 use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
 use crate::summary::{self, Part, QUANTILES, Row};
 
@@ -36,9 +37,16 @@ const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_
 
 /// Simulates `scenario`; `progress` is called now and then, from any thread.
 ///
+/// A trace is one sample path, and replications of it would differ by less than other traces of its kind: it is played
+/// once, to its end or to the horizon, and its intervals are from the one run ([`crate::run_plan`]).
+///
 /// # Errors
-/// When the scenario makes no sense or, without a horizon, never settles.
+/// When the scenario makes no sense or, without a horizon, never settles or has no end (a rate that changes, a trace
+/// that is repeated).
 pub fn run(scenario: &Scenario, control: &Control, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, SimError> {
+    if let Workload::Trace(traced) = &scenario.workload {
+        return replay(scenario, traced, control);
+    }
     let mut study = Study::new(scenario, control, progress)?;
     if study.course.finite {
         study.add_replications()?
@@ -46,6 +54,30 @@ pub fn run(scenario: &Scenario, control: &Control, progress: &(dyn Fn(Progress) 
         study.lengthen()?
     }
     Ok(study.report())
+}
+
+/// The one run of a trace.
+fn replay(scenario: &Scenario, traced: &Traced, control: &Control) -> Result<Report, SimError> {
+    let end = match control.horizon {
+        Some(horizon) => horizon,
+        None if traced.repeat => {
+            return Err(SimError::Invalid("a trace that is repeated has no end: give a duration".into()));
+        }
+        // The last request, and it, are before the end.
+        None => traced.span() + Span(2),
+    };
+    let warm_up = match control.warm_up {
+        WarmUp::Auto => Span::ZERO,
+        WarmUp::Fixed(span) => span,
+    };
+    let mut report = run_plan(scenario, control.seed, end, warm_up)?;
+    report.notes.push("one run of the trace: intervals are from its own batches, and no precision is aimed at".into());
+    let left_out = traced.trace.left_out();
+    if left_out > 0 {
+        let path = traced.path.display();
+        report.notes.push(format!("{path}: {left_out} requests are left out, of whose work nothing is known"));
+    }
+    Ok(report)
 }
 
 struct Study<'a> {
@@ -78,13 +110,17 @@ impl<'a> Study<'a> {
     ) -> Result<Study<'a>, SimError> {
         scenario.check()?;
         let finite = control.horizon.is_some() || matches!(scenario.workload, Workload::Replay(_));
+        if scenario.changes_with_time() && !finite {
+            return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
+        }
         let mut notes = Vec::new();
         if let Some((utilization, rate, stable)) = scenario.load().filter(|(utilization, ..)| *utilization >= 1.0) {
             match finite || scenario.sheds_load() {
                 false => return Err(SimError::Unstable { utilization, rate, stable }),
                 true => notes.push(format!(
-                    "offered load is {utilization:.3} of the capacity (stable below {stable:.4} /s): what is shown is \
-                     of an overloaded system"
+                    "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
+                     is of an overloaded system",
+                    if scenario.changes_with_time() { " at its peak" } else { "" }
                 )),
             }
         }

@@ -28,7 +28,10 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let service = Law::parse(&arguments.service, Dimension::Time).map_err(|e| bad_input(format!("--service: {e}")))?;
     let mut arrivals = Arrivals::parse(&arguments.arrivals).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
     arrivals.settle(f64::from(queue.servers) / service.mean());
-    let gaps = arrivals.law().expect("settled just now");
+    let gaps = match arrivals.law() {
+        Some(law) => law,
+        None => return Err(bad_input(format!("--arrivals: {}", arrivals.beyond_formulas().unwrap_or_default()))),
+    };
     let answer = queue.answer(gaps, &service).map_err(bad_input)?;
     table::print_measures(&answer.measures, &answer.notes, arguments.json);
     Ok(Exit::Ok)

@@ -48,6 +48,13 @@ pub enum ArrivalKind<'a> {
         /// The gaps between arrivals (s).
         gaps: &'a Law,
     },
+    /// An open stream of which two moments of its gaps are known, taken to be renewal.
+    Moments {
+        /// Mean gap (s).
+        mean_s: f64,
+        /// Variance of the gaps (s^2).
+        variance_s2: f64,
+    },
     /// A fixed number of users, each thinking between an answer and the next request.
     Closed {
         /// Users.
@@ -91,6 +98,9 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     match system.arrivals {
         ArrivalKind::Closed { users, think } => closed_users(system, users, think),
         ArrivalKind::Open { gaps } => open_arrivals(system, Moments::of(gaps)),
+        ArrivalKind::Moments { mean_s, variance_s2 } => {
+            open_arrivals(system, Moments::from_variance(mean_s, variance_s2))
+        }
     }
 }
 

@@ -4,20 +4,26 @@
 //! [`Script`] for closed users) that the simulator and the load generator both follow. Opens no socket.
 
 mod alias;
+mod arrivals;
 pub mod describe;
 pub mod generate;
 mod locality;
 pub mod log;
 mod plan;
+mod profile;
 mod sessions;
 pub mod site;
 pub mod stream;
+pub mod trace;
 pub mod webstone;
 mod workload;
 
+pub use arrivals::Arrivals;
 pub use generate::generate;
 pub use locality::Locality;
 pub use plan::{Demand, Plan, Planned, Request, Script, Step};
+pub use profile::Profile;
 pub use sessions::{Fetch, Http, Sessions, Visit, Visitor};
 pub use site::{Site, SiteError, SiteLaw};
-pub use workload::{Arrivals, Closed, Open, Replay, Sizes, Workload, WorkloadError};
+pub use trace::{Trace, TraceError};
+pub use workload::{Closed, Open, Replay, Sizes, Traced, Workload, WorkloadError};

@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use sojourn_stats::{Law, Span, Stream, Time};
 
+use crate::arrivals::Arrivals;
 use crate::log::Log;
+use crate::profile::Profile;
+use crate::trace::Trace;
 use crate::webstone::FileList;
-use crate::workload::{Closed, Open, Replay, Sizes, Workload, WorkloadError};
+use crate::workload::{Closed, Open, Replay, Sizes, Traced, Workload, WorkloadError};
 
 /// One request, as its client will send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,8 @@ impl<F: Fn(u8, u64, &mut Stream) -> Span + Send + Sync> Demand for F {
 /// The class of every request so far: `static`.
 const STATIC: u8 = 0;
 
-/// An open plan: requests in order of their planned instants. Ends when a log ends; endless otherwise.
+/// An open plan: requests in order of their planned instants. Ends when a log or a trace ends, and when a profile has
+/// come to its last level and that is 0; endless otherwise.
 pub struct Plan {
     source: Source,
     demands: Stream,
@@ -75,10 +79,11 @@ pub struct Plan {
 enum Source {
     Open(Renewal),
     Replay(Playback),
+    Trace(Trail),
 }
 
 impl Plan {
-    /// The plan of an open or log `workload`.
+    /// The plan of an open, log or trace `workload`.
     ///
     /// The first arrival of an open plan is one gap after the start (an ordinary renewal process). A log's requests
     /// are spread inside their second by uniform order statistics, so that they keep their order; the plan starts with
@@ -91,6 +96,7 @@ impl Plan {
         let source = match workload {
             Workload::Open(open) => Source::Open(Renewal::new(open, seed)?),
             Workload::Replay(replay) => Source::Replay(Playback::new(replay, seed)),
+            Workload::Trace(traced) => Source::Trace(Trail::new(traced, seed)),
             Workload::Sessions(_) => {
                 let reason = "sessions have no plan: their instants depend on the replies (use a visitor per user)";
                 return Err(WorkloadError::Invalid(reason.into()));
@@ -116,8 +122,15 @@ impl Iterator for Plan {
     #[inline]
     fn next(&mut self) -> Option<Planned> {
         let mut planned = match &mut self.source {
-            Source::Open(renewal) => renewal.next(),
+            Source::Open(renewal) => renewal.next()?,
             Source::Replay(playback) => playback.next()?,
+            Source::Trace(trail) => {
+                let planned = trail.next()?;
+                if trail.knows_demands() {
+                    return Some(planned);
+                }
+                planned
+            }
         };
         let request = &mut planned.request;
         request.demand = self.demand.draw(request.class, request.size, &mut self.demands);
@@ -126,7 +139,10 @@ impl Iterator for Plan {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.source {
+            Source::Open(renewal) if renewal.clock.profile.is_some() => (0, None),
             Source::Open(_) => (usize::MAX, None),
+            Source::Trace(trail) if trail.repeat => (usize::MAX, None),
+            Source::Trace(trail) => (trail.remaining(), Some(trail.remaining())),
             Source::Replay(playback) => (playback.remaining(), Some(playback.remaining())),
         }
     }
@@ -174,60 +190,157 @@ impl Script {
 /// An open workload's source; the demand is left to the plan.
 struct Renewal {
     clock: Clock,
+    mark: Mark,
+}
+
+impl Renewal {
+    fn new(open: &Open, seed: u64) -> Result<Renewal, WorkloadError> {
+        Ok(Renewal {
+            clock: Clock::new(&open.arrivals, seed)?,
+            mark: Mark::new(open.clients, &open.sizes, open.patience.as_ref(), seed),
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Planned> {
+        let at = self.clock.next()?;
+        Some(Planned { at, request: self.mark.next() })
+    }
+}
+
+/// What a request of a plan is but for its instant and its demand: who asks, for what, and how patiently.
+struct Mark {
     clients: usize,
     choices: Stream,
     sizes: Sizer,
     patience: Patience,
 }
 
-impl Renewal {
-    fn new(open: &Open, seed: u64) -> Result<Renewal, WorkloadError> {
-        let law = open.arrivals.law().ok_or_else(|| {
-            let text = open.arrivals.text();
-            WorkloadError::Invalid(format!("arrivals = \"{text}\": the utilization was never settled into a rate"))
-        })?;
-        Ok(Renewal {
-            clock: Clock {
-                gap: law.clone(),
-                gaps: Stream::new(seed, "source", "arrivals"),
-                now: Time::ZERO,
-                rest_ns: 0.0,
-            },
-            clients: open.clients as usize,
+impl Mark {
+    fn new(clients: u32, sizes: &Sizes, patience: Option<&Law>, seed: u64) -> Mark {
+        Mark {
+            clients: clients as usize,
             choices: Stream::new(seed, "source", "clients"),
-            sizes: Sizer::new(&open.sizes, 0, seed, "source"),
-            patience: Patience::new(open.patience.as_ref(), seed, "source"),
-        })
+            sizes: Sizer::new(sizes, 0, seed, "source"),
+            patience: Patience::new(patience, seed, "source"),
+        }
     }
 
     #[inline]
-    fn next(&mut self) -> Planned {
-        let at = self.clock.next();
+    fn next(&mut self) -> Request {
         let client = if self.clients == 1 { 0 } else { self.choices.below(self.clients) as u32 };
         let (object, size) = self.sizes.next();
         let patience = self.patience.next();
-        Planned { at, request: Request { client, class: STATIC, object, size, demand: Span::ZERO, patience } }
+        Request { client, class: STATIC, object, size, demand: Span::ZERO, patience }
     }
 }
 
-/// A renewal process in whole nanoseconds. What a gap has beyond them is carried into the next one: an instant is the
-/// floor of the exact sum of the gaps, so that rounding never changes the rate.
-struct Clock {
+/// The instants of an open workload in whole nanoseconds. What a gap has beyond them is carried into the next one: an
+/// instant is the floor of the exact sum of the gaps, so that rounding never changes the rate.
+pub(crate) struct Clock {
     gap: Law,
     gaps: Stream,
     now: Time,
     rest_ns: f64,
+    /// Requests at each instant, and how many more there are at this one.
+    batch: u32,
+    left: u32,
+    /// Where the rate changes: the profile, the sum of the gaps (s) and the place in the profile.
+    profile: Option<(Profile, f64, usize)>,
 }
 
 impl Clock {
+    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Clock, WorkloadError> {
+        let gap = arrivals.gaps().cloned().ok_or_else(|| {
+            let text = arrivals.text();
+            WorkloadError::Invalid(format!("arrivals = \"{text}\": the utilization was never settled into a rate"))
+        })?;
+        Ok(Clock {
+            gap,
+            gaps: Stream::new(seed, "source", "arrivals"),
+            now: Time::ZERO,
+            rest_ns: 0.0,
+            batch: arrivals.batch(),
+            left: 0,
+            profile: arrivals.profile().map(|profile| (profile.clone(), 0.0, 0)),
+        })
+    }
+
+    /// The next request's instant; none when nobody comes any more.
     #[inline]
-    fn next(&mut self) -> Time {
-        let exact_ns = self.gap.sample(&mut self.gaps) * 1e9 + self.rest_ns;
+    pub(crate) fn next(&mut self) -> Option<Time> {
+        if self.left > 0 {
+            self.left -= 1;
+            return Some(self.now);
+        }
+        self.left = self.batch - 1;
+        let gap_s = self.gap.sample(&mut self.gaps);
+        if let Some((profile, sum_s, place)) = &mut self.profile {
+            *sum_s += gap_s;
+            let at = Time::from_secs_f64(profile.invert(*sum_s, place)?);
+            self.now = self.now.max(at);
+            return Some(self.now);
+        }
+        let exact_ns = gap_s * 1e9 + self.rest_ns;
         let whole_ns = exact_ns as u64;
         self.rest_ns = exact_ns - whole_ns as f64;
         self.now += Span(whole_ns);
-        self.now
+        Some(self.now)
     }
+}
+
+/// A trace's source; demands that it does not know are left to the plan.
+struct Trail {
+    trace: Arc<Trace>,
+    speed: f64,
+    repeat: bool,
+    mark: Mark,
+    next: usize,
+    /// When the last request happened, at speed 1.
+    happened: Span,
+}
+
+impl Trail {
+    fn new(traced: &Traced, seed: u64) -> Trail {
+        Trail {
+            trace: Arc::clone(&traced.trace),
+            speed: traced.speed,
+            repeat: traced.repeat,
+            mark: Mark::new(traced.clients, &traced.sizes, traced.patience.as_ref(), seed),
+            next: 0,
+            happened: Span::ZERO,
+        }
+    }
+
+    fn knows_demands(&self) -> bool {
+        self.trace.demands().is_some()
+    }
+
+    fn next(&mut self) -> Option<Planned> {
+        if self.repeat && self.next == self.trace.gaps().len() {
+            self.next = 0;
+        }
+        let k = self.next;
+        self.happened += *self.trace.gaps().get(k)?;
+        self.next += 1;
+        let mut request = self.mark.next();
+        if let Some(demands) = self.trace.demands() {
+            request.demand = demands[k];
+        }
+        if let Some(sizes) = self.trace.sizes() {
+            request.size = sizes[k];
+        }
+        Some(Planned { at: faster(self.happened, self.speed), request })
+    }
+
+    fn remaining(&self) -> usize {
+        self.trace.gaps().len() - self.next
+    }
+}
+
+/// The instant at which it happens when everything is `speed` times as fast.
+fn faster(happened: Span, speed: f64) -> Time {
+    Time(if speed == 1.0 { happened.0 } else { (happened.0 as f64 / speed) as u64 })
 }
 
 /// What is asked for and how large it is. Sizes drawn anew get running object numbers.
@@ -319,10 +432,10 @@ impl Playback {
         self.next += 1;
         let since_first_s = (entry.time_s - self.log.entries()[0].time_s) as u64;
         let happened = Span(since_first_s.saturating_mul(SECOND_NS)) + Span(u64::from(place));
-        let at = if self.speed == 1.0 { happened.0 } else { (happened.0 as f64 / self.speed) as u64 };
+        let at = faster(happened, self.speed);
         let (client, object, size) = (entry.client, entry.object, entry.bytes);
         let request = Request { client, class: STATIC, object, size, demand: Span::ZERO, patience: Span::FOREVER };
-        Some(Planned { at: Time(at), request })
+        Some(Planned { at, request })
     }
 
     fn remaining(&self) -> usize {

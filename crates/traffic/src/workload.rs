@@ -7,9 +7,11 @@ use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, LawError, Span, nearest};
 use thiserror::Error;
 
+use crate::arrivals::Arrivals;
 use crate::log::{Log, LogError};
 use crate::sessions::{CLASSES, Sessions};
 use crate::site::SiteError;
+use crate::trace::{Trace, TraceError};
 use crate::webstone::{FileList, FileListError};
 
 /// A workload.
@@ -21,6 +23,8 @@ pub enum Workload {
     Closed(Closed),
     /// A log's requests at a log's instants.
     Replay(Replay),
+    /// A trace's requests at a trace's instants.
+    Trace(Traced),
     /// Users who go from page to page of a site.
     Sessions(Sessions),
 }
@@ -62,6 +66,25 @@ pub struct Replay {
     pub speed: f64,
 }
 
+/// A trace to replay.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The requests, read once.
+    pub trace: Arc<Trace>,
+    /// Where they came from, for messages.
+    pub path: PathBuf,
+    /// How many times faster they come than they came; what they ask for does not change.
+    pub speed: f64,
+    /// Begin again at the end, for ever.
+    pub repeat: bool,
+    /// As in [`Open`].
+    pub clients: u32,
+    /// Sizes of the replies where the trace does not know them.
+    pub sizes: Sizes,
+    /// As in [`Open`].
+    pub patience: Option<Law>,
+}
+
 /// Sizes of the replies, and with them what is asked for.
 #[derive(Clone, Debug)]
 pub enum Sizes {
@@ -69,16 +92,6 @@ pub enum Sizes {
     Law(Law),
     /// A WebStone file list.
     WebStone(FileList),
-}
-
-/// The gaps of an open workload: a law whose scale may still hang on the system (`utilization = 0.7`).
-#[derive(Clone, Debug)]
-pub struct Arrivals {
-    text: String,
-    utilization: Option<f64>,
-    /// The law at mean 1, where the scale is a utilisation.
-    shape: Option<Law>,
-    law: Option<Law>,
 }
 
 /// Why a workload cannot be planned.
@@ -94,6 +107,9 @@ pub enum WorkloadError {
     /// A log.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// A trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// A WebStone file list.
     #[error(transparent)]
     FileList(#[from] FileListError),
@@ -109,6 +125,7 @@ impl Workload {
         match self {
             Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.objects(),
             Workload::Replay(replay) => replay.log.paths(),
+            Workload::Trace(traced) => traced.sizes.objects(),
             Workload::Sessions(sessions) => sessions.site.paths(),
         }
     }
@@ -117,7 +134,7 @@ impl Workload {
     pub fn classes(&self) -> &'static [&'static str] {
         match self {
             Workload::Sessions(_) => CLASSES,
-            Workload::Open(_) | Workload::Closed(_) | Workload::Replay(_) => &CLASSES[..1],
+            Workload::Open(_) | Workload::Closed(_) | Workload::Replay(_) | Workload::Trace(_) => &CLASSES[..1],
         }
     }
 
@@ -126,7 +143,16 @@ impl Workload {
         match self {
             Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => sizes.moments(),
             Workload::Replay(replay) => replay.log.moments(),
+            Workload::Trace(traced) => traced.trace.size_moments().unwrap_or_else(|| traced.sizes.moments()),
             Workload::Sessions(sessions) => sessions.site.size_moments(),
+        }
+    }
+
+    /// Mean and variance of the demands (s, s^2) where the workload knows them itself, whatever the server model says.
+    pub fn demand_moments(&self) -> Option<(f64, f64)> {
+        match self {
+            Workload::Trace(traced) => traced.trace.demand_moments(),
+            _ => None,
         }
     }
 
@@ -137,11 +163,7 @@ impl Workload {
     pub fn check(&self) -> Result<(), WorkloadError> {
         let fault = match self {
             Workload::Open(open) if open.clients == 0 => "clients = 0: an open workload needs at least one".into(),
-            Workload::Open(open) => match open.arrivals.law() {
-                Some(law) if law.mean() > 0.0 => return Ok(()),
-                Some(_) => format!("arrivals = \"{}\": the mean gap must be above 0", open.arrivals.text),
-                None => return Ok(()),
-            },
+            Workload::Open(open) => return open.arrivals.check(),
             Workload::Closed(closed) if closed.users == 0 => "users = 0: a closed workload needs at least one".into(),
             Workload::Closed(_) => return Ok(()),
             Workload::Replay(replay) if !(replay.speed > 0.0 && replay.speed.is_finite()) => {
@@ -151,68 +173,14 @@ impl Workload {
                 format!("{}: there is no request to replay", replay.path.display())
             }
             Workload::Replay(_) => return Ok(()),
+            Workload::Trace(traced) if !(traced.speed > 0.0 && traced.speed.is_finite()) => {
+                format!("speed = {}: a trace is replayed at a speed above 0, such as 2", traced.speed)
+            }
+            Workload::Trace(traced) if traced.clients == 0 => "clients = 0: a trace needs at least one".into(),
+            Workload::Trace(_) => return Ok(()),
             Workload::Sessions(sessions) => return sessions.check(),
         };
         Err(WorkloadError::Invalid(fault))
-    }
-}
-
-impl Arrivals {
-    /// Reads `exponential(rate = 374 /s)`, `erlang(k = 2, mean = 10 ms)` or `hyperexponential(utilization = 0.7, cv = 2)`.
-    ///
-    /// # Errors
-    /// As [`Law::parse`]; also when two scales are given, or none.
-    pub fn parse(text: &str) -> Result<Arrivals, WorkloadError> {
-        let text = text.trim();
-        match Law::parse_shape(text, Dimension::Time, "utilization")? {
-            Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
-                Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
-            }
-            Some((shape, utilization)) => {
-                Ok(Arrivals { text: text.into(), utilization: Some(utilization), shape: Some(shape), law: None })
-            }
-            None => {
-                let law = Law::parse(text, Dimension::Time)?;
-                if law.mean() > 0.0 {
-                    Ok(Arrivals { text: text.into(), utilization: None, shape: None, law: Some(law) })
-                } else {
-                    Err(WorkloadError::Invalid(format!("`{text}`: the mean gap must be above 0")))
-                }
-            }
-        }
-    }
-
-    /// Arrivals whose gaps (seconds) have this law.
-    pub fn of(law: Law) -> Arrivals {
-        Arrivals { text: law.to_string(), utilization: None, shape: None, law: Some(law) }
-    }
-
-    /// The text that was read, for messages.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The utilisation asked for, where the rate was given so.
-    pub fn utilization(&self) -> Option<f64> {
-        self.utilization
-    }
-
-    /// Settles a rate given as utilisation: `capacity` > 0 is the rate (1/s) at which the system would be at 1. Does nothing
-    /// where the rate was given otherwise; may be called again for another system.
-    pub fn settle(&mut self, capacity: f64) {
-        if let (Some(utilization), Some(shape)) = (self.utilization, &self.shape) {
-            self.law = Some(shape.scaled(1.0 / (utilization * capacity)));
-        }
-    }
-
-    /// The law of the gaps (seconds), once settled.
-    pub fn law(&self) -> Option<&Law> {
-        self.law.as_ref()
-    }
-
-    /// Mean arrival rate (1/s), once settled; 0 where the mean gap is infinite.
-    pub fn rate(&self) -> Option<f64> {
-        self.law.as_ref().map(|law| 1.0 / law.mean())
     }
 }
 
@@ -283,5 +251,33 @@ impl Replay {
     /// How long it lasts at its speed.
     pub fn span(&self) -> Span {
         Span::from_secs_f64(self.log.span().as_secs_f64() / self.speed)
+    }
+}
+
+impl Traced {
+    /// The trace at `path` as it was: with replies of 1 kB to 1000 clients where it does not know better.
+    ///
+    /// # Errors
+    /// As [`Trace::read`].
+    pub fn read(path: &Path) -> Result<Traced, WorkloadError> {
+        Ok(Traced {
+            trace: Arc::new(Trace::read(path)?),
+            path: path.into(),
+            speed: 1.0,
+            repeat: false,
+            clients: 1000,
+            sizes: Sizes::Law(Law::constant(1000.0)),
+            patience: None,
+        })
+    }
+
+    /// How long it lasts at its speed, to the last request; repeated, once.
+    pub fn span(&self) -> Span {
+        Span::from_secs_f64(self.trace.span().as_secs_f64() / self.speed)
+    }
+
+    /// Requests per second.
+    pub fn rate(&self) -> f64 {
+        self.speed / self.trace.gap_moments().0
     }
 }

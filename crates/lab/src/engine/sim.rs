@@ -44,12 +44,17 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
 
 /// A log can ask for more than the servers can do; its end comes all the same, but nothing settles before.
 fn overload(experiment: &Experiment) -> Option<String> {
-    let Workload::Replay(replay) = &experiment.workload else { return None };
-    let rate = replay.log.requests() as f64 / replay.span().as_secs_f64();
+    let (what, rate, speed) = match &experiment.workload {
+        Workload::Replay(replay) => ("log", replay.log.requests() as f64 / replay.span().as_secs_f64(), replay.speed),
+        Workload::Trace(traced) => ("trace", traced.rate(), traced.speed),
+        _ => return None,
+    };
     let utilization = rate / experiment.capacity();
     (utilization >= 1.0).then(|| {
-        let stable_speed = replay.speed / utilization;
-        format!("this log asks for {utilization:.2} of what the servers can do: keep below speed = {stable_speed:.0}")
+        let stable_speed = speed / utilization;
+        let stable_speed =
+            if stable_speed < 10.0 { format!("{stable_speed:.2}") } else { format!("{stable_speed:.0}") };
+        format!("this {what} asks for {utilization:.2} of what the servers can do: keep below speed = {stable_speed}")
     })
 }
 

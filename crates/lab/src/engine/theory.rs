@@ -11,9 +11,14 @@ use crate::spec::Experiment;
 pub(super) fn answer(experiment: &Experiment) -> Answer {
     let unanswered = |why: String| Answer { notes: vec![why], ..Answer::default() };
     let (arrivals, patience) = match &experiment.workload {
-        Workload::Open(open) => {
-            let gaps = open.arrivals.law().expect("a checked experiment has a settled rate");
-            (ArrivalKind::Open { gaps }, &open.patience)
+        Workload::Open(open) => match open.arrivals.law() {
+            Some(gaps) => (ArrivalKind::Open { gaps }, &open.patience),
+            None => return unanswered(open.arrivals.beyond_formulas().unwrap_or("the rate is not known").into()),
+        },
+        Workload::Trace(traced) => {
+            let (mean_s, variance_s2) = traced.trace.gap_moments();
+            let (mean_s, variance_s2) = (mean_s / traced.speed, variance_s2 / (traced.speed * traced.speed));
+            (ArrivalKind::Moments { mean_s, variance_s2 }, &traced.patience)
         }
         Workload::Closed(closed) => {
             (ArrivalKind::Closed { users: closed.users, think: &closed.think }, &closed.patience)
@@ -45,19 +50,29 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
         has_patience: patience.is_some(),
     };
     match formulas(&asked) {
-        Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+        Ok(known) => {
+            let mut notes = known.notes;
+            if matches!(experiment.workload, Workload::Trace(_)) {
+                notes.push("the trace by its moments: its gaps and demands are taken to be independent draws".into());
+            }
+            Answer { measures: known.measures, notes, ..Answer::default() }
+        }
         Err(why) => unanswered(why.to_string()),
     }
 }
 
 /// Whether the demand is exponential, and whether it is the same for every request.
 fn demand_shape(experiment: &Experiment) -> (bool, bool) {
+    if let Some((_, variance)) = experiment.workload.demand_moments() {
+        return (false, variance == 0.0);
+    }
     let demand = experiment.system.servers[0].demand("");
     let is_constant = |law: &Law| law.variance() == 0.0;
     let size_law = match &experiment.workload {
         Workload::Open(open) => Some(&open.sizes),
         Workload::Closed(closed) => Some(&closed.sizes),
-        Workload::Replay(_) | Workload::Sessions(_) => None,
+        Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
+        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => None,
     };
     let size_law = match size_law {
         Some(Sizes::Law(law)) => Some(law),

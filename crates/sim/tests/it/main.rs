@@ -11,3 +11,4 @@ mod plan_run;
 mod refusals;
 mod sessions;
 mod support;
+mod trace;

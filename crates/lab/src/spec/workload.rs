@@ -1,0 +1,172 @@
+//! What users ask for, as `[workload]` writes it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use sojourn_stats::{Dimension, Law, Span};
+use sojourn_traffic::{Arrivals, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
+use toml::Spanned;
+
+use super::{Reader, SpecError, Text, sessions, unknown};
+
+/// The kinds of workloads.
+const KINDS: &[&str] = &["open", "closed", "sessions", "webstone", "log", "trace"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWorkload {
+    pub(super) kind: Text,
+    pub(super) arrivals: Option<Text>,
+    pub(super) size: Option<Text>,
+    pub(super) clients: Option<Spanned<u32>>,
+    pub(super) patience: Option<Text>,
+    pub(super) users: Option<Spanned<u32>>,
+    pub(super) think: Option<Text>,
+    pub(super) log: Option<Text>,
+    pub(super) speed: Option<Spanned<f64>>,
+    pub(super) duration: Option<Text>,
+    pub(super) profile: Option<Text>,
+    pub(super) file: Option<Text>,
+    pub(super) repeat: Option<Spanned<bool>>,
+    pub(super) site: Option<Spanned<sessions::SiteSource>>,
+    pub(super) length: Option<Text>,
+    pub(super) locality: Option<Text>,
+    pub(super) active_off: Option<Text>,
+    pub(super) parallel: Option<Spanned<u32>>,
+    pub(super) http: Option<Text>,
+    pub(super) keep_alive: Option<Text>,
+    pub(super) time_scale: Option<Spanned<f64>>,
+}
+
+impl RawWorkload {
+    pub(super) fn is_sessions(&self) -> bool {
+        self.kind.get_ref() == "sessions"
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn workload(&self, raw: RawWorkload, seed: u64) -> Result<Workload, SpecError> {
+        let kind = raw.kind.get_ref().as_str();
+        let (known, needs): (&[&str], &[&str]) = match kind {
+            "open" => (&["arrivals", "profile", "size", "clients", "patience"], &["arrivals"]),
+            "closed" => (&["users", "think", "size", "patience"], &["users"]),
+            "webstone" => (&["users", "size", "patience"], &["users"]),
+            "log" => (&["log", "speed", "duration"], &["log"]),
+            "trace" => (&["file", "speed", "repeat", "size", "clients", "patience"], &["file"]),
+            "sessions" => (sessions::KEYS, &["users"]),
+            other => {
+                let message = unknown("kind of workload", other, KINDS);
+                return Err(self.at(&raw.kind, "kind", &message));
+            }
+        };
+        let given: [(&str, Option<std::ops::Range<usize>>); 20] = [
+            ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
+            ("size", raw.size.as_ref().map(Spanned::span)),
+            ("clients", raw.clients.as_ref().map(Spanned::span)),
+            ("patience", raw.patience.as_ref().map(Spanned::span)),
+            ("users", raw.users.as_ref().map(Spanned::span)),
+            ("think", raw.think.as_ref().map(Spanned::span)),
+            ("log", raw.log.as_ref().map(Spanned::span)),
+            ("speed", raw.speed.as_ref().map(Spanned::span)),
+            ("duration", raw.duration.as_ref().map(Spanned::span)),
+            ("profile", raw.profile.as_ref().map(Spanned::span)),
+            ("file", raw.file.as_ref().map(Spanned::span)),
+            ("repeat", raw.repeat.as_ref().map(Spanned::span)),
+            ("site", raw.site.as_ref().map(Spanned::span)),
+            ("length", raw.length.as_ref().map(Spanned::span)),
+            ("locality", raw.locality.as_ref().map(Spanned::span)),
+            ("active_off", raw.active_off.as_ref().map(Spanned::span)),
+            ("parallel", raw.parallel.as_ref().map(Spanned::span)),
+            ("http", raw.http.as_ref().map(Spanned::span)),
+            ("keep_alive", raw.keep_alive.as_ref().map(Spanned::span)),
+            ("time_scale", raw.time_scale.as_ref().map(Spanned::span)),
+        ];
+        for (key, span) in &given {
+            match span {
+                Some(span) if !known.contains(key) => {
+                    let message = format!("a workload of kind `{kind}` has no such key; it has {}", known.join(", "));
+                    return Err(self.error(span.start, key, &message));
+                }
+                None if needs.contains(key) => {
+                    return Err(self.at(&raw.kind, "workload", &format!("kind `{kind}` needs the key `{key}`")));
+                }
+                _ => {}
+            }
+        }
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        let sizes = |default: &str| match &raw.size {
+            Some(text) => Sizes::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, "size", &e.to_string())),
+            None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
+        };
+        let patience = raw.patience.as_ref().map(|text| self.law(text, "patience", Dimension::Time)).transpose()?;
+        let users = match &raw.users {
+            Some(users) if *users.get_ref() == 0 => return Err(self.at(users, "users", "at least 1 user is needed")),
+            Some(users) => *users.get_ref(),
+            None => 0,
+        };
+        let clients = raw.clients.as_ref().map_or(1000, |clients| *clients.get_ref()).max(1);
+        Ok(match kind {
+            "open" => {
+                let text = raw.arrivals.as_ref().expect("checked above");
+                let mut arrivals =
+                    Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
+                if let Some(text) = &raw.profile {
+                    let profile =
+                        Profile::parse(text.get_ref()).map_err(|e| self.at(text, "profile", &e.to_string()))?;
+                    arrivals = arrivals.with_profile(profile);
+                }
+                Workload::Open(Open { arrivals, clients, sizes: sizes("constant(1 kB)")?, patience })
+            }
+            "closed" => {
+                let think = match &raw.think {
+                    Some(text) => self.law(text, "think", Dimension::Time)?,
+                    None => Law::constant(0.0),
+                };
+                Workload::Closed(Closed { users, think, sizes: sizes("constant(1 kB)")?, patience })
+            }
+            "webstone" => {
+                Workload::Closed(Closed { users, think: Law::constant(0.0), sizes: sizes("webstone")?, patience })
+            }
+            "trace" => {
+                let sizes = sizes("constant(1 kB)")?;
+                Workload::Trace(Traced { sizes, patience, clients, ..self.trace(&raw)? })
+            }
+            "sessions" => Workload::Sessions(self.sessions(&raw, users, patience, seed)?),
+            _ => Workload::Replay(self.replay(&raw)?),
+        })
+    }
+
+    fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {
+        let text = raw.log.as_ref().expect("checked above");
+        if text.get_ref().is_empty() {
+            return Err(self.at(text, "log", "name an access log, e.g. `--set workload.log=access.log`"));
+        }
+        let replay = Replay::read(&self.path(text.get_ref())).map_err(|e| self.at(text, "log", &e.to_string()))?;
+        match (&raw.speed, &raw.duration) {
+            (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
+            (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {
+                Ok(Replay { speed: *speed.get_ref(), ..replay })
+            }
+            (Some(speed), None) => Err(self.at(speed, "speed", "a speed factor is above 0, e.g. 20")),
+            (None, Some(text)) => match self.span(text, "duration")? {
+                Span::ZERO => Err(self.at(text, "duration", "a replay lasts longer than 0 s")),
+                span => Ok(replay.lasting(span)),
+            },
+            (None, None) => Ok(replay),
+        }
+    }
+
+    fn trace(&self, raw: &RawWorkload) -> Result<Traced, SpecError> {
+        let text = raw.file.as_ref().expect("checked above");
+        let traced = Traced::read(&self.path(text.get_ref())).map_err(|e| self.at(text, "file", &e.to_string()))?;
+        let speed = match &raw.speed {
+            Some(speed) if !(*speed.get_ref() > 0.0 && speed.get_ref().is_finite()) => {
+                return Err(self.at(speed, "speed", "a speed factor is above 0, e.g. 2"));
+            }
+            Some(speed) => *speed.get_ref(),
+            None => 1.0,
+        };
+        let repeat = raw.repeat.as_ref().is_some_and(|repeat| *repeat.get_ref());
+        Ok(Traced { speed, repeat, ..traced })
+    }
+}

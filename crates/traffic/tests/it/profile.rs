@@ -1,0 +1,123 @@
+//! A rate that changes with time, and batches.
+
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::{Arrivals, Plan, Planned, Profile, Workload};
+
+use crate::support::{demand, first, open};
+
+fn shaped(arrivals: &str, profile: &str) -> Workload {
+    let mut open = open(arrivals, 10, "webstone");
+    open.arrivals = open.arrivals.with_profile(Profile::parse(profile).unwrap());
+    Workload::Open(open)
+}
+
+/// Of a law without spread the k-th request comes where the profile's integral is k gaps: 5 /s at first, growing to
+/// 10 /s after 10 s, and 10 /s from then on.
+#[test]
+fn constant_gaps_follow_the_ramp_exactly() {
+    let plan = first(&shaped("constant(rate = 10 /s)", "ramp(from = 0.5, to = 1, over = 10 s)"), 1, 200);
+    for (index, planned) in plan.iter().enumerate() {
+        let operational_s = (index + 1) as f64 / 10.0;
+        // t / 2 + t^2 / 40 = s, up to the ramp's 7.5 s.
+        let at_s = match operational_s < 7.5 {
+            true => -10.0 + (100.0 + 40.0 * operational_s).sqrt(),
+            false => 10.0 + operational_s - 7.5,
+        };
+        assert!((planned.at.as_secs_f64() - at_s).abs() < 2e-9, "{index}: {:?} for {at_s}", planned.at);
+    }
+}
+
+#[test]
+fn steps_pause_and_end() {
+    let paused = first(&shaped("constant(rate = 2 /s)", "steps(1, 0, 2, every = 10 s)"), 1, 60);
+    let at_s: Vec<f64> = paused.iter().map(|planned| planned.at.as_secs_f64()).collect();
+    assert!(at_s.iter().filter(|at| **at < 10.0).count() == 19, "{at_s:?}");
+    assert!(!at_s.iter().any(|at| (10.0..20.0).contains(at)), "nobody comes at level 0: {at_s:?}");
+    assert!((at_s[59] - at_s[58] - 0.25).abs() < 1e-6, "twice the rate: {at_s:?}");
+    // A last level of 0 ends the plan.
+    let ended = shaped("exponential(rate = 100 /s)", "steps(1, 0, every = 10 s)");
+    let plan = Plan::new(&ended, 3, demand()).unwrap();
+    assert_eq!(plan.size_hint(), (0, None));
+    let last = plan.last().unwrap();
+    assert!(last.at < Time(10_000_000_000), "{last:?}");
+}
+
+/// Poisson counts in windows of 5 s have the profile's integral as mean and variance. False alarm: 13 windows and 6
+/// sigma two-sided (2e-9 each; the smallest mean is 5,000).
+#[test]
+fn a_poisson_process_gets_the_profiles_rate() {
+    let profile = Profile::parse("ramp(from = 0.1, to = 2, over = 60 s)").unwrap();
+    let workload = shaped("exponential(rate = 10000 /s)", "ramp(from = 0.1, to = 2, over = 60 s)");
+    let plan = Plan::new(&workload, 9, demand()).unwrap().collect_until(Time(65_000_000_000));
+    for window in 0..13 {
+        let (from, to) = (5.0 * f64::from(window), 5.0 * f64::from(window + 1));
+        let expected = 10_000.0 * (profile.integral(to) - profile.integral(from));
+        let count = plan.iter().filter(|planned| (from..to).contains(&planned.at.as_secs_f64())).count() as f64;
+        assert!((count - expected).abs() < 6.0 * expected.sqrt(), "window {window}: {count} for {expected}");
+    }
+    assert!((profile.level(30.0) - 1.05).abs() < 1e-12 && profile.level(100.0) == 2.0);
+    assert_eq!((profile.peak(), profile.last(), profile.span()), (2.0, 2.0, Span(60_000_000_000)));
+}
+
+/// The profile moves instants and nothing else; the same seed gives the same plan.
+#[test]
+fn a_profile_changes_only_when() {
+    let plain = first(&Workload::Open(open("erlang(k = 2, rate = 100 /s)", 10, "webstone")), 5, 2000);
+    let shaped = shaped("erlang(k = 2, rate = 100 /s)", "steps(0.5, 3, 1, every = 2 s)");
+    let moved = first(&shaped, 5, 2000);
+    assert!(plain.iter().zip(&moved).all(|(a, b)| a.request == b.request));
+    assert!(plain.iter().zip(&moved).any(|(a, b)| a.at != b.at));
+    assert!(moved.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    assert_eq!(moved, first(&shaped, 5, 2000));
+    // At level 1 throughout, nothing moves but by rounding.
+    let same = first(&self::shaped("erlang(k = 2, rate = 100 /s)", "steps(1, every = 1 s)"), 5, 2000);
+    assert!(plain.iter().zip(&same).all(|(a, b)| a.at.0.abs_diff(b.at.0) <= 1));
+}
+
+#[test]
+fn batches_come_together() {
+    let workload = Workload::Open(open("batches(n = 50, every = 1 s)", 1000, "webstone"));
+    let plan = first(&workload, 2, 500);
+    for (index, planned) in plan.iter().enumerate() {
+        assert_eq!(planned.at, Time((index as u64 / 50 + 1) * 1_000_000_000));
+    }
+    assert_eq!(plan, first(&workload, 2, 500));
+    // What they ask for is what single requests would have asked for.
+    let asked = |plan: &[Planned]| plan.iter().map(|planned| planned.request).collect::<Vec<_>>();
+    let single = first(&Workload::Open(open("constant(20 ms)", 1000, "webstone")), 2, 500);
+    assert_eq!(asked(&plan), asked(&single));
+    let arrivals = Arrivals::parse("batches(n = 50, every = 1 s)").unwrap();
+    assert_eq!((arrivals.rate(), arrivals.batch()), (Some(50.0), 50));
+    assert!(arrivals.law().is_none() && arrivals.beyond_formulas().is_some());
+    let mut settled = Arrivals::parse("batches(n = 20, utilization = 50%)").unwrap();
+    settled.settle(400.0);
+    assert!((settled.rate().unwrap() - 200.0).abs() < 1e-9);
+}
+
+#[test]
+fn impossible_shapes_are_refused() {
+    for (text, told) in [
+        ("ramp(from = 0.1, to = 1)", "how long"),
+        ("ramp(from = -1, to = 1, over = 60 s)", "at least 0"),
+        ("ramp(from = 0, to = 0, over = 60 s)", "nobody"),
+        ("steps(every = 30 s)", "missing"),
+        ("steps(1, 2, every = 0 s)", "longer than 0"),
+        ("steps(1, two, every = 1 s)", "two"),
+        ("stairs(1, 2, every = 1 s)", "steps("),
+        ("0.5", "steps("),
+    ] {
+        let error = Profile::parse(text).unwrap_err().to_string();
+        assert!(error.contains(told) && error.contains(text) && !error.contains('\n'), "{error}");
+    }
+    for (text, told) in [
+        ("batches(n = 0, every = 1 s)", "at least 1"),
+        ("batches(n = 50)", "time between"),
+        ("batches(n = 50, every = 1 s, utilization = 0.5)", "either"),
+        ("batches(n = 50, every = 0 s)", "above 0"),
+        ("batches(n = 50, each = 1 s)", "every"),
+        ("batch(n = 50, every = 1 s)", "did you mean `batches`"),
+    ] {
+        let error = Arrivals::parse(text).unwrap_err().to_string();
+        assert!(error.contains(told) && !error.contains('\n'), "{error}");
+    }
+}
