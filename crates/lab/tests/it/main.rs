@@ -4,3 +4,4 @@ mod outcome;
 mod report;
 mod sessions;
 mod spec;
+mod workload;

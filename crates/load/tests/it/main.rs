@@ -6,6 +6,7 @@ mod failures;
 mod gaps;
 mod open;
 mod parts;
+mod plans;
 mod replies;
 mod run;
 mod server;

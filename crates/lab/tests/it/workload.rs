@@ -1,0 +1,65 @@
+//! The kinds of workloads as an experiment writes them.
+
+use std::path::Path;
+
+use sojourn_lab::{Source, Variant};
+use sojourn_traffic::Workload;
+
+use crate::spec::FOUR_SERVERS;
+
+fn with(workload: &str) -> Result<Vec<Variant>, String> {
+    let (head, rest) = FOUR_SERVERS.split_once("[workload]\n").unwrap();
+    let (_, tail) = rest.split_once("[[system.tier]]").unwrap();
+    let text = format!("{head}[workload]\n{workload}\n[[system.tier]]{tail}");
+    Source::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
+}
+
+fn workload(text: &str) -> Workload {
+    with(text).unwrap().remove(0).experiment.workload
+}
+
+#[test]
+fn a_trace_says_what_the_servers_are_loaded_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, "10 ms,30 ms\n20 ms,50 ms\n").unwrap();
+    let text = format!("kind = \"trace\"\nfile = \"{}\"\nspeed = 2\nrepeat = true\nclients = 7", path.display());
+    let experiment = with(&text).unwrap().remove(0).experiment;
+    let Workload::Trace(traced) = &experiment.workload else { panic!("{:?}", experiment.workload) };
+    assert_eq!((traced.speed, traced.repeat, traced.clients), (2.0, true, 7));
+    let (mean_s, variance) = experiment.demand_moments();
+    assert!((mean_s - 0.04).abs() < 1e-12 && (variance - 1e-4).abs() < 1e-12);
+    assert!((experiment.capacity() - 100.0).abs() < 1e-9);
+
+    std::fs::write(&path, "10 ms,30 ms\nsoon,50 ms\n").unwrap();
+    let message = with(&text).unwrap_err();
+    assert!(message.contains("x.toml:5: file") && message.contains("t.csv:2: `soon`"), "{message}");
+}
+
+#[test]
+fn rates_change_and_batches_come() {
+    let text = "kind = \"open\"\narrivals = \"exponential(utilization = 0.7)\"\nprofile = \"ramp(from = 0.1, to = 2, over = 60 s)\"";
+    let Workload::Open(open) = workload(text) else { panic!("open") };
+    // Level 1 is the rate asked for; beyond capacity for a while is what ramps are for.
+    assert!((open.arrivals.peak_rate().unwrap() / open.arrivals.rate().unwrap() - 2.0).abs() < 1e-12);
+    let Workload::Open(open) = workload("kind = \"open\"\narrivals = \"batches(n = 50, every = 1 s)\"") else {
+        panic!("open")
+    };
+    assert_eq!((open.arrivals.batch(), open.arrivals.rate()), (50, Some(50.0)));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (text, told) in [
+        ("kind = \"trace\"", &["x.toml:4", "needs the key `file`"][..]),
+        ("kind = \"trace\"\nfile = \"no/such\"", &["x.toml:5: file", "no/such"]),
+        ("kind = \"trace\"\nfile = \"x\"\nusers = 3", &["x.toml:6: users", "it has file, speed"]),
+        ("kind = \"open\"\narrivals = \"batches(n = 5)\"", &["x.toml:5: arrivals", "batches(n = 50, every = 1 s)"]),
+        ("kind = \"open\"\narrivals = \"1 s\"\nprofile = \"stairs(1)\"", &["x.toml:6: profile", "steps("]),
+        ("kind = \"trase\"", &["trase", "did you mean `trace`"]),
+    ] {
+        let message = with(text).unwrap_err();
+        assert_eq!(message.lines().count(), 1, "{message}");
+        told.iter().for_each(|part| assert!(message.contains(part), "`{part}` is not in: {message}"));
+    }
+}

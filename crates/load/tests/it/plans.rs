@@ -1,0 +1,81 @@
+//! What goes over sockets is the plan, whatever the kind of the workload: its instants, order and demands.
+
+use std::sync::Arc;
+
+use sojourn_load::{Load, Schedule, Stop, Targets};
+use sojourn_stats::{Law, Span, Stream};
+use sojourn_traffic::{Arrivals, Demand, Open, Plan, Planned, Profile, Sizes, Trace, Traced, Workload};
+
+use crate::run::run;
+use crate::server::{Server, ok};
+
+fn demand() -> Arc<dyn Demand> {
+    Arc::new(|_: u8, size: u64, stream: &mut Stream| Span(size + stream.below(1000) as u64))
+}
+
+fn open(arrivals: Arrivals, sizes: &str) -> Workload {
+    Workload::Open(Open { arrivals, clients: 50, sizes: Sizes::parse(sizes).unwrap(), patience: None })
+}
+
+fn kinds() -> Vec<(&'static str, Workload)> {
+    let arrivals = |text: &str| Arrivals::parse(text).unwrap();
+    let pairs: String = (0..300).map(|k| format!("{} us,{} us\n", 100 + k % 7 * 300, 10 + k % 5)).collect();
+    let trace = Traced {
+        trace: Arc::new(Trace::read_from(pairs.as_bytes(), "t").unwrap()),
+        path: "t".into(),
+        speed: 1.5,
+        repeat: false,
+        clients: 50,
+        sizes: Sizes::Law(Law::constant(100.0)),
+        patience: None,
+    };
+    let profile = Profile::parse("steps(0.2, 2, 1, every = 100 ms)").unwrap();
+    vec![
+        ("batches", open(arrivals("batches(n = 20, every = 20 ms)"), "webstone")),
+        (
+            "profile",
+            open(arrivals("exponential(rate = 800 /s)").with_profile(profile), "uniform(low = 1 B, high = 1 kB)"),
+        ),
+        ("trace", Workload::Trace(trace)),
+    ]
+}
+
+#[test]
+fn every_kind_is_sent_as_planned() {
+    for (kind, workload) in kinds() {
+        let plan: Vec<Planned> = Plan::new(&workload, 3, demand()).unwrap().take(300).collect();
+        let server = Server::start(|_| vec![ok("x")]);
+        let schedule = Schedule::open(Plan::new(&workload, 3, demand()).unwrap());
+        let mut load = Load::new(server.address, "test", schedule, Targets::Work);
+        load.stop = Stop::Requests(300);
+        load.keep_records = true;
+        let report = run(load);
+        assert_eq!((report.counts.planned, report.counts.ok), (300, 300), "{kind}");
+        let records = report.records.unwrap();
+        for (record, planned) in records.iter().zip(&plan) {
+            let Planned { at, request } = *planned;
+            assert_eq!((record.planned, record.client, record.demand), (at, request.client, request.demand), "{kind}");
+            assert!(record.sent.is_some_and(|sent| sent >= at), "{kind}: {record:?}");
+        }
+        // Connections are many, so what came is compared as a set: of client, bytes and demand.
+        let mut came = server.heads();
+        let mut sent: Vec<String> = plan.iter().map(|planned| head(&planned.request)).collect();
+        came.iter_mut().for_each(|head| *head = told(head));
+        came.sort_unstable();
+        sent.sort_unstable();
+        assert_eq!(came, sent, "{kind}");
+    }
+}
+
+fn head(request: &sojourn_traffic::Request) -> String {
+    format!("{} {} {}", request.client, request.size, request.demand.0)
+}
+
+/// The same of a request's head as it came.
+fn told(head: &str) -> String {
+    let after = |mark: &str| {
+        let rest = head.split_once(mark).unwrap_or_else(|| panic!("no `{mark}` in {head}")).1;
+        rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default().to_owned()
+    };
+    format!("{} {} {}", after("x-sojourn-client: "), after("bytes="), after("x-sojourn-demand: "))
+}
