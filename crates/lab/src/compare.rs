@@ -149,6 +149,9 @@ impl Comparison {
 
     /// What it says about B, in words.
     pub fn verdict(&self) -> String {
+        if self.difference == (Between { value: 0.0, low: 0.0, high: 0.0 }) {
+            return "equal".into();
+        }
         if !self.differs() {
             return match self.could_have_seen {
                 Some(share) => format!("no difference seen (could have seen {} %)", Short(share * 100.0)),
@@ -341,6 +344,6 @@ mod tests {
         assert!(Comparison::of_estimates("m", "1", &of(1.0, 0.1), &Estimate::TooFew { samples: 1 }).is_none());
         assert!(Comparison::of_pairs("m", "1", &[(1.0, 2.0)]).is_none());
         let zeros = Comparison::of_pairs("error_ratio", "1", &[(0.0, 0.0); 3]).unwrap();
-        assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "no difference seen");
+        assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "equal");
     }
 }

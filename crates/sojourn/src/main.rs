@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 mod child;
+mod compare;
 mod doctor;
 mod exit;
 mod interrupt;
@@ -36,6 +37,8 @@ enum Verb {
     Report(report::Arguments),
     /// Put load on a web server and measure it
     Load(Box<load::Arguments>),
+    /// Compare two servers by measurement, or two run folders
+    Compare(Box<compare::Arguments>),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make or understand input
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Load(arguments) => load::load(&arguments),
+        Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => child::node(&arguments),

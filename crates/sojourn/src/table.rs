@@ -89,6 +89,17 @@ pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// A number in the prefix in which it reads best.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    Scale::of(unit, Some(value)).unit(value)
+}
+
+/// A number with the ends of its interval, which may be on either side of 0.
+pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String {
+    let scale = Scale::of(unit, Some(value.abs().max(low.abs()).max(high.abs())));
+    format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high))
+}
+
 /// A line on stdout; a closed pipe is no failure of ours.
 pub(crate) fn outln(line: &str) {
     use std::io::Write;

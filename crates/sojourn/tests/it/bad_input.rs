@@ -153,6 +153,21 @@ fn loads_that_cannot_be() {
 }
 
 #[test]
+fn what_cannot_be_compared() {
+    let folder = tempfile::tempdir().unwrap().path().display().to_string();
+    let url = "http://127.0.0.1:9/";
+    for (arguments, expected) in [
+        (&[url, &folder][..], "not one of each"),
+        (&[&folder, &folder], "not a run folder"),
+        (&[url, url, "--rounds", "1"], "--rounds"),
+        (&[url, "http://127.0.0.1:9/x y"], "%XX"),
+    ] {
+        let complaint = refused(&[&["compare"], arguments].concat());
+        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
 fn a_pareto_without_a_mean_has_no_theory() {
     let arguments = ["queue", "M/G/1", "--arrivals", "exponential(rate = 1 /s)"];
     let complaint = refused(&[&arguments[..], &["--service", "pareto(alpha = 0.9, min = 100 ms)"]].concat());

@@ -3,6 +3,7 @@
 mod bad_input;
 mod browsing;
 mod by_hand;
+mod compare;
 mod demo;
 mod docs;
 mod failure;

@@ -1,0 +1,252 @@
+//! `sojourn compare A B`: two servers measured in turns, or two run folders set beside each other.
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sojourn_lab::compare::{Between, Comparison, folders};
+use sojourn_lab::{Folder, Verdict};
+use sojourn_load::Report;
+use sojourn_stats::{Span, Stream};
+
+use crate::exit::{Exit, Failure, bad_input};
+use crate::load::flags::Flags;
+use crate::load::order::{Order, Tuning, span};
+use crate::load::print;
+use crate::load::run::Runner;
+use crate::load::view::View;
+use crate::{interrupt, table};
+
+/// Compare two servers by measurement, or two run folders
+///
+/// Two URLs get the same load in turns, one run each per round, in an order that is drawn and then reversed (ABBA), so
+/// that neither a drift of the machine nor a habit of going first favours one. Intervals come from the pairs. Two run
+/// folders are compared variant by variant, paired where their replications share seeds.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// http://HOST:PORT/PATH, or a run folder
+    a: String,
+    /// Of the same kind
+    b: String,
+    #[command(flatten)]
+    flags: Flags,
+    /// Rounds: a run of A and one of B each
+    #[arg(long, default_value_t = 5, help_heading = "Measurement")]
+    rounds: u32,
+    /// Between runs
+    #[arg(long, value_name = "TIME", default_value = "500 ms", help_heading = "Measurement")]
+    pause: String,
+    /// Show nothing while running
+    #[arg(long, short = 'q', help_heading = "Output")]
+    quiet: bool,
+    /// Print the comparison as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+pub(crate) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
+    let is_url = |text: &str| text.contains("://");
+    match (is_url(&arguments.a), is_url(&arguments.b)) {
+        (true, true) => servers(arguments),
+        (false, false) => runs(arguments),
+        _ => Err(bad_input("compare takes two URLs, or two run folders, not one of each")),
+    }
+}
+
+/// The runs of one side, or of both.
+type Reports = Vec<Report>;
+
+fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.rounds < 2 {
+        return Err(bad_input("--rounds: at least 2, or there is no interval; 5 are usual"));
+    }
+    let pause = span("--pause", &arguments.pause)?;
+    let orders = [Order::new(&arguments.a, &arguments.flags), Order::new(&arguments.b, &arguments.flags)];
+    // What is wrong with the second is said before the first has run for a while.
+    for order in &orders {
+        order.load()?;
+    }
+    let runner = Runner { cancel: interrupt::flag(), view: View::new(arguments.quiet) };
+    let mut reports: [Reports; 2] = Default::default();
+    let sides = turns(arguments.rounds, arguments.flags.seed);
+    for (number, &side) in sides.iter().enumerate() {
+        let round = number / 2;
+        let tuning = Tuning { round: round as u64, ..Tuning::default() };
+        let label = format!("{}/{} {}", round + 1, arguments.rounds, ["A", "B"][side]);
+        let report = runner.run(&orders[side].tuned(tuning), &label)?;
+        if runner.interrupted() {
+            break;
+        }
+        reports[side].push(report);
+        if number + 1 < sides.len() {
+            wait(pause, &runner);
+        }
+    }
+    let comparisons = pairs(&reports);
+    let doubts: Vec<String> =
+        ["A", "B"].iter().zip(&reports).flat_map(|(name, reports)| doubts(name, reports)).collect();
+    let interrupted = runner.interrupted();
+    if arguments.json {
+        let told = json!({
+            "a": arguments.a, "b": arguments.b, "rounds": reports[1].len().min(reports[0].len()),
+            "order": sides.iter().map(|side| ["A", "B"][*side]).collect::<String>(),
+            "complete": !interrupted,
+            "metrics": comparisons.iter().map(to_json).collect::<Vec<_>>(),
+            "suspect": doubts,
+            "runs": {"a": reports[0].iter().map(print::to_json).collect::<Vec<_>>(),
+                     "b": reports[1].iter().map(print::to_json).collect::<Vec<_>>()},
+        });
+        table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
+    } else {
+        table::outln(&format!("A  {}\nB  {}\n{}", arguments.a, arguments.b, rows(&comparisons)));
+        let runs = reports[0].len() + reports[1].len();
+        table::outln(&format!("\n{runs} runs in turns; intervals at 95 % from the pairs, each for itself"));
+        if doubts.is_empty() {
+            table::outln(if interrupted { "INCOMPLETE" } else { "VALID" });
+        } else {
+            table::outln("SUSPECT");
+            doubts.iter().for_each(|doubt| table::outln(&format!("  {doubt}")));
+        }
+    }
+    Ok(match (interrupted, doubts.is_empty()) {
+        (true, _) => Exit::Interrupted,
+        (false, false) => Exit::Missed,
+        (false, true) => Exit::Ok,
+    })
+}
+
+/// Whose turn it is: both once a round, the first drawn in every other round and reversed in the one after.
+fn turns(rounds: u32, seed: u64) -> Vec<usize> {
+    let mut stream = Stream::new(seed, "compare", "order");
+    let mut first = 0;
+    let mut sides = Vec::new();
+    for round in 0..rounds {
+        first = if round % 2 == 0 { stream.below(2) } else { 1 - first };
+        sides.extend([first, 1 - first]);
+    }
+    sides
+}
+
+fn wait(pause: Span, runner: &Runner) {
+    // Nobody sends: a wait for an event that may come early only as the wish to stop.
+    let (_keep, event) = channel::<()>();
+    let mut left = pause.as_std();
+    let slice = Duration::from_millis(50);
+    while !left.is_zero() && !runner.interrupted() {
+        let _ = event.recv_timeout(left.min(slice));
+        left = left.saturating_sub(slice);
+    }
+}
+
+fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
+    let [a, b] = reports;
+    let Some(first) = a.first() else { return Vec::new() };
+    let compared = first.measures.iter().filter(|measure| !measure.metric.starts_with("lateness_")).filter_map(|m| {
+        let values = a.iter().zip(b).filter_map(|(a, b)| Some((a.value(&m.metric)?, b.value(&m.metric)?)));
+        Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>())
+    });
+    compared.collect()
+}
+
+/// Why runs of `name` are SUSPECT, each reason once.
+fn doubts(name: &str, reports: &Reports) -> Vec<String> {
+    let suspect = reports.iter().filter(|report| report.verdict != sojourn_load::Verdict::Valid).count();
+    let first = reports.iter().find_map(|report| print::verdict(report).1.into_iter().next());
+    first.map(|reason| format!("{name}: {suspect} of {} runs, e.g. {reason}", reports.len())).into_iter().collect()
+}
+
+fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
+    let read = |path: &str| Folder::read(Path::new(path)).map_err(bad_input);
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let compared = folders(&a, &b).map_err(bad_input)?;
+    let verdict = a.run.verdict.max(b.run.verdict);
+    if arguments.json {
+        let rows: Vec<Value> = compared
+            .iter()
+            .map(|c| {
+                json!({"variant": c.label, "engine": c.engine,
+                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>()})
+            })
+            .collect();
+        let told = json!({"a": arguments.a, "b": arguments.b, "verdict": verdict, "variants": rows,
+                          "not_compared": alone(&a, &b)});
+        table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
+    } else {
+        table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.run.name, arguments.b, b.run.name));
+        for variant in &compared {
+            table::outln(&format!("\n{}, {}\n{}", variant.label, variant.engine, rows(&variant.metrics)));
+        }
+        for (name, label) in alone(&a, &b) {
+            table::outln(&format!("  only {name} has the variant {label}"));
+        }
+        let reasons = [("A", &a), ("B", &b)].map(|(name, folder)| folder.run.reasons.iter().map(move |r| (name, r)));
+        for (name, reason) in reasons.into_iter().flatten() {
+            table::outln(&format!("  {name}: {reason}"));
+        }
+    }
+    Ok(if verdict == Verdict::Valid { Exit::Ok } else { Exit::Missed })
+}
+
+/// The variants that only one of two folders has, with its name.
+fn alone<'a>(a: &'a Folder, b: &'a Folder) -> Vec<(&'static str, &'a str)> {
+    if a.run.variants.len() == 1 && b.run.variants.len() == 1 {
+        return Vec::new();
+    }
+    let missing = |name, of: &'a Folder, other: &'a Folder| {
+        let unknown = move |label: &&str| other.run.variants.iter().all(|variant| variant.label != **label);
+        of.run.variants.iter().map(|variant| variant.label.as_str()).filter(unknown).map(move |label| (name, label))
+    };
+    missing("A", a, b).chain(missing("B", b, a)).collect()
+}
+
+fn rows(comparisons: &[Comparison]) -> String {
+    let mut rows = table::new_table(&["metric", "A", "B", "B - A", "B / A", "effect", "from", ""]);
+    for c in comparisons {
+        let ratio = c.ratio.map_or(String::new(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
+        rows.add_row([
+            c.metric.clone(),
+            table::quantity(c.a, &c.unit),
+            table::quantity(c.b, &c.unit),
+            table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit),
+            ratio,
+            c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
+            c.how.to_string(),
+            c.verdict(),
+        ]);
+    }
+    rows.to_string()
+}
+
+fn to_json(c: &Comparison) -> Value {
+    let ends = |between: &Between| json!({"estimate": between.value, "ci_low": between.low, "ci_high": between.high});
+    json!({
+        "metric": c.metric,
+        "unit": c.unit,
+        "a": c.a,
+        "b": c.b,
+        "difference": ends(&c.difference),
+        "ratio": c.ratio.as_ref().map(ends),
+        "effect_size": c.effect_size,
+        "could_have_seen": c.could_have_seen,
+        "differs": c.differs(),
+        "from": c.how.to_string(),
+        "verdict": c.verdict(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_fair_and_drawn() {
+        let sides = turns(6, 1);
+        assert_eq!(sides.iter().filter(|side| **side == 0).count(), 6);
+        for four in sides.chunks(4) {
+            let reversed: Vec<usize> = four.iter().rev().copied().collect();
+            assert_eq!(four, reversed, "ABBA or BAAB");
+        }
+        assert!((0..20).any(|seed| turns(2, seed) != turns(2, 0)), "which goes first depends on the seed");
+    }
+}

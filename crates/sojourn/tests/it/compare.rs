@@ -1,0 +1,68 @@
+//! `sojourn compare`: servers in turns, and run folders.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_serve::supervisor::Child;
+
+use crate::sojourn::{PROGRAM, experiment, file, sojourn, stderr, stdout};
+
+fn node(demand: &str) -> Child {
+    let model = format!("discipline = \"ps\"\ndemand = \"{demand}\"");
+    let arguments = ["node", "--child", "--model", &model];
+    Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn metric<'a>(metrics: &'a Value, name: &str) -> &'a Value {
+    metrics.as_array().unwrap().iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn a_slower_server_is_found_slower() {
+    let (a, b) = (node("2 ms"), node("20 ms"));
+    let [a, b] = [&a, &b].map(|node| format!("http://127.0.0.1:{}/work", node.port()));
+    let output =
+        sojourn(&["compare", &a, &b, "--connections", "1", "-n", "40", "--rounds", "3", "--pause", "1 ms", "--json"]);
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let mean = metric(&told["metrics"], "response_time_mean");
+    // A job of 20 ms against one of 2 ms on however busy a machine: its paired interval may be wide, not wrong.
+    assert!(mean["ratio"]["estimate"].as_f64().unwrap() > 2.0, "{mean}");
+    assert_eq!((&mean["from"], &told["rounds"]), (&"3 pairs".into(), &3.into()), "{told}");
+    assert_eq!(told["order"].as_str().unwrap().len(), 6);
+    assert_eq!(told["runs"]["a"].as_array().unwrap().len(), 3);
+    let suspect = !told["suspect"].as_array().unwrap().is_empty();
+    assert_eq!(output.status.code(), Some(i32::from(suspect)), "{told}");
+}
+
+#[test]
+fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without its odd variant, so that --set leaves a single one.
+    let text = std::fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    let (before, rest) = text.split_once("[[variant]]").unwrap();
+    let after = &rest[rest.find("[run]").unwrap()..];
+    let path = file(folder.path(), "x.toml", format!("{before}{after}"));
+    let run = |name: &str, policy: &str, seed: &str| {
+        let out = folder.path().join(name).display().to_string();
+        let quick = ["--by", "sim", "--set", "run.precision=20% at 95%", "--seed", seed, "--out", &out];
+        let output = sojourn(&[&["run", &path, "--set", policy], &quick[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        out
+    };
+    let a = run("a", "policy=random", "7");
+    let b = run("b", "policy=least-connections", "7");
+    let compared = |a: &str, b: &str| {
+        let output = sojourn(&["compare", a, b, "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_str::<Value>(&stdout(&output)).unwrap()
+    };
+    let told = compared(&a, &b);
+    let mean = metric(&told["variants"][0]["metrics"], "response_time_mean");
+    assert_eq!(mean["verdict"], "B is faster", "{mean}");
+    let same = compared(&a, &a);
+    let mean = metric(&same["variants"][0]["metrics"], "response_time_mean");
+    assert_eq!(mean["difference"]["estimate"], 0.0, "{mean}");
+    let output = sojourn(&["compare", &a, &b]);
+    assert!(stdout(&output).contains("B is faster"), "{}", stdout(&output));
+}
