@@ -12,9 +12,9 @@ use sojourn_stats::{Law, Span, Stream, Time};
 use crate::arrivals::Arrivals;
 use crate::log::Log;
 use crate::profile::Profile;
+use crate::sizes::{Sizer, Sizes};
 use crate::trace::Trace;
-use crate::webstone::FileList;
-use crate::workload::{Closed, Open, Replay, Sizes, Traced, Workload, WorkloadError};
+use crate::workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
 
 /// One request, as its client will send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,48 +341,6 @@ impl Trail {
 /// The instant at which it happens when everything is `speed` times as fast.
 fn faster(happened: Span, speed: f64) -> Time {
     Time(if speed == 1.0 { happened.0 } else { (happened.0 as f64 / speed) as u64 })
-}
-
-/// What is asked for and how large it is. Sizes drawn anew get running object numbers.
-enum Sizer {
-    Constant { object: u32, size: u64 },
-    Law { object: u32, law: Law, stream: Stream },
-    WebStone { list: FileList, stream: Stream },
-}
-
-impl Sizer {
-    fn new(sizes: &Sizes, first_object: u32, seed: u64, entity: &str) -> Sizer {
-        let stream = Stream::new(seed, entity, "sizes");
-        match sizes {
-            Sizes::WebStone(list) => Sizer::WebStone { list: list.clone(), stream },
-            Sizes::Law(law) => match law.limits() {
-                (low, high) if low == high => Sizer::Constant { object: first_object, size: whole_bytes(low) },
-                _ => Sizer::Law { object: first_object, law: law.clone(), stream },
-            },
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> (u32, u64) {
-        match self {
-            Sizer::Constant { object, size } => (take_number(object), *size),
-            Sizer::Law { object, law, stream } => (take_number(object), whole_bytes(law.sample(stream))),
-            Sizer::WebStone { list, stream } => list.sample(stream),
-        }
-    }
-}
-
-#[inline]
-fn take_number(next: &mut u32) -> u32 {
-    let number = *next;
-    *next = next.wrapping_add(1);
-    number
-}
-
-/// To the nearest byte; the conversion saturates.
-#[inline]
-fn whole_bytes(size: f64) -> u64 {
-    (size + 0.5) as u64
 }
 
 /// How long clients wait.

@@ -264,6 +264,18 @@ impl Site {
         locality
     }
 
+    /// A site of pages without embedded files: sizes (bytes), chances, and paths, in one order.
+    pub(crate) fn of_files(files: Vec<(u64, f64)>, paths: Vec<String>) -> Site {
+        let page = |(file, (_, popularity)): (usize, &(u64, f64))| Page {
+            file: file as u32,
+            embedded: Vec::new(),
+            popularity: *popularity,
+        };
+        let pages = files.iter().enumerate().map(page).collect();
+        let files = files.iter().map(|(size, _)| File { kind: Kind::Loner, class: 0, size: *size }).collect();
+        Site::of(files, pages, paths, None)
+    }
+
     /// A site of these parts; at least one page, popularities that sum to 1.
     fn of(files: Vec<File>, mut pages: Vec<Page>, paths: Vec<String>, request_size_deviation: Option<f64>) -> Site {
         pages.sort_by(|one, other| other.popularity.total_cmp(&one.popularity).then(one.file.cmp(&other.file)));

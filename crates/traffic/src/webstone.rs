@@ -11,7 +11,8 @@ use std::sync::Arc;
 use sojourn_stats::Stream;
 use thiserror::Error;
 
-/// `filelist.standard` of WebStone 2.0.1, as printed by Fujita (2000), section 1.2.
+/// `filelist.standard` of WebStone 2.0.1, as printed by Fujita (2000), section 1.2. The lists of its distribution for
+/// dynamic pages (light, medium and heavy) are not in what was published.
 const STANDARD: &str = "/file500.html 350\n/file5k.html 500\n/file50k.html 140\n/file500k.html 9\n/file5m.html 1\n";
 
 /// A WebStone file list. Cheap to clone: the list itself is shared.
@@ -63,6 +64,28 @@ impl FileList {
     /// (Fujita 2000, section 1.2).
     pub fn standard() -> FileList {
         FileList::parse(STANDARD, "filelist.standard").expect("the standard list is well-formed")
+    }
+
+    /// One file of each size (bytes), asked for with its weight; its path tells the size, as in `/file50k.html`.
+    ///
+    /// # Errors
+    /// When no file has a weight.
+    pub fn of(files: &[(u64, u32)]) -> Result<FileList, FileListError> {
+        let line = |(size, weight): &(u64, u32)| format!("{} {weight}\n", path_of(*size));
+        FileList::parse(&files.iter().map(line).collect::<String>(), "webstone")
+    }
+
+    /// The same weights with all sizes scaled so that the mean request has `mean` bytes, to the nearest byte of each
+    /// file; none when two of them would then be of one size. The paths tell the new sizes.
+    pub fn scaled_to(&self, mean: f64) -> Option<FileList> {
+        let factor = mean / self.moments().0;
+        let scaled = |file: &File| File { size: ((file.size as f64 * factor + 0.5) as u64).max(1), ..*file };
+        let files: Arc<[File]> = self.files.iter().map(scaled).collect();
+        let paths: Arc<[String]> = files.iter().map(|file| path_of(file.size)).collect();
+        let mut distinct: Vec<u64> = files.iter().map(|file| file.size).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        (distinct.len() == files.len()).then_some(FileList { paths, files })
     }
 
     /// Reads the list in the file at `path`.
@@ -156,6 +179,15 @@ fn read_line(line: &str) -> Result<(&str, u64, u32), String> {
     match words.next() {
         Some(word) => Err(format!("`{word}` is too much: a line is a path, a weight and a size")),
         None => Ok((path, size, weight)),
+    }
+}
+
+/// The path that WebStone gives to a file of so many bytes.
+fn path_of(size: u64) -> String {
+    match size {
+        size if size >= 1_000_000 && size.is_multiple_of(1_000_000) => format!("/file{}m.html", size / 1_000_000),
+        size if size >= 1_000 && size.is_multiple_of(1_000) => format!("/file{}k.html", size / 1_000),
+        size => format!("/file{size}.html"),
     }
 }
 

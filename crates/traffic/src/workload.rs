@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_stats::law::{Argument, Expression};
-use sojourn_stats::{Dimension, Law, LawError, Span, nearest};
+use sojourn_stats::{Law, LawError, Span};
 use thiserror::Error;
 
 use crate::arrivals::Arrivals;
 use crate::log::{Log, LogError};
 use crate::sessions::{CLASSES, Sessions};
 use crate::site::SiteError;
+use crate::sizes::Sizes;
 use crate::trace::{Trace, TraceError};
-use crate::webstone::{FileList, FileListError};
+use crate::webstone::FileListError;
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -83,15 +83,6 @@ pub struct Traced {
     pub sizes: Sizes,
     /// As in [`Open`].
     pub patience: Option<Law>,
-}
-
-/// Sizes of the replies, and with them what is asked for.
-#[derive(Clone, Debug)]
-pub enum Sizes {
-    /// Drawn anew for each request (bytes).
-    Law(Law),
-    /// A WebStone file list.
-    WebStone(FileList),
 }
 
 /// Why a workload cannot be planned.
@@ -181,56 +172,6 @@ impl Workload {
             Workload::Sessions(sessions) => return sessions.check(),
         };
         Err(WorkloadError::Invalid(fault))
-    }
-}
-
-impl Sizes {
-    /// Reads a law of bytes (`lognormal(mu = 7.881, sigma = 1.339, unit = B)`), `webstone` (the standard list) or
-    /// `webstone(file = "filelist.txt")`.
-    ///
-    /// # Errors
-    /// As [`Law::parse`] and [`FileList::read`].
-    pub fn parse(text: &str) -> Result<Sizes, WorkloadError> {
-        Sizes::parse_in(text, Path::new(""))
-    }
-
-    /// As [`Sizes::parse`], with a WebStone list's file sought in the folder `dir`.
-    ///
-    /// # Errors
-    /// As [`Sizes::parse`].
-    pub fn parse_in(text: &str, dir: &Path) -> Result<Sizes, WorkloadError> {
-        let call = Expression::parse(text)?;
-        let (name, arguments) = call.as_ref().map_or((text.trim(), &[][..]), |call| (call.name, &call.arguments[..]));
-        match (name, arguments) {
-            ("webstone", []) => Ok(Sizes::WebStone(FileList::standard())),
-            ("webstone", [Argument { key: Some("file"), value, .. }]) => {
-                let file = value.trim_matches(['"', '\'']);
-                Ok(Sizes::WebStone(FileList::read(&dir.join(file))?))
-            }
-            ("webstone", _) => Err(WorkloadError::Invalid(format!(
-                "`{text}`: write `webstone` for the standard list or `webstone(file = \"filelist.txt\")`"
-            ))),
-            (name, _) if nearest(name, ["webstone"]).is_some() => {
-                Err(WorkloadError::Invalid(format!("unknown law `{name}`; did you mean `webstone`?")))
-            }
-            _ => Ok(Sizes::Law(Law::parse(text, Dimension::Size)?)),
-        }
-    }
-
-    /// Mean and variance of the size (bytes, bytes^2); infinite where they do not exist.
-    pub fn moments(&self) -> (f64, f64) {
-        match self {
-            Sizes::Law(law) => (law.mean(), law.variance()),
-            Sizes::WebStone(list) => list.moments(),
-        }
-    }
-
-    /// The paths by object number; none where sizes are drawn anew.
-    pub fn objects(&self) -> &[String] {
-        match self {
-            Sizes::Law(_) => &[],
-            Sizes::WebStone(list) => list.paths(),
-        }
     }
 }
 

@@ -11,6 +11,7 @@ mod replay;
 mod script;
 mod site;
 mod site_folder;
+mod specweb;
 mod stream;
 mod support;
 mod trace;

@@ -1,6 +1,7 @@
 //! WebStone file lists.
 
 use sojourn_stats::Stream;
+use sojourn_traffic::Sizes;
 use sojourn_traffic::webstone::FileList;
 
 /// Sizes and weights per mille of `filelist.standard`: Fujita (2000), section 1.2.
@@ -76,4 +77,54 @@ fn a_file_without_weight_is_never_drawn() {
     let list = FileList::parse("/a1.html 0\n/b2.html 1\n/c3.html 0\n/d4.html 1\n/e5.html 0\n", "list").unwrap();
     let mut stream = Stream::new(1, "test", "sizes");
     assert!((0..1000).all(|_| [1, 3].contains(&list.sample(&mut stream).0)));
+}
+
+/// Fujita (2000), section 2.2.3: x per mille of 50 kB, the rest of 500 kB, x from 1000 down to 0.
+#[test]
+fn mixes_are_written_by_weight() {
+    for per_mille in [1000u32, 700, 1, 0] {
+        let text = format!("webstone({per_mille}: 50 kB, {}: 500 kB)", 1000 - per_mille);
+        let sizes = Sizes::parse(&text).unwrap();
+        let mean = 50e3 * f64::from(per_mille) / 1e3 + 500e3 * (1.0 - f64::from(per_mille) / 1e3);
+        assert!((sizes.moments().0 - mean).abs() < 1e-6, "{text}");
+        assert_eq!(sizes.objects(), ["/file50k.html", "/file500k.html"]);
+    }
+}
+
+/// Fujita (2000), section 2.2.4: the standard list at the mean of a trace, 9.5 kB.
+#[test]
+fn a_list_is_scaled_to_a_mean() {
+    let Sizes::WebStone(list) = Sizes::parse("webstone(mean = 9.5 kB)").unwrap() else { panic!("a list") };
+    let scaled: Vec<(u64, f64)> = list.sizes().collect();
+    let factor = 9500.0 / 19_175.0;
+    for ((size, chance), (standard, per_mille)) in scaled.iter().zip(STANDARD) {
+        assert!((*size as f64 - standard as f64 * factor).abs() <= 0.5, "{size}");
+        assert!((chance - per_mille / 1e3).abs() < 1e-12);
+    }
+    assert!((list.moments().0 - 9500.0).abs() < 0.5);
+    assert_eq!(list.paths()[0], "/file248.html");
+    // As a site, for a real server: the paths name the sizes.
+    let site = Sizes::WebStone(list).site().unwrap();
+    assert_eq!(
+        site.files().iter().map(|file| file.size).collect::<Vec<_>>(),
+        scaled.iter().map(|(size, _)| *size).collect::<Vec<_>>()
+    );
+    assert!(Sizes::parse("9.5 kB").unwrap().site().is_none());
+}
+
+#[test]
+fn bad_mixes_are_named() {
+    for (text, told) in [
+        ("webstone(700)", "`700` is not one"),
+        ("webstone(0.7: 50 kB, 0.3: 500 kB)", "the weight `0.7`"),
+        ("webstone(0: 50 kB)", "weight above 0"),
+        ("webstone(7: 50 ms)", "50 ms"),
+        ("webstone(7: 0 B)", "at least 1 B"),
+        ("webstone(mean = 1 B)", "one size"),
+        ("webstone(file = \"x\", 7: 50 kB)", "either"),
+        ("webston", "did you mean `webstone`"),
+    ] {
+        let error = Sizes::parse(text).unwrap_err().to_string();
+        assert!(error.contains(told) && !error.contains('\n'), "{text}: {error}");
+    }
 }
