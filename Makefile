@@ -5,7 +5,7 @@ SHELL := bash
 CARGO ?= cargo
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light apache2-bin chromium
+PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium
 BENCH_PACKAGES := wrk haproxy
 
 .PHONY: demo test bench lint docs reproductions stress setup setup-bench clean

@@ -2,12 +2,11 @@
 //!
 //! A [`node`] is one server, real or emulated; a [`gateway`] distributes requests over nodes with the very policies
 //! that the simulator runs. Both are library functions that the command line calls in child processes: [`child`] is the
-//! child's side of the protocol between them, [`supervisor`] the parent's. [`apache`] is a real server to compare with.
+//! child's side of the protocol between them, [`supervisor`] the parent's. [`program`]s are real servers to compare with.
 //!
 //! Everything runs on single-threaded runtimes, one per thread, that share nothing on the path of a request.
 
 mod alarm;
-pub mod apache;
 pub mod child;
 mod clock;
 mod crew;
@@ -17,6 +16,7 @@ pub mod headers;
 mod listen;
 pub mod node;
 pub mod orca;
+pub mod program;
 pub mod supervisor;
 
 pub use child::Events;

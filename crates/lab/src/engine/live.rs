@@ -13,7 +13,7 @@ use serde_json::Value;
 use sojourn_dispatch::Information;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
 use sojourn_model::Server;
-use sojourn_serve::apache::{Apache, Running, Workers};
+use sojourn_serve::program::{Kind, Running, Workers};
 use sojourn_serve::supervisor::Child;
 use sojourn_sim::server_name;
 use sojourn_stats::{Measure, Span, Time, measure};
@@ -110,11 +110,10 @@ fn start_apaches(experiment: &Experiment, program: &Program, sessions: &Sessions
     // All workers from the start: prefork would start 1, 2, 4, ... of them a second, which no scaled time makes faster.
     let most = program.workers;
     let workers = Workers { most, start: most, spare_min: most.min(5), spare_max: most.max(5) + 1 };
-    let apache = Apache {
+    let apache = sojourn_serve::program::Program {
         keep_alive: sessions.keep_alive().unwrap_or(Span::ZERO),
         keep_alive_requests: program.keep_alive_requests,
-        access_log: false,
-        ..Apache::new(&served.0, workers)
+        ..sojourn_serve::program::Program::new(Kind::ApachePrefork(workers), &served.0)
     };
     let start = |_| Ok(Serving::Apache(apache.start().map_err(|e| e.to_string())?, Arc::clone(&served)));
     experiment.system.servers.iter().map(start).collect()

@@ -7,4 +7,5 @@ mod gateway_forwards;
 mod gateway_policies;
 mod node_files;
 mod node_work;
+mod program;
 mod support;
