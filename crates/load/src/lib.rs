@@ -25,6 +25,7 @@ mod part;
 mod path;
 mod plan;
 mod recorder;
+pub mod records;
 pub mod reply;
 mod report;
 mod request;

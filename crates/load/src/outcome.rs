@@ -38,6 +38,53 @@ pub enum Outcome {
     Unfinished,
 }
 
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 15] = [
+        Outcome::Ok,
+        Outcome::NotResolved,
+        Outcome::Refused,
+        Outcome::Reset,
+        Outcome::Tls,
+        Outcome::Timeout,
+        Outcome::ClosedEarly,
+        Outcome::Protocol,
+        Outcome::Redirects,
+        Outcome::ClientError,
+        Outcome::ServerError,
+        Outcome::Local,
+        Outcome::Missed,
+        Outcome::Abandoned,
+        Outcome::Unfinished,
+    ];
+
+    /// Its name in files of records and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::NotResolved => "not_resolved",
+            Outcome::Refused => "refused",
+            Outcome::Reset => "reset",
+            Outcome::Tls => "tls",
+            Outcome::Timeout => "timeout",
+            Outcome::ClosedEarly => "closed_early",
+            Outcome::Protocol => "protocol",
+            Outcome::Redirects => "redirects",
+            Outcome::ClientError => "client_error",
+            Outcome::ServerError => "server_error",
+            Outcome::Local => "local",
+            Outcome::Missed => "missed",
+            Outcome::Abandoned => "abandoned",
+            Outcome::Unfinished => "unfinished",
+        }
+    }
+
+    /// The outcome of this name.
+    pub fn named(name: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+}
+
 /// Requests by what became of them: `planned` is the sum of all others but `retried`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {

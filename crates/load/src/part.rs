@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::recorder::Recorder;
+use crate::records::Recorded;
 use crate::setting::Pacing;
 
 /// Which part of a load a process runs: of the plan those requests (or users, or clients where cookies are kept) whose
@@ -45,7 +46,7 @@ impl Default for Part {
 }
 
 /// What one part of a load measured; made into a report by [`crate::Report::of_parts`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PartReport {
     /// Which part it is.
     pub part: Part,
@@ -58,6 +59,8 @@ pub struct PartReport {
     pub machine: String,
     /// Busy and stolen share of each core during the run.
     pub cores: Vec<(f64, f64)>,
+    /// The file of its records, where one was asked for.
+    pub record_file: Option<Recorded>,
     pub(crate) recorder: Recorder,
     pub(crate) facts: Facts,
     pub(crate) threads: Vec<ThreadFacts>,

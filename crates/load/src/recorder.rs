@@ -11,6 +11,7 @@ use crate::emitted::Emitted;
 use crate::estimate::WINDOWS;
 use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
+use crate::records::Sink;
 use crate::schedule::Job;
 
 /// One request in full.
@@ -133,7 +134,7 @@ pub(crate) struct Keep {
 }
 
 /// One thread's recorder.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Recorder {
     division: Division,
     pub(crate) whole: Counts,
@@ -146,6 +147,9 @@ pub(crate) struct Recorder {
     /// Requests that were begun before the end of the plan, after the warm-up.
     pub(crate) begun_in_time: u64,
     pub(crate) records: Option<Vec<Record>>,
+    /// Where records go that are to be in a file.
+    #[serde(skip)]
+    sink: Option<Sink>,
     /// Name, replies and their bytes.
     pub(crate) backends: Vec<(Vec<u8>, [u64; 2])>,
     pub(crate) connections: Connections,
@@ -163,7 +167,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(division: Division, keep: Keep) -> Recorder {
+    pub(crate) fn new(division: Division, keep: Keep, sink: Option<Sink>) -> Recorder {
         let window = Window { response: Histogram::new(), service_sum_ns: 0, counts: Counts::default() };
         Recorder {
             division,
@@ -175,6 +179,7 @@ impl Recorder {
             emitted: keep.emitted.then(Emitted::default),
             begun_in_time: 0,
             records: keep.records.map(Vec::with_capacity),
+            sink,
             backends: Vec::new(),
             connections: Connections::default(),
             objects: keep.objects.then(|| Tally::new(division, keep.records.is_some())),
@@ -274,8 +279,8 @@ impl Recorder {
                 *bytes += reply.bytes;
             }
         }
-        if let Some(records) = &mut self.records {
-            records.push(Record {
+        if self.records.is_some() || self.sink.is_some() {
+            let record = Record {
                 k: job.k,
                 client: job.request.client,
                 class: job.request.class,
@@ -292,9 +297,22 @@ impl Recorder {
                 first_byte: exchange.and_then(|exchange| exchange.first_byte),
                 done,
                 bytes: reply.bytes,
-            });
+            };
+            if let Some(sink) = &mut self.sink {
+                sink.push(record);
+            }
+            if let Some(records) = &mut self.records {
+                records.push(record);
+            }
         }
         Settlement { outcome, bytes: reply.bytes, backend }
+    }
+
+    /// Nothing is over any more: what is still to go to a file goes there.
+    pub(crate) fn close(&mut self) {
+        if let Some(sink) = self.sink.take() {
+            sink.close();
+        }
     }
 
     /// An object is over.
@@ -424,6 +442,9 @@ impl Recorder {
             Some(index) => index,
             None if self.backends.len() < 4096 => {
                 self.backends.push((name.to_vec(), [0; 2]));
+                if let Some(sink) = &mut self.sink {
+                    sink.backend(name);
+                }
                 self.backends.len() - 1
             }
             None => return None,

@@ -11,6 +11,7 @@ use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
 use crate::part::{Facts, PartReport, ThreadFacts};
 use crate::recorder::{Record, Recorder, SLICE, Slice, Window, Windowing};
+use crate::records::Recorded;
 use crate::setting::Pacing;
 use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
 
@@ -56,6 +57,9 @@ pub struct Report {
     pub seconds: Vec<Second>,
     /// Every request of the run in order of its number, where they were asked for.
     pub records: Option<Vec<Record>>,
+    /// What became of the files of records, one of each part, where they were asked for.
+    #[serde(default)]
+    pub record_files: Vec<Recorded>,
     /// Requests per second, as planned and as begun in time.
     pub pace: Pace,
     /// Kolmogorov-Smirnov distance between the gaps as begun and as planned, of an open schedule; see
@@ -129,6 +133,7 @@ impl Report {
         let threads: Vec<ThreadFacts> = parts.iter().flat_map(|part| part.threads.iter().copied()).collect();
         let cores = cores(&parts);
         let incomplete = incomplete(&parts);
+        let record_files = parts.iter_mut().filter_map(|part| part.record_file.take()).collect();
         let started_at_ns = parts[0].started_at_ns;
         let all = Recorder::merged(parts.into_iter().map(|part| part.recorder).collect());
 
@@ -198,6 +203,7 @@ impl Report {
             lateness: all.lateness,
             seconds,
             records: all.records,
+            record_files,
             pace,
             gap_distance: runs.as_deref().and_then(gap_distance),
             pacing,

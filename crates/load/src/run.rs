@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::host::{Cores, allow_files, machine};
 use crate::part::{Facts, Part, PartReport, ThreadFacts};
 use crate::recorder::{Division, Keep, Recorder, Windowing};
+use crate::records::{Drain, RecordFile, Sink};
 use crate::report::Report;
 use crate::request::{Method, Renderer, Targets};
 use crate::schedule::{Dealt, Schedule, deal};
@@ -58,6 +59,8 @@ pub struct Load {
     pub allowed: Allowed,
     /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
+    /// Where to write a record of every request, in flat memory; see [`crate::records`].
+    pub record_file: Option<RecordFile>,
     /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
     /// parts together.
     pub part: Part,
@@ -87,6 +90,7 @@ impl Load {
             grace: Span(10_000_000_000),
             allowed: Allowed::Private,
             keep_records: false,
+            record_file: None,
             part: Part::WHOLE,
             start_at: None,
         }
@@ -164,11 +168,17 @@ pub fn run_part(
         clock,
         cancel,
     };
+    let (drain, sinks) = match load.record_file {
+        Some(file) => Drain::open(file, load.threads).map(|(drain, sinks)| (Some(drain), sinks))?,
+        None => (None, Vec::new()),
+    };
+    let mut sinks: Vec<Option<Sink>> = sinks.into_iter().map(Some).collect();
+    sinks.resize_with(load.threads, || None);
     let mut workers = Vec::with_capacity(load.threads);
-    for (thread, (share, gauge)) in shares.into_iter().zip(&gauges).enumerate() {
+    for (thread, ((share, gauge), sink)) in shares.into_iter().zip(&gauges).zip(sinks).enumerate() {
         let jobs = share.jobs_planned();
         let keep = Keep { emitted: dealer.is_some(), records: load.keep_records.then_some(jobs), objects: browsing };
-        let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep);
+        let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
         // Shares differ by at most one connection and add up.
         let (lane, lanes) = load.part.lane(thread, load.threads);
         let connections_max = ((u64::from(load.connections_max) + lanes - 1 - lane) / lanes) as usize;
@@ -205,6 +215,7 @@ pub fn run_part(
         started_at_ns: clock.started_at_ns(),
         machine: machine(),
         cores,
+        record_file: drain.map(Drain::finish),
         threads: works.iter().map(facts).collect(),
         cancelled: works.iter().any(|work| work.cancelled),
         ended,

@@ -108,6 +108,10 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
         }
         doubts.push(format!("{wrong} of {} requests failed: {}", counts.planned, causes.join(", ")));
     }
+    let lost: u64 = report.record_files.iter().map(|file| file.lost).sum();
+    if lost > 0 {
+        doubts.push(format!("{lost} requests are missing in the file of records: the disk could not follow"));
+    }
     host(report, &mut doubts);
     if doubts.is_empty() { Verdict::Valid } else { Verdict::Suspect(doubts) }
 }

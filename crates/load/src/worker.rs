@@ -182,6 +182,7 @@ impl<'a> Worker<'a> {
         }
         let ended = clock.now();
         self.cut_off(ended);
+        self.recorder.close();
         Work { recorder: self.recorder, cpu: Span(thread_cpu().0.saturating_sub(cpu.0)), ended, cancelled }
     }
 

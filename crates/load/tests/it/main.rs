@@ -7,6 +7,7 @@ mod gaps;
 mod open;
 mod parts;
 mod plans;
+mod records;
 mod replies;
 mod run;
 mod server;
