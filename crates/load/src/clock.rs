@@ -1,6 +1,7 @@
 //! The one clock of this crate: `CLOCK_MONOTONIC`, read in nanoseconds since the run's start.
 //!
-//! The wall clock is read only to agree with other processes on when that start is. The same clock drives the timerfd that paces the load, so that a deadline and the reading that judges it agree.
+//! The same clock drives the timerfd that paces the load, so that a deadline and the reading that judges it agree. The
+//! wall clock is read only to agree with other processes on when the start is.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -52,7 +53,8 @@ fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-fn realtime_ns() -> u64 {
+/// What `CLOCK_REALTIME` says (ns since 1970), for processes that agree on a start.
+pub fn realtime_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
 }
 

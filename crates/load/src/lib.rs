@@ -35,9 +35,11 @@ mod sessions;
 mod setting;
 mod url;
 pub mod verdict;
+mod watch;
 mod worker;
 
 pub use allowed::{Allowed, is_private};
+pub use clock::realtime_ns;
 pub use objects::{ObjectRecord, Objects, ObjectsOfBackend};
 pub use outcome::{Connections, Counts, Outcome};
 pub use part::{Part, PartReport};
@@ -50,3 +52,4 @@ pub use schedule::{Browse, Schedule};
 pub use setting::{LoadError, Pacing, Progress, Stop};
 pub use url::{Url, UrlError};
 pub use verdict::Verdict;
+pub use watch::Recent;

@@ -13,6 +13,7 @@ use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
 use crate::records::Sink;
 use crate::schedule::Job;
+use crate::watch::Recent;
 
 /// One request in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,8 @@ pub(crate) struct Keep {
     pub(crate) records: Option<usize>,
     /// Whole objects.
     pub(crate) objects: bool,
+    /// What has happened since a watcher last looked.
+    pub(crate) watched: bool,
 }
 
 /// One thread's recorder.
@@ -164,6 +167,9 @@ pub(crate) struct Recorder {
     inside: u64,
     area_at: Time,
     last_done: Time,
+    /// For who watches.
+    #[serde(skip)]
+    pub(crate) recent: Option<Box<Recent>>,
 }
 
 impl Recorder {
@@ -189,6 +195,7 @@ impl Recorder {
             inside: 0,
             area_at: Time::ZERO,
             last_done: Time::ZERO,
+            recent: keep.watched.then(Box::default),
         }
     }
 
@@ -216,6 +223,9 @@ impl Recorder {
     #[inline]
     pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
         self.slice(begun).begun += 1;
+        if let Some(recent) = self.recent.as_mut().filter(|_| free) {
+            recent.lateness.record(begun.saturating_since(job.planned).0);
+        }
         if job.counts_at < self.division.warm_up {
             return;
         }
@@ -256,6 +266,9 @@ impl Recorder {
         self.slice(done).bytes += reply.bytes;
         let sent = exchange.and_then(|exchange| exchange.sent);
         let ok = outcome == Outcome::Ok;
+        if let Some(recent) = self.recent.as_mut().filter(|_| ok) {
+            recent.response.record(response.0);
+        }
         let slice = self.slice(done);
         if ok {
             slice.ok += 1;

@@ -13,6 +13,7 @@ use sojourn_traffic::Http;
 use crate::allowed::Allowed;
 use crate::clock::Clock;
 use crate::host::{Cores, allow_files, machine};
+use crate::outcome::Counts;
 use crate::part::{Facts, Part, PartReport, ThreadFacts};
 use crate::recorder::{Division, Keep, Recorder, Windowing};
 use crate::records::{Drain, RecordFile, Sink};
@@ -21,6 +22,7 @@ use crate::request::{Method, Renderer, Targets};
 use crate::schedule::{Dealt, Schedule, deal};
 use crate::sessions::PARALLEL_MAX;
 use crate::setting::{LoadError, Pacing, Progress, Stop};
+use crate::watch::Recent;
 use crate::worker::{Gauge, Setting, Work, Worker};
 
 /// The load to put on a server, and what to keep of it.
@@ -57,6 +59,8 @@ pub struct Load {
     pub grace: Span,
     /// Whom it may be put on, redirects and names included.
     pub allowed: Allowed,
+    /// Whether progress also tells response times and lateness as they come.
+    pub watched: bool,
     /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
     /// Where to write a record of every request, in flat memory; see [`crate::records`].
@@ -89,6 +93,7 @@ impl Load {
             stop: Stop::After(Span(10_000_000_000)),
             grace: Span(10_000_000_000),
             allowed: Allowed::Private,
+            watched: false,
             keep_records: false,
             record_file: None,
             part: Part::WHOLE,
@@ -177,7 +182,12 @@ pub fn run_part(
     let mut workers = Vec::with_capacity(load.threads);
     for (thread, ((share, gauge), sink)) in shares.into_iter().zip(&gauges).zip(sinks).enumerate() {
         let jobs = share.jobs_planned();
-        let keep = Keep { emitted: dealer.is_some(), records: load.keep_records.then_some(jobs), objects: browsing };
+        let keep = Keep {
+            emitted: dealer.is_some(),
+            records: load.keep_records.then_some(jobs),
+            objects: browsing,
+            watched: load.watched,
+        };
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
         // Shares differ by at most one connection and add up.
         let (lane, lanes) = load.part.lane(thread, load.threads);
@@ -195,12 +205,18 @@ pub fn run_part(
             (Stop::After(end), None) => elapsed.as_secs_f64() / end.as_secs_f64(),
             (Stop::Requests(all), None) => planned_so_far as f64 * f64::from(load.part.of) / all as f64,
         };
+        let seen = load.watched.then(|| {
+            let mut seen = Box::<(Counts, Recent)>::default();
+            gauges.iter().for_each(|gauge| gauge.window.take(&mut seen.0, &mut seen.1));
+            seen
+        });
         progress(Progress {
             elapsed: Span(elapsed.0),
             share: share.min(1.0),
             planned: planned_so_far,
             ok: sum(|gauge| gauge.ok.load(Ordering::Relaxed)),
             failed: sum(|gauge| gauge.failed.load(Ordering::Relaxed)),
+            seen,
         });
     };
     let works = run_threads(workers, cancel, &tell)?;

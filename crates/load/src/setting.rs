@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::Span;
 use thiserror::Error;
 
+use crate::outcome::Counts;
+use crate::watch::Recent;
+
 /// How a thread waits for the next planned instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,7 +31,7 @@ pub enum Stop {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Time since the start.
     pub elapsed: Span,
@@ -40,6 +43,9 @@ pub struct Progress {
     pub ok: u64,
     /// Failed and abandoned requests.
     pub failed: u64,
+    /// All of them by what became of them, and what was seen since the last time; where the run is watched
+    /// ([`crate::Load::watched`]).
+    pub seen: Option<Box<(Counts, Recent)>>,
 }
 
 /// Why there was no run.

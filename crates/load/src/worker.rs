@@ -24,6 +24,7 @@ use crate::request::Renderer;
 use crate::schedule::{ANYWHERE, Due, Job, Source};
 use crate::sessions::Ended as ObjectEnded;
 use crate::setting::Pacing;
+use crate::watch::Window;
 
 const TIMER: u64 = u64::MAX;
 const EVENTS: usize = 256;
@@ -67,6 +68,7 @@ pub(crate) struct Gauge {
     pub(crate) planned: AtomicU64,
     pub(crate) ok: AtomicU64,
     pub(crate) failed: AtomicU64,
+    pub(crate) window: Window,
 }
 
 /// What a thread hands back.
@@ -579,6 +581,9 @@ impl<'a> Worker<'a> {
         self.gauge.planned.store(planned, Ordering::Relaxed);
         self.gauge.ok.store(counts.ok, Ordering::Relaxed);
         self.gauge.failed.store(counts.failed() + counts.abandoned, Ordering::Relaxed);
+        if let Some(recent) = &mut self.recorder.recent {
+            self.gauge.window.hand_over(&self.recorder.whole, recent);
+        }
     }
 
     /// Whether there is nothing left to do, or no time left to do it.

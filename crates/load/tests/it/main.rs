@@ -13,3 +13,4 @@ mod run;
 mod server;
 mod sessions;
 mod url;
+mod watch;

@@ -18,7 +18,8 @@ pub(crate) struct Runner {
 impl Runner {
     /// Runs `order` to its end or the first Ctrl-C; `label` says which of several it is.
     pub(crate) fn run(&self, order: &Order, label: &str) -> Result<Report, Failure> {
-        let load = order.load()?;
+        let mut load = order.load()?;
+        load.watched = self.view.is_seen();
         self.view.begin(label);
         let result = sojourn_load::run(load, &self.cancel, &|now| self.view.show(&now));
         self.view.clear();
