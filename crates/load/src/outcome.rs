@@ -155,6 +155,19 @@ pub struct Connections {
     pub closed_when_done: u64,
     /// Lost with a request on it: refused, reset, timed out, given up, or with a reply that made no sense.
     pub lost: u64,
+    /// Times that the next address of a name was tried because one did not take the connection.
+    #[serde(default)]
+    pub retried_addresses: u64,
+    /// Whole TLS handshakes.
+    #[serde(default)]
+    pub secured: u64,
+    /// TLS handshakes that resumed a session.
+    #[serde(default)]
+    pub resumed: u64,
+    /// Closed because bytes came that nobody had asked for, as when a body is longer than it was said to be; they
+    /// count as lost too. A server that says 408 before it closes an idle connection is one of these.
+    #[serde(default)]
+    pub unasked: u64,
 }
 
 impl Connections {
@@ -165,6 +178,10 @@ impl Connections {
         self.closed_idle += other.closed_idle;
         self.closed_when_done += other.closed_when_done;
         self.lost += other.lost;
+        self.retried_addresses += other.retried_addresses;
+        self.secured += other.secured;
+        self.resumed += other.resumed;
+        self.unasked += other.unasked;
     }
 }
 

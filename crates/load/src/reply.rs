@@ -28,6 +28,8 @@ pub struct Reply {
     pub backend: Vec<u8>,
     /// The `SOJOURN=...` pair of `set-cookie`, empty where there was none.
     pub cookie: Vec<u8>,
+    /// Where a redirect leads (`location`), empty where there was none.
+    pub location: Vec<u8>,
 }
 
 /// What a piece of a reply amounted to.
@@ -89,6 +91,16 @@ impl Reply {
         self.bytes = 0;
         self.backend.clear();
         self.cookie.clear();
+        self.location.clear();
+    }
+
+    /// Keeps the pair of a `set-cookie` if it is the one that clients keep.
+    pub(crate) fn take_cookie(&mut self, value: &[u8]) {
+        let pair = value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+        if pair.starts_with(b"SOJOURN=") {
+            self.cookie.clear();
+            self.cookie.extend_from_slice(pair);
+        }
     }
 
     /// Takes the next piece read.
@@ -195,11 +207,11 @@ impl Reply {
                     self.backend.extend_from_slice(header.value);
                 }
                 10 if self.keeps_cookies && header.name.eq_ignore_ascii_case("set-cookie") => {
-                    let pair = header.value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
-                    if pair.starts_with(b"SOJOURN=") {
-                        self.cookie.clear();
-                        self.cookie.extend_from_slice(pair);
-                    }
+                    self.take_cookie(header.value);
+                }
+                8 if (300..400).contains(&status) && header.name.eq_ignore_ascii_case("location") => {
+                    self.location.clear();
+                    self.location.extend_from_slice(header.value);
                 }
                 _ => {}
             }

@@ -1,27 +1,34 @@
 //! Requests as bytes.
 //!
-//! What never changes (host, extra headers) is built once; a request whose bytes are always the same is built once
-//! whole and written from where it stands.
+//! What never changes (host, extra headers) is built once per endpoint; a request whose bytes are always the same is
+//! built once whole and written from where it stands.
 
 use std::io::Write;
 
 use sojourn_stats::Span;
 use sojourn_traffic::Request;
 
-use crate::setting::LoadError;
+use crate::endpoint::Endpoint;
+use crate::schedule::{ANYWHERE, Job};
+use crate::setting::{LoadError, Version};
+use crate::template::{Template, stream_of};
 
 /// What the requests' target is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
     /// `/work?bytes={size}`: emulated work of the request's demand with a reply of its size.
     Work,
     /// The path of the request's object.
     Paths(Vec<String>),
-    /// Always this path.
+    /// Always this path; braces are braces.
     Fixed(String),
+    /// The path of the endpoint that the request goes to, a template.
+    Own,
+    /// One of these, drawn by weight.
+    Weighted(Vec<(f64, Template)>),
 }
 
-/// The requests' method; only the idempotent ones, so that a retry is safe.
+/// The requests' method (RFC 9110, section 9.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// GET.
@@ -29,49 +36,127 @@ pub enum Method {
     Get,
     /// HEAD: replies have no body.
     Head,
+    /// POST: the only one here that is not sent a second time when a stale connection may have taken it.
+    Post,
+    /// PUT.
+    Put,
+    /// DELETE.
+    Delete,
+}
+
+/// The requests' body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Body {
+    /// None.
+    #[default]
+    None,
+    /// Always these bytes.
+    Bytes(Vec<u8>),
+    /// A text of its own for every request.
+    Template(Template),
+}
+
+impl Method {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Head => "HEAD",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Delete => "DELETE",
+        }
+    }
+
+    /// Whether asking twice is as good as once (RFC 9110, section 9.2.2).
+    pub(crate) fn is_idempotent(self) -> bool {
+        self != Method::Post
+    }
+}
+
+/// What the requests of a run have in common.
+pub(crate) struct Asked<'a> {
+    pub(crate) method: Method,
+    pub(crate) targets: Targets,
+    pub(crate) headers: &'a [(String, String)],
+    pub(crate) body: Body,
+    /// Requests carry the client of a plan or script as `x-sojourn-client`, and emulated work its demand as
+    /// `x-sojourn-demand` (nanoseconds).
+    pub(crate) planned: bool,
+    pub(crate) cookies: bool,
+    pub(crate) version: Version,
+    pub(crate) seed: u64,
+}
+
+/// Where a redirect leads.
+#[derive(Clone, Debug)]
+pub(crate) struct Hop {
+    /// How many redirects led there.
+    pub(crate) count: u32,
+    pub(crate) method: Method,
+    pub(crate) authority: String,
+    pub(crate) path: String,
 }
 
 /// Writes requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Renderer {
-    method: &'static str,
+    method: Method,
     targets: Targets,
-    /// From the version to the last header that is the same for all.
-    common: Vec<u8>,
+    body: Body,
     planned: bool,
-    /// The whole request, where all are the same.
-    constant: Option<Vec<u8>>,
+    seed: u64,
+    /// From the version to the last header that is the same for all, by endpoint.
+    commons: Vec<Vec<u8>>,
+    version: &'static str,
+    /// The headers that are the same for all, as lines.
+    plain: Vec<u8>,
+    /// The others.
+    drawn: Vec<(String, Template)>,
+    /// The paths of the endpoints, where those are asked for.
+    own: Vec<Template>,
+    /// Weights summed up.
+    weights: Vec<f64>,
+    /// The whole request, where all are the same, by endpoint.
+    constant: Option<Vec<Vec<u8>>>,
 }
 
 impl Renderer {
-    /// `planned`: requests carry the client of a plan or script as `x-sojourn-client`, and emulated work its demand as
-    /// `x-sojourn-demand` (nanoseconds). `persistent`: HTTP/1.1, and HTTP/1.0 otherwise.
-    pub(crate) fn new(
-        method: Method,
-        targets: Targets,
-        host: &str,
-        headers: &[(String, String)],
-        planned: bool,
-        cookies: bool,
-        persistent: bool,
-    ) -> Result<Renderer, LoadError> {
+    pub(crate) fn new(asked: Asked<'_>, endpoints: &[Endpoint]) -> Result<Renderer, LoadError> {
         let invalid = |what: String| Err(LoadError::Invalid(what));
-        let paths: &[String] = match &targets {
-            Targets::Work => &[],
+        let mut own = Vec::new();
+        let mut weights = Vec::new();
+        match &asked.targets {
+            Targets::Work => {}
             Targets::Paths(paths) if paths.is_empty() => return invalid("targets: the list of paths is empty".into()),
-            Targets::Paths(paths) => paths,
-            Targets::Fixed(path) => std::slice::from_ref(path),
-        };
-        for path in paths {
-            if !path.starts_with('/') || path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-                return invalid(format!("path `{path}`: it starts with `/` and has no blank or control character"));
+            Targets::Paths(paths) => paths.iter().try_for_each(|path| check_path(path, path))?,
+            Targets::Fixed(path) => check_path(path, path)?,
+            Targets::Own => {
+                for Endpoint { path, .. } in endpoints {
+                    let template = Template::parse(path).map_err(|error| LoadError::Invalid(error.to_string()))?;
+                    check_template(&template)?;
+                    own.push(template);
+                }
+            }
+            Targets::Weighted(list) if list.is_empty() => return invalid("targets: the list of URLs is empty".into()),
+            Targets::Weighted(list) => {
+                let mut sum = 0.0;
+                for (weight, template) in list {
+                    if !(*weight > 0.0 && weight.is_finite()) {
+                        return invalid(format!("targets: a weight of {weight}; expected a number above 0"));
+                    }
+                    if template.endpoint.is_some_and(|endpoint| endpoint >= endpoints.len()) {
+                        return invalid("targets: a URL is of an endpoint that there is not".into());
+                    }
+                    check_template(template)?;
+                    sum += weight;
+                    weights.push(sum);
+                }
             }
         }
-        if host.is_empty() || host.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
-            return invalid(format!("host `{host}`: expected a host name, e.g. `localhost:8080`"));
-        }
-        let mut common = format!(" HTTP/1.{}\r\nhost: {host}\r\n", u8::from(persistent)).into_bytes();
-        for (name, value) in headers {
+        let mut plain = Vec::new();
+        let mut drawn = Vec::new();
+        for (name, value) in asked.headers {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if name.is_empty() || !name.bytes().all(token) {
                 return invalid(format!("header `{name}`: not a header name, e.g. `accept`"));
@@ -79,30 +164,61 @@ impl Renderer {
             if value.bytes().any(|byte| byte == 0x7f || (byte < b' ' && byte != b'\t')) {
                 return invalid(format!("header `{name}`: its value has a control character"));
             }
-            common.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+            let template =
+                Template::parse(value).map_err(|error| LoadError::Invalid(format!("header `{name}`: {error}")))?;
+            match template.plain() {
+                Some(value) => plain.extend_from_slice(format!("{name}: {value}\r\n").as_bytes()),
+                None => drawn.push((name.clone(), template)),
+            }
         }
-        let method = match method {
-            Method::Get => "GET ",
-            Method::Head => "HEAD ",
+        if let Body::Bytes(bytes) = &asked.body {
+            plain.extend_from_slice(format!("content-length: {}\r\n", bytes.len()).as_bytes());
+        } else if asked.body == Body::None && matches!(asked.method, Method::Post | Method::Put) {
+            plain.extend_from_slice(b"content-length: 0\r\n");
+        }
+        let version = if asked.version == Version::Http10 { " HTTP/1.0\r\nhost: " } else { " HTTP/1.1\r\nhost: " };
+        let mut commons = Vec::new();
+        for Endpoint { authority, .. } in endpoints {
+            if authority.is_empty() || authority.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
+                return invalid(format!("host `{authority}`: expected a host name, e.g. `localhost:8080`"));
+            }
+            commons.push([version.as_bytes(), authority.as_bytes(), b"\r\n", &plain].concat());
+        }
+        let Asked { method, targets, body, planned, seed, cookies, .. } = asked;
+        let mut renderer = Renderer {
+            method,
+            targets,
+            body,
+            planned,
+            seed,
+            commons,
+            version,
+            plain,
+            drawn,
+            own,
+            weights,
+            constant: None,
         };
-        let mut renderer = Renderer { method, targets, common, planned, constant: None };
-        if !planned && !cookies && !matches!(renderer.targets, Targets::Paths(_)) {
-            renderer.constant = match renderer.targets {
-                Targets::Fixed(_) => {
-                    let mut whole = Vec::new();
-                    renderer.render(&any_request(), None, &mut whole);
-                    Some(whole)
-                }
-                _ => None,
-            };
+        let fixed = match &renderer.targets {
+            Targets::Fixed(_) => true,
+            Targets::Own => renderer.own.iter().all(|path| path.plain().is_some()),
+            _ => false,
+        };
+        if fixed && !planned && !cookies && renderer.drawn.is_empty() && !matches!(renderer.body, Body::Template(_)) {
+            let any = any_job();
+            let mut whole = vec![Vec::new(); endpoints.len()];
+            for (endpoint, out) in whole.iter_mut().enumerate() {
+                renderer.render(&any, (endpoint, 0), None, None, out);
+            }
+            renderer.constant = Some(whole);
         }
         Ok(renderer)
     }
 
-    /// The bytes of every request, where they are all the same.
+    /// The bytes of every request to this endpoint, where they are all the same.
     #[inline]
-    pub(crate) fn constant(&self) -> Option<&[u8]> {
-        self.constant.as_deref()
+    pub(crate) fn constant(&self, endpoint: usize) -> Option<&[u8]> {
+        self.constant.as_ref().map(|whole| whole[endpoint].as_slice())
     }
 
     /// Whether there is a path for `request`.
@@ -110,35 +226,171 @@ impl Renderer {
     pub(crate) fn knows(&self, request: &Request) -> bool {
         match &self.targets {
             Targets::Paths(paths) => (request.object as usize) < paths.len(),
-            Targets::Work | Targets::Fixed(_) => true,
+            _ => true,
         }
     }
 
-    /// Writes `request`, one that [`Renderer::knows`], to `out`, replacing what was there.
-    pub(crate) fn render(&self, request: &Request, cookie: Option<&[u8]>, out: &mut Vec<u8>) {
-        out.clear();
-        out.extend_from_slice(self.method.as_bytes());
-        match &self.targets {
-            Targets::Work => write!(out, "/work?bytes={}", request.size).expect("a Vec takes all"),
-            Targets::Paths(paths) => out.extend_from_slice(paths[request.object as usize].as_bytes()),
-            Targets::Fixed(path) => out.extend_from_slice(path.as_bytes()),
+    /// Whether there are several targets.
+    pub(crate) fn is_weighted(&self) -> bool {
+        matches!(self.targets, Targets::Weighted(_))
+    }
+
+    /// Which of several targets request `k` asks for, and the endpoint that this one is of.
+    #[inline]
+    pub(crate) fn choose(&self, k: u64) -> (u32, Option<usize>) {
+        let Targets::Weighted(list) = &self.targets else { return (0, None) };
+        let mut choice = 0;
+        if let (Some(all), true) = (self.weights.last(), list.len() > 1) {
+            let point = stream_of(self.seed, k, "target").uniform() * all;
+            choice = self.weights.partition_point(|&sum| sum <= point).min(list.len() - 1);
         }
-        out.extend_from_slice(&self.common);
+        (choice as u32, list[choice].1.endpoint)
+    }
+
+    /// The method, after the redirect where there was one.
+    pub(crate) fn method(&self, hop: Option<&Hop>) -> Method {
+        hop.map_or(self.method, |hop| hop.method)
+    }
+
+    /// Writes `job`, one that [`Renderer::knows`], to `out`, replacing what was there. It goes to an endpoint for the
+    /// chosen target, or to where a redirect led.
+    pub(crate) fn render(
+        &self,
+        job: &Job,
+        (endpoint, choice): (usize, u32),
+        hop: Option<&Hop>,
+        cookie: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) {
+        out.clear();
+        out.extend_from_slice(self.method(hop).name().as_bytes());
+        out.push(b' ');
+        self.write_path(job, (endpoint, choice), hop, out);
+        match hop {
+            None => out.extend_from_slice(&self.commons[endpoint]),
+            Some(hop) => {
+                for piece in [self.version.as_bytes(), hop.authority.as_bytes(), b"\r\n"] {
+                    out.extend_from_slice(piece);
+                }
+                if self.method(Some(hop)) == self.method {
+                    out.extend_from_slice(&self.plain);
+                } else {
+                    // The body is gone, and with it what is said of it.
+                    for line in self.plain.split_inclusive(|&byte| byte == b'\n') {
+                        if !line.to_ascii_lowercase().starts_with(b"content-") {
+                            out.extend_from_slice(line);
+                        }
+                    }
+                }
+            }
+        }
+        self.each_drawn_header(job, cookie, |name, value| {
+            for piece in [name.as_bytes(), b": ", value, b"\r\n"] {
+                out.extend_from_slice(piece);
+            }
+        });
+        match &self.body {
+            _ if self.method(hop) != self.method => out.extend_from_slice(b"\r\n"),
+            Body::None => out.extend_from_slice(b"\r\n"),
+            Body::Bytes(bytes) => {
+                out.extend_from_slice(b"\r\n");
+                out.extend_from_slice(bytes);
+            }
+            Body::Template(_) => {
+                let body = self.body(job, hop);
+                write!(out, "content-length: {}\r\n\r\n", body.len()).expect("a Vec takes all");
+                out.extend_from_slice(&body);
+            }
+        }
+    }
+
+    /// Appends the path that `job` asks for.
+    pub(crate) fn write_path(&self, job: &Job, (endpoint, choice): (usize, u32), hop: Option<&Hop>, out: &mut Vec<u8>) {
+        if let Some(hop) = hop {
+            return out.extend_from_slice(hop.path.as_bytes());
+        }
+        match &self.targets {
+            Targets::Work => write!(out, "/work?bytes={}", job.request.size).expect("a Vec takes all"),
+            Targets::Paths(paths) => out.extend_from_slice(paths[job.request.object as usize].as_bytes()),
+            Targets::Fixed(path) => out.extend_from_slice(path.as_bytes()),
+            Targets::Own => self.write_template(&self.own[endpoint], job, "path", out),
+            Targets::Weighted(list) => self.write_template(&list[choice as usize].1, job, "path", out),
+        }
+    }
+
+    /// The headers that are the same for all requests, but for the host.
+    pub(crate) fn plain_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let text = std::str::from_utf8(&self.plain).expect("made of texts");
+        text.lines().filter_map(|line| line.split_once(": "))
+    }
+
+    /// The other headers of `job`, by name and value.
+    pub(crate) fn each_drawn_header(&self, job: &Job, cookie: Option<&[u8]>, mut each: impl FnMut(&str, &[u8])) {
+        let mut digits = [0; 20];
         if self.planned {
-            write!(out, "x-sojourn-client: {}\r\n", request.client).expect("a Vec takes all");
+            each("x-sojourn-client", number(u64::from(job.request.client), &mut digits));
         }
         if self.planned && self.targets == Targets::Work {
-            write!(out, "x-sojourn-demand: {}\r\n", request.demand.0).expect("a Vec takes all");
+            each("x-sojourn-demand", number(job.request.demand.0, &mut digits));
+        }
+        for (name, template) in &self.drawn {
+            let mut value = Vec::new();
+            self.write_template(template, job, name, &mut value);
+            each(name, &value);
         }
         if let Some(cookie) = cookie {
-            out.extend_from_slice(b"cookie: ");
-            out.extend_from_slice(cookie);
-            out.extend_from_slice(b"\r\n");
+            each("cookie", cookie);
         }
-        out.extend_from_slice(b"\r\n");
+    }
+
+    /// The body of `job`; none where there is none.
+    pub(crate) fn body(&self, job: &Job, hop: Option<&Hop>) -> Vec<u8> {
+        let mut body = Vec::new();
+        match &self.body {
+            _ if self.method(hop) != self.method => {}
+            Body::None => {}
+            Body::Bytes(bytes) => body.extend_from_slice(bytes),
+            Body::Template(template) => self.write_template(template, job, "body", &mut body),
+        }
+        body
+    }
+
+    fn write_template(&self, template: &Template, job: &Job, purpose: &str, out: &mut Vec<u8>) {
+        match template.plain() {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => template.write(job, &mut stream_of(self.seed, job.k, purpose), out),
+        }
     }
 }
 
-fn any_request() -> Request {
-    Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
+fn check_path(path: &str, whole: &str) -> Result<(), LoadError> {
+    if !whole.starts_with('/') || path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+        return Err(LoadError::Invalid(format!(
+            "path `{path}`: it starts with `/` and has no blank or control character"
+        )));
+    }
+    Ok(())
+}
+
+fn check_template(template: &Template) -> Result<(), LoadError> {
+    template.texts().try_for_each(|text| check_path(text, template.beginning()))
+}
+
+/// `value` in digits; without the detour through the formatter, since planned requests all carry one.
+fn number(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
+fn any_job() -> Job {
+    let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+    let zero = sojourn_stats::Time::ZERO;
+    Job { k: 0, place: ANYWHERE, planned: zero, counts_at: zero, request }
 }

@@ -1,7 +1,7 @@
 //! A run from its settings to its report.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,34 +12,59 @@ use sojourn_traffic::Http;
 
 use crate::allowed::Allowed;
 use crate::clock::Clock;
+use crate::endpoint::Endpoint;
 use crate::host::{Cores, allow_files, machine};
 use crate::outcome::Counts;
 use crate::part::{Facts, Part, PartReport, ThreadFacts};
 use crate::recorder::{Division, Keep, Recorder, Windowing};
 use crate::records::{Drain, RecordFile, Sink};
 use crate::report::Report;
-use crate::request::{Method, Renderer, Targets};
+use crate::request::{Asked, Body, Method, Renderer, Targets};
+use crate::resolve::{Names, Unresolved};
 use crate::schedule::{Dealt, Schedule, deal};
 use crate::sessions::PARALLEL_MAX;
-use crate::setting::{LoadError, Pacing, Progress, Stop};
+use crate::setting::{LoadError, Pacing, Progress, Stop, Version};
+use crate::tls::{self, Tls};
+use crate::url::{Scheme, Url};
 use crate::watch::Recent;
-use crate::worker::{Gauge, Setting, Work, Worker};
+use crate::worker::{Gauge, Setting, Start, Work};
+
+/// Most streams of an HTTP/2 connection.
+const MAX_STREAMS: u32 = 1024;
 
 /// The load to put on a server, and what to keep of it.
 #[derive(Debug)]
 pub struct Load {
-    /// The server's address.
-    pub target: SocketAddr,
-    /// The `host` header.
-    pub host: String,
+    /// Where the requests go: dealt in turn, by the request's number where connections are anybody's, else by user.
+    pub endpoints: Vec<Endpoint>,
     /// Who asks when.
     pub schedule: Schedule,
     /// What is asked for.
     pub targets: Targets,
     /// The requests' method.
     pub method: Method,
-    /// Headers that every request carries besides `host`, as name and value.
+    /// Headers that every request carries besides `host`, as name and value; a value is a [`crate::Template`].
     pub headers: Vec<(String, String)>,
+    /// The requests' body; its length is said.
+    pub body: Body,
+    /// The HTTP that they are sent in. Users who browse by HTTP/1.0 have that.
+    pub http: Version,
+    /// Most streams of an HTTP/2 connection. Neighbouring users share one; of users who browse each has one.
+    pub streams: u32,
+    /// How a server proves who it is.
+    pub tls: Tls,
+    /// The name server to ask; none: the system's.
+    pub resolver: Option<SocketAddr>,
+    /// How many redirects are followed within one response time; beyond that a request has failed. 0: a redirect is
+    /// a reply like others.
+    pub redirects: u32,
+    /// Local addresses to connect from, in turn by client, or by connection where those are anybody's; none: the
+    /// system chooses.
+    pub local: Vec<IpAddr>,
+    /// A planned request that is noticed later than this is not sent, and counted as missed.
+    pub catch_up: Span,
+    /// What templates are drawn from.
+    pub seed: u64,
     /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
     /// threads by client.
     pub cookies: bool,
@@ -77,13 +102,30 @@ impl Load {
     /// A load with the defaults of everything that has one: one thread, 1024 connections, timer pacing, 10 s timeout
     /// and grace, no warm-up, for 10 s.
     pub fn new(target: SocketAddr, host: impl Into<String>, schedule: Schedule, targets: Targets) -> Load {
+        Load::of(vec![Endpoint::at(target, host)], schedule, targets)
+    }
+
+    /// The same for the endpoints of these addresses.
+    pub fn to(urls: &[Url], schedule: Schedule, targets: Targets) -> Load {
+        Load::of(urls.iter().map(Endpoint::from).collect(), schedule, targets)
+    }
+
+    fn of(endpoints: Vec<Endpoint>, schedule: Schedule, targets: Targets) -> Load {
         Load {
-            target,
-            host: host.into(),
+            endpoints,
             schedule,
             targets,
             method: Method::Get,
             headers: Vec::new(),
+            body: Body::None,
+            http: Version::Http11,
+            streams: 1,
+            tls: Tls::default(),
+            resolver: None,
+            redirects: 0,
+            local: Vec::new(),
+            catch_up: Span(1_000_000_000),
+            seed: 1,
             cookies: false,
             connections_max: 1024,
             threads: 1,
@@ -127,10 +169,23 @@ pub fn run_part(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<PartReport, LoadError> {
     validate(&load)?;
-    let planned_headers = !matches!(load.schedule, Schedule::Saturate { .. });
-    let persistent = !matches!(load.schedule, Schedule::Sessions { http: Http::V10, .. });
-    let renderer =
-        Renderer::new(load.method, load.targets, &load.host, &load.headers, planned_headers, load.cookies, persistent)?;
+    let saturated = matches!(load.schedule, Schedule::Saturate { .. });
+    let version = match load.schedule {
+        Schedule::Sessions { http: Http::V10, .. } => Version::Http10,
+        _ => load.http,
+    };
+    let streams = (version == Version::Http2).then_some(load.streams);
+    let asked = Asked {
+        method: load.method,
+        targets: load.targets,
+        headers: &load.headers,
+        body: load.body,
+        planned: !saturated,
+        cookies: load.cookies,
+        version,
+        seed: load.seed,
+    };
+    let renderer = Renderer::new(asked, &load.endpoints)?;
     let connections = match &load.schedule {
         Schedule::Open(_) => u64::from(load.connections_max),
         Schedule::Users(users) => users.len() as u64,
@@ -138,15 +193,24 @@ pub fn run_part(
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
     let connections = connections.div_ceil(u64::from(load.part.of));
-    allow_files(connections + load.threads as u64 * 2).map_err(|limit| LoadError::Files { connections, limit })?;
-    if !load.allowed.allows(load.target.ip()) {
-        return Err(LoadError::NotAllowed { target: load.target });
+    // A thread has an epoll, a timer and a socket to its name server.
+    allow_files(connections + load.threads as u64 * 3).map_err(|limit| LoadError::Files { connections, limit })?;
+    let names = Arc::new(Names::new(load.resolver, load.timeout));
+    let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
+    for endpoint in &load.endpoints {
+        probe(endpoint, &names, load.allowed, (&load.tls, version), load.timeout)?;
     }
-    probe(load.target, load.timeout)?;
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
-    let Dealt { shares, dealer, requests, end } = deal(load.schedule, load.stop, load.part, load.threads, load.cookies);
+    let schedule = match (load.schedule, streams) {
+        // As many connections as were asked for, each as full as it may be.
+        (Schedule::Saturate { connections, request }, Some(streams)) => {
+            Schedule::Saturate { connections: connections * streams, request }
+        }
+        (schedule, _) => schedule,
+    };
+    let Dealt { shares, dealer, requests, end } = deal(schedule, load.stop, load.part, load.threads, load.cookies);
     // Of all parts: how far this one is, is told by its own share.
     let requests = requests.map(|all| all / u64::from(load.part.of));
     let windowing = match (end, load.stop) {
@@ -162,11 +226,18 @@ pub fn run_part(
         Some(at_ns) => Clock::starting_at(at_ns).map_err(|late| LoadError::Late { late })?,
     };
     let setting = Setting {
-        target: load.target,
+        endpoints: &load.endpoints,
         renderer: &renderer,
-        bodiless: load.method == Method::Head,
         cookies: load.cookies,
-        persistent,
+        redirects: load.redirects,
+        local: &load.local,
+        allowed: load.allowed,
+        names: &names,
+        tls: &load.tls,
+        saturated,
+        streams,
+        catch_up: load.catch_up,
+        persistent: version != Version::Http10,
         pacing: load.pacing,
         timeout: load.timeout,
         grace: load.grace,
@@ -192,7 +263,10 @@ pub fn run_part(
         // Shares differ by at most one connection and add up.
         let (lane, lanes) = load.part.lane(thread, load.threads);
         let connections_max = ((u64::from(load.connections_max) + lanes - 1 - lane) / lanes) as usize;
-        workers.push(Worker::new(&setting, gauge, share, recorder, connections_max)?);
+        let places_max = connections_max * streams.unwrap_or(1) as usize;
+        // A session store of its own for each, so that threads do not wait for one another.
+        let tls = if secured { Some(load.tls.config(version)?) } else { None };
+        workers.push(Start::new(&setting, (gauge, lane, lanes), share, recorder, places_max, tls)?);
     }
 
     let cores_before = Cores::read();
@@ -247,7 +321,7 @@ pub fn run_part(
     })
 }
 
-fn run_threads(workers: Vec<Worker<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn()) -> Result<Vec<Work>, LoadError> {
+fn run_threads(workers: Vec<Start<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn()) -> Result<Vec<Work>, LoadError> {
     let threads = workers.len();
     let (send, receive) = channel();
     std::thread::scope(|scope| {
@@ -292,6 +366,18 @@ fn validate(load: &Load) -> Result<(), LoadError> {
     if load.threads == 0 {
         return invalid("threads: at least 1");
     }
+    if load.endpoints.is_empty() {
+        return invalid("endpoints: at least one");
+    }
+    if load.http == Version::Http2 && !(1..=MAX_STREAMS).contains(&load.streams) {
+        return Err(LoadError::Invalid(format!(
+            "streams = {}: an HTTP/2 connection has 1 to {MAX_STREAMS} of them here",
+            load.streams
+        )));
+    }
+    if load.http == Version::Http2 && matches!(load.schedule, Schedule::Sessions { http: Http::V10, .. }) {
+        return invalid("http: users who browse by HTTP/1.0 do not speak HTTP/2");
+    }
     if load.timeout == Span::ZERO {
         return invalid("timeout: longer than 0, e.g. `10 s`");
     }
@@ -330,15 +416,45 @@ fn validate(load: &Load) -> Result<(), LoadError> {
     }
 }
 
-/// Connects once, so that a target that is not there is said before the run and not counted in it.
-fn probe(target: SocketAddr, timeout: Span) -> Result<(), LoadError> {
+/// Connects once, so that a target that is not there, not allowed or not who it should be is said before the run and
+/// not counted in it.
+fn probe(
+    endpoint: &Endpoint,
+    names: &Names,
+    allowed: Allowed,
+    tls: (&Tls, Version),
+    timeout: Span,
+) -> Result<(), LoadError> {
     let within = timeout.min(Span(5_000_000_000));
-    match TcpStream::connect_timeout(&target, within.as_std()) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(match error.kind() {
-            io::ErrorKind::ConnectionRefused => LoadError::Refused { target },
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => LoadError::NoAnswer { target, within },
-            _ => LoadError::Unreachable { target, source: error },
-        }),
+    let targets: Vec<SocketAddr> = match endpoint.address {
+        Some(address) => vec![address],
+        None => {
+            let addresses = names.wait_for(&endpoint.host).map_err(|why| LoadError::NotResolved {
+                host: endpoint.host.clone(),
+                reason: match why {
+                    Unresolved::NoAnswer => format!("the name server at {} does not answer", names.server),
+                    other => other.to_string(),
+                },
+            })?;
+            addresses.into_iter().map(|ip| SocketAddr::new(ip, endpoint.port)).collect()
+        }
+    };
+    if let Some(&target) = targets.iter().find(|target| !allowed.allows(target.ip())) {
+        return Err(LoadError::NotAllowed { target });
     }
+    let mut failure = LoadError::NotResolved { host: endpoint.host.clone(), reason: "there is none".to_owned() };
+    for target in targets {
+        match TcpStream::connect_timeout(&target, within.as_std()) {
+            Ok(stream) if endpoint.scheme == Scheme::Https => return tls::probe(endpoint, target, stream, tls, within),
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                failure = match error.kind() {
+                    io::ErrorKind::ConnectionRefused => LoadError::Refused { target },
+                    io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => LoadError::NoAnswer { target, within },
+                    _ => LoadError::Unreachable { target, source: error },
+                }
+            }
+        }
+    }
+    Err(failure)
 }

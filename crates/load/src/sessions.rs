@@ -144,6 +144,11 @@ impl SessionShare {
         self.slots.len()
     }
 
+    /// How many places each user has.
+    pub(crate) fn parallel(&self) -> u32 {
+        self.parallel
+    }
+
     /// When the last object has been planned, where that is known.
     pub(crate) fn end(&self) -> Time {
         self.quota.until

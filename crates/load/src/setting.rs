@@ -21,6 +21,19 @@ pub enum Pacing {
     Spin,
 }
 
+/// The HTTP that requests are sent in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Version {
+    /// HTTP/1.0: a connection per request.
+    Http10,
+    /// HTTP/1.1 with connections that are kept.
+    #[default]
+    Http11,
+    /// HTTP/2, over TLS where the server agrees (ALPN) and with prior knowledge over plain TCP.
+    Http2,
+}
+
 /// When no more requests are planned. A plan that ends ends the run too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -60,6 +73,24 @@ pub enum LoadError {
     NotAllowed {
         /// The address.
         target: SocketAddr,
+    },
+    /// A host's name has no address.
+    #[error("host `{host}` has no address: {reason}")]
+    NotResolved {
+        /// The name.
+        host: String,
+        /// What the name server says.
+        reason: String,
+    },
+    /// The TLS handshake failed, or the certificate did not verify.
+    #[error("no TLS with {endpoint} ({target}): {reason}")]
+    Tls {
+        /// Host and port as written.
+        endpoint: String,
+        /// The address.
+        target: SocketAddr,
+        /// Which check failed, and what helps.
+        reason: String,
     },
     /// Nobody listens.
     #[error("{target} refuses connections: is the server running on that port?")]

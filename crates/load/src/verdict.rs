@@ -72,6 +72,9 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
     if evidence.gaps.is_some() && (offered - achieved) * seconds > SHORTFALL_MAX * offered * seconds + 1.0 {
         doubts.push(format!("{achieved:.1} requests/s were begun of {offered:.1} offered"));
     }
+    if counts.missed > 0 {
+        doubts.push(format!("{} requests were not sent: the generator was too late for them", counts.missed));
+    }
     if counts.queued > 0 {
         doubts.push(format!(
             "{} requests had to wait for one of the {} connections: allow more",

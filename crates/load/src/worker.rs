@@ -2,11 +2,25 @@
 //!
 //! Epoll is edge-triggered and a socket is registered once, so that a request costs one write, one read and its share
 //! of one wait. A read that does not fill the buffer has emptied the socket (epoll(7)), so there is no second one.
+//!
+//! # What a transport must do
+//!
+//! Schedules, pacing, patience, timeouts and recording do not know how a request travels. A transport is three things
+//! at a place: *open* (`opening.rs`: name, address, TCP, TLS, each with its instant, ending in `established`), *transmit*
+//! (hand over one request, returning the instant) and *receive* (take what the socket has, ending in `complete`, `fail`
+//! or `broken`). HTTP/1 over plain TCP is the first arm of each and has nothing in its way but that test. TLS sits
+//! between the socket and the buffer ([`crate::tls`]); HTTP/2 makes places streams of a connection that has a place of
+//! its own (`http2.rs`, [`crate::channel`]). Another transport (QUIC) would be another such carrier.
+
+mod http2;
+mod opening;
+mod redirect;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::errno::Errno;
@@ -14,19 +28,29 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use sojourn_stats::{Span, Time};
 
+use rustls::ClientConfig;
+
+use crate::allowed::Allowed;
 use crate::clock::Clock;
-use crate::connection::{Connection, Exchange, Phase, connect, outcome_of};
+use crate::connection::{Connection, Exchange, Phase, outcome_of};
+use crate::endpoint::Endpoint;
 use crate::host::thread_cpu;
 use crate::outcome::{Outcome, Settlement};
 use crate::recorder::{Heard, Recorder};
 use crate::reply::{Ended, Fed};
-use crate::request::Renderer;
+use crate::request::{Method, Renderer};
+use crate::resolve::{Names, Resolver};
 use crate::schedule::{ANYWHERE, Due, Job, Source};
 use crate::sessions::Ended as ObjectEnded;
 use crate::setting::Pacing;
+use crate::tls::{Pulled, Tls};
 use crate::watch::Window;
 
+use self::http2::Streams;
+use self::redirect::Redirected;
+
 const TIMER: u64 = u64::MAX;
+const RESOLVER: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
 const BUFFER: usize = 64 * 1024;
 /// A spin begins this long before its deadline; until then the thread sleeps. Twice the worst usual timer lateness.
@@ -49,10 +73,22 @@ enum Why {
 
 /// What all threads share.
 pub(crate) struct Setting<'a> {
-    pub(crate) target: SocketAddr,
+    pub(crate) endpoints: &'a [Endpoint],
     pub(crate) renderer: &'a Renderer,
-    pub(crate) bodiless: bool,
     pub(crate) cookies: bool,
+    /// Redirects that are followed.
+    pub(crate) redirects: u32,
+    /// Local addresses of the client groups.
+    pub(crate) local: &'a [IpAddr],
+    pub(crate) allowed: Allowed,
+    pub(crate) names: &'a Arc<Names>,
+    pub(crate) tls: &'a Tls,
+    /// Whether users are told apart by their places: they all send client 0.
+    pub(crate) saturated: bool,
+    /// Streams of an HTTP/2 connection; none: HTTP/1.
+    pub(crate) streams: Option<u32>,
+    /// How late a request of a plan may be noticed and still be sent.
+    pub(crate) catch_up: Span,
     /// HTTP/1.1: connections are kept.
     pub(crate) persistent: bool,
     pub(crate) pacing: Pacing,
@@ -79,19 +115,72 @@ pub(crate) struct Work {
     pub(crate) cancelled: bool,
 }
 
+/// What a thread needs to begin.
+pub(crate) struct Start<'a> {
+    setting: &'a Setting<'a>,
+    gauge: &'a Gauge,
+    lane: u64,
+    lanes: u64,
+    source: Source,
+    recorder: Recorder,
+    connections_max: usize,
+    tls: Option<Arc<ClientConfig>>,
+    epoll: Epoll,
+    timer: TimerFd,
+}
+
+impl<'a> Start<'a> {
+    /// A thread's share of the schedule with at most `connections_max` connections, given the thread's number among
+    /// those of all parts and how many those are.
+    ///
+    /// # Errors
+    /// When the system gives no epoll or timer.
+    pub(crate) fn new(
+        setting: &'a Setting<'a>,
+        (gauge, lane, lanes): (&'a Gauge, u64, u64),
+        source: Source,
+        recorder: Recorder,
+        connections_max: usize,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> io::Result<Start<'a>> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
+        Ok(Start { setting, gauge, lane, lanes, source, recorder, connections_max, tls, epoll, timer })
+    }
+
+    /// Runs the share to its end, the cancellation, or the end of the grace period.
+    pub(crate) fn work(self) -> Work {
+        Worker::new(self).work()
+    }
+}
+
 /// One thread of the generator.
-pub(crate) struct Worker<'a> {
+struct Worker<'a> {
     setting: &'a Setting<'a>,
     gauge: &'a Gauge,
     source: Source,
     recorder: Recorder,
     connections_max: usize,
+    /// The thread's number among those of all parts, and how many those are.
+    lane: u64,
+    lanes: u64,
+    /// The endpoints, and where redirects led.
+    origins: Vec<Endpoint>,
+    /// Whether there is but one endpoint and one target.
+    single: bool,
+    /// Where it may be needed.
+    tls: Option<Arc<ClientConfig>>,
+    resolver: Resolver,
+    /// HTTP/2, where that is spoken.
+    streams: Option<Streams>,
     epoll: Epoll,
     timer: TimerFd,
     armed: Time,
     connections: Vec<Connection>,
-    /// Connections that are free, the one used last on top (open schedules).
-    idle: Vec<u32>,
+    /// Connections that are free, by origin, the one used last on top (open schedules).
+    idle: Vec<Vec<u32>>,
     /// Places without a connection (open schedules).
     vacant: Vec<u32>,
     /// Requests that wait for a connection, by number (open schedules).
@@ -109,35 +198,40 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// A worker for its share of the schedule with at most `connections_max` connections.
-    ///
-    /// # Errors
-    /// When the system gives no epoll or timer.
-    pub(crate) fn new(
-        setting: &'a Setting<'a>,
-        gauge: &'a Gauge,
-        source: Source,
-        recorder: Recorder,
-        connections_max: usize,
-    ) -> io::Result<Worker<'a>> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
-        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
-        let places = source.places().unwrap_or(0);
+    fn new(start: Start<'a>) -> Worker<'a> {
+        let Start { setting, gauge, lane, lanes, source, recorder, connections_max, tls, epoll, timer } = start;
+        let streams = setting.streams.map(|width| {
+            Streams::new(match &source {
+                Source::Sessions(share) => share.parallel(),
+                _ => width,
+            })
+        });
+        // Open schedules find their places as they need them, but for streams: behind those are the connections.
+        let places = source.places().unwrap_or(if streams.is_some() { connections_max } else { 0 });
+        let vacant = match source {
+            Source::Plan(_) => (0..places as u32).rev().collect(),
+            _ => Vec::new(),
+        };
         let sweep_every = Span((setting.timeout.0 / 8).clamp(1_000_000, 50_000_000));
-        Ok(Worker {
+        Worker {
             setting,
             gauge,
             source,
             recorder,
             connections_max,
+            lane,
+            lanes,
+            origins: setting.endpoints.to_vec(),
+            single: setting.endpoints.len() == 1 && !setting.renderer.is_weighted(),
+            tls,
+            resolver: Resolver::new(Arc::clone(setting.names)),
+            streams,
             epoll,
             timer,
             armed: Time::NEVER,
             connections: (0..places).map(|_| Connection::default()).collect(),
-            idle: Vec::new(),
-            vacant: Vec::new(),
+            idle: vec![Vec::new(); setting.endpoints.len()],
+            vacant,
             waiting: VecDeque::new(),
             patience: BinaryHeap::new(),
             active: 0,
@@ -147,11 +241,10 @@ impl<'a> Worker<'a> {
             sweep_at: Time::ZERO,
             sweep_every,
             cut_at: None,
-        })
+        }
     }
 
-    /// Runs the share to its end, the cancellation, or the end of the grace period.
-    pub(crate) fn work(mut self) -> Work {
+    fn work(mut self) -> Work {
         let clock = self.setting.clock;
         let mut events = [EpollEvent::empty(); EVENTS];
         self.arm_at(Time::ZERO);
@@ -191,10 +284,11 @@ impl<'a> Worker<'a> {
     /// Begins everything that is due and can begin.
     #[inline]
     fn release(&mut self, now: Time) {
-        while !self.waiting.is_empty() {
-            let Some(place) = self.place() else { break };
+        while let Some(job) = self.waiting.front() {
+            let way = self.way_of(job);
+            let Some(place) = self.place(way.0) else { break };
             let job = self.waiting.pop_front().expect("just seen");
-            self.begin(place, job, now, false);
+            self.begin(place, job, way, now, false);
         }
         while let Some(due) = self.source.due(now) {
             let job = match due {
@@ -212,9 +306,14 @@ impl<'a> Worker<'a> {
                 self.settle(&job, now, settlement);
                 continue;
             }
-            let place = if job.place == ANYWHERE { self.place() } else { Some(job.place) };
+            if job.place == ANYWHERE && now.saturating_since(job.planned) > self.setting.catch_up {
+                self.recorder.over(&job, None, Outcome::Missed, now, Heard::default());
+                continue;
+            }
+            let way = self.way_of(&job);
+            let place = if job.place == ANYWHERE { self.place(way.0) } else { Some(job.place) };
             match place {
-                Some(place) => self.begin(place, job, now, true),
+                Some(place) => self.begin(place, job, way, now, true),
                 None => {
                     self.recorder.queued(&job);
                     self.patient(&job, NOWHERE);
@@ -224,34 +323,72 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A free connection, or a place where one may be opened.
-    fn place(&mut self) -> Option<u32> {
-        if let Some(place) = self.idle.pop() {
+    /// The endpoint that `job` goes to and which of several targets it asks for.
+    #[inline]
+    fn way_of(&self, job: &Job) -> (u32, u32) {
+        if self.single {
+            return (0, 0);
+        }
+        let (choice, endpoint) = self.setting.renderer.choose(job.k);
+        let origin = endpoint.unwrap_or_else(|| {
+            let dealt = if job.place == ANYWHERE { job.k } else { self.client_of(job) };
+            (dealt % self.setting.endpoints.len() as u64) as usize
+        });
+        (origin as u32, choice)
+    }
+
+    /// The client that `job` is of, where clients have places of their own.
+    fn client_of(&self, job: &Job) -> u64 {
+        if self.setting.saturated { self.number_of(job.place) } else { u64::from(job.request.client) }
+    }
+
+    /// The number of a place among those of all threads.
+    fn number_of(&self, place: u32) -> u64 {
+        u64::from(place) * self.lanes + self.lane
+    }
+
+    /// A free connection to `origin`, or a place where one may be opened.
+    fn place(&mut self, origin: u32) -> Option<u32> {
+        if let Some(place) = self.idle[origin as usize].pop() {
             return Some(place);
         }
         if let Some(place) = self.vacant.pop() {
             return Some(place);
         }
-        if self.connections.len() < self.connections_max {
+        if self.streams.is_none() && self.connections.len() < self.connections_max {
             self.connections.push(Connection::default());
             return Some(self.connections.len() as u32 - 1);
         }
-        None
+        // One to somewhere else makes room.
+        let place = self.idle.iter_mut().find_map(Vec::pop)?;
+        self.close(place, Why::Done);
+        self.vacant.pop()
     }
 
-    fn begin(&mut self, place: u32, job: Job, now: Time, free: bool) {
+    fn begin(&mut self, place: u32, job: Job, (origin, choice): (u32, u32), now: Time, free: bool) {
         self.active += 1;
         self.patient(&job, place);
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange::new(job, now));
-        if connection.phase == Phase::Idle {
+        connection.choice = choice;
+        if self.streams.is_some() {
+            connection.origin = origin;
+            let begun = self.setting.clock.now();
+            self.recorder.begun(&job, begun, free);
+            return self.begin_stream(place);
+        }
+        if connection.phase == Phase::Idle && connection.origin == origin {
             self.recorder.connections.reused += 1;
             let begun = self.transmit(place);
             self.recorder.begun(&job, begun, free);
         } else {
+            if connection.phase == Phase::Idle {
+                self.let_go(place);
+            }
             let begun = self.setting.clock.now();
             self.recorder.begun(&job, begun, free);
+            self.connections[place as usize].origin = origin;
             self.open(place);
         }
     }
@@ -263,41 +400,37 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn open(&mut self, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        self.recorder.connections.opened += 1;
-        connection.phase = Phase::Connecting;
-        connection.used = false;
-        connection.unsent.clear();
-        connection.generation = connection.generation.wrapping_add(1);
-        let token = u64::from(connection.generation) << 32 | u64::from(place);
-        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        let opened = connect(self.setting.target)
-            .and_then(|stream| Ok(self.epoll.add(&stream, EpollEvent::new(flags, token)).map(|()| stream)?));
-        match opened {
-            Ok(stream) => connection.stream = Some(stream),
-            Err(error) => self.fail(place, outcome_of(&error)),
-        }
-    }
-
     /// Writes the request of `place`; returns when.
     #[inline]
     fn transmit(&mut self, place: u32) -> Time {
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
-        connection.reply.expect(self.setting.bodiless, self.setting.cookies);
-        let bytes = match self.setting.renderer.constant() {
+        let renderer = self.setting.renderer;
+        let hop = connection.hop.as_deref();
+        connection.reply.expect(renderer.method(hop) == Method::Head, self.setting.cookies);
+        if !connection.used {
+            exchange.opened(&connection.opening);
+        }
+        let constant = if hop.is_none() { renderer.constant(connection.origin as usize) } else { None };
+        let bytes = match constant {
             Some(bytes) => bytes,
             None => {
-                let request = &exchange.job.request;
-                let cookie = if self.setting.cookies { self.cookies.get(&request.client) } else { None };
-                self.setting.renderer.render(request, cookie.map(Vec::as_slice), &mut self.scratch);
+                let job = &exchange.job;
+                let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
+                let way = (connection.origin as usize, connection.choice);
+                renderer.render(job, way, hop, cookie.map(Vec::as_slice), &mut self.scratch);
                 &self.scratch
             }
         };
         let now = self.setting.clock.now();
         exchange.sent = Some(now);
         let mut stream = connection.stream.as_ref().expect("a connection that can send is open");
+        if let Some(tls) = &mut connection.tls {
+            tls.put(bytes);
+            connection.phase = Phase::Sending;
+            self.send_rest(place);
+            return now;
+        }
         let written = match stream.write(bytes) {
             Ok(written) => written,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
@@ -318,8 +451,10 @@ impl<'a> Worker<'a> {
     }
 
     fn handle(&mut self, event: &EpollEvent) {
-        if event.data() == TIMER {
-            return;
+        match event.data() {
+            TIMER => return,
+            RESOLVER => return self.hear_resolver(),
+            _ => {}
         }
         let (place, generation) = (event.data() as u32, (event.data() >> 32) as u32);
         let flags = event.events();
@@ -336,17 +471,12 @@ impl<'a> Worker<'a> {
             }
             let stream = connection.stream.as_ref().expect("a connection that connects is open");
             match stream.take_error() {
-                Ok(None) => {
-                    let now = self.setting.clock.now();
-                    connection.exchange.as_mut().expect("a connection is opened for a request").connected = Some(now);
-                    self.transmit(place);
-                }
-                Ok(Some(error)) | Err(error) => {
-                    self.fail(place, outcome_of(&error));
-                    return;
-                }
+                Ok(None) => self.connected(place),
+                Ok(Some(error)) | Err(error) => return self.not_connected(place, &error),
             }
-        } else if connection.phase == Phase::Sending && flags.contains(EpollFlags::EPOLLOUT) {
+        } else if flags.contains(EpollFlags::EPOLLOUT)
+            && (connection.phase == Phase::Sending || connection.tls.is_some() || connection.channel.is_some())
+        {
             self.send_rest(place);
         }
         if flags.intersects(readable) && self.connections[place as usize].generation == generation {
@@ -354,10 +484,19 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Writes what a full socket buffer had left.
     fn send_rest(&mut self, place: u32) {
         let connection = &mut self.connections[place as usize];
         let Some(stream) = &connection.stream else { return };
         let mut stream: &std::net::TcpStream = stream;
+        if let Some(tls) = &mut connection.tls {
+            match tls.flush(stream) {
+                Ok(true) if connection.phase == Phase::Sending => connection.phase = Phase::Receiving,
+                Ok(_) => {}
+                Err(error) => self.broken(place, outcome_of(&error)),
+            }
+            return;
+        }
         while !connection.unsent.is_empty() {
             match stream.write(&connection.unsent) {
                 Ok(written) => drop(connection.unsent.drain(..written)),
@@ -366,7 +505,9 @@ impl<'a> Worker<'a> {
                 Err(error) => return self.broken(place, outcome_of(&error)),
             }
         }
-        connection.phase = Phase::Receiving;
+        if connection.phase == Phase::Sending {
+            connection.phase = Phase::Receiving;
+        }
     }
 
     /// Reads what there is; `closing` when the server has closed its side.
@@ -376,20 +517,47 @@ impl<'a> Worker<'a> {
             let connection = &mut self.connections[place as usize];
             let Some(stream) = &connection.stream else { return };
             let mut stream: &std::net::TcpStream = stream;
-            let read = match stream.read(&mut self.buffer) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return self.broken(place, outcome_of(&error)),
+            let mut more = true;
+            let read = match &mut connection.tls {
+                None => match stream.read(&mut self.buffer) {
+                    Ok(0) => return self.ended(place, false),
+                    Ok(read) => {
+                        more = read == self.buffer.len() || closing;
+                        read
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return self.broken(place, outcome_of(&error)),
+                },
+                Some(tls) => match tls.pull(stream, &mut self.buffer) {
+                    Pulled::Bytes(read) => read,
+                    Pulled::Secured => {
+                        self.secured(place);
+                        continue;
+                    }
+                    Pulled::Blocked => return,
+                    Pulled::Ended => return self.ended(place, false),
+                    Pulled::Cut => return self.ended(place, true),
+                    Pulled::Failed => return self.broken(place, Outcome::Tls),
+                    Pulled::Broken(error) => return self.broken(place, outcome_of(&error)),
+                },
             };
             let now = self.setting.clock.now();
-            if read == 0 {
-                return self.ended(place, now);
-            }
             let Some(exchange) = connection.exchange.as_mut() else {
+                if connection.channel.is_some() {
+                    self.hear_streams(place, read);
+                    if more {
+                        continue;
+                    }
+                    return;
+                }
                 // Nobody asked for it, so nobody knows what the next reply would begin with.
+                self.recorder.connections.unasked += 1;
                 return self.close(place, Why::Lost);
             };
+            if connection.phase == Phase::Securing {
+                return self.fail(place, Outcome::Tls);
+            }
             exchange.first_byte.get_or_insert(now);
             match connection.reply.feed(&self.buffer[..read]) {
                 Ok(Fed::More) => {}
@@ -399,36 +567,54 @@ impl<'a> Worker<'a> {
                 }
                 Ok(Fed::Done(_)) | Err(_) => return self.fail(place, Outcome::Protocol),
             }
-            if read < self.buffer.len() && !closing {
+            if !more {
                 return;
             }
         }
     }
 
-    /// The server has closed its side.
-    fn ended(&mut self, place: u32, now: Time) {
+    /// The server has closed its side; `cut`: without TLS's goodbye, so that nobody knows whether that was all.
+    fn ended(&mut self, place: u32, cut: bool) {
+        let now = self.setting.clock.now();
         let connection = &self.connections[place as usize];
+        if connection.channel.is_some() {
+            return self.carrier_ended(place, Outcome::ClosedEarly);
+        }
+        if matches!(connection.phase, Phase::Securing) {
+            return self.opening_failed(place, Outcome::Tls);
+        }
         if connection.exchange.is_none() {
             return self.close(place, Why::Server);
         }
         match connection.reply.end() {
-            Ended::Done => self.complete(place, now, false),
+            Ended::Done if !cut => self.complete(place, now, false),
             Ended::Untouched => self.broken(place, Outcome::ClosedEarly),
-            Ended::Early => self.fail(place, Outcome::ClosedEarly),
+            Ended::Done | Ended::Early => self.fail(place, Outcome::ClosedEarly),
         }
     }
 
     /// The connection broke. A kept-alive one that broke before the first byte of a reply was closed by the server
     /// while the request was on its way; an idempotent request may then be sent once more (RFC 9110, section 9.2.2).
+    /// Another one may have been taken, so that it has failed.
     fn broken(&mut self, place: u32, outcome: Outcome) {
         let connection = &mut self.connections[place as usize];
+        if connection.channel.is_some() {
+            return self.carrier_ended(place, outcome);
+        }
+        if connection.phase == Phase::Securing {
+            return self.opening_failed(place, Outcome::Tls);
+        }
         let Some(exchange) = connection.exchange.as_mut() else { return self.close(place, Why::Server) };
         if !connection.used || exchange.retried || connection.reply.touched() {
             return self.fail(place, outcome);
         }
+        if !self.setting.renderer.method(connection.hop.as_deref()).is_idempotent() {
+            return self.fail(place, Outcome::ClosedEarly);
+        }
         exchange.retried = true;
         (exchange.sent, exchange.first_byte) = (None, None);
         connection.stream = None;
+        connection.tls = None;
         self.recorder.connections.closed_by_server += 1;
         self.recorder.retried(&exchange.job);
         self.open(place);
@@ -437,6 +623,14 @@ impl<'a> Worker<'a> {
     /// The reply of `place` is whole.
     #[inline]
     fn complete(&mut self, place: u32, now: Time, keep: bool) {
+        let mut astray = false;
+        if self.setting.redirects > 0 {
+            match self.redirect(place, keep) {
+                Redirected::No => {}
+                Redirected::Followed => return,
+                Redirected::Astray => astray = true,
+            }
+        }
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.take().expect("only an exchange completes");
         let job = exchange.job;
@@ -444,6 +638,7 @@ impl<'a> Worker<'a> {
         let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
         let outcome = match reply.status {
             _ if late => Outcome::Abandoned,
+            _ if astray => Outcome::Redirects,
             ..400 => Outcome::Ok,
             400..500 => Outcome::ClientError,
             500.. => Outcome::ServerError,
@@ -456,11 +651,13 @@ impl<'a> Worker<'a> {
             cookie.extend_from_slice(&reply.cookie);
         }
         connection.used = true;
+        connection.hop = None;
         self.active -= 1;
         if keep && self.setting.persistent {
             connection.phase = Phase::Idle;
+            let origin = connection.origin as usize;
             match &mut self.source {
-                Source::Plan(_) => self.idle.push(place),
+                Source::Plan(_) => self.idle[origin].push(place),
                 Source::Users(_) => {}
                 Source::Sessions(share) => share.idles(place, now),
             }
@@ -481,7 +678,11 @@ impl<'a> Worker<'a> {
     /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and what it came to.
     fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, Settlement) {
         let connection = &mut self.connections[place as usize];
-        let exchange = connection.exchange.take().expect("only an exchange fails");
+        let mut exchange = connection.exchange.take().expect("only an exchange fails");
+        if exchange.sent.is_none() {
+            exchange.opened(&connection.opening);
+        }
+        connection.hop = None;
         let reply = &connection.reply;
         // Before the request went out, what stands there is the reply before.
         let heard = match exchange.sent {
@@ -518,26 +719,41 @@ impl<'a> Worker<'a> {
     }
 
     fn close(&mut self, place: u32, why: Why) {
+        if self.streams.is_some() && self.close_stream(place, why) {
+            return;
+        }
+        self.count_closed(why);
+        let connection = &mut self.connections[place as usize];
+        if connection.phase == Phase::Idle {
+            let idle = &mut self.idle[connection.origin as usize];
+            if let Some(at) = idle.iter().rposition(|&idle| idle == place) {
+                idle.remove(at);
+            }
+        }
+        if connection.phase == Phase::Resolving {
+            self.resolver.forget(place);
+        }
+        connection.shut();
+        match &mut self.source {
+            Source::Plan(_) => self.vacant.push(place),
+            Source::Users(_) => {}
+            Source::Sessions(share) => share.closed(place),
+        }
+    }
+
+    /// Closes the idle connection of a place that needs one to somewhere else.
+    fn let_go(&mut self, place: u32) {
+        self.count_closed(Why::Done);
+        self.connections[place as usize].shut();
+    }
+
+    fn count_closed(&mut self, why: Why) {
         let counts = &mut self.recorder.connections;
         match why {
             Why::Server => counts.closed_by_server += 1,
             Why::Idle => counts.closed_idle += 1,
             Why::Done => counts.closed_when_done += 1,
             Why::Lost => counts.lost += 1,
-        }
-        let connection = &mut self.connections[place as usize];
-        if connection.phase == Phase::Idle
-            && let Some(at) = self.idle.iter().rposition(|&idle| idle == place)
-        {
-            self.idle.remove(at);
-        }
-        connection.stream = None;
-        connection.phase = Phase::Closed;
-        connection.generation = connection.generation.wrapping_add(1);
-        match &mut self.source {
-            Source::Plan(_) => self.vacant.push(place),
-            Source::Users(_) => {}
-            Source::Sessions(share) => share.closed(place),
         }
     }
 
@@ -572,7 +788,11 @@ impl<'a> Worker<'a> {
             if exchange.is_some_and(|exchange| now.saturating_since(exchange.begun) >= self.setting.timeout) {
                 self.fail(place as u32, Outcome::Timeout);
             }
+            if matches!(self.connections[place].phase, Phase::Connecting | Phase::Resolving | Phase::Securing) {
+                self.look_after_opening(place as u32, now);
+            }
         }
+        self.sweep_resolver(now);
         let counts = &self.recorder.whole;
         let planned = match &self.source {
             Source::Sessions(share) => share.planned(),

@@ -179,7 +179,7 @@ fn impossible_settings_are_one_clear_line() {
         ("warm-up", |load| (load.stop, load.warm_up) = (Stop::After(Span(MS)), Span(MS))),
         ("path `x`", |load| load.targets = Targets::Fixed("x".into())),
         ("list of paths is empty", |load| load.targets = Targets::Paths(Vec::new())),
-        ("host ``", |load| load.host.clear()),
+        ("host ``", |load| load.endpoints[0].authority.clear()),
         ("header `a b`", |load| load.headers.push(("a b".into(), "c".into()))),
     ];
     for (what, spoil) in spoiled {

@@ -20,7 +20,6 @@ fn addresses_are_read() {
 fn what_is_no_address_says_why() {
     for (text, why) in [
         ("127.0.0.1:8080", "`http://`"),
-        ("https://example.org/", "https is not supported yet"),
         ("ftp://example.org/", "`ftp` is not a scheme"),
         ("http://", "host is missing"),
         ("http://:80/", "host is missing"),
