@@ -207,6 +207,11 @@ impl Experiment {
     pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites) -> Result<Experiment, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| SpecError(locate(&error, text, file)))?;
         let reader = Reader { text, file, sites };
+        if let (Some(program), "session-file") = (&raw.system.program, raw.workload.kind.get_ref().as_str()) {
+            let message = "a real program serves the files of a site, and a session file has only their names: kind = \
+                           \"sessions\"";
+            return Err(reader.at(program, "program", message));
+        }
         let mut experiment = Experiment {
             name: raw.name,
             description: raw.description,

@@ -19,6 +19,7 @@ pub mod stream;
 pub mod trace;
 pub mod webstone;
 mod workload;
+mod written;
 
 pub use arrivals::Arrivals;
 pub use generate::generate;
@@ -30,3 +31,4 @@ pub use site::{Site, SiteError, SiteLaw};
 pub use sizes::Sizes;
 pub use trace::{Trace, TraceError};
 pub use workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
+pub use written::{Burst, Call, SessionList, SessionListError, Written, Wsess};

@@ -14,6 +14,7 @@ use crate::locality::{Depth, Locality};
 use crate::plan::{Demand, Patience, Request};
 use crate::site::Site;
 use crate::workload::WorkloadError;
+use crate::written::{Course, Stage, Written};
 
 /// The names of the classes of files and requests, by class number.
 pub(crate) const CLASSES: &[&str] = &["static", "dynamic", "secure"];
@@ -57,6 +58,9 @@ pub struct Sessions {
     pub patience: Option<Law>,
     /// Every think time, active OFF time and keep-alive timeout is divided by this: a stress test scaled in time.
     pub time_scale: f64,
+    /// Sessions as written down, of which each user is one: they come by a law of their own and leave after their last
+    /// burst. None: users for ever, who draw their pages.
+    pub written: Option<Arc<Written>>,
 }
 
 /// One file that a user asks for.
@@ -98,6 +102,7 @@ pub struct Visitor {
     time_scale: f64,
     /// Pages left of the present session.
     left: u32,
+    course: Option<Course>,
 }
 
 /// The visits that a user comes back to; see `locality`.
@@ -125,6 +130,7 @@ impl Sessions {
             http: Http::V11 { keep_alive: Span::from_secs_f64(15.0) },
             patience: None,
             time_scale: 1.0,
+            written: None,
         }
     }
 
@@ -189,25 +195,25 @@ impl Visitor {
             demand,
             time_scale: sessions.time_scale,
             left: 0,
+            course: sessions.written.as_ref().map(|written| Course::new(written, user, sessions.users, seed)),
         }
     }
 
     /// The next page, its files written over `fetches`: the page's own first, then the embedded ones in their order.
+    /// Whoever thinks for ever before it ([`Span::FOREVER`]) has left.
     pub fn visit(&mut self, fetches: &mut Vec<Fetch>) -> Visit {
-        let think = Span::from_secs_f64(self.think.sample(&mut self.thinks) / self.time_scale);
-        let first = self.left == 0;
-        if first {
-            self.left = (self.length.sample(&mut self.lengths) + 0.5).max(1.0) as u32;
-        }
-        self.left -= 1;
-        let page_number = match &mut self.locality {
-            None => self.site.choose(&mut self.pages),
-            Some(stack) => stack.next(|| self.site.choose(&mut self.pages)),
+        let Stage { think, page, first, last } = match &mut self.course {
+            Some(course) => course.next(),
+            None => self.browse(),
         };
-        let page = &self.site.pages()[page_number as usize];
+        let think = match think {
+            Some(think) => think,
+            None => Span::from_secs_f64(self.think.sample(&mut self.thinks) / self.time_scale),
+        };
+        let shown = &self.site.pages()[page as usize];
         let patience = self.patience.next();
         fetches.clear();
-        for (place, object) in std::iter::once(page.file).chain(page.embedded.iter().copied()).enumerate() {
+        for (place, object) in std::iter::once(shown.file).chain(shown.embedded.iter().copied()).enumerate() {
             let file = self.site.files()[object as usize];
             let gap = match &mut self.active_off {
                 Some((law, stream)) if place > 0 => Span::from_secs_f64(law.sample(stream) / self.time_scale),
@@ -217,7 +223,21 @@ impl Visitor {
             let (class, size) = (file.class, file.size);
             fetches.push(Fetch { request: Request { client: self.user, class, object, size, demand, patience }, gap });
         }
-        Visit { think, page: page_number, first, last: self.left == 0 }
+        Visit { think, page, first, last }
+    }
+
+    /// What SURGE's user does next.
+    fn browse(&mut self) -> Stage {
+        let first = self.left == 0;
+        if first {
+            self.left = (self.length.sample(&mut self.lengths) + 0.5).max(1.0) as u32;
+        }
+        self.left -= 1;
+        let page = match &mut self.locality {
+            None => self.site.choose(&mut self.pages),
+            Some(stack) => stack.next(|| self.site.choose(&mut self.pages)),
+        };
+        Stage { think: None, page, first, last: self.left == 0 }
     }
 }
 

@@ -14,6 +14,7 @@ mod matching;
 
 pub use folder::SiteError;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_stats::{Dimension, Law, Stream};
@@ -273,6 +274,24 @@ impl Site {
         };
         let pages = files.iter().enumerate().map(page).collect();
         let files = files.iter().map(|(size, _)| File { kind: Kind::Loner, class: 0, size: *size }).collect();
+        Site::of(files, pages, paths, None)
+    }
+
+    /// A site whose pages are bursts of files, the first one the page's own; a burst that is there twice is a page twice
+    /// as popular.
+    pub(crate) fn of_bursts(sizes: Vec<u64>, paths: Vec<String>, bursts: &[&[u32]]) -> Site {
+        let mut files: Vec<File> =
+            sizes.into_iter().map(|size| File { kind: Kind::Embedded, class: 0, size }).collect();
+        let mut counts: BTreeMap<&[u32], u32> = BTreeMap::new();
+        for burst in bursts {
+            *counts.entry(burst).or_default() += 1;
+        }
+        let page = |(burst, count): (&[u32], u32)| {
+            files[burst[0] as usize].kind = if burst.len() > 1 { Kind::Base } else { Kind::Loner };
+            let popularity = f64::from(count) / bursts.len() as f64;
+            Page { file: burst[0], embedded: burst[1..].to_vec(), popularity }
+        };
+        let pages = counts.into_iter().map(page).collect();
         Site::of(files, pages, paths, None)
     }
 

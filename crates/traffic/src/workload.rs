@@ -13,6 +13,7 @@ use crate::site::SiteError;
 use crate::sizes::Sizes;
 use crate::trace::{Trace, TraceError};
 use crate::webstone::FileListError;
+use crate::written::SessionListError;
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -98,6 +99,9 @@ pub enum WorkloadError {
     /// A log.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// A list of sessions.
+    #[error(transparent)]
+    SessionList(#[from] SessionListError),
     /// A trace.
     #[error(transparent)]
     Trace(#[from] TraceError),

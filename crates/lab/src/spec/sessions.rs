@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_stats::{Dimension, Law};
-use sojourn_traffic::{Http, Sessions, Site, SiteLaw};
+use sojourn_traffic::{Http, SessionList, Sessions, Site, SiteLaw, Wsess};
 use toml::Spanned;
 
 use super::{RawWorkload, Reader, SpecError, Text, unknown};
@@ -27,6 +27,21 @@ pub(super) const KEYS: &[&str] = &[
     "keep_alive",
     "patience",
     "time_scale",
+];
+
+/// The keys of a workload of kind `session-file`.
+pub(super) const WRITTEN_KEYS: &[&str] = &[
+    "arrivals",
+    "profile",
+    "file",
+    "sessions",
+    "wsess",
+    "think",
+    "size",
+    "parallel",
+    "http",
+    "keep_alive",
+    "patience",
 ];
 
 /// The sites drawn so far, with their laws and seeds: hundreds of variants may share one.
@@ -94,6 +109,52 @@ impl Reader<'_> {
     ) -> Result<Sessions, SpecError> {
         let mut sessions = Sessions::surge(users, self.site(raw.site.as_ref(), seed)?);
         sessions.patience = patience;
+        self.browsing(raw, &mut sessions)?;
+        Ok(sessions)
+    }
+
+    /// The sessions that a file or `wsess` writes down.
+    pub(super) fn written(&self, raw: &RawWorkload, patience: Option<Law>, seed: u64) -> Result<Sessions, SpecError> {
+        let (list, count, think) = match (&raw.file, &raw.wsess, &raw.sessions) {
+            (Some(_), Some(text), _) => return Err(self.at(text, "wsess", "give either a file or `wsess`")),
+            (None, Some(text), None) => {
+                let Wsess { sessions, calls, think } =
+                    Wsess::parse(text.get_ref()).map_err(|e| self.at(text, "wsess", &e.to_string()))?;
+                if let Some(own) = &raw.think {
+                    return Err(self.at(own, "think", "`wsess` says it: the last of its three numbers"));
+                }
+                (SessionList::uniform(calls, "/"), sessions, think)
+            }
+            (None, Some(_), Some(count)) => {
+                return Err(self.at(count, "sessions", "`wsess` says it: the first of its three numbers"));
+            }
+            (Some(text), None, Some(count)) if *count.get_ref() > 0 => {
+                let list = SessionList::read(&self.path(text.get_ref()));
+                (list.map_err(|e| self.at(text, "file", &e.to_string()))?, *count.get_ref(), Law::constant(0.0))
+            }
+            (Some(text), None, _) => {
+                return Err(self.at(text, "file", "say how many sessions come, e.g. `sessions = 1000`"));
+            }
+            (None, None, _) => {
+                let right = "kind `session-file` needs `file = \"sessions.txt\"` with `sessions = 1000`, or \
+                             `wsess = \"1000,10,2\"`";
+                return Err(self.at(&raw.kind, "workload", right));
+            }
+        };
+        let size = match &raw.size {
+            Some(text) => self.law(text, "size", Dimension::Size)?,
+            None => Law::constant(1000.0),
+        };
+        let arrivals = self.arrivals(raw)?;
+        let written = Sessions::written(list, count, arrivals, think, &size, seed);
+        let mut sessions = written.map_err(|e| self.at_key("arrivals", &e.to_string()))?;
+        sessions.patience = patience;
+        self.browsing(raw, &mut sessions)?;
+        Ok(sessions)
+    }
+
+    /// How users think, and how their connections live.
+    fn browsing(&self, raw: &RawWorkload, sessions: &mut Sessions) -> Result<(), SpecError> {
         if let Some(text) = &raw.think {
             sessions.think = self.law(text, "think", Dimension::Time)?;
         }
@@ -129,7 +190,7 @@ impl Reader<'_> {
                 return Err(self.at(scale, "time_scale", "a scale is above 0; 10 makes users ten times as fast"));
             }
         }
-        Ok(sessions)
+        Ok(())
     }
 
     fn site(&self, source: Option<&Spanned<SiteSource>>, seed: u64) -> Result<Arc<Site>, SpecError> {

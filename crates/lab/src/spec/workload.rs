@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::{Reader, SpecError, Text, sessions, unknown};
 
 /// The kinds of workloads.
-const KINDS: &[&str] = &["open", "closed", "sessions", "webstone", "log", "trace"];
+const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone", "log", "trace"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +28,8 @@ pub(super) struct RawWorkload {
     pub(super) profile: Option<Text>,
     pub(super) file: Option<Text>,
     pub(super) repeat: Option<Spanned<bool>>,
+    pub(super) sessions: Option<Spanned<u32>>,
+    pub(super) wsess: Option<Text>,
     pub(super) site: Option<Spanned<sessions::SiteSource>>,
     pub(super) length: Option<Text>,
     pub(super) locality: Option<Text>,
@@ -40,7 +42,7 @@ pub(super) struct RawWorkload {
 
 impl RawWorkload {
     pub(super) fn is_sessions(&self) -> bool {
-        self.kind.get_ref() == "sessions"
+        ["sessions", "session-file"].contains(&self.kind.get_ref().as_str())
     }
 }
 
@@ -54,12 +56,13 @@ impl Reader<'_> {
             "log" => (&["log", "speed", "duration"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "patience"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
+            "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
             other => {
                 let message = unknown("kind of workload", other, KINDS);
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 20] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 22] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
             ("clients", raw.clients.as_ref().map(Spanned::span)),
@@ -71,6 +74,8 @@ impl Reader<'_> {
             ("duration", raw.duration.as_ref().map(Spanned::span)),
             ("profile", raw.profile.as_ref().map(Spanned::span)),
             ("file", raw.file.as_ref().map(Spanned::span)),
+            ("sessions", raw.sessions.as_ref().map(Spanned::span)),
+            ("wsess", raw.wsess.as_ref().map(Spanned::span)),
             ("repeat", raw.repeat.as_ref().map(Spanned::span)),
             ("site", raw.site.as_ref().map(Spanned::span)),
             ("length", raw.length.as_ref().map(Spanned::span)),
@@ -131,6 +136,7 @@ impl Reader<'_> {
                 let sizes = sizes("constant(1 kB)")?;
                 Workload::Trace(Traced { sizes, patience, clients, ..self.trace(&raw)? })
             }
+            "session-file" => Workload::Sessions(self.written(&raw, patience, seed)?),
             "sessions" => Workload::Sessions(self.sessions(&raw, users, patience, seed)?),
             _ => Workload::Replay(self.replay(&raw)?),
         })
@@ -154,6 +160,15 @@ impl Reader<'_> {
             },
             (None, None) => Ok(replay),
         }
+    }
+
+    /// Arrivals and their profile; the key has been checked for.
+    pub(super) fn arrivals(&self, raw: &RawWorkload) -> Result<Arrivals, SpecError> {
+        let text = raw.arrivals.as_ref().expect("a kind that arrives needs the key");
+        let arrivals = Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
+        let Some(text) = &raw.profile else { return Ok(arrivals) };
+        let profile = Profile::parse(text.get_ref()).map_err(|e| self.at(text, "profile", &e.to_string()))?;
+        Ok(arrivals.with_profile(profile))
     }
 
     fn trace(&self, raw: &RawWorkload) -> Result<Traced, SpecError> {

@@ -49,6 +49,26 @@ fn rates_change_and_batches_come() {
 }
 
 #[test]
+fn session_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.txt");
+    std::fs::write(&path, "/a think=2\n  /b\n\n/c\n").unwrap();
+    let text = format!(
+        "kind = \"session-file\"\narrivals = \"exponential(rate = 10 /s)\"\nfile = \"{}\"\nsessions = 30\nparallel = 2",
+        path.display()
+    );
+    let Workload::Sessions(sessions) = workload(&text) else { panic!("sessions") };
+    let written = sessions.written.as_ref().unwrap();
+    assert_eq!((sessions.users, sessions.parallel, written.list().sessions().len()), (30, 2, 2));
+    std::fs::write(&path, "/a\nb\n").unwrap();
+    let message = with(&text).unwrap_err();
+    assert!(message.contains("x.toml:6: file") && message.contains("s.txt:2: `b`"), "{message}");
+    let text = "kind = \"session-file\"\narrivals = \"1 s\"\nwsess = \"100,10,2\"";
+    let Workload::Sessions(sessions) = workload(text) else { panic!("sessions") };
+    assert_eq!((sessions.users, sessions.think.mean()), (100, 2.0));
+}
+
+#[test]
 fn mistakes_are_named() {
     for (text, told) in [
         ("kind = \"trace\"", &["x.toml:4", "needs the key `file`"][..]),
@@ -56,6 +76,18 @@ fn mistakes_are_named() {
         ("kind = \"trace\"\nfile = \"x\"\nusers = 3", &["x.toml:6: users", "it has file, speed"]),
         ("kind = \"open\"\narrivals = \"batches(n = 5)\"", &["x.toml:5: arrivals", "batches(n = 50, every = 1 s)"]),
         ("kind = \"open\"\narrivals = \"1 s\"\nprofile = \"stairs(1)\"", &["x.toml:6: profile", "steps("]),
+        ("kind = \"session-file\"", &["x.toml:4", "needs the key `arrivals`"]),
+        ("kind = \"session-file\"\narrivals = \"1 s\"", &["x.toml:4", "wsess"]),
+        ("kind = \"session-file\"\narrivals = \"1 s\"\nwsess = \"5,0,1\"", &["x.toml:6: wsess", "100,10,2"]),
+        (
+            "kind = \"session-file\"\narrivals = \"1 s\"\nwsess = \"5,1,1\"\nsessions = 3",
+            &["x.toml:7: sessions", "first"],
+        ),
+        ("kind = \"session-file\"\narrivals = \"1 s\"\nfile = \"x\"", &["x.toml:6: file", "sessions = 1000"]),
+        (
+            "kind = \"session-file\"\narrivals = \"exponential(utilization = 0.7)\"\nwsess = \"5,1,1\"",
+            &["x.toml:5: arrivals", "at a rate"],
+        ),
         ("kind = \"trase\"", &["trase", "did you mean `trace`"]),
     ] {
         let message = with(text).unwrap_err();

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use sojourn_load::{Load, Schedule, Stop, Targets};
 use sojourn_stats::{Law, Span, Stream};
-use sojourn_traffic::{Arrivals, Demand, Open, Plan, Planned, Profile, Sizes, Trace, Traced, Workload};
+use sojourn_traffic::{
+    Arrivals, Demand, Http, Open, Plan, Planned, Profile, SessionList, Sessions, Sizes, Trace, Traced, Visitor,
+    Workload,
+};
 
 use crate::run::run;
 use crate::server::{Server, ok};
@@ -64,6 +67,44 @@ fn every_kind_is_sent_as_planned() {
         came.sort_unstable();
         sent.sort_unstable();
         assert_eq!(came, sent, "{kind}");
+    }
+}
+
+/// Sessions as written down come at their instants and ask for their bursts in order.
+#[test]
+fn written_sessions_are_sent_as_planned() {
+    let text = "/a think=0.002\n  /b\n  /c\n/d\n\n/e think=0.001\n/a\n";
+    let list = SessionList::parse(text, "s").unwrap();
+    let arrivals = Arrivals::parse("exponential(rate = 500 /s)").unwrap();
+    let sessions = Sessions::written(list, 40, arrivals, Law::constant(0.0), &Law::constant(100.0), 1).unwrap();
+    let server = Server::start(|_| vec![ok("x")]);
+    let visitors: Vec<Visitor> = (0..40).map(|user| Visitor::new(&sessions, user, 3, demand())).collect();
+    let http = Http::V11 { keep_alive: Span(10_000_000_000) };
+    let schedule = Schedule::sessions(visitors.into_iter(), sessions.parallel, http);
+    let mut load = Load::new(server.address, "test", schedule, Targets::Paths(sessions.site.paths().to_vec()));
+    load.stop = Stop::After(Span(60_000_000_000));
+    load.keep_records = true;
+    let report = run(load);
+    assert!(report.elapsed_s < 60.0, "the run ends when the last session has left");
+    // 20 sessions of two bursts with 4 calls in all, and 20 of two with 2.
+    assert_eq!((report.counts.planned, report.counts.ok), (120, 120));
+    let objects = report.objects.unwrap();
+    assert_eq!(objects.counts.ok, 80);
+    let instants = sessions.written.as_ref().unwrap().instants(40, 3);
+    for record in objects.records.unwrap().iter().filter(|record| record.first) {
+        assert_eq!(record.planned, instants[record.client as usize], "session {}", record.client);
+    }
+    let heads = server.heads();
+    for client in 0..40 {
+        let mark = format!("x-sojourn-client: {client}\r\n");
+        let path = |head: &String| head[4..6].to_owned();
+        let mut asked: Vec<String> = heads.iter().filter(|head| head.contains(&mark)).map(path).collect();
+        // The rest of a burst comes in any order.
+        if let Some(burst) = asked.get_mut(1..3) {
+            burst.sort_unstable();
+        }
+        let expected = if client % 2 == 0 { vec!["/a", "/b", "/c", "/d"] } else { vec!["/e", "/a"] };
+        assert_eq!(asked, expected, "session {client}");
     }
 }
 

@@ -8,7 +8,7 @@ use sojourn_sim::{
     Attached, Cluster, Control, Level, Precision, Report, WarmUp, demand_of, run_sessions, run_sessions_plan,
 };
 use sojourn_stats::{Estimate, Law, Span, Stream};
-use sojourn_traffic::{Http, Sessions, Site, SiteLaw};
+use sojourn_traffic::{Arrivals, Http, SessionList, Sessions, Site, SiteLaw};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -37,6 +37,7 @@ pub(crate) fn cluster(site: &str, users: u32, pages: f64, server: &str) -> Clust
             http: Http::V11 { keep_alive: Span(15 * SECOND) },
             patience: None,
             time_scale: 1.0,
+            written: None,
         },
         demand: demand_of(&server),
         policy: None,
@@ -523,4 +524,25 @@ fn replies_wait_for_timeouts() {
     let hair = 6.0 * (0.25 * 0.75 / files).sqrt() * 0.4;
     assert!(hair < 0.02, "{files} files");
     assert!((value(&with, "file_response_time_mean") - without - 0.1).abs() < hair);
+}
+
+/// Sessions of one call each are an open queue: Lindley's recursion over their instants, to the nanosecond.
+#[test]
+fn sessions_that_arrive_are_an_open_queue() {
+    let arrivals = Arrivals::parse("exponential(rate = 120 /s)").unwrap();
+    let list = SessionList::uniform(1, "/");
+    let sessions = Sessions::written(list, 2000, arrivals, Law::constant(0.0), &Law::constant(1e3), 1).unwrap();
+    let instants = sessions.written.as_ref().unwrap().instants(2000, 4);
+    let (mut free, mut sum) = (0, 0);
+    for at in instants.iter() {
+        free = free.max(at.0) + 6 * MS;
+        sum += free - at.0;
+    }
+    let mut queue = cluster(PAGE, 1, 1.0, "discipline = \"fcfs\"\ndemand = \"6 ms\"");
+    (queue.sessions, queue.network) = (sessions, Network::default());
+    let report = run_sessions_plan(&queue, 4, Span(60 * SECOND), Span::ZERO).unwrap();
+    assert_is(&report, "response_time_mean", sum as f64 / 2000.0 * 1e-9);
+    // Nobody comes twice.
+    let control = Control { horizon: Some(Span(60 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    assert_eq!(run_sessions(&queue, &control, &|_| {}).unwrap().jobs, 4000);
 }

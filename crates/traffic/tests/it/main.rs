@@ -17,3 +17,4 @@ mod support;
 mod trace;
 mod visitor;
 mod webstone;
+mod written;
