@@ -9,6 +9,7 @@ use sojourn_stats::{Histogram, Span, Time};
 use crate::connection::Exchange;
 use crate::emitted::Emitted;
 use crate::estimate::WINDOWS;
+use crate::interval::Intervals;
 use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
 use crate::records::Sink;
@@ -91,6 +92,43 @@ impl From<Slice> for [u64; 7] {
     }
 }
 
+/// A step on the way to a reply and how long it took, where there was one.
+type Step = (&'static str, fn(&Exchange) -> Option<Span>);
+
+/// The steps: name asked for, connection opened, TLS handshake, waiting for the reply's first byte.
+pub(crate) const STEPS: [Step; 4] = [
+    ("resolve_time", |exchange| Some(exchange.resolved?.saturating_since(exchange.begun))),
+    ("connect_time", |exchange| {
+        Some(exchange.connected?.saturating_since(exchange.resolved.unwrap_or(exchange.begun)))
+    }),
+    ("tls_time", |exchange| Some(exchange.secured?.saturating_since(exchange.connected?))),
+    ("first_byte_time", |exchange| Some(exchange.first_byte?.saturating_since(exchange.sent?))),
+];
+
+/// The times of one step by window; nothing is allocated where it is never gone.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Steps(pub(crate) Vec<Histogram>);
+
+impl Steps {
+    #[inline]
+    fn record(&mut self, window: usize, took: Span) {
+        if self.0.is_empty() {
+            self.0.resize(WINDOWS, Histogram::new());
+        }
+        self.0[window].record(took.0);
+    }
+
+    fn absorb(&mut self, other: Steps) {
+        if self.0.is_empty() {
+            self.0 = other.0;
+        } else {
+            for (window, more) in self.0.iter_mut().zip(&other.0) {
+                window.merge(more);
+            }
+        }
+    }
+}
+
 /// How requests fall into windows.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Windowing {
@@ -145,6 +183,9 @@ pub(crate) struct Recorder {
     pub(crate) service: Histogram,
     pub(crate) lateness: Histogram,
     pub(crate) slices: Vec<Slice>,
+    pub(crate) intervals: Intervals,
+    /// Times of the steps on the way to a reply, by window, where they were gone.
+    pub(crate) steps: [Steps; STEPS.len()],
     /// Planned and begun instants of the requests of an open schedule.
     pub(crate) emitted: Option<Emitted>,
     /// Requests that were begun before the end of the plan, after the warm-up.
@@ -182,6 +223,8 @@ impl Recorder {
             service: Histogram::new(),
             lateness: Histogram::new(),
             slices: Vec::with_capacity(4096),
+            intervals: Intervals::new(),
+            steps: Default::default(),
             emitted: keep.emitted.then(Emitted::default),
             begun_in_time: 0,
             records: keep.records.map(Vec::with_capacity),
@@ -223,8 +266,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
         self.slice(begun).begun += 1;
-        if let Some(recent) = self.recent.as_mut().filter(|_| free) {
-            recent.lateness.record(begun.saturating_since(job.planned).0);
+        if free {
+            let late = begun.saturating_since(job.planned);
+            self.intervals.lateness(begun, late);
+            if let Some(recent) = &mut self.recent {
+                recent.lateness.record(late.0);
+            }
         }
         if job.counts_at < self.division.warm_up {
             return;
@@ -273,6 +320,9 @@ impl Recorder {
         if ok {
             slice.ok += 1;
             slice.response_sum_ns += response.0;
+            if self.objects.is_none() {
+                self.intervals.response(done, response);
+            }
         } else {
             slice.failed += 1;
         }
@@ -285,6 +335,7 @@ impl Recorder {
                 window.response.record(response.0);
                 window.service_sum_ns += u128::from(service.0);
                 self.service.record(service.0);
+                self.step_times(index, exchange.expect("a reply came"));
             }
             if let Some(backend) = backend {
                 let [replies, bytes] = &mut self.backends[usize::from(backend)].1;
@@ -323,6 +374,7 @@ impl Recorder {
 
     /// Nothing is over any more: what is still to go to a file goes there.
     pub(crate) fn close(&mut self) {
+        self.intervals.close();
         if let Some(sink) = self.sink.take() {
             sink.close();
         }
@@ -332,6 +384,7 @@ impl Recorder {
     pub(crate) fn object_over(&mut self, object: &ObjectRecord) {
         if object.outcome == Outcome::Ok {
             self.slice(object.done).objects += 1;
+            self.intervals.response(object.done, object.done.saturating_since(object.planned));
         }
         self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
     }
@@ -404,6 +457,10 @@ impl Recorder {
         if let (Some(objects), Some(more)) = (&mut self.objects, other.objects) {
             objects.absorb(more);
         }
+        self.intervals.absorb(other.intervals);
+        for (steps, more) in self.steps.iter_mut().zip(other.steps) {
+            steps.absorb(more);
+        }
         self.connections.add(&other.connections);
         self.bytes += other.bytes;
         self.area_ns += other.area_ns;
@@ -419,6 +476,16 @@ impl Recorder {
     /// When the last request was over.
     pub(crate) fn last_done(&self) -> Time {
         self.last_done
+    }
+
+    /// Counts how long the steps of a good exchange took, those that it had.
+    #[inline]
+    fn step_times(&mut self, window: usize, exchange: &Exchange) {
+        for (steps, (_, of)) in self.steps.iter_mut().zip(&STEPS) {
+            if let Some(took) = of(exchange) {
+                steps.record(window, took);
+            }
+        }
     }
 
     #[inline]

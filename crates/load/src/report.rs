@@ -7,10 +7,11 @@ use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::emitted::Emitted;
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::interval::Interval;
 use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
 use crate::part::{Facts, PartReport, ThreadFacts};
-use crate::recorder::{Record, Recorder, SLICE, Slice, Window, Windowing};
+use crate::recorder::{Record, Recorder, SLICE, STEPS, Slice, Window, Windowing};
 use crate::records::Recorded;
 use crate::setting::Pacing;
 use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
@@ -25,6 +26,9 @@ pub struct Report {
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
     /// until it acted, requests that had to wait for a connection aside).
+    ///
+    /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened a
+    /// connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`.
     ///
     /// Where users browse, `response_time_*` and `throughput` are of whole objects: from the end of thinking to the
     /// last byte of the last embedded file. The page's own file has `page_response_time_mean` and `_p90`, all files
@@ -53,6 +57,9 @@ pub struct Report {
     pub lateness: Histogram,
     /// Distribution function of the response time: (seconds, probability), finer towards the tail.
     pub response_time_cdf: Vec<(f64, f64)>,
+    /// The distributions of response time and lateness by seconds, warm-up included.
+    #[serde(default)]
+    pub intervals: Vec<Interval>,
     /// The run by seconds, warm-up included.
     pub seconds: Vec<Second>,
     /// Every request of the run in order of its number, where they were asked for.
@@ -83,6 +90,9 @@ pub struct Report {
     pub started_at_ns: u64,
     /// From the start to the last reply or the cut-off (s).
     pub elapsed_s: f64,
+    /// How long the warm-up was (s).
+    #[serde(default)]
+    pub warm_up_s: f64,
     /// The part of it that is measured: from the end of the warm-up to the end of the plan (s).
     pub measured_s: f64,
     /// Bytes of reply bodies in the whole run.
@@ -111,6 +121,15 @@ pub struct Second {
     pub failed: u64,
     /// Mean response time (s) of these good replies; 0 without any.
     pub response_time_mean_s: f64,
+    /// Their median response time (s), of whole objects where users browse; none with too few to say.
+    #[serde(default)]
+    pub response_time_p50_s: Option<f64>,
+    /// Their 99th percentile, in the same way.
+    #[serde(default)]
+    pub response_time_p99_s: Option<f64>,
+    /// 99th percentile of the generator's lateness (s) in it; none with too few requests to say.
+    #[serde(default)]
+    pub lateness_p99_s: Option<f64>,
 }
 
 impl Report {
@@ -155,7 +174,8 @@ impl Report {
         let measured_s = (end.0.saturating_sub(warm_up.0)) as f64 * 1e-9;
         let pace = pace(&all, &measured, open, end, measured_s);
         let runs = all.emitted.as_ref().map(Emitted::runs);
-        let seconds = seconds(&all.slices);
+        let intervals = all.intervals.all();
+        let seconds = seconds(&all.slices, &intervals);
         let objects = all.objects.clone().map(|tally| {
             let counts = tally.whole;
             let out = counts.ok + counts.failed() + counts.abandoned + counts.unfinished;
@@ -187,6 +207,12 @@ impl Report {
                 measures
             }
         };
+        let mut measures = measures;
+        for ((name, _), steps) in STEPS.iter().zip(&all.steps).filter(|(_, steps)| !steps.0.is_empty()) {
+            let mut whole = Histogram::new();
+            steps.0.iter().for_each(|window| whole.merge(window));
+            measures.extend(time_measures(name, &whole, || steps.0.iter(), &[("p90", 0.9), ("p99", 0.99)]));
+        }
         let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {
             verdict: Verdict::Valid,
@@ -201,6 +227,7 @@ impl Report {
             response,
             service: all.service,
             lateness: all.lateness,
+            intervals,
             seconds,
             records: all.records,
             record_files,
@@ -214,6 +241,7 @@ impl Report {
             cores_stolen: cores.iter().map(|core| core.1).collect(),
             started_at_ns,
             elapsed_s: ended.as_secs_f64(),
+            warm_up_s: warm_up.as_secs_f64(),
             measured_s,
             bytes: all.bytes,
         };
@@ -282,7 +310,8 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-fn seconds(slices: &[Slice]) -> Vec<Second> {
+/// The slices by seconds, with the quantiles of the interval that each lies in.
+fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
     let mut seconds = Vec::new();
     for ten in slices.chunks((1_000_000_000 / SLICE.0) as usize) {
         let mut second = Second::default();
@@ -296,6 +325,21 @@ fn seconds(slices: &[Slice]) -> Vec<Second> {
         }
         second.response_time_mean_s = if second.ok > 0 { sum_s / second.ok as f64 } else { 0.0 };
         seconds.push(second);
+    }
+    let quantile = |times: &Histogram, q: f64| {
+        let told = times.count() as f64 * (1.0 - q) * (1.0 + 1e-12) >= BEYOND_LEAST;
+        told.then(|| times.quantile(q)).flatten().map(|ns| ns as f64 * 1e-9)
+    };
+    for interval in intervals {
+        let (response, lateness) =
+            (Histogram::from(interval.response.clone()), Histogram::from(interval.lateness.clone()));
+        let (p50, p99) = (quantile(&response, 0.5), quantile(&response, 0.99));
+        let late = quantile(&lateness, 0.99);
+        let (first, count) =
+            ((interval.start.0 / 1_000_000_000) as usize, (interval.length.0 / 1_000_000_000) as usize);
+        for second in seconds.iter_mut().skip(first).take(count) {
+            (second.response_time_p50_s, second.response_time_p99_s, second.lateness_p99_s) = (p50, p99, late);
+        }
     }
     seconds
 }
@@ -331,6 +375,9 @@ fn lateness(all: &Recorder) -> impl Iterator<Item = Measure> {
         .into_iter()
         .map(|(name, q)| Measure::new(name, "s", quantile_of_independent(q, &all.lateness)))
 }
+
+/// Samples that must lie beyond a quantile: with fewer it is an extreme, not a quantile.
+const BEYOND_LEAST: f64 = 10.0;
 
 /// What is read from a slice.
 type Of = fn(&Slice) -> u64;

@@ -142,39 +142,58 @@ impl Default for Histogram {
     }
 }
 
-/// What goes over a pipe: the filled buckets only.
-#[derive(Serialize, Deserialize)]
-struct Sparse {
-    /// (place, count)
-    buckets: Vec<(u32, u64)>,
+/// A histogram's filled buckets only: what is kept of many, and what goes over a pipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sparse {
+    /// (place, count); a count beyond 32 bits takes several.
+    buckets: Vec<(u16, u32)>,
     /// High and low half: JSON has no 128-bit numbers.
     sum: (u64, u64),
     min: u64,
     max: u64,
 }
 
+impl Histogram {
+    /// Its filled buckets.
+    pub fn sparse(&self) -> Sparse {
+        let mut buckets = Vec::new();
+        for (at, &count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let mut left = count;
+            while left > 0 {
+                let some = u32::try_from(left).unwrap_or(u32::MAX);
+                buckets.push((at as u16, some));
+                left -= u64::from(some);
+            }
+        }
+        Sparse { buckets, sum: ((self.sum >> 64) as u64, self.sum as u64), min: self.min, max: self.max }
+    }
+
+    /// Counts everything that `sparse` counted.
+    pub fn merge_sparse(&mut self, sparse: &Sparse) {
+        if sparse.buckets.is_empty() {
+            return;
+        }
+        for &(at, count) in &sparse.buckets {
+            // A place from elsewhere may lie beyond ours: the last bucket is the honest one for it.
+            self.buckets[usize::from(at).min(BUCKETS - 1)] += u64::from(count);
+            self.count += u64::from(count);
+        }
+        self.sum += u128::from(sparse.sum.0) << 64 | u128::from(sparse.sum.1);
+        self.min = self.min.min(sparse.min);
+        self.max = self.max.max(sparse.max);
+    }
+}
+
 impl From<Histogram> for Sparse {
     fn from(histogram: Histogram) -> Sparse {
-        let filled = histogram.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-        Sparse {
-            buckets: filled.map(|(at, count)| (at as u32, *count)).collect(),
-            sum: ((histogram.sum >> 64) as u64, histogram.sum as u64),
-            min: histogram.min,
-            max: histogram.max,
-        }
+        histogram.sparse()
     }
 }
 
 impl From<Sparse> for Histogram {
     fn from(sparse: Sparse) -> Histogram {
         let mut histogram = Histogram::new();
-        for (at, count) in sparse.buckets {
-            // A place from elsewhere may lie beyond ours: the last bucket is the honest one for it.
-            histogram.buckets[(at as usize).min(BUCKETS - 1)] += count;
-            histogram.count += count;
-        }
-        histogram.sum = u128::from(sparse.sum.0) << 64 | u128::from(sparse.sum.1);
-        (histogram.min, histogram.max) = (sparse.min, sparse.max);
+        histogram.merge_sparse(&sparse);
         histogram
     }
 }

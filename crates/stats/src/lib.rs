@@ -6,7 +6,7 @@
 
 mod batches;
 pub mod goodness;
-mod histogram;
+pub mod histogram;
 pub mod interval;
 pub mod law;
 mod line;

@@ -4,6 +4,7 @@ mod clients;
 mod emitted;
 mod failures;
 mod gaps;
+mod hdr;
 mod open;
 mod parts;
 mod plans;
