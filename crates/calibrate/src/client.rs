@@ -126,6 +126,7 @@ impl Client<'_> {
             load.headers.push(("connection".into(), "close".into()));
         }
         load.connections_max = connections.max(1);
+        load.allowed = self.settings.allowed;
         load.timeout = patience;
         load.grace = patience;
         load.stop = stop;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
+use sojourn_load::LoadError;
 use sojourn_model::{Discipline, Server};
 use sojourn_stats::{Span, interval};
 
@@ -110,6 +111,9 @@ pub fn calibrate(
     cancel: &Arc<AtomicBool>,
 ) -> Result<Calibration, CalibrateError> {
     check(settings)?;
+    if !settings.allowed.allows(target.address.ip()) {
+        return Err(LoadError::NotAllowed { target: target.address }.into());
+    }
     let client = Client { target, settings, cancel, progress, spent_s: Cell::new(0.0) };
     let share = |index: usize| SHARES[index] * settings.time.as_secs_f64();
     let connect = connect(&client)?;

@@ -1,7 +1,7 @@
 //! What a calibration may cost, what it says on its way, and why it may be refused.
 
 use serde::Serialize;
-use sojourn_load::LoadError;
+use sojourn_load::{Allowed, LoadError};
 use sojourn_sim::SimError;
 use sojourn_stats::Span;
 use thiserror::Error;
@@ -23,6 +23,8 @@ pub struct Settings {
     pub repeats: u32,
     /// Seed of the orders and plans.
     pub seed: u64,
+    /// Whom load may be put on.
+    pub allowed: Allowed,
 }
 
 impl Default for Settings {
@@ -36,6 +38,7 @@ impl Default for Settings {
             judged: vec![0.3, 0.5, 0.7],
             repeats: 1,
             seed: 1,
+            allowed: Allowed::Private,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod calibrate;
 mod child;
 mod compare;
 mod doctor;
@@ -39,6 +40,8 @@ enum Verb {
     Load(Box<load::Arguments>),
     /// Compare two servers by measurement, or two run folders
     Compare(Box<compare::Arguments>),
+    /// Measure a real server into a server model, which theory, sim and the emulated node read
+    Calibrate(calibrate::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make or understand input
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Load(arguments) => load::load(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),
+        Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => child::node(&arguments),

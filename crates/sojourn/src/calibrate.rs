@@ -1,0 +1,193 @@
+//! `sojourn calibrate URL`.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use sojourn_calibrate::{CalibrateError, Calibration, Predicted, Progress, Settings, Target};
+use sojourn_load::{Allowed, LoadError};
+use sojourn_stats::{Dimension, Span, quantity};
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::{interrupt, table};
+
+/// Measure a real server into a server model
+///
+/// Finds the work of a request, the cores, the requests served at once, the discipline and the capacity, and says how well
+/// the model predicts loads that it was not fitted to. The server must serve nobody else meanwhile. With {size} or {x} in
+/// the path the work is measured against the reply's size or a number; the helpers can be found only so.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
+    url: String,
+    /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    x: Vec<u64>,
+    /// The one of them that loads are made of, and that the demand is of with {x} [default: the middle one]
+    #[arg(long, value_name = "X")]
+    at: Option<u64>,
+    /// Write the server model to this file [default: standard output]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// How long it should take
+    #[arg(long, value_name = "TIME", default_value = "2 min")]
+    time: String,
+    /// Most requests per second
+    #[arg(long, value_name = "RATE", default_value = "10000 /s")]
+    rate_max: String,
+    /// Most connections at once, and so most helpers that can be found
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    connections_max: u32,
+    /// A connection per request
+    #[arg(long)]
+    close: bool,
+    /// Utilisations at which the model is judged
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [0.3, 0.5, 0.7])]
+    judge: Vec<f64>,
+    /// Do not judge the model, and choose the discipline by the helpers alone
+    #[arg(long, conflicts_with = "judge")]
+    no_judge: bool,
+    /// Measure each of them so often and take medians
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    repeats: u32,
+    /// A header to send, e.g. 'accept-encoding: gzip'; may be repeated
+    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// The target is neither loopback nor private, and I may put load on it
+    #[arg(long)]
+    yes_i_may: bool,
+    /// Seed of the orders and plans
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
+    let cancel = interrupt::flag();
+    let target = target(arguments)?;
+    let settings = settings(arguments)?;
+    if let Some(out) = &arguments.out {
+        // Said before two minutes of measuring, not after.
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(bad_input(format!("--out {}: there is no folder {}", out.display(), folder.display())));
+        }
+    }
+    let bar = bar();
+    let result = sojourn_calibrate::calibrate(
+        &target,
+        &settings,
+        &|now: Progress<'_>| {
+            bar.set_position((now.share * 1000.0) as u64);
+            bar.set_message(now.stage.to_owned());
+        },
+        &cancel,
+    );
+    bar.finish_and_clear();
+    let found = result.map_err(|error| match error {
+        CalibrateError::Load(LoadError::System(_)) | CalibrateError::Refused(_) | CalibrateError::Sim(_) => {
+            failed(error)
+        }
+        CalibrateError::Interrupted => Failure { exit: Exit::Interrupted, message: error.to_string() },
+        other => bad_input(other),
+    })?;
+    let text = found.to_toml();
+    if let Some(out) = &arguments.out {
+        write_whole(out, &text).map_err(|e| failed(format!("cannot write {}: {e}", out.display())))?;
+    }
+    print(arguments, &found, &text);
+    Ok(Exit::Ok)
+}
+
+fn target(arguments: &Arguments) -> Result<Target, Failure> {
+    let mut target = Target::parse(&arguments.url, &arguments.x, arguments.at).map_err(bad_input)?;
+    for header in &arguments.headers {
+        let Some((name, value)) = header.split_once(':') else {
+            return Err(bad_input(format!("--header {header}: write it as `name: value`")));
+        };
+        target.headers.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(target)
+}
+
+fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
+    let read = |flag: &str, text: &str, dimension| {
+        quantity::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")))
+    };
+    Ok(Settings {
+        time: Span::from_secs_f64(read("--time", &arguments.time, Dimension::Time)?.max(0.0)),
+        rate_max: read("--rate-max", &arguments.rate_max, Dimension::Rate)?,
+        connections_max: arguments.connections_max,
+        connection_per_request: arguments.close,
+        judged: if arguments.no_judge { Vec::new() } else { arguments.judge.clone() },
+        repeats: arguments.repeats,
+        seed: arguments.seed,
+        allowed: if arguments.yes_i_may { Allowed::Anywhere } else { Allowed::Private },
+    })
+}
+
+/// The file appears whole or not at all.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let partial = path.with_extension("partial");
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn print(arguments: &Arguments, found: &Calibration, text: &str) {
+    if arguments.json {
+        let mut told = json!(found);
+        told["model"] = json!(found.server.to_toml());
+        table::outln(&serde_json::to_string_pretty(&told).expect("a calibration is plain JSON"));
+        return;
+    }
+    let Some(out) = &arguments.out else {
+        return table::outln(text.trim_end());
+    };
+    for line in found.summary() {
+        table::outln(&line);
+    }
+    if !found.judged.is_empty() {
+        table::outln("\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms)");
+        let header = ["utilisation", "rate", "measured", "theory", "error", "sim", "error"];
+        let mut rows = table::new_table(&header);
+        for point in &found.judged {
+            let ms = |of: &Predicted| format!("{:.2}, {:.2}", of.mean_s * 1e3, of.p90_s * 1e3);
+            let error = |of: &Predicted| {
+                let (mean, p90) = of.error(&point.measured);
+                format!("{:+.1} %, {:+.1} %", mean * 100.0, p90 * 100.0)
+            };
+            let theory = point.theory.as_ref();
+            rows.add_row([
+                point.utilization.to_string(),
+                format!("{:.2} /s", point.rate),
+                ms(&point.measured),
+                theory.map_or("-".into(), ms),
+                theory.map_or("-".into(), error),
+                ms(&point.sim),
+                error(&point.sim),
+            ]);
+        }
+        table::outln(&rows.to_string());
+        for doubt in found.judged.iter().flat_map(|point| &point.doubts) {
+            table::outln(&format!("  doubt: {doubt}"));
+        }
+    }
+    table::outln(&format!("\nwritten: {}", out.display()));
+}
+
+fn bar() -> ProgressBar {
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new(1000),
+        false => ProgressBar::hidden(),
+    };
+    let style = ProgressStyle::with_template("[{bar:30}] {msg} ({elapsed})").expect("the template is valid");
+    bar.set_style(style.progress_chars("=> "));
+    bar
+}
