@@ -41,6 +41,8 @@ pub struct Point {
     pub theory: Option<Predicted>,
     /// What the simulator says of the long run.
     pub sim: Predicted,
+    /// What it says of exactly the plans that were run: medians, as measured. Short runs differ from the long one.
+    pub replayed: Predicted,
     /// Why the load generator doubts a run, once each.
     pub doubts: Vec<String>,
 }

@@ -318,6 +318,8 @@ impl Loads<'_> {
             let measured: Vec<Predicted> = runs.iter().map(|run| run.measured).collect();
             let mut doubts: Vec<String> = runs.iter().flat_map(|run| run.doubts.clone()).collect();
             doubts.dedup();
+            let replayed: Result<Vec<Predicted>, _> =
+                runs.iter().map(|run| run.replayed(server, self.overhead_s)).collect();
             points.push(Point {
                 utilization: *utilization,
                 rate: self.capacity * utilization,
@@ -325,6 +327,7 @@ impl Loads<'_> {
                 runs: measured,
                 theory: runs[0].theory(server, self.overhead_s),
                 sim: runs[0].long_run(server, self.overhead_s)?,
+                replayed: Predicted::median(&replayed?),
                 doubts,
             });
         }

@@ -68,6 +68,7 @@ impl Calibration {
                 let _ = writeln!(out, "theory = {}", two(theory.mean_s, theory.p90_s));
             }
             let _ = writeln!(out, "sim = {}", two(point.sim.mean_s, point.sim.p90_s));
+            let _ = writeln!(out, "sim_of_the_plans = {}", two(point.replayed.mean_s, point.replayed.p90_s));
         }
         text
     }

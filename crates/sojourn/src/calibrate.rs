@@ -155,13 +155,15 @@ fn print(arguments: &Arguments, found: &Calibration, text: &str) {
     }
     if !found.judged.is_empty() {
         table::outln("\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms)");
-        let header = ["utilisation", "rate", "measured", "theory", "error", "sim", "error"];
+        let header = ["utilisation", "rate", "measured", "theory", "error", "sim", "error", "sim, same plan", "error"];
         let mut rows = table::new_table(&header);
         for point in &found.judged {
-            let ms = |of: &Predicted| format!("{:.2}, {:.2}", of.mean_s * 1e3, of.p90_s * 1e3);
+            // Theory has no percentile of every law.
+            let both = |mean: String, p90: String| format!("{mean}, {}", if p90.contains("NaN") { "-" } else { &p90 });
+            let ms = |of: &Predicted| both(format!("{:.2}", of.mean_s * 1e3), format!("{:.2}", of.p90_s * 1e3));
             let error = |of: &Predicted| {
                 let (mean, p90) = of.error(&point.measured);
-                format!("{:+.1} %, {:+.1} %", mean * 100.0, p90 * 100.0)
+                both(format!("{:+.1} %", mean * 100.0), format!("{:+.1} %", p90 * 100.0))
             };
             let theory = point.theory.as_ref();
             rows.add_row([
@@ -172,6 +174,8 @@ fn print(arguments: &Arguments, found: &Calibration, text: &str) {
                 theory.map_or("-".into(), error),
                 ms(&point.sim),
                 error(&point.sim),
+                ms(&point.replayed),
+                error(&point.replayed),
             ]);
         }
         table::outln(&rows.to_string());

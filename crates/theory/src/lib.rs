@@ -25,6 +25,7 @@
 
 pub mod answer;
 pub mod closed;
+mod complex;
 pub mod ek_m_1;
 pub mod gig1;
 pub mod lps;
@@ -38,6 +39,7 @@ mod numeric;
 pub mod queue;
 mod station;
 pub mod system;
+pub mod tail;
 
 pub use answer::Answer;
 pub use queue::{Queue, QueueError};

@@ -173,8 +173,8 @@ impl Queue {
                     None => answer.note("waiting_time_mean: no formula for the queue in front"),
                 }
                 for (name, p) in PERCENTILES {
-                    if let Some(law) = times.law {
-                        let quantile = Value::exact(law.quantile(p));
+                    if let Some(law) = &times.law {
+                        let quantile = Value { number: law.quantile(p), exact: law.is_exact() };
                         answer.push(format!("response_time_{name}"), "s", quantile);
                     }
                 }

@@ -1,12 +1,16 @@
 //! One server with its queue: which formula holds for it. The queue of a notation and each server of an experiment's
 //! system are solved here, so that both say the same.
 
+use std::sync::Arc;
+
 use sojourn_model::Discipline;
 
 use crate::answer::{Value, brief, yes};
 use crate::gig1::{self, GiM1};
+use crate::moments::Shape;
 use crate::moments::{Gaps, Moments};
-use crate::{lps, mg1, mg1_ps, mm1, mmc, mmck};
+use crate::tail::{self, Tail};
+use crate::{lps, mg1, mg1_ps, mm1, mmc, mmck, numeric};
 
 /// A server as the formulas see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +47,7 @@ pub(crate) struct Times {
     pub(crate) response_mean: Value,
     /// Time before service starts.
     pub(crate) waiting_mean: Option<Value>,
-    /// The law of the response time, where it is known (exactly).
+    /// The law of the response time, where it is known.
     pub(crate) law: Option<ResponseLaw>,
     /// The formula, with its reach.
     pub(crate) formula: String,
@@ -52,10 +56,34 @@ pub(crate) struct Times {
 }
 
 /// The law of the response time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ResponseLaw {
-    Exponential { mean_s: f64 },
-    Mmc { servers: u32, arrival_rate: f64, service_mean_s: f64 },
+    Exponential {
+        mean_s: f64,
+    },
+    Mmc {
+        servers: u32,
+        arrival_rate: f64,
+        service_mean_s: f64,
+    },
+    /// M/G/1 under FCFS; exact where the service law is known in full.
+    Fcfs {
+        tail: Arc<Tail>,
+        mean_s: f64,
+        exact: bool,
+    },
+    /// M/D/1-PS.
+    ConstantPs {
+        arrival_rate: f64,
+        service_s: f64,
+    },
+    /// M/D/1-LPS.
+    ConstantLimited {
+        fcfs: Arc<Tail>,
+        arrival_rate: f64,
+        service_s: f64,
+        helpers: u32,
+    },
 }
 
 impl ResponseLaw {
@@ -66,12 +94,34 @@ impl ResponseLaw {
             ResponseLaw::Mmc { servers, arrival_rate, service_mean_s } => {
                 mmc::response_time_tail(t_s, servers, arrival_rate, service_mean_s)
             }
+            ResponseLaw::Fcfs { ref tail, .. } => tail.at(t_s),
+            ResponseLaw::ConstantPs { arrival_rate, service_s } => tail::constant_ps(t_s, arrival_rate, service_s),
+            // It is known by its quantiles.
+            ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
+        }
+    }
+
+    /// Whether it is the law itself, and not one near it.
+    pub(crate) fn is_exact(&self) -> bool {
+        match self {
+            ResponseLaw::Fcfs { exact, .. } => *exact,
+            ResponseLaw::ConstantLimited { .. } => false,
+            ResponseLaw::Exponential { .. } | ResponseLaw::Mmc { .. } | ResponseLaw::ConstantPs { .. } => true,
         }
     }
 
     /// The `p`-quantile (s).
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         match *self {
+            ResponseLaw::Fcfs { ref tail, mean_s, .. } => numeric::quantile(p, mean_s, |t| tail.at(t)),
+            ResponseLaw::ConstantPs { arrival_rate, service_s } => {
+                numeric::quantile(p, service_s, |t| tail::constant_ps(t, arrival_rate, service_s))
+            }
+            ResponseLaw::ConstantLimited { ref fcfs, arrival_rate, service_s, helpers } => {
+                let first = numeric::quantile(p, service_s, |t| fcfs.at(t));
+                let shared = ResponseLaw::ConstantPs { arrival_rate, service_s }.quantile(p);
+                lps::constant_quantile(first, shared, helpers, service_s)
+            }
             ResponseLaw::Exponential { mean_s } => -(-p).ln_1p() * mean_s,
             ResponseLaw::Mmc { servers, arrival_rate, service_mean_s } => {
                 mmc::response_time_quantile(p, servers, arrival_rate, service_mean_s)
@@ -219,7 +269,8 @@ impl Station {
         Times {
             response_mean: Value::exact(response),
             waiting_mean: Some(Value::exact(0.0)),
-            law: None,
+            law: (self.cores == 1 && self.service.shape == Shape::Constant)
+                .then_some(ResponseLaw::ConstantPs { arrival_rate: rate, service_s: mean }),
             formula: format!("{name}, exact for any service law"),
             assumptions: self.assumptions(gaps, false),
         }
@@ -256,7 +307,7 @@ impl Station {
             return Ok(Times {
                 response_mean: value(mean + wait),
                 waiting_mean: Some(value(wait)),
-                law: None,
+                law: if exact { self.fcfs_law(rate, mean + wait) } else { None },
                 formula: format!("{name}, {reach}"),
                 assumptions,
             });
@@ -271,16 +322,39 @@ impl Station {
         };
         let reach = match lps::largest_error(gaps.is_poisson(), cores, scv) {
             Some(error) => format!("up to {} % high with hyperexponential service", brief(100.0 * error)),
+            None if scv == 0.0 && gaps.is_poisson() && cores == 1 => "up to 2 % high with constant service".into(),
             None => "its error is known for C2 from 1 to 10 only".into(),
         };
         let sharing = if places.is_some() { "limited PS" } else { "PS" };
         Ok(Times {
             response_mean: Value::approximate(response),
             waiting_mean: places.is_none().then(|| Value::exact(0.0)),
-            law: None,
+            law: self.limited_law(gaps, mean + wait),
             formula: format!("{sharing} in two-moment form over {name}, approximate ({reach})"),
             assumptions,
         })
+    }
+
+    /// M/G/1 under FCFS. Two moments make a law where they nearly are one: for a service that varies more than the
+    /// exponential they are not.
+    fn fcfs_law(&self, rate: f64, response_mean_s: f64) -> Option<ResponseLaw> {
+        let exact = self.service.shape != Shape::General;
+        if !exact && self.service.scv > 1.0 {
+            return None;
+        }
+        let tail = Arc::new(tail::fcfs(rate, &self.service)?);
+        Some(ResponseLaw::Fcfs { tail, mean_s: response_mean_s, exact })
+    }
+
+    /// M/D/1-LPS.
+    fn limited_law(&self, gaps: &Gaps, fcfs_mean_s: f64) -> Option<ResponseLaw> {
+        let Discipline::LimitedPs { helpers } = self.discipline else { return None };
+        if self.cores != 1 || !gaps.is_poisson() || self.service.shape != Shape::Constant {
+            return None;
+        }
+        let ResponseLaw::Fcfs { tail, .. } = self.fcfs_law(gaps.rate(), fcfs_mean_s)? else { return None };
+        let (arrival_rate, service_s) = (gaps.rate(), self.service.mean_s);
+        Some(ResponseLaw::ConstantLimited { fcfs: tail, arrival_rate, service_s, helpers })
     }
 
     fn assumptions(&self, gaps: &Gaps, exponential_service: bool) -> Vec<String> {

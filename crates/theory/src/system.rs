@@ -268,10 +268,10 @@ fn times(groups: &[Group], answer: &mut Answer) {
         None => answer.note("waiting_time_mean: no formula for the queue in front"),
     }
     let laws: Option<Vec<(f64, ResponseLaw)>> =
-        parts.iter().map(|(weight, times)| Some((weight / served, times.law?))).collect();
+        parts.iter().map(|(weight, times)| Some((weight / served, times.law.clone()?))).collect();
     match laws.as_deref() {
-        Some([(_, law)]) => percentiles(answer, |p| law.quantile(p)),
-        Some(laws) => percentiles(answer, |p| {
+        Some([(_, law)]) => percentiles(answer, law.is_exact(), |p| law.quantile(p)),
+        Some(laws) => percentiles(answer, laws.iter().all(|(_, law)| law.is_exact()), |p| {
             let tail = |t| laws.iter().map(|(weight, law)| weight * law.tail(t)).sum();
             numeric::quantile(p, response.number, tail)
         }),
@@ -284,9 +284,9 @@ fn times(groups: &[Group], answer: &mut Answer) {
     }
 }
 
-fn percentiles(answer: &mut Answer, quantile: impl Fn(f64) -> f64) {
+fn percentiles(answer: &mut Answer, exact: bool, quantile: impl Fn(f64) -> f64) {
     for (name, p) in PERCENTILES {
-        answer.push(format!("response_time_{name}"), "s", Value::exact(quantile(p)));
+        answer.push(format!("response_time_{name}"), "s", Value { number: quantile(p), exact });
     }
 }
 

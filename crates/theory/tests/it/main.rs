@@ -8,6 +8,7 @@ mod oracle;
 mod renewal;
 mod single_server;
 mod system;
+mod tails;
 
 /// Asserts that `got` is `printed` to the digits printed: half a unit of its last digit.
 #[track_caller]

@@ -1,0 +1,73 @@
+//! Complex numbers, as far as the inversion of transforms needs them.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Complex {
+    pub(crate) re: f64,
+    pub(crate) im: f64,
+}
+
+impl Complex {
+    pub(crate) fn new(re: f64, im: f64) -> Complex {
+        Complex { re, im }
+    }
+
+    pub(crate) fn exp(self) -> Complex {
+        let size = self.re.exp();
+        Complex { re: size * self.im.cos(), im: size * self.im.sin() }
+    }
+}
+
+impl Add for Complex {
+    type Output = Complex;
+    fn add(self, other: Complex) -> Complex {
+        Complex { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl Add<f64> for Complex {
+    type Output = Complex;
+    fn add(self, other: f64) -> Complex {
+        Complex { re: self.re + other, ..self }
+    }
+}
+
+impl Sub<f64> for Complex {
+    type Output = Complex;
+    fn sub(self, other: f64) -> Complex {
+        Complex { re: self.re - other, ..self }
+    }
+}
+
+impl Neg for Complex {
+    type Output = Complex;
+    fn neg(self) -> Complex {
+        Complex { re: -self.re, im: -self.im }
+    }
+}
+
+impl Mul for Complex {
+    type Output = Complex;
+    fn mul(self, other: Complex) -> Complex {
+        Complex { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+    }
+}
+
+impl Mul<f64> for Complex {
+    type Output = Complex;
+    fn mul(self, other: f64) -> Complex {
+        Complex { re: self.re * other, im: self.im * other }
+    }
+}
+
+impl Div for Complex {
+    type Output = Complex;
+    fn div(self, other: Complex) -> Complex {
+        let size = other.re * other.re + other.im * other.im;
+        Complex {
+            re: (self.re * other.re + self.im * other.im) / size,
+            im: (self.im * other.re - self.re * other.im) / size,
+        }
+    }
+}
