@@ -6,6 +6,7 @@
 //! would be right.
 
 mod cluster;
+mod program;
 mod sessions;
 mod workload;
 
@@ -25,6 +26,7 @@ use toml::Spanned;
 
 use crate::objective::{self, Objective};
 
+pub use program::Program;
 pub(crate) use sessions::Sites;
 use workload::RawWorkload;
 
@@ -71,15 +73,6 @@ pub struct System {
     pub is_modelled: bool,
     /// The real program that serves in live runs, instead of nodes that emulate the model.
     pub program: Option<Program>,
-}
-
-/// A real Apache: what live runs measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Program {
-    /// Most workers: connections served at once (MaxRequestWorkers).
-    pub workers: u32,
-    /// Requests that a connection may carry (MaxKeepAliveRequests); 0: any number.
-    pub keep_alive_requests: u32,
 }
 
 /// A balancer.
@@ -221,6 +214,9 @@ impl Experiment {
             run: reader.run(raw.run)?,
             objectives: reader.objectives(raw.objective)?,
         };
+        if let Some(program) = &experiment.system.program {
+            reader.with_files(&mut experiment.workload, program)?;
+        }
         experiment.settle(&reader)?;
         Ok(experiment)
     }
@@ -319,17 +315,9 @@ struct RawSystem {
     #[serde(default)]
     tier: Vec<Spanned<RawTier>>,
     server: Option<ServerSource>,
-    program: Option<Spanned<RawProgram>>,
+    program: Option<Spanned<toml::Table>>,
     #[serde(default)]
     network: RawNetwork,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawProgram {
-    name: Text,
-    workers: Option<Spanned<u32>>,
-    keep_alive_requests: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -430,7 +418,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn system(&self, raw: RawSystem, sessions: bool) -> Result<System, SpecError> {
-        let program = raw.program.as_ref().map(|program| self.program(program, sessions)).transpose()?;
+        let program = raw.program.as_ref().map(|program| self.program(program)).transpose()?;
         let is_modelled = raw.server.is_some();
         let model = match raw.server {
             None if program.is_some() => {
@@ -488,28 +476,6 @@ impl Reader<'_> {
         let cluster_link = network.cluster_rate.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
         let has_network = raw.network.is_written();
         Ok(System { tier, servers, client_link, cluster_link, network, has_network, is_modelled, program })
-    }
-
-    fn program(&self, program: &Spanned<RawProgram>, sessions: bool) -> Result<Program, SpecError> {
-        let raw = program.get_ref();
-        if raw.name.get_ref() != "apache" {
-            return Err(self.at(&raw.name, "name", &unknown("program", raw.name.get_ref(), &["apache"])));
-        }
-        if !sessions {
-            return Err(self.at(
-                program,
-                "program",
-                "a real program serves the files of a site: a workload of kind `sessions`",
-            ));
-        }
-        let workers = match &raw.workers {
-            Some(workers) if *workers.get_ref() == 0 => {
-                return Err(self.at(workers, "workers", "at least 1 worker serves"));
-            }
-            Some(workers) => *workers.get_ref(),
-            None => 256,
-        };
-        Ok(Program { workers, keep_alive_requests: raw.keep_alive_requests.unwrap_or(150) })
     }
 
     fn tier(&self, raw: RawTier, weights: Vec<f64>, sessions: bool) -> Result<Option<Tier>, SpecError> {

@@ -13,11 +13,11 @@ use serde_json::Value;
 use sojourn_dispatch::Information;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
 use sojourn_model::Server;
-use sojourn_serve::program::{Kind, Running, Workers};
+use sojourn_serve::program::{self as serve, Running};
 use sojourn_serve::supervisor::Child;
 use sojourn_sim::server_name;
 use sojourn_stats::{Measure, Span, Time, measure};
-use sojourn_traffic::{Http, Plan, Planned, Request, Script, Sessions, Visitor, Workload};
+use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
 
 use super::Conditions;
 use crate::answer::{Answer, PathDelay};
@@ -46,10 +46,11 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
     .map_err(|e| e.to_string())?;
     let mut live = trust(&report, &system.stop());
     let shares = shares(&report, experiment.system.servers.len());
+    let by_file = file_means(experiment, &report);
     live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
     live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
     Ok(Answer {
-        measures: report.measures.into_iter().chain(shares).collect(),
+        measures: report.measures.into_iter().chain(shares).chain(by_file).collect(),
         curve: report.response_time_cdf,
         live: Some(live),
         path: Some(path),
@@ -61,15 +62,24 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
 enum Serving {
     /// A child of ours that emulates the model.
     Node(Child),
-    /// A real Apache, and the folder it serves.
-    Apache(Running, #[allow(dead_code, reason = "held until the last Apache has stopped")] Arc<Served>),
+    /// A real server.
+    Program(Box<Real>),
+}
+
+/// A real server; its parts go in this order.
+struct Real {
+    running: Running,
+    /// What it is a proxy of.
+    _origin: Option<Running>,
+    /// What it serves, held until the last server has stopped.
+    _files: Arc<Served>,
 }
 
 impl Serving {
     fn address(&self) -> SocketAddr {
         match self {
             Serving::Node(child) => address(child),
-            Serving::Apache(running, _) => running.address(),
+            Serving::Program(real) => real.running.address(),
         }
     }
 
@@ -77,8 +87,8 @@ impl Serving {
     fn stop(self) -> Value {
         match self {
             Serving::Node(child) => last(child),
-            Serving::Apache(running, _) => {
-                running.stop();
+            Serving::Program(real) => {
+                drop(real);
                 Value::Null
             }
         }
@@ -96,27 +106,49 @@ impl Drop for Served {
 }
 
 fn start_servers(experiment: &Experiment, program: &Path) -> Result<Vec<Serving>, String> {
-    match (&experiment.system.program, &experiment.workload) {
-        (Some(apache), Workload::Sessions(sessions)) => start_apaches(experiment, apache, sessions),
-        _ => Ok(start_nodes(experiment, program)?.into_iter().map(Serving::Node).collect()),
+    match &experiment.system.program {
+        Some(program) => start_programs(experiment, program),
+        None => Ok(start_nodes(experiment, program)?.into_iter().map(Serving::Node).collect()),
     }
 }
 
-/// Every Apache serves the same folder.
-fn start_apaches(experiment: &Experiment, program: &Program, sessions: &Sessions) -> Result<Vec<Serving>, String> {
+/// Every server serves the same folder; of a proxy, the web server behind it does.
+fn start_programs(experiment: &Experiment, program: &Program) -> Result<Vec<Serving>, String> {
     let name = format!("sojourn-site-{}-{}", std::process::id(), SITES.fetch_add(1, Ordering::Relaxed));
     let served = Arc::new(Served(std::env::temp_dir().join(name)));
-    sessions.site.write(&served.0).map_err(|e| format!("cannot write the site to {}: {e}", served.0.display()))?;
-    // All workers from the start: prefork would start 1, 2, 4, ... of them a second, which no scaled time makes faster.
-    let most = program.workers;
-    let workers = Workers { most, start: most, spare_min: most.min(5), spare_max: most.max(5) + 1 };
-    let apache = sojourn_serve::program::Program {
-        keep_alive: sessions.keep_alive().unwrap_or(Span::ZERO),
-        keep_alive_requests: program.keep_alive_requests,
-        ..sojourn_serve::program::Program::new(Kind::ApachePrefork(workers), &served.0)
+    let unwritten = |e| format!("cannot write the files to {}: {e}", served.0.display());
+    site(experiment).write(&served.0).map_err(unwritten)?;
+    let mut server = serve::Program { root: served.0.clone(), ..program.server.clone() };
+    if let (Workload::Sessions(sessions), false) = (&experiment.workload, program.has_keep_alive) {
+        server.keep_alive = sessions.keep_alive().unwrap_or(Span::ZERO);
+    }
+    let start = |server: &serve::Program| server.start().map_err(|e| e.to_string());
+    let serve_one = |_| {
+        let origin = match &program.origin {
+            Some(origin) => Some(start(&serve::Program { root: served.0.clone(), ..origin.clone() })?),
+            None => None,
+        };
+        let mut server = server.clone();
+        if let (Some(behind), serve::Kind::Squid { origin, .. }) = (&origin, &mut server.kind) {
+            *origin = behind.address();
+        }
+        Ok(Serving::Program(Box::new(Real { running: start(&server)?, _origin: origin, _files: Arc::clone(&served) })))
     };
-    let start = |_| Ok(Serving::Apache(apache.start().map_err(|e| e.to_string())?, Arc::clone(&served)));
-    experiment.system.servers.iter().map(start).collect()
+    experiment.system.servers.iter().map(serve_one).collect()
+}
+
+/// The files of a workload that has some: every one that a real program is to serve has.
+fn site(experiment: &Experiment) -> Arc<Site> {
+    match &experiment.workload {
+        Workload::Sessions(sessions) => Arc::clone(&sessions.site),
+        Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => files_of(sizes),
+        Workload::Trace(traced) => files_of(&traced.sizes),
+        Workload::Replay(_) => unreachable!("the experiment was checked when it was read"),
+    }
+}
+
+fn files_of(sizes: &Sizes) -> Arc<Site> {
+    Arc::new(sizes.site().expect("the experiment was checked when it was read"))
 }
 
 /// Sites written so far: their folders have different names.
@@ -158,14 +190,12 @@ fn path_delay(experiment: &Experiment, servers: &[Serving], conditions: &Conditi
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
 fn probe_targets(experiment: &Experiment) -> Targets {
-    match (&experiment.system.program, &experiment.workload) {
-        (Some(_), Workload::Sessions(sessions)) => {
-            let files = sessions.site.files().iter().zip(sessions.site.paths());
-            let smallest = files.min_by_key(|(file, _)| file.size).map(|(_, path)| path.clone());
-            Targets::Fixed(smallest.unwrap_or_else(|| "/".into()))
-        }
-        _ => Targets::Work,
+    if experiment.system.program.is_none() {
+        return Targets::Work;
     }
+    let site = site(experiment);
+    let smallest = site.files().iter().zip(site.paths()).min_by_key(|(file, _)| file.size);
+    Targets::Fixed(smallest.map_or_else(|| "/".into(), |(_, path)| path.clone()))
 }
 
 /// The servers and the gateway.
@@ -250,6 +280,7 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),
+        keep_records: counted_files(experiment).is_some(),
         cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
         ..Load::new(target, target.to_string(), schedule, targets(experiment))
     })
@@ -257,9 +288,9 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
 
 /// What is asked for: files of a real program, emulated work of a node.
 fn targets(experiment: &Experiment) -> Targets {
-    match (&experiment.system.program, &experiment.workload) {
-        (Some(_), Workload::Sessions(sessions)) => Targets::Paths(sessions.site.paths().to_vec()),
-        _ => Targets::Work,
+    match experiment.system.program {
+        Some(_) => Targets::Paths(experiment.workload.objects().to_vec()),
+        None => Targets::Work,
     }
 }
 
@@ -355,4 +386,26 @@ fn object_shares(report: &sojourn_load::Report, objects: &sojourn_load::Objects,
         }
     }
     measures
+}
+
+/// The sizes of the files, where there are few enough to tell their response times apart.
+fn counted_files(experiment: &Experiment) -> Option<Vec<u64>> {
+    let is_plain = !matches!(experiment.workload, Workload::Sessions(_));
+    let files = (experiment.system.program.is_some() && is_plain).then(|| site(experiment))?;
+    let sizes: Vec<u64> = files.files().iter().map(|file| file.size).collect();
+    (2..=16).contains(&sizes.len()).then_some(sizes)
+}
+
+/// The mean response time of each file, in the order of the file list.
+fn file_means(experiment: &Experiment, report: &sojourn_load::Report) -> Vec<Measure> {
+    let (Some(sizes), Some(records)) = (counted_files(experiment), &report.records) else { return Vec::new() };
+    let warm_up = Time::ZERO + experiment.run.live.warm_up;
+    let mean = |(index, size): (usize, &u64)| {
+        let of_it = records.iter().filter(|record| {
+            record.planned >= warm_up && record.outcome == sojourn_load::Outcome::Ok && record.bytes == *size
+        });
+        let times: Vec<f64> = of_it.map(|record| (record.done - record.planned).as_secs_f64()).collect();
+        Measure::new(format!("response_time_mean_file_{}", index + 1), "s", measure::mean_of_series(&times))
+    };
+    sizes.iter().enumerate().map(mean).collect()
 }

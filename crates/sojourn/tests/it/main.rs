@@ -9,5 +9,6 @@ mod docs;
 mod failure;
 mod load;
 mod policies;
+mod programs;
 mod sojourn;
 mod tidy;
