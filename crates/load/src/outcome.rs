@@ -221,7 +221,8 @@ impl Counts {
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
-    pub(crate) fn add(&mut self, other: &Counts) {
+    /// Adds what others came to.
+    pub fn add(&mut self, other: &Counts) {
         self.planned += other.planned;
         self.ok += other.ok;
         self.not_resolved += other.not_resolved;

@@ -11,12 +11,12 @@ use sojourn_load::Report;
 use sojourn_stats::{Span, Stream};
 
 use crate::exit::{Exit, Failure, bad_input};
+use crate::load::agents::Clients;
 use crate::load::flags::Flags;
 use crate::load::order::{Order, Tuning, span};
 use crate::load::print;
 use crate::load::run::Runner;
-use crate::load::view::View;
-use crate::{interrupt, table};
+use crate::table;
 
 /// Compare two servers by measurement, or two run folders
 ///
@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
     b: String,
     #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    clients: Clients,
     /// Rounds: a run of A and one of B each
     #[arg(long, default_value_t = 5, help_heading = "Measurement")]
     rounds: u32,
@@ -67,7 +69,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     for order in &orders {
         order.load()?;
     }
-    let runner = Runner { cancel: interrupt::flag(), view: View::new(arguments.quiet) };
+    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     let mut reports: [Reports; 2] = Default::default();
     let sides = turns(arguments.rounds, arguments.flags.seed);
     for (number, &side) in sides.iter().enumerate() {

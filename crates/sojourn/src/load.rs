@@ -6,8 +6,8 @@ use sojourn_lab::objective::Objective;
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input};
-use crate::interrupt;
 
+pub(crate) mod agents;
 pub(crate) mod flags;
 pub(crate) mod order;
 pub(crate) mod print;
@@ -15,11 +15,12 @@ pub(crate) mod run;
 mod scan;
 mod search;
 pub(crate) mod view;
+pub(crate) mod wire;
 
+use agents::Clients;
 use flags::Flags;
 use order::Order;
 use run::Runner;
-use view::View;
 
 /// Put load on a web server and measure it
 ///
@@ -33,6 +34,8 @@ pub(crate) struct Arguments {
     url: String,
     #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    clients: Clients,
     /// What must hold, or the exit code is 1, e.g. 'p99 < 50 ms', 'error_ratio < 1%', 'throughput > 900 /s'; may be
     /// repeated. Judged by the unfavourable end of the interval
     #[arg(long = "objective", value_name = "OBJECTIVE", help_heading = "Measurement")]
@@ -64,7 +67,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     let objectives = arguments.objectives.iter().map(|text| objective("--objective", text));
     let objectives: Vec<Objective> = objectives.collect::<Result<_, _>>()?;
     let order = Order::new(&arguments.url, &arguments.flags);
-    let runner = Runner { cancel: interrupt::flag(), view: View::new(arguments.quiet) };
+    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     if let Some(text) = &arguments.search {
         let within = quantity::parse(&arguments.within, Dimension::Number);
         let within = within.map_err(|e| bad_input(format!("--within: {e}")))?;
@@ -78,7 +81,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return scan::scan(&order, &range, plot, arguments.keep_going, &runner, arguments.json);
     }
     let report = runner.run(&order, "")?;
-    Ok(print::report(&report, &objectives, arguments.json))
+    Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
 }
 
 fn objective(flag: &str, text: &str) -> Result<Objective, Failure> {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod agent;
 mod calibrate;
 mod child;
 mod compare;
@@ -42,6 +43,8 @@ enum Verb {
     Compare(Box<compare::Arguments>),
     /// Measure a real server into a server model, which theory, sim and the emulated node read
     Calibrate(calibrate::Arguments),
+    /// Put load on servers for a coordinator: `sojourn load --agents HOST:PORT,...`
+    Agent(agent::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make or understand input
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Load(arguments) => load::load(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
+        Verb::Agent(arguments) => agent::agent(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => child::node(&arguments),

@@ -1,6 +1,6 @@
 //! The flags that say what load to put on a server, the same for `load` and `compare`, here and on every agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -82,4 +82,11 @@ pub(crate) struct Flags {
     /// Spin before each send: microseconds instead of tens of microseconds late, at the price of a core
     #[arg(long, help_heading = "Measurement")]
     pub(crate) spin: bool,
+}
+
+impl Flags {
+    /// The files that a run with these flags reads or writes.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        [&self.site].into_iter().flatten().map(PathBuf::as_path).collect()
+    }
 }

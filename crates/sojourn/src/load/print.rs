@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use sojourn_lab::objective::{Judgement, Objective};
 use sojourn_load::{Connections, Counts, Report, Verdict};
 
+use super::agents::ClientClock;
 use crate::exit::Exit;
 use crate::table;
 
 /// Prints a report with what it says about `objectives`, and says how the program should end.
-pub(crate) fn report(report: &Report, objectives: &[Objective], as_json: bool) -> Exit {
+pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[ClientClock], as_json: bool) -> Exit {
     let judged: Vec<(&Objective, Judgement)> = objectives.iter().map(|o| (o, judge(o, report))).collect();
     if as_json {
         let mut told = to_json(report);
@@ -18,9 +19,21 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], as_json: bool) -
             });
             told["objectives"] = rows.collect();
         }
+        if !clocks.is_empty() {
+            let clock = |clock: &ClientClock| {
+                let (ahead, within) = (clock.offset_ns as f64 * 1e-9, clock.within_ns as f64 * 1e-9);
+                json!({"name": clock.name, "clock_ahead_s": ahead, "within_s": within})
+            };
+            told["clients"] = clocks.iter().map(clock).collect();
+        }
         table::outln(&serde_json::to_string_pretty(&told).expect("a report is plain JSON"));
     } else {
         for_people(report);
+        for clock in clocks {
+            let (ahead, within) = (clock.offset_ns as f64 * 1e-9, clock.within_ns as f64 * 1e-9);
+            let (ahead, within) = (table::quantity(ahead, "s"), table::quantity(within, "s"));
+            table::outln(&format!("  {}: clock ahead by {ahead}, known within {within}", clock.name));
+        }
         if !objectives.is_empty() {
             table::outln(&objectives_table(report, &judged));
         }

@@ -153,6 +153,23 @@ fn loads_that_cannot_be() {
 }
 
 #[test]
+fn agents_that_anybody_could_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = file(folder.path(), "short", "secret");
+    for (arguments, expected) in [
+        (&["agent", "--listen", "0.0.0.0:0"][..], "--token-file"),
+        (&["agent", "--token-file", &short], "16 characters"),
+        (&["agent", "--token-file", "/nowhere/at/all"], "cannot read"),
+        (&["load", "http://127.0.0.1:9/", "--agents", "nonsense"], "HOST:PORT"),
+        (&["load", "http://127.0.0.1:9/", "--processes", "0"], "--processes"),
+        (&["load", "http://no-such-host.invalid/", "--processes", "1"], "no-such-host.invalid"),
+    ] {
+        let complaint = refused(arguments);
+        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
 fn what_cannot_be_compared() {
     let folder = tempfile::tempdir().unwrap().path().display().to_string();
     let url = "http://127.0.0.1:9/";

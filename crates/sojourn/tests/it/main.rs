@@ -1,5 +1,6 @@
 //! The program as its users meet it: real processes, real sockets, exit codes and messages.
 
+mod agents;
 mod bad_input;
 mod browsing;
 mod by_hand;
