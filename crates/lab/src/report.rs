@@ -175,11 +175,14 @@ pub struct Objective {
 
 /// The whole page. The same report gives the same bytes.
 pub fn render(report: &Report) -> String {
+    let (table, figures) = (sections::summary(report), plots::all(report));
+    // A table with a row for each of many numbers is long, and the curve over them is what a reader came for.
+    let [first, second] = if plots::has_curve(report) { [figures, table] } else { [table, figures] };
     let body = [
         sections::masthead(report),
         sections::objectives(report),
-        sections::summary(report),
-        plots::all(report),
+        first,
+        second,
         sections::notes(report),
         sections::validity(report),
         sections::glossary(),

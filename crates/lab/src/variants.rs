@@ -58,11 +58,21 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A short name: the values that it sets, or the experiment's name where nothing varies.
+    /// A short name: the values that it sets, numbers with the setting they are of, or `as written` where nothing varies.
     pub fn label(&self) -> String {
-        let values: Vec<_> = self.settings.iter().map(|s| s.value.as_str()).filter(|v| !v.is_empty()).collect();
-        if values.is_empty() { "as written".into() } else { values.join(", ") }
+        let label = label(self.settings.iter().map(|setting| (&*setting.key, &*setting.value)));
+        if label.is_empty() { "as written".into() } else { label }
     }
+}
+
+/// The values of settings, as key and value, in a line. A number says nothing alone, so its setting goes before it.
+pub(crate) fn label<'a>(settings: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let named = settings.filter(|(_, value)| !value.is_empty()).map(|(key, value)| {
+        let speaks = value.parse::<f64>().is_err() && value.parse::<bool>().is_err();
+        let name = key.rsplit('.').next().unwrap_or(key);
+        if speaks { value.to_owned() } else { format!("{name} {value}") }
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// An experiment file with the command line's changes in it.

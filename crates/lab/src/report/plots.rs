@@ -33,6 +33,11 @@ pub(super) fn all(report: &Report) -> String {
     format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n")
 }
 
+/// Whether a setting takes enough numbers for a curve, which then says more than any table.
+pub(super) fn has_curve(report: &Report) -> bool {
+    !sweep::figure(report).is_empty()
+}
+
 /// A figure: drawings and caption are HTML.
 struct Figure<'a> {
     id: &'a str,

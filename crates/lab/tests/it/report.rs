@@ -225,6 +225,21 @@ addEventListener('load', () => {{
     )
 }
 
+/// A row for each of many numbers makes a long table: the curve over them stands before it.
+#[test]
+fn a_curve_comes_before_its_table() {
+    let place = |html: &str, id: &str| html.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
+    let mut report = sample();
+    let html = render(&report);
+    assert!(place(&html, "summary") < place(&html, "plots") && !html.contains("plot-sweep"));
+    report.varied = vec!["workload.users".into()];
+    for (index, variant) in report.variants.iter_mut().enumerate() {
+        variant.settings = vec![("workload.users".into(), (20 + 10 * index).to_string())];
+    }
+    let html = render(&report);
+    assert!(place(&html, "plot-sweep") < place(&html, "summary"));
+}
+
 #[test]
 fn opens_in_a_browser_with_every_plot_in_sight() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");

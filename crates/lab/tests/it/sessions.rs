@@ -69,16 +69,9 @@ fn settings_that_go_together_vary_together() {
             }}]\nusers = [1, 2]\n"
     );
     let labels: Vec<String> = variants(&text).unwrap().iter().map(Variant::label).collect();
-    assert_eq!(
-        labels,
-        [
-            "switch, random, 1",
-            "switch, random, 2",
-            "switch, round-robin, 1",
-            "switch, \
-        round-robin, 2"
-        ]
-    );
+    let expected = ["switch, random, users 1", "switch, random, users 2"];
+    assert_eq!(labels[..2], expected);
+    assert_eq!(labels[2..], expected.map(|label| label.replace("random", "round-robin")));
 }
 
 #[test]

@@ -91,15 +91,15 @@ fn variants_are_the_product_of_vary_and_then_each_variant() {
     let labels: Vec<_> = variants.iter().map(Variant::label).collect();
     assert_eq!(variants.len(), 5);
     assert!(variants.iter().all(|v| v.settings.len() == 3), "one column per varied setting: {labels:?}");
-    assert_eq!(labels[0], "random, 2, limited-ps");
-    assert_eq!(labels[4], "random, 4, ps");
+    assert_eq!(labels[0], "random, servers 2, limited-ps");
+    assert_eq!(labels[4], "random, servers 4, ps");
 }
 
 #[test]
 fn what_is_set_is_not_varied() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n");
     let labels = |set: &[&str]| variants(&text, set).unwrap().iter().map(Variant::label).collect::<Vec<_>>();
-    assert_eq!(labels(&["policy=least-connections"]), ["2", "4"]);
+    assert_eq!(labels(&["policy=least-connections"]), ["servers 2", "servers 4"]);
     assert_eq!(labels(&["system.tier.0.targets.servers=3"]), ["random", "round-robin"], "by its long name too");
 }
 

@@ -5,6 +5,7 @@ use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::curves::{BOTTOM, HEIGHT, LEFT, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, dots, legend, panel};
 use crate::report::{ENGINES, Engine, Report, Variant, compare};
+use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
 const FEWEST_VALUES: usize = 4;
@@ -83,8 +84,8 @@ fn sweeps<'a>(report: &'a Report, key: &str) -> Vec<Sweep<'a>> {
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
-                let values: Vec<&str> = settings.iter().map(|(_, v)| v.as_str()).filter(|v| !v.is_empty()).collect();
-                let others = Variant { label: values.join(", "), settings: settings.clone(), engines: Vec::new() };
+                let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let others = Variant { label, settings: settings.clone(), engines: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
         }
