@@ -171,7 +171,7 @@ impl Reply {
             Ok(Status::Partial) => return Ok(None),
             Err(_) => return Err(Garbage),
         };
-        let status = response.code.ok_or(Garbage)?;
+        let status = response.code.filter(|code| *code >= 100).ok_or(Garbage)?;
         if (100..200).contains(&status) {
             // An interim reply (100-continue, 103 early hints): the final one follows. 101 was never asked for.
             return if status == 101 { Err(Garbage) } else { Ok(Some(length)) };

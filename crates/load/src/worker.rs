@@ -513,8 +513,13 @@ impl<'a> Worker<'a> {
     /// Reads what there is; `closing` when the server has closed its side.
     #[inline]
     fn receive(&mut self, place: u32, closing: bool) {
+        let generation = self.connections[place as usize].generation;
         loop {
             let connection = &mut self.connections[place as usize];
+            if connection.generation != generation {
+                // What was heard had it replaced.
+                return;
+            }
             let Some(stream) = &connection.stream else { return };
             let mut stream: &std::net::TcpStream = stream;
             let mut more = true;

@@ -56,6 +56,17 @@ fn garbage() {
 }
 
 #[test]
+fn bytes_that_nobody_asked_for_are_counted() {
+    // More than the reply said, when the reply is over: its connection is of no use for the next one.
+    let more = || vec![ok("x"), Act::Stall(Duration::from_millis(5)), Act::Send(b"more".to_vec())];
+    let server = Server::start(move |_| more());
+    let report = run(open(server.address, steady(5, Span(100 * MS))));
+    assert_eq!((report.counts.ok, report.connections.opened), (5, 5));
+    // The last one may come after the end of the run.
+    assert!((4..=5).contains(&report.connections.unasked), "{:?}", report.connections);
+}
+
+#[test]
 fn resets() {
     // On a fresh connection each, so that it cannot be taken for a stale one.
     let server = Server::start(|_| vec![Act::Reset]);

@@ -1,8 +1,8 @@
 //! A raw TCP server that does to each request what a test tells it.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,12 +27,22 @@ pub(crate) struct Asked {
     /// Number of the request on the server.
     pub(crate) number: usize,
     pub(crate) head: String,
+    /// The client's address.
+    pub(crate) from: IpAddr,
+}
+
+/// What came, in order.
+#[derive(Default)]
+struct Log {
+    heads: Vec<String>,
+    bodies: Vec<String>,
+    /// The client's address of each connection that carried a request.
+    peers: Vec<IpAddr>,
 }
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    heads: Arc<Mutex<Vec<String>>>,
-    connections: Arc<AtomicUsize>,
+    log: Arc<Mutex<Log>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -48,17 +58,17 @@ impl Server {
     ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Server { address, heads: Arc::default(), connections: Arc::default(), stop: Arc::default() };
-        let (heads, connections, stop) = (server.heads.clone(), server.connections.clone(), server.stop.clone());
+        let server = Server { address, log: Arc::default(), stop: Arc::default() };
+        let (log, stop) = (server.log.clone(), server.stop.clone());
         let answer = Arc::new(answer);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
-                let (heads, connections, answer) = (heads.clone(), connections.clone(), answer.clone());
+                let (log, answer) = (log.clone(), answer.clone());
                 let stream = stream.unwrap();
-                std::thread::spawn(move || serve(stream, &heads, &connections, keep_alive, &*answer));
+                std::thread::spawn(move || serve(stream, &log, keep_alive, &*answer));
             }
         });
         server
@@ -66,12 +76,22 @@ impl Server {
 
     /// Heads of the requests so far, in the order they came.
     pub(crate) fn heads(&self) -> Vec<String> {
-        self.heads.lock().unwrap().clone()
+        self.log.lock().unwrap().heads.clone()
+    }
+
+    /// Bodies of the requests so far, in the order they came.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        self.log.lock().unwrap().bodies.clone()
+    }
+
+    /// Where the connections came from that carried at least one request.
+    pub(crate) fn peers(&self) -> Vec<IpAddr> {
+        self.log.lock().unwrap().peers.clone()
     }
 
     /// Connections that carried at least one request.
     pub(crate) fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
+        self.peers().len()
     }
 }
 
@@ -82,13 +102,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(
-    mut stream: TcpStream,
-    heads: &Mutex<Vec<String>>,
-    connections: &AtomicUsize,
-    keep_alive: Option<Duration>,
-    answer: &dyn Fn(&Asked) -> Vec<Act>,
-) {
+fn serve(mut stream: TcpStream, log: &Mutex<Log>, keep_alive: Option<Duration>, answer: &dyn Fn(&Asked) -> Vec<Act>) {
     let _ = stream.set_nodelay(true);
     let mut on_connection = 0;
     let mut held = Vec::new();
@@ -104,15 +118,26 @@ fn serve(
             }
         };
         let head = String::from_utf8(held.drain(..end).collect()).unwrap();
-        if on_connection == 0 {
-            connections.fetch_add(1, Ordering::SeqCst);
+        let length =
+            head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0usize);
+        while held.len() < length {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(read) => held.extend_from_slice(&buffer[..read]),
+            }
         }
+        let body = String::from_utf8(held.drain(..length).collect()).unwrap();
+        let from = stream.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
         let number = {
-            let mut heads = heads.lock().unwrap();
-            heads.push(head.clone());
-            heads.len() - 1
+            let mut log = log.lock().unwrap();
+            if on_connection == 0 {
+                log.peers.push(from);
+            }
+            log.heads.push(head.clone());
+            log.bodies.push(body);
+            log.heads.len() - 1
         };
-        for act in answer(&Asked { on_connection, number, head }) {
+        for act in answer(&Asked { on_connection, number, head, from }) {
             match act {
                 Act::Send(bytes) => {
                     if stream.write_all(&bytes).is_err() {

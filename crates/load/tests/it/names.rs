@@ -1,0 +1,230 @@
+//! Names are resolved per user, by a real name server's packets, for as long as the answer says.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hickory_proto::op::{Message, OpCode, ResponseCode};
+use hickory_proto::rr::rdata::{A, AAAA, CNAME};
+use hickory_proto::rr::{Name, RData, Record, RecordType};
+use sojourn_load::{Load, LoadError, Outcome, Schedule, Stop, Targets, Url};
+use sojourn_stats::Span;
+
+use crate::run::{MS, run, steady, try_run};
+use crate::server::{Act, Server, ok, reply};
+
+/// A name server on a free port; what it answers to a question, in order of the questions for addresses (A).
+struct NameServer {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<RecordType>>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// What to say to the question number n (of those for A) for a name: code, records as TTL and data; none: no answer.
+type Say = dyn Fn(usize, RecordType) -> Option<(ResponseCode, Vec<(u32, RData)>)> + Send + Sync;
+
+impl NameServer {
+    fn start(say: Box<Say>) -> NameServer {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let address = socket.local_addr().unwrap();
+        let asked: Arc<Mutex<Vec<RecordType>>> = Arc::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (log, over) = (Arc::clone(&asked), Arc::clone(&stop));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while !over.load(Ordering::SeqCst) {
+                let Ok((read, from)) = socket.recv_from(&mut buffer) else { continue };
+                let question = Message::from_vec(&buffer[..read]).unwrap();
+                let query = question.queries[0].clone();
+                assert!(question.metadata.recursion_desired && query.name.is_fqdn());
+                let number = {
+                    let mut log = log.lock().unwrap();
+                    log.push(query.query_type);
+                    log.iter().filter(|kind| **kind == RecordType::A).count() - usize::from(!log.is_empty())
+                };
+                let Some((code, records)) = say(number, query.query_type) else { continue };
+                let mut answer = Message::response(question.metadata.id, OpCode::Query);
+                answer.metadata.response_code = code;
+                answer.add_query(query.clone());
+                for (ttl, data) in records {
+                    answer.add_answer(Record::from_rdata(query.name.clone(), ttl, data));
+                }
+                socket.send_to(&answer.to_vec().unwrap(), from).unwrap();
+            }
+        });
+        NameServer { address, asked, stop }
+    }
+
+    /// One that gives every name these addresses.
+    fn constant(ttl: u32, addresses: &[IpAddr]) -> NameServer {
+        let addresses = addresses.to_vec();
+        NameServer::start(Box::new(move |_, kind| {
+            let fits = |ip: &&IpAddr| ip.is_ipv4() == (kind == RecordType::A);
+            Some((ResponseCode::NoError, addresses.iter().filter(fits).map(|ip| (ttl, data(*ip))).collect()))
+        }))
+    }
+
+    /// Questions for A so far, but for the one before the start.
+    fn questions(&self) -> usize {
+        self.asked.lock().unwrap().iter().filter(|kind| **kind == RecordType::A).count() - 1
+    }
+}
+
+impl Drop for NameServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+}
+
+fn data(ip: IpAddr) -> RData {
+    match ip {
+        IpAddr::V4(v4) => RData::A(A(v4)),
+        IpAddr::V6(v6) => RData::AAAA(AAAA(v6)),
+    }
+}
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// `requests` requests by `users` users to a name, on connections that the server closes after each reply.
+fn named(server: &Server, names: &NameServer, users: u32, requests: u64) -> Load {
+    let url = Url::parse(&format!("http://shop.test:{}/", server.address.port())).unwrap();
+    let mut load = Load::to(&[url], Schedule::saturate(users), Targets::Own);
+    load.stop = Stop::Requests(requests);
+    load.resolver = Some(names.address);
+    load.keep_records = true;
+    load
+}
+
+fn closing() -> Server {
+    Server::start(|_| vec![reply("200 OK", "connection: close\r\n", "x"), Act::Close])
+}
+
+#[test]
+fn an_answer_is_kept_for_as_long_as_it_says_by_each_user_for_itself() {
+    let server = closing();
+    let names = NameServer::constant(3600, &[HERE]);
+    let report = run(named(&server, &names, 4, 40));
+    assert_eq!((report.counts.ok, names.questions()), (40, 4), "each of the users asks once");
+    let records = report.records.unwrap();
+    assert_eq!(records.iter().filter(|record| record.resolved.is_some()).count(), 4);
+    assert!(records.iter().all(|record| record.resolved.is_none_or(|at| at <= record.connected.unwrap())));
+    assert!(server.heads()[0].contains("host: shop.test:"), "{}", server.heads()[0]);
+
+    let names = NameServer::constant(0, &[HERE]);
+    let report = run(named(&server, &names, 4, 40));
+    assert_eq!((report.counts.ok, names.questions()), (40, 40), "an answer that is not to be kept serves once");
+
+    // With a second to live it is asked for again after a second, and only then.
+    let names = NameServer::constant(1, &[HERE]);
+    let mut load = named(&server, &names, 1, 0);
+    load.schedule = Schedule::open(steady(14, Span(100 * MS)));
+    load.connections_max = 1;
+    load.stop = Stop::Requests(14);
+    let report = run(load);
+    assert_eq!((report.counts.ok, names.questions()), (14, 2));
+}
+
+#[test]
+fn a_connection_that_is_kept_needs_no_name() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let names = NameServer::constant(0, &[HERE]);
+    let report = run(named(&server, &names, 2, 40));
+    assert_eq!((report.counts.ok, names.questions()), (40, 2));
+}
+
+#[test]
+fn the_next_address_is_tried_when_one_is_dead() {
+    let server = closing();
+    // Nobody listens on that port of the first two.
+    let dead = [IpAddr::V4(Ipv4Addr::new(127, 7, 7, 7)), IpAddr::V4(Ipv4Addr::new(127, 7, 7, 8)), HERE];
+    let names = NameServer::constant(3600, &dead);
+    let report = run(named(&server, &names, 3, 30));
+    assert_eq!((report.counts.ok, report.counts.failed()), (30, 0));
+    assert_eq!(report.connections.retried_addresses, 6, "the dead ones go last from then on");
+    // Where all are dead the request is refused.
+    let names = NameServer::start(Box::new(move |number, kind| {
+        let address = if number == 0 { HERE } else { dead[0] };
+        let records = if kind == RecordType::A { vec![(0, data(address))] } else { Vec::new() };
+        Some((ResponseCode::NoError, records))
+    }));
+    let report = run(named(&server, &names, 1, 2));
+    assert_eq!((report.counts.refused, report.connections.retried_addresses), (2, 0));
+}
+
+#[test]
+fn other_families_and_other_names_lead_there_too() {
+    let server = closing();
+    let names = NameServer::start(Box::new(|_, kind| {
+        let alias = (0, RData::CNAME(CNAME(Name::from_ascii("www.shop.test.").unwrap())));
+        let records = if kind == RecordType::A { vec![alias, (3600, data(HERE))] } else { Vec::new() };
+        Some((ResponseCode::NoError, records))
+    }));
+    let report = run(named(&server, &names, 1, 5));
+    assert_eq!((report.counts.ok, names.questions()), (5, 5), "the alias has the shorter life");
+    // A name that has only an IPv6 address, where nobody listens.
+    let names = NameServer::constant(60, &[IpAddr::V6(Ipv6Addr::LOCALHOST)]);
+    let error = try_run(named(&server, &names, 1, 5)).expect_err("nobody listens there");
+    assert!(matches!(error, LoadError::Refused { target } if target.is_ipv6()), "{error}");
+}
+
+#[test]
+fn names_without_an_address_are_counted_and_said() {
+    let server = closing();
+    let nobody = || (ResponseCode::NXDomain, Vec::new());
+    // From the second connection on.
+    let names = NameServer::start(Box::new(move |number, kind| match (number, kind) {
+        (0, RecordType::A) => Some((ResponseCode::NoError, vec![(0, data(HERE))])),
+        (0, _) => Some((ResponseCode::NoError, Vec::new())),
+        _ => Some(nobody()),
+    }));
+    let report = run(named(&server, &names, 1, 3));
+    assert_eq!((report.counts.not_resolved, report.counts.ok), (3, 0));
+    let records = report.records.unwrap();
+    assert!(records.iter().all(|record| record.outcome == Outcome::NotResolved && record.sent.is_none()));
+
+    let names = NameServer::start(Box::new(move |_, _| Some(nobody())));
+    let error = try_run(named(&server, &names, 1, 3)).expect_err("no such name").to_string();
+    assert!(error.contains("`shop.test`") && error.contains("no such name") && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn a_name_server_that_does_not_answer_is_asked_again_and_then_given_up() {
+    let server = closing();
+    // The second question of each kind is answered: the first is lost.
+    let lost = Mutex::new(std::collections::HashSet::new());
+    let names = NameServer::start(Box::new(move |_, kind| {
+        if lost.lock().unwrap().insert(kind) {
+            return None;
+        }
+        Some((ResponseCode::NoError, if kind == RecordType::A { vec![(0, data(HERE))] } else { Vec::new() }))
+    }));
+    let mut load = named(&server, &names, 1, 2);
+    load.timeout = Span(800 * MS);
+    assert_eq!(run(load).counts.ok, 2);
+
+    let names = NameServer::start(Box::new(|number, kind| match (number, kind) {
+        (0, RecordType::A) => Some((ResponseCode::NoError, vec![(0, data(HERE))])),
+        (0, _) => Some((ResponseCode::NoError, Vec::new())),
+        _ => None,
+    }));
+    let mut load = named(&server, &names, 1, 2);
+    load.timeout = Span(800 * MS);
+    let counts = run(load).counts;
+    assert_eq!((counts.not_resolved, counts.timeout), (2, 0));
+}
+
+#[test]
+fn the_own_host_needs_no_name_server() {
+    let server = closing();
+    let url = Url::parse(&format!("http://LOCALHOST:{}/", server.address.port())).unwrap();
+    let mut load = Load::to(&[url], Schedule::saturate(1), Targets::Own);
+    load.stop = Stop::Requests(3);
+    load.keep_records = true;
+    // Nobody is there to be asked.
+    load.resolver = Some("127.0.0.1:1".parse().unwrap());
+    let report = run(load);
+    assert_eq!(report.counts.ok, 3);
+    assert!(report.records.unwrap().iter().all(|record| record.resolved.is_none()));
+}

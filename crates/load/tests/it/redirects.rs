@@ -1,0 +1,140 @@
+//! Redirects are followed within one response time, so often and not more.
+
+use std::net::SocketAddr;
+
+use sojourn_load::{Load, Method, Targets, Url, Version};
+use sojourn_stats::Span;
+
+use crate::run::{MS, open, run, saturate, steady};
+use crate::server::{Act, Asked, Server, ok, reply};
+
+fn to(status: &str, location: &str) -> Act {
+    reply(status, &format!("location: {location}\r\n"), "moved")
+}
+
+fn path(asked: &Asked) -> String {
+    asked.head.split(' ').nth(1).unwrap().to_owned()
+}
+
+/// A load of 6 requests for `/start` by 2 users that follow 3 redirects.
+fn follow(address: SocketAddr) -> Load {
+    let mut load = saturate(address, 2, 6);
+    load.targets = Targets::Fixed("/a/start".into());
+    load.redirects = 3;
+    load
+}
+
+#[test]
+fn they_lead_to_the_reply_over_the_same_connection() {
+    let server = Server::start(|asked| match path(asked).as_str() {
+        "/a/start" => vec![to("302 Found", "next?x=1")],
+        "/a/next?x=1" => vec![to("307 Temporary Redirect", "../end#part")],
+        "/end" => vec![ok("four")],
+        other => panic!("{other}"),
+    });
+    let report = run(follow(server.address));
+    assert_eq!((report.counts.ok, report.connections.opened, report.bytes), (6, 2, 24));
+    assert_eq!(server.heads().len(), 18);
+    for record in report.records.unwrap() {
+        assert_eq!(record.status, 200);
+        assert!(record.begun.unwrap() <= record.sent.unwrap());
+    }
+    // Not followed unless asked for: then it is a reply like others.
+    let mut load = follow(server.address);
+    load.redirects = 0;
+    let report = run(load);
+    assert_eq!((report.counts.ok, report.records.unwrap()[0].status), (6, 302));
+}
+
+#[test]
+fn they_lead_to_other_hosts() {
+    let target = Server::start(|_| vec![ok("there")]);
+    let there = target.address;
+    let server = Server::start(move |_| vec![to("301 Moved Permanently", &format!("http://{there}/x"))]);
+    for http in [Version::Http11, Version::Http10] {
+        let mut load = follow(server.address);
+        load.http = http;
+        assert_eq!(run(load).counts.ok, 6);
+        let mut load = open(server.address, steady(10, Span(MS)));
+        (load.redirects, load.http, load.connections_max) = (1, http, 2);
+        assert_eq!(run(load).counts.ok, 10);
+    }
+    assert!(target.heads().iter().all(|head| head.contains(&format!("host: {there}\r\n"))));
+}
+
+#[test]
+fn what_leads_nowhere_or_on_and_on_has_failed() {
+    let ring = Server::start(|_| vec![to("302 Found", "/again")]);
+    let counts = run(follow(ring.address)).counts;
+    assert_eq!((counts.redirects, counts.ok), (6, 0));
+    assert_eq!(ring.heads().len(), 24, "the first and three more, each");
+    for location in ["ftp://example.org/", "http://", "http://h h/"] {
+        let server = Server::start(move |_| vec![to("302 Found", location)]);
+        assert_eq!(run(follow(server.address)).counts.redirects, 6, "{location}");
+    }
+    // Where nobody said that they may.
+    let server = Server::start(|_| vec![to("302 Found", "http://192.0.2.1/")]);
+    assert_eq!(run(follow(server.address)).counts.redirects, 6);
+    let server = Server::start(|_| vec![reply("302 Found", "", "no location")]);
+    assert_eq!(run(follow(server.address)).counts.ok, 6, "a reply like others");
+}
+
+#[test]
+fn the_method_goes_on_as_it_should() {
+    for (status, method, then) in [
+        ("301 Moved Permanently", Method::Post, "GET"),
+        ("302 Found", Method::Put, "PUT"),
+        ("303 See Other", Method::Put, "GET"),
+        ("303 See Other", Method::Head, "HEAD"),
+        ("307 Temporary Redirect", Method::Post, "POST"),
+        ("308 Permanent Redirect", Method::Delete, "DELETE"),
+    ] {
+        let server = Server::start(move |asked| match path(asked).as_str() {
+            "/end" if asked.head.starts_with("HEAD") => vec![Act::Send(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())],
+            "/end" => vec![ok("x")],
+            _ if asked.head.starts_with("HEAD") => {
+                vec![Act::Send(format!("HTTP/1.1 {status}\r\nlocation: /end\r\n\r\n").into_bytes())]
+            }
+            _ => vec![to(status, "/end")],
+        });
+        let mut load = follow(server.address);
+        load.method = method;
+        if method != Method::Head {
+            load.body = sojourn_load::Body::Bytes(b"body".to_vec());
+        }
+        assert_eq!(run(load).counts.ok, 6, "{status} {method:?}");
+        let heads = server.heads();
+        let last: Vec<&String> = heads.iter().filter(|head| head.contains(" /end ")).collect();
+        assert!(last.len() == 6 && last.iter().all(|head| head.starts_with(then)), "{status}: {}", last[0]);
+        assert!(then != "GET" || last.iter().all(|head| !head.contains("content-length")));
+    }
+}
+
+#[test]
+fn locations_are_resolved_as_rfc_3986_says() {
+    // Section 5.4.1, but for what http does not have.
+    let base = Url::parse("http://a/b/c/d;p?q").unwrap();
+    for (location, path) in [
+        ("g", "/b/c/g"),
+        ("./g", "/b/c/g"),
+        ("g/", "/b/c/g/"),
+        ("/g", "/g"),
+        ("?y", "/b/c/d;p?y"),
+        ("g?y", "/b/c/g?y"),
+        ("#s", "/b/c/d;p?q"),
+        ("g#s", "/b/c/g"),
+        (";x", "/b/c/;x"),
+        ("", "/b/c/d;p?q"),
+        (".", "/b/c/"),
+        ("..", "/b/"),
+        ("../g", "/b/g"),
+        ("../..", "/"),
+        ("../../../g", "/g"),
+        ("g?y/../x", "/b/c/g?y/../x"),
+    ] {
+        assert_eq!(base.join(location).unwrap().path, path, "{location}");
+    }
+    let other = base.join("//h:81/x").unwrap();
+    assert_eq!((other.host.as_str(), other.port, other.path.as_str()), ("h", 81, "/x"));
+    assert_eq!(base.join("https://h/x").unwrap().port, 443);
+}

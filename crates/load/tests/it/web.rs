@@ -1,0 +1,176 @@
+//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
+
+static CERTIFICATES: AtomicUsize = AtomicUsize::new(0);
+
+/// A certificate and who may be told to trust it.
+pub(crate) struct Certificate {
+    pub(crate) pem: PathBuf,
+    config: Arc<ServerConfig>,
+    _folder: TempDir,
+}
+
+impl Certificate {
+    /// For `name`, which says of itself that it is valid; or that it was.
+    pub(crate) fn of(name: &str, expired: bool, alpn: &[&[u8]]) -> Certificate {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        // A subject of its own: who is trusted is looked up by that.
+        let number = CERTIFICATES.fetch_add(1, Ordering::SeqCst);
+        params.distinguished_name.push(DnType::CommonName, format!("certificate {number}"));
+        if expired {
+            params.not_after = date_time_ymd(2001, 1, 1);
+        }
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let pem = folder.path().join("ca.pem");
+        std::fs::write(&pem, certificate.pem()).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        Certificate { pem, config: Arc::new(config), _folder: folder }
+    }
+}
+
+/// What the server has seen.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) connections: AtomicUsize,
+    pub(crate) requests: Mutex<Vec<(Version, String, usize)>>,
+    /// Most requests that were there at once.
+    pub(crate) together: AtomicUsize,
+    present: AtomicUsize,
+}
+
+pub(crate) struct Web {
+    pub(crate) address: SocketAddr,
+    pub(crate) seen: Arc<Seen>,
+    _stop: oneshot::Sender<()>,
+}
+
+/// How a connection is served.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speak {
+    Http1,
+    Http2,
+    /// HTTP/2, and each connection ends (GOAWAY) after so many milliseconds.
+    Briefly(u64),
+}
+
+impl Web {
+    pub(crate) fn start(speak: Speak, certificate: Option<&Certificate>) -> Web {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen: Arc<Seen> = Arc::default();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let acceptor = certificate.map(|certificate| TlsAcceptor::from(Arc::clone(&certificate.config)));
+        let log = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let listener = TcpListener::from_std(listener).unwrap();
+                let accept = async {
+                    loop {
+                        let (stream, _) = listener.accept().await.unwrap();
+                        stream.set_nodelay(true).unwrap();
+                        let (acceptor, log) = (acceptor.clone(), Arc::clone(&log));
+                        tokio::spawn(async move {
+                            match acceptor {
+                                None => serve(stream, speak, log).await,
+                                Some(acceptor) => {
+                                    if let Ok(stream) = acceptor.accept(stream).await {
+                                        serve(stream, speak, log).await;
+                                    }
+                                }
+                            }
+                        });
+                    }
+                };
+                tokio::select! {
+                    () = accept => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Web { address, seen, _stop: stop }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<(Version, String, usize)> {
+        self.seen.requests.lock().unwrap().clone()
+    }
+}
+
+async fn serve<S>(stream: S, speak: Speak, seen: Arc<Seen>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let log = Arc::clone(&seen);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let seen = Arc::clone(&seen);
+        async move { Ok::<_, Infallible>(answer(request, &seen).await) }
+    });
+    let io = TokioIo::new(stream);
+    let counted = |result: Result<(), hyper::Error>| drop(result);
+    log.connections.fetch_add(1, Ordering::SeqCst);
+    match speak {
+        Speak::Http1 => counted(hyper::server::conn::http1::Builder::new().serve_connection(io, service).await),
+        Speak::Http2 => {
+            counted(hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await)
+        }
+        Speak::Briefly(ms) => {
+            let connection =
+                hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(io, service);
+            tokio::pin!(connection);
+            tokio::select! {
+                result = connection.as_mut() => return counted(result),
+                () = tokio::time::sleep(std::time::Duration::from_millis(ms)) => {}
+            }
+            connection.as_mut().graceful_shutdown();
+            counted(connection.await);
+        }
+    }
+}
+
+async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_or(0, |body| body.to_bytes().len());
+    seen.requests.lock().unwrap().push((head.version, head.uri.path().to_owned(), body));
+    let present = seen.present.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.together.fetch_max(present, Ordering::SeqCst);
+    // Lets others of the same connection come in.
+    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    seen.present.fetch_sub(1, Ordering::SeqCst);
+    let path = head.uri.path();
+    if let Some(to) = path.strip_prefix("/to/") {
+        return Response::builder().status(302).header("location", format!("/{to}")).body(Full::default()).unwrap();
+    }
+    match path[1..].parse() {
+        Ok(size) => Response::builder().body(Full::new(Bytes::from(vec![b'x'; size]))).unwrap(),
+        Err(_) => Response::builder().status(404).body(Full::default()).unwrap(),
+    }
+}
