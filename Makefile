@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test bench lint docs reproductions stress setup setup-bench clean
+.PHONY: demo test bench lint docs reproductions stress fujita setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -47,6 +47,14 @@ stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of
 	@target/debug/sojourn run experiments/zhang-2002/live/fitted.toml --out runs/zhang-2002-live/fitted
 	@target/debug/sojourn-reproduce zhang-2002-live runs/zhang-2002-live experiments/zhang-2002/published \
 		docs/reproductions/zhang-2002-live.md
+
+# Exit code 1 means SUSPECT, which the page says.
+fujita: setup ## Fujita's experiments on the servers of this machine (a quarter of an hour; leave it alone), and their page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/fujita-2000
+	@target/debug/sojourn run experiments/fujita-2000 --out runs/fujita-2000 || [ $$? -eq 1 ]
+	@target/debug/sojourn-reproduce fujita-2000 runs/fujita-2000 experiments/fujita-2000/published \
+		docs/reproductions/fujita-2000.md
 
 setup:
 	@benches/install $(PACKAGES)

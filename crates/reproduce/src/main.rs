@@ -7,6 +7,7 @@
 //! written by hand; the price is that each conclusion is a small piece of code.
 
 mod answers;
+mod fujita;
 mod picture;
 mod zhang;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-const USAGE: &str = "usage: sojourn-reproduce zhang-2002|zhang-2002-live RUNS PUBLISHED PAGE, or \
+const USAGE: &str = "usage: sojourn-reproduce fujita-2000|zhang-2002|zhang-2002-live RUNS PUBLISHED PAGE, or \
                      sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER";
 
 /// Why there is no page.
@@ -26,6 +27,7 @@ struct ReproduceError(String);
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let result = match arguments.as_slice() {
+        [study, runs, published, page] if study.as_os_str() == "fujita-2000" => fujita::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002" => zhang::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002-live" => {
             zhang::live::write(runs, published, page)

@@ -1,0 +1,121 @@
+//! What measured figures say about a statement: comparisons by intervals, and what they amount to.
+
+use sojourn_stats::Estimate;
+
+/// What became of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Holds,
+    InPart,
+    Fails,
+    Undecidable,
+}
+
+impl Verdict {
+    /// Of comparisons that each came out for it, against it, or neither.
+    pub(super) fn of(comparisons: &[Option<bool>]) -> Verdict {
+        let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
+        let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
+        // A fourth of the comparisons may stay undecided.
+        let is_clear = 4 * open <= comparisons.len();
+        match (holds, fails) {
+            (0, 0) => Verdict::Undecidable,
+            (_, 0) if is_clear => Verdict::Holds,
+            // Nothing speaks for it, and something clearly against.
+            (0, _) => Verdict::Fails,
+            _ => Verdict::InPart,
+        }
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds here",
+            Verdict::InPart => "holds in part",
+            Verdict::Fails => "does not hold",
+            Verdict::Undecidable => "not decidable here",
+        }
+    }
+}
+
+/// Whether one is below the other, as far as their intervals tell.
+pub(super) fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
+    let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
+    match (a_high < b_low, b_high < a_low) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether `a / b` lies within `tolerance` of `ratio` (0.1: a tenth up or down): with its whole interval, or not at all.
+pub(super) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, tolerance: f64) -> Option<bool> {
+    let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
+    let (low, high) = (a_low / b_high / ratio, a_high / b_low / ratio);
+    let (from, to) = (1.0 - tolerance, 1.0 + tolerance);
+    match () {
+        () if from <= low && high <= to => Some(true),
+        () if high < from || to < low => Some(false),
+        () => None,
+    }
+}
+
+/// Whether it is not near.
+pub(super) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) -> Option<bool> {
+    near(a, b, 1.0, tolerance).map(|near| !near)
+}
+
+/// Whether `a` lies within `tolerance` of the number `wanted`.
+pub(super) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> Option<bool> {
+    near(a, Some(Estimate::Sampled { value: wanted, ci_low: wanted, ci_high: wanted, samples: 1 }), 1.0, tolerance)
+}
+
+/// `share * a + (1 - share) * b`, with an interval that is wide enough whatever the two have in common.
+pub(super) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> Option<Estimate> {
+    let (a, b) = (a?, b?);
+    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
+    let mix = |a: f64, b: f64| share * a + (1.0 - share) * b;
+    let samples = a.samples()?.min(b.samples()?);
+    Some(Estimate::Sampled {
+        value: mix(a.value()?, b.value()?),
+        ci_low: mix(a_low, b_low),
+        ci_high: mix(a_high, b_high),
+        samples,
+    })
+}
+
+/// How much it grows per unit from `a` to `b`, `distance` units further.
+pub(super) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> Option<Estimate> {
+    let (a, b) = (a?, b?);
+    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
+    let samples = a.samples()?.min(b.samples()?);
+    let per = |rise: f64| rise / distance;
+    Some(Estimate::Sampled {
+        value: per(b.value()? - a.value()?),
+        ci_low: per(b_low - a_high),
+        ci_high: per(b_high - a_low),
+        samples,
+    })
+}
+
+/// In other units.
+pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
+    let estimate = estimate?;
+    let ((low, high), samples) = (estimate.interval()?, estimate.samples()?);
+    let value = estimate.value()? * factor;
+    Some(Estimate::Sampled { value, ci_low: low * factor, ci_high: high * factor, samples })
+}
+
+/// With its interval, in milliseconds where it is a time.
+pub(super) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
+    let known = estimate.and_then(|estimate| Some((estimate.value()?, estimate.interval()?)));
+    let Some((value, (low, high))) = known else { return "-".into() };
+    let (factor, unit) = if unit == "s" { (1e3, "ms") } else { (1.0, unit) };
+    let digits = match value * factor {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 1.0 => 2,
+        _ => 3,
+    };
+    let half = (high - low) / 2.0 * factor;
+    format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
+}
