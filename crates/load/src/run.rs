@@ -1,7 +1,7 @@
 //! A run from its settings to its report.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -188,7 +188,8 @@ pub fn run_part(
     let renderer = Renderer::new(asked, &load.endpoints)?;
     let connections = match &load.schedule {
         Schedule::Open(_) => u64::from(load.connections_max),
-        Schedule::Users(users) => users.len() as u64,
+        Schedule::Users(users) => (users.len() as u64).div_ceil(u64::from(streams.unwrap_or(1))),
+        Schedule::Sessions { users, .. } if streams.is_some() => users.len() as u64,
         Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
@@ -365,6 +366,11 @@ fn validate(load: &Load) -> Result<(), LoadError> {
     let invalid = |what: &str| Err(LoadError::Invalid(what.to_owned()));
     if load.threads == 0 {
         return invalid("threads: at least 1");
+    }
+    for &local in &load.local {
+        if let Err(error) = TcpListener::bind(SocketAddr::new(local, 0)) {
+            return Err(LoadError::Invalid(format!("local address {local}: {error}; it has to be one of this host")));
+        }
     }
     if load.endpoints.is_empty() {
         return invalid("endpoints: at least one");

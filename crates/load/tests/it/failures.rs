@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
-use sojourn_load::{Counts, Load, LoadError, Outcome, Stop, Targets, Verdict};
+use sojourn_load::{Counts, Load, LoadError, Outcome, Stop, Targets, Template, Verdict, Version};
 use sojourn_stats::Span;
 
 use crate::run::{MS, open, run, saturate, steady, try_run};
@@ -182,7 +182,7 @@ fn impossible_settings_are_one_clear_line() {
     let server = Server::start(|_| vec![ok("x")]);
     let load = || saturate(server.address, 4, 10);
     type Spoil = fn(&mut Load);
-    let spoiled: [(&str, Spoil); 9] = [
+    let spoiled: [(&str, Spoil); 14] = [
         ("threads", |load| load.threads = 0),
         ("at least one per thread", |load| load.threads = 5),
         ("timeout", |load| load.timeout = Span::ZERO),
@@ -191,6 +191,11 @@ fn impossible_settings_are_one_clear_line() {
         ("path `x`", |load| load.targets = Targets::Fixed("x".into())),
         ("list of paths is empty", |load| load.targets = Targets::Paths(Vec::new())),
         ("host ``", |load| load.endpoints[0].authority.clear()),
+        ("at least one", |load| load.endpoints.clear()),
+        ("local address 192.0.2.1", |load| load.local = vec!["192.0.2.1".parse().unwrap()]),
+        ("streams = 0", |load| (load.http, load.streams) = (Version::Http2, 0)),
+        ("`{` without `}`", |load| load.headers.push(("x".into(), "{".into()))),
+        ("weight of 0", |load| load.targets = Targets::Weighted(vec![(0.0, Template::parse("/").unwrap())])),
         ("header `a b`", |load| load.headers.push(("a b".into(), "c".into()))),
     ];
     for (what, spoil) in spoiled {

@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use hyper::Version as Spoken;
-use sojourn_load::{Body, Load, LoadError, Method, Outcome, Schedule, Stop, Targets, Url, Version};
+use sojourn_load::{Body, Browse, Load, LoadError, Method, Outcome, Schedule, Stop, Targets, Template, Url, Version};
 use sojourn_stats::Span;
+use sojourn_traffic::{Fetch, Http, Request, Visit};
 
-use crate::run::{MS, run, steady, try_run};
+use crate::run::{MS, request, run, steady, try_run};
 use crate::web::{Certificate, Speak, Web};
 
 const H1: &[&[u8]] = &[b"http/1.1"];
@@ -111,12 +112,40 @@ fn a_connection_that_the_server_ends_is_replaced() {
 fn a_request_that_takes_too_long_is_given_up_and_its_stream_alone() {
     let web = Web::start(Speak::Http2, None);
     let mut slow = load(&web, None, Version::Http2, 1);
-    slow.stop = Stop::Requests(20);
-    slow.timeout = Span(1);
-    // The probe has its own clock: it waits for at most the timeout as well, so it may be what fails.
-    if let Ok(report) = sojourn_load::run(slow, &Default::default(), &|_| {}) {
-        assert_eq!(report.counts.timeout, 20);
-    }
+    let template = |path: &str| Template::parse(path).unwrap();
+    slow.targets = Targets::Weighted(vec![(1.0, template("/never")), (4.0, template("/9"))]);
+    (slow.streams, slow.timeout, slow.stop) = (4, Span(500 * MS), Stop::Requests(24));
+    let report = run(slow);
+    // Of 24 draws at 1 to 4 from a fixed seed.
+    assert!(report.counts.timeout > 0 && report.counts.timeout + report.counts.ok == 24, "{:?}", report.counts);
+    assert_eq!((report.connections.opened, report.connections.lost), (1, 0));
+}
+
+#[test]
+fn a_user_who_browses_has_one_connection() {
+    let web = Web::start(Speak::Http2, None);
+    let user = |client: u32| -> Browse {
+        let mut page = 0;
+        Box::new(move |fetches: &mut Vec<Fetch>| {
+            for object in 0..4 {
+                fetches.push(Fetch { request: Request { object, ..request(client) }, gap: Span::ZERO });
+            }
+            page += 1;
+            Visit { think: Span(MS), page, first: page % 3 == 1, last: page % 3 == 0 }
+        })
+    };
+    let http = Http::V11 { keep_alive: Span(600_000 * MS) };
+    let mut browsing = load(&web, None, Version::Http2, 1);
+    browsing.schedule = Schedule::Sessions { users: (0..3).map(user).collect(), parallel: 4, http };
+    browsing.targets = Targets::Paths((0..4).map(|object| format!("/{object}")).collect());
+    browsing.stop = Stop::Requests(18);
+    let report = run(browsing);
+    let objects = report.objects.unwrap();
+    assert_eq!((objects.counts.ok, report.counts.ok), (18, 72));
+    // Each session has one of its own, closed at its end. How the 18 pages fall to the three users is theirs.
+    assert_eq!(report.connections.opened, web.seen.connections.load(Ordering::SeqCst) as u64 - 1, "but for the probe");
+    assert!((6..=9).contains(&report.connections.opened), "{:?}", report.connections);
+    assert!(report.connections.closed_when_done >= 5, "{:?}", report.connections);
 }
 
 #[test]

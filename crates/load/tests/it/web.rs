@@ -1,4 +1,4 @@
-//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes.
+//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -162,6 +162,9 @@ async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>
     seen.requests.lock().unwrap().push((head.version, head.uri.path().to_owned(), body));
     let present = seen.present.fetch_add(1, Ordering::SeqCst) + 1;
     seen.together.fetch_max(present, Ordering::SeqCst);
+    if head.uri.path() == "/never" {
+        std::future::pending::<()>().await;
+    }
     // Lets others of the same connection come in.
     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     seen.present.fetch_sub(1, Ordering::SeqCst);
