@@ -17,7 +17,7 @@ pub(super) const WAYS: [(&str, [Setting<'static>; 2]); 6] = [
     ("events (nginx)", [("system.program.name", "nginx"), ("system.program.workers", "")]),
 ];
 
-pub(super) const CLIENTS: [&str; 4] = ["10", "30", "60", "110"];
+pub(super) const CLIENTS: [&str; 3] = ["30", "60", "110"];
 pub(super) const HELPERS: [&str; 4] = ["8", "16", "32", "48"];
 /// As written in the file, and in bytes.
 pub(super) const SIZES: [(&str, f64); 6] = [
