@@ -6,20 +6,32 @@
 //! B. Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30(3), 1982. The
 //! windows hold histograms, so memory is flat and threads merge without loss; the price is that a window's end does
 //! not follow the number of samples, which the ratio estimator below makes up for.
+//!
+//! A quantile is refused unless ten samples lie beyond it that count as independent: as many as independent ones would
+//! have to be for the share below it to be as well known as the windows say.
+//!
+//! How often the intervals at 95 % cover the truth, of the response times of an M/M/1 queue at utilisation 0.8 (seeded,
+//! `tests/it/coverage.rs`): of 20,000 requests the mean in 91.0 %, the median in 94.3 %, the 90th percentile in 91.6 %;
+//! of 200,000 the 99th percentile in 95.3 %. Of 20,000 the 99th percentile is refused in 93 % of the runs, since the
+//! longest times come in few clumps; the 7 % that look better than they are cover it in 29 % of the cases, so that one
+//! run in twenty misleads.
 
+use sojourn_stats::interval::t_quantile;
 use sojourn_stats::measure::{mean_of_batches, of_parts, quantile_by_share};
 use sojourn_stats::{Estimate, Histogram};
 
 /// Number of windows a run is cut into.
-pub(crate) const WINDOWS: usize = 20;
+pub const WINDOWS: usize = 20;
 /// With fewer windows that hold anything (a run cut short) there is no estimate.
 const WINDOWS_MIN: usize = 5;
+/// Independent samples that have to lie beyond a quantile, on either side.
+const BEYOND_LEAST: f64 = 10.0;
 
 /// Sum over sum, e.g. of response times over requests, from one (numerator, denominator) pair per window.
 ///
 /// By linearisation: the windows' deviations numerator - ratio x denominator have mean zero, and their spread is the
 /// ratio's (W. Cochran, Sampling Techniques, 1977, section 2.11).
-pub(crate) fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
+pub fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
     let last = windows.iter().rposition(|window| window.1 > 0.0).map_or(0, |at| at + 1);
     let windows = &windows[..last];
     if windows.iter().filter(|window| window.1 > 0.0).count() < WINDOWS_MIN {
@@ -34,7 +46,7 @@ pub(crate) fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
 }
 
 /// A share between 0 and 1: as [`ratio`], with its interval inside these.
-pub(crate) fn share(windows: &[(f64, f64)], samples: u64) -> Estimate {
+pub fn share(windows: &[(f64, f64)], samples: u64) -> Estimate {
     match ratio(windows, samples) {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high: ci_high.min(1.0), samples }
@@ -44,19 +56,28 @@ pub(crate) fn share(windows: &[(f64, f64)], samples: u64) -> Estimate {
 }
 
 /// The `q`-quantile (s) of all windows together, from the shares at or below it in the windows.
-pub(crate) fn quantile<'a>(q: f64, all: &Histogram, windows: impl Iterator<Item = &'a Histogram>) -> Estimate {
+pub fn quantile<'a>(q: f64, all: &Histogram, windows: impl Iterator<Item = &'a Histogram>) -> Estimate {
     let samples = all.count();
     let Some(at) = all.quantile(q) else { return Estimate::TooFew { samples } };
     let below: Vec<(f64, f64)> =
         windows.map(|window| (window.share_up_to(at) * window.count() as f64, window.count() as f64)).collect();
     match ratio(&below, samples) {
-        Estimate::Sampled { value, ci_high, .. } => quantile_by_share(q, ci_high - value, samples, seconds(all)),
+        Estimate::Sampled { value, ci_high, .. } => {
+            let half = ci_high - value;
+            let error = half / t_quantile(0.975, WINDOWS as u64 - 1);
+            // As many independent samples as would give this error, and how many of them lie beyond.
+            let beyond = q * (1.0 - q) / (error * error) * q.min(1.0 - q);
+            if beyond < BEYOND_LEAST {
+                return Estimate::TooFew { samples };
+            }
+            quantile_by_share(q, half, samples, seconds(all))
+        }
         _ => Estimate::TooFew { samples },
     }
 }
 
 /// The `q`-quantile (s) of independent values, its interval from the binomial law of the share below it.
-pub(crate) fn quantile_of_independent(q: f64, all: &Histogram) -> Estimate {
+pub fn quantile_of_independent(q: f64, all: &Histogram) -> Estimate {
     let samples = all.count();
     quantile_by_share(q, 1.96 * (q * (1.0 - q) / samples.max(1) as f64).sqrt(), samples, seconds(all))
 }

@@ -54,6 +54,13 @@ pub(crate) fn thread_cpu() -> Span {
     Span(us.max(0) as u64 * 1000)
 }
 
+/// Time that the calling thread could have run and waited for a core, where the kernel counts it.
+pub(crate) fn thread_waited() -> Option<Span> {
+    // Time on a core, time waiting for one, number of times it got one.
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok().map(Span)
+}
+
 /// Raises the soft limit of open files to hold `files` more than a modest own use, or says what the limit is.
 pub(crate) fn allow_files(files: u64) -> Result<(), u64> {
     let needed = files + 64;

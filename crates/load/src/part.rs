@@ -6,7 +6,7 @@
 //! one verdict.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Law, Span, Time};
 
 use crate::recorder::Recorder;
 use crate::records::Recorded;
@@ -59,6 +59,10 @@ pub struct PartReport {
     pub machine: String,
     /// Busy and stolen share of each core during the run.
     pub cores: Vec<(f64, f64)>,
+    /// The law (s) that the gaps of an open plan were asked to be independent draws of. It does not go over a pipe: who
+    /// puts parts together sets it again, in any of them.
+    #[serde(skip)]
+    pub asked: Option<Law>,
     /// The file of its records, where one was asked for.
     pub record_file: Option<Recorded>,
     pub(crate) recorder: Recorder,
@@ -89,4 +93,6 @@ pub(crate) struct ThreadFacts {
     pub(crate) cpu: Span,
     /// Share of the run that it was on a core.
     pub(crate) busy: f64,
+    /// Share of the run that it waited for one.
+    pub(crate) waiting: Option<f64>,
 }

@@ -7,6 +7,7 @@ use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::emitted::Emitted;
 use crate::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::gaps::Gaps;
 use crate::interval::Interval;
 use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
@@ -14,7 +15,7 @@ use crate::part::{Facts, PartReport, ThreadFacts};
 use crate::recorder::{Record, Recorder, SLICE, STEPS, Slice, Window, Windowing};
 use crate::records::Recorded;
 use crate::setting::Pacing;
-use crate::verdict::{Evidence, Verdict, gap_distance, verdict};
+use crate::verdict::{Evidence, Verdict, verdict};
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,9 +70,9 @@ pub struct Report {
     pub record_files: Vec<Recorded>,
     /// Requests per second, as planned and as begun in time.
     pub pace: Pace,
-    /// Kolmogorov-Smirnov distance between the gaps as begun and as planned, of an open schedule; see
-    /// [`crate::verdict::gap_distance`].
-    pub gap_distance: Option<f64>,
+    /// Of an open schedule: whether the requests went out with the gaps that were planned and asked for.
+    #[serde(default)]
+    pub gaps: Option<Gaps>,
     /// How the threads waited.
     pub pacing: Pacing,
     /// Threads of the generator.
@@ -80,6 +81,10 @@ pub struct Report {
     pub client_cpu_s: f64,
     /// The share of the run that each was on a core.
     pub client_busy: Vec<f64>,
+    /// The share of the run that each could have been on a core and waited for one, as the kernel counted; empty where it
+    /// does not.
+    #[serde(default)]
+    pub client_waiting: Vec<f64>,
     /// Busy share of each core of the machine during the run, the server's and others' work included; empty when the
     /// run was too short to say.
     pub cores_busy: Vec<f64>,
@@ -154,6 +159,7 @@ impl Report {
         let incomplete = incomplete(&parts);
         let record_files = parts.iter_mut().filter_map(|part| part.record_file.take()).collect();
         let started_at_ns = parts[0].started_at_ns;
+        let asked = parts.iter_mut().find_map(|part| part.asked.take());
         let all = Recorder::merged(parts.into_iter().map(|part| part.recorder).collect());
 
         let counts = all.whole;
@@ -232,11 +238,12 @@ impl Report {
             records: all.records,
             record_files,
             pace,
-            gap_distance: runs.as_deref().and_then(gap_distance),
+            gaps: runs.as_deref().and_then(|runs| Gaps::of(runs, asked.as_ref())),
             pacing,
             threads: threads.len(),
             client_cpu_s: threads.iter().map(|thread| thread.cpu.as_secs_f64()).sum(),
             client_busy: threads.iter().map(|thread| thread.busy).collect(),
+            client_waiting: threads.iter().filter_map(|thread| thread.waiting).collect(),
             cores_busy: cores.iter().map(|core| core.0).collect(),
             cores_stolen: cores.iter().map(|core| core.1).collect(),
             started_at_ns,
@@ -247,7 +254,7 @@ impl Report {
         };
         let evidence = Evidence {
             inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
-            gaps: runs.as_ref().map(|runs| runs.iter().map(|run| run.len().saturating_sub(1)).sum()),
+            open,
             paced,
             incomplete,
             connections_max,

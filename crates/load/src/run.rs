@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Http;
 
 use crate::allowed::Allowed;
@@ -88,6 +88,8 @@ pub struct Load {
     pub watched: bool,
     /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
     pub keep_records: bool,
+    /// The law (s) of the gaps of an open schedule, where it is a renewal process: what was sent is then held to it.
+    pub asked: Option<Law>,
     /// Where to write a record of every request, in flat memory; see [`crate::records`].
     pub record_file: Option<RecordFile>,
     /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
@@ -137,6 +139,7 @@ impl Load {
             allowed: Allowed::Private,
             watched: false,
             keep_records: false,
+            asked: None,
             record_file: None,
             part: Part::WHOLE,
             start_at: None,
@@ -299,13 +302,18 @@ pub fn run_part(
     let known = dealer.as_ref().and_then(|dealer| dealer.known());
     let ended = works.iter().map(|work| work.ended).max().unwrap_or_default();
     let wall_s = ended.as_secs_f64().max(1e-9);
-    let facts = |work: &Work| ThreadFacts { cpu: work.cpu, busy: work.cpu.as_secs_f64() / wall_s };
+    let facts = |work: &Work| ThreadFacts {
+        cpu: work.cpu,
+        busy: work.cpu.as_secs_f64() / wall_s,
+        waiting: work.waited.map(|waited| waited.as_secs_f64() / wall_s),
+    };
     Ok(PartReport {
         part: load.part,
         clock_offset_ns: 0,
         started_at_ns: clock.started_at_ns(),
         machine: machine(),
         cores,
+        asked: load.asked,
         record_file: drain.map(Drain::finish),
         threads: works.iter().map(facts).collect(),
         cancelled: works.iter().any(|work| work.cancelled),

@@ -4,8 +4,8 @@
 //! each is a judgement, said where it stands.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::Time;
 
+use crate::gaps::Gaps;
 use crate::report::{Pace, Report};
 use crate::setting::Pacing;
 
@@ -39,15 +39,15 @@ const SHORTFALL_MAX: f64 = 0.01;
 const ERRORS_MAX: f64 = 0.01;
 /// Share of the requests' time inside, from planned on, in which the generator had not noticed them yet.
 const UNNOTICED_MAX: f64 = 0.1;
-/// Distance between the distributions of emitted and planned gaps that matters, however sure it is.
-const GAPS_MAX: f64 = 0.05;
+/// Share of the run in which a thread of the generator could have run and waited for a core.
+const WAITING_MAX: f64 = 0.05;
 
 /// What the verdict needs beyond the report.
 pub(crate) struct Evidence {
     /// Mean number inside as the loop saw it, and as the requests' times from planned say.
     pub(crate) inside: (f64, f64),
-    /// How many gaps between requests of an open schedule were looked at.
-    pub(crate) gaps: Option<usize>,
+    /// Whether an open plan was followed.
+    pub(crate) open: bool,
     pub(crate) paced: bool,
     /// Why it is not a whole run, if it is not.
     pub(crate) incomplete: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
     let Pace { offered, achieved } = report.pace;
     // One request that falls on the far side of the end is no shortfall.
     let seconds = report.measured_s;
-    if evidence.gaps.is_some() && (offered - achieved) * seconds > SHORTFALL_MAX * offered * seconds + 1.0 {
+    if evidence.open && (offered - achieved) * seconds > SHORTFALL_MAX * offered * seconds + 1.0 {
         doubts.push(format!("{achieved:.1} requests/s were begun of {offered:.1} offered"));
     }
     if counts.missed > 0 {
@@ -88,6 +88,13 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
             busiest * 100.0
         ));
     }
+    let waiting = report.client_waiting.iter().copied().fold(0.0, f64::max);
+    if waiting > WAITING_MAX {
+        doubts.push(format!(
+            "a thread of the load generator waited for a core {:.0} % of the time (run queue): others had it",
+            waiting * 100.0
+        ));
+    }
     let (seen, said) = evidence.inside;
     // Little's law: the mean number inside is the rate times the time inside. Seen by the generator it lacks the time
     // in which a request was due and nobody had noticed.
@@ -99,9 +106,7 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
             (1.0 - seen / said) * 100.0
         ));
     }
-    if let (Some(count), Some(distance)) = (evidence.gaps, report.gap_distance) {
-        gaps(count, distance, &mut doubts);
-    }
+    doubts.extend(report.gaps.iter().flat_map(Gaps::doubts));
     let wrong = counts.failed() + counts.unfinished;
     if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
         let mut causes: Vec<String> =
@@ -120,10 +125,8 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
 }
 
 fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<String>) {
-    let gap_s = match evidence.gaps {
-        Some(_) if report.pace.offered > 0.0 => 1.0 / report.pace.offered,
-        _ => 0.0,
-    };
+    let paced = evidence.open && report.pace.offered > 0.0;
+    let gap_s = if paced { 1.0 / report.pace.offered } else { 0.0 };
     let limit_s = LATE_FLOOR_S.max(LATE_OF_GAP * gap_s).max(LATE_OF_RESPONSE * evidence.response_mean_s);
     let late_s = evidence.lateness_p99_s;
     if late_s > limit_s {
@@ -133,64 +136,6 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<String>) {
             limit_s * 1e3
         ));
     }
-}
-
-/// Two-sample Kolmogorov-Smirnov test of the emitted against the planned gaps, at one false alarm in a million, and
-/// only where the distance is one that matters.
-fn gaps(count: usize, distance: f64, doubts: &mut Vec<String>) {
-    // c(alpha) sqrt(2 / n) with c(1e-6) = sqrt(ln(2 / 1e-6) / 2) (Smirnov 1948).
-    let limit = ((2.0e6_f64).ln() / 2.0).sqrt() * (2.0 / count as f64).sqrt();
-    if distance > limit.max(GAPS_MAX) {
-        doubts.push(format!(
-            "the gaps between requests are not the planned ones (Kolmogorov-Smirnov distance {distance:.3})"
-        ));
-    }
-}
-
-/// Distance between the distributions of the gaps of (planned, begun) instants, given in runs that each hold neighbours of
-/// one another in any order; none below two gaps.
-///
-/// Gaps that differ by at most a tenth of the mean count as equal: a deterministic plan is one step at one value, and
-/// the least jitter would otherwise be a distance of one half.
-pub fn gap_distance(runs: &[Vec<(Time, Time)>]) -> Option<f64> {
-    let planned = sorted(gaps_of(runs, |pair| pair.0));
-    let begun = sorted(gaps_of(runs, |pair| pair.1));
-    if planned.len() < 2 {
-        return None;
-    }
-    let mean = planned.iter().sum::<u64>() / planned.len() as u64;
-    Some(distance(&planned, &begun, mean / 10))
-}
-
-/// The gaps of each run's instants, in their order of time.
-fn gaps_of(runs: &[Vec<(Time, Time)>], of: fn(&(Time, Time)) -> Time) -> impl Iterator<Item = Vec<u64>> {
-    runs.iter().map(move |run| {
-        let instants = sorted(std::iter::once(run.iter().map(|pair| of(pair).0).collect()));
-        instants.windows(2).map(|pair| pair[1] - pair[0]).collect()
-    })
-}
-
-fn sorted(runs: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
-    let mut all: Vec<u64> = runs.flatten().collect();
-    all.sort_unstable();
-    all
-}
-
-/// The largest distance between the empirical distribution functions of two sorted samples of equal size, when values
-/// may be shifted by `tolerance` (the Lévy form of the distance).
-fn distance(a: &[u64], b: &[u64], tolerance: u64) -> f64 {
-    let one_way = |of: &[u64], over: &[u64]| {
-        let mut at = 0;
-        let mut worst: f64 = 0.0;
-        for (index, &value) in of.iter().enumerate() {
-            while at < over.len() && over[at] <= value.saturating_add(tolerance) {
-                at += 1;
-            }
-            worst = worst.max((index + 1) as f64 / of.len() as f64 - at as f64 / over.len() as f64);
-        }
-        worst
-    };
-    one_way(a, b).max(one_way(b, a))
 }
 
 fn host(report: &Report, doubts: &mut Vec<String>) {

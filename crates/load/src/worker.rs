@@ -34,7 +34,7 @@ use crate::allowed::Allowed;
 use crate::clock::Clock;
 use crate::connection::{Connection, Exchange, Phase, outcome_of};
 use crate::endpoint::Endpoint;
-use crate::host::thread_cpu;
+use crate::host::{thread_cpu, thread_waited};
 use crate::outcome::{Outcome, Settlement};
 use crate::recorder::{Heard, Recorder};
 use crate::reply::{Ended, Fed};
@@ -111,6 +111,8 @@ pub(crate) struct Gauge {
 pub(crate) struct Work {
     pub(crate) recorder: Recorder,
     pub(crate) cpu: Span,
+    /// How long it could have run and waited for a core.
+    pub(crate) waited: Option<Span>,
     pub(crate) ended: Time,
     pub(crate) cancelled: bool,
 }
@@ -252,7 +254,7 @@ impl<'a> Worker<'a> {
             // Nothing is registered but the timer, so what ends the wait is the start (or a signal).
             let _ = self.epoll.wait(&mut events, EpollTimeout::from(100u16));
         }
-        let cpu = thread_cpu();
+        let (cpu, waited) = (thread_cpu(), thread_waited());
         let mut cancelled = false;
         loop {
             let now = clock.now();
@@ -278,7 +280,9 @@ impl<'a> Worker<'a> {
         let ended = clock.now();
         self.cut_off(ended);
         self.recorder.close();
-        Work { recorder: self.recorder, cpu: Span(thread_cpu().0.saturating_sub(cpu.0)), ended, cancelled }
+        let waited = thread_waited().zip(waited).map(|(now, then)| Span(now.0.saturating_sub(then.0)));
+        let cpu = Span(thread_cpu().0.saturating_sub(cpu.0));
+        Work { recorder: self.recorder, cpu, waited, ended, cancelled }
     }
 
     /// Begins everything that is due and can begin.

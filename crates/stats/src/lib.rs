@@ -15,6 +15,7 @@ mod moments;
 mod nearest;
 pub mod quantity;
 pub mod regression;
+pub mod renewal;
 mod stream;
 mod time;
 pub mod warm_up;

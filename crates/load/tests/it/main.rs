@@ -1,6 +1,7 @@
 //! The load generator against small raw TCP servers on free ports of the loopback interface.
 
 mod clients;
+mod coverage;
 mod emitted;
 mod failures;
 mod fuzz;
@@ -10,6 +11,7 @@ mod names;
 mod open;
 mod parts;
 mod plans;
+mod proof;
 mod records;
 mod redirects;
 mod replies;

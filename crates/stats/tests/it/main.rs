@@ -14,6 +14,7 @@ mod moments;
 mod nearest;
 mod quantities;
 mod regression;
+mod renewal;
 mod series;
 mod streams;
 mod time;
