@@ -1,9 +1,11 @@
 //! The client side, live: open and closed load over real sockets, and the proof that the load was what it claims.
 //!
-//! A run is four independent choices: a [`Schedule`] (who asks when) × a transport (HTTP over plain TCP) × a stop
-//! rule ([`Stop`]) × what is recorded. One loop per thread serves them all: epoll, non-blocking sockets, a request
-//! written straight from prebuilt bytes and a reply parsed where it was read; no allocation, lock or channel per
-//! request. The price is a transport of our own that speaks only the HTTP/1.1 a load generator needs.
+//! A run is four independent choices: a [`Schedule`] (who asks when) × a transport ([`Version`], [`Tls`]) × a stop
+//! rule ([`Stop`]) × what is recorded. One loop per thread serves them all: epoll, non-blocking sockets, and for HTTP/1
+//! a request written straight from prebuilt bytes and a reply parsed where it was read; no allocation, lock or channel
+//! per request. The price is a transport of our own that speaks only the HTTP/1.1 a load generator needs. TLS (rustls)
+//! and HTTP/2 (hyper) are driven by the same loop, without sockets or a runtime of theirs; what a transport has to do is
+//! said in `worker.rs`.
 //!
 //! An open plan is one global arrival process, drawn once and dealt to the threads, so that the arrivals that a server
 //! sees do not depend on the number of threads or connections. Every request has its instants: *planned*, *begun*
