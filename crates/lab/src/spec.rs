@@ -137,6 +137,8 @@ pub struct Live {
     pub warm_up: Span,
     /// A request without a whole reply after this long has failed.
     pub timeout: Span,
+    /// Every request has a connection of its own (HTTP/1.0); users who browse say it themselves.
+    pub one_request_per_connection: bool,
     /// Threads of the load generator.
     pub load_threads: u32,
     /// Spin before each send instead of sleeping up to it.
@@ -205,6 +207,10 @@ impl Experiment {
                            \"sessions\"";
             return Err(reader.at(program, "program", message));
         }
+        let one_request_per_connection = match raw.workload.is_sessions() {
+            true => false,
+            false => reader.one_request_per_connection(&raw.workload)?,
+        };
         let mut experiment = Experiment {
             name: raw.name,
             description: raw.description,
@@ -214,6 +220,7 @@ impl Experiment {
             run: reader.run(raw.run)?,
             objectives: reader.objectives(raw.objective)?,
         };
+        experiment.run.live.one_request_per_connection = one_request_per_connection;
         if let Some(program) = &experiment.system.program {
             reader.with_files(&mut experiment.workload, program)?;
         }
@@ -585,6 +592,7 @@ impl Reader<'_> {
             max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
             replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
             live: Live {
+                one_request_per_connection: false,
                 duration,
                 warm_up: warm_up_live,
                 timeout: match &raw.live.timeout {

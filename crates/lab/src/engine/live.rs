@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_dispatch::Information;
-use sojourn_load::{Load, Pacing, Schedule, Stop, Targets};
+use sojourn_load::{Load, Pacing, Schedule, Stop, Targets, Version};
 use sojourn_model::Server;
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_serve::supervisor::Child;
@@ -277,6 +277,7 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
     Ok(Load {
         threads: live.load_threads as usize,
         pacing: pacing(experiment),
+        http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),

@@ -50,11 +50,11 @@ impl Reader<'_> {
     pub(super) fn workload(&self, raw: RawWorkload, seed: u64) -> Result<Workload, SpecError> {
         let kind = raw.kind.get_ref().as_str();
         let (known, needs): (&[&str], &[&str]) = match kind {
-            "open" => (&["arrivals", "profile", "size", "clients", "patience"], &["arrivals"]),
-            "closed" => (&["users", "think", "size", "patience"], &["users"]),
-            "webstone" => (&["users", "size", "patience"], &["users"]),
+            "open" => (&["arrivals", "profile", "size", "clients", "patience", "http"], &["arrivals"]),
+            "closed" => (&["users", "think", "size", "patience", "http"], &["users"]),
+            "webstone" => (&["users", "size", "patience", "http"], &["users"]),
             "log" => (&["log", "speed", "duration"], &["log"]),
-            "trace" => (&["file", "speed", "repeat", "size", "clients", "patience"], &["file"]),
+            "trace" => (&["file", "speed", "repeat", "size", "clients", "patience", "http"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
             "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
             other => {
@@ -159,6 +159,16 @@ impl Reader<'_> {
                 span => Ok(replay.lasting(span)),
             },
             (None, None) => Ok(replay),
+        }
+    }
+
+    /// Whether every request of a live run has a connection of its own: HTTP/1.0, WebStone's.
+    pub(super) fn one_request_per_connection(&self, raw: &RawWorkload) -> Result<bool, SpecError> {
+        match raw.http.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None => Ok(raw.kind.get_ref() == "webstone"),
+            Some((_, "1.0")) => Ok(true),
+            Some((_, "1.1")) => Ok(false),
+            Some((text, other)) => Err(self.at(text, "http", &unknown("version of HTTP", other, &["1.0", "1.1"]))),
         }
     }
 

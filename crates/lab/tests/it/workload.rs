@@ -48,6 +48,16 @@ fn rates_change_and_batches_come() {
     assert_eq!((open.arrivals.batch(), open.arrivals.rate()), (50, Some(50.0)));
 }
 
+/// WebStone's clients open a connection for every document.
+#[test]
+fn webstone_speaks_http_1_0() {
+    let alone = |text: &str| with(text).unwrap()[0].experiment.run.live.one_request_per_connection;
+    assert!(alone("kind = \"webstone\"\nusers = 5"));
+    assert!(!alone("kind = \"webstone\"\nusers = 5\nhttp = \"1.1\""));
+    assert!(!alone("kind = \"closed\"\nusers = 5"));
+    assert!(alone("kind = \"open\"\narrivals = \"1 s\"\nhttp = \"1.0\""));
+}
+
 #[test]
 fn session_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,6 +98,7 @@ fn mistakes_are_named() {
             "kind = \"session-file\"\narrivals = \"exponential(utilization = 0.7)\"\nwsess = \"5,1,1\"",
             &["x.toml:5: arrivals", "at a rate"],
         ),
+        ("kind = \"webstone\"\nusers = 5\nhttp = \"2\"", &["x.toml:6: http", "1.0"]),
         ("kind = \"trase\"", &["trase", "did you mean `trace`"]),
     ] {
         let message = with(text).unwrap_err();

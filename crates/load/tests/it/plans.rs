@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sojourn_load::records::RecordFile;
 use sojourn_load::{Load, Schedule, Stop, Targets};
 use sojourn_stats::{Law, Span, Stream};
 use sojourn_traffic::{
@@ -68,6 +69,24 @@ fn every_kind_is_sent_as_planned() {
         sent.sort_unstable();
         assert_eq!(came, sent, "{kind}");
     }
+}
+
+/// The records of a run are a trace of it: the same requests between the same instants, with the demands they carried.
+#[test]
+fn the_records_of_a_run_can_be_replayed() {
+    let (_, workload) = kinds().remove(1);
+    let plan: Vec<Planned> = Plan::new(&workload, 3, demand()).unwrap().take(300).collect();
+    let server = Server::start(|_| vec![ok("x")]);
+    let schedule = Schedule::open(Plan::new(&workload, 3, demand()).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.csv");
+    let mut load = Load::new(server.address, "test", schedule, Targets::Work);
+    (load.stop, load.record_file) = (Stop::Requests(300), Some(RecordFile::new(&path)));
+    assert_eq!(run(load).counts.ok, 300);
+    let trace = Trace::read(&path).unwrap();
+    let demands: Vec<Span> = plan.iter().map(|planned| planned.request.demand).collect();
+    assert_eq!((trace.demands(), trace.left_out()), (Some(&demands[..]), 0));
+    assert!(trace.gaps()[1..].iter().zip(plan.windows(2)).all(|(gap, pair)| *gap == pair[1].at - pair[0].at));
 }
 
 /// Sessions as written down come at their instants and ask for their bursts in order.
