@@ -1,11 +1,10 @@
 //! Did the requests of an open run go out with the gaps that were asked for?
 //!
-//! Three questions, each at one false alarm in a million (two, where plan and emission are both looked at) and each only where the difference is one that matters to a
-//! server. Are the emitted gaps the planned ones (two-sample Kolmogorov-Smirnov)? Where a law was asked for: do they
-//! follow it (one-sample), and are they, and those of the plan, independent of one another
-//! ([`sojourn_stats::renewal`])? The last is what tells
-//! a Poisson process from many clocks ticking side by side, one per connection, whose gaps taken one by one look much
-//! the same.
+//! Three questions, each at one false alarm in a million (two where plan and emission are both looked at), and each only
+//! where the difference is one that matters to a server. Are the emitted gaps the planned ones (two-sample
+//! Kolmogorov-Smirnov)? Where a law was asked for: do they follow it (one-sample)? And are they, and those of the plan,
+//! independent of one another ([`sojourn_stats::renewal`])? The last is what tells a Poisson process from many clocks
+//! ticking side by side, one per connection, whose gaps taken one by one look much the same.
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::goodness::critical_distance;

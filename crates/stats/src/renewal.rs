@@ -5,8 +5,9 @@
 //! 14(4), 1943) sees short memory. *Dispersion of sums* of 2, 4, 8, ... gaps that follow one another, against what it is
 //! for independent ones (the index of dispersion for intervals: Cox and Lewis, The Statistical Analysis of Series of
 //! Events, 1966, section 4.3) sees memory of any length: many clocks that tick side by side look like a Poisson process
-//! gap by gap, but the sum over one round of them is always the same (a hundred rounds show it at 1e-6). The price of ranks is some power for laws with
-//! long tails, whose sums rest on few gaps; what is gained is that the tests are right for these laws too.
+//! gap by gap, but the sum over one round of them is always the same (a hundred rounds show it at 1e-6). The price of
+//! ranks is some power for laws with long tails, whose sums rest on few gaps; what is gained is that the tests are right
+//! for these laws too.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
