@@ -2,11 +2,10 @@
 //!
 //! Three kinds of text are read, told apart by their first line:
 //!
-//! | text | gaps | demands |
-//! |---|---|---|
-//! | a column of times | the numbers | none: the server model draws them |
-//! | two columns, `gap,demand`, with or without a heading | the first | the second |
-//! | a heading with `planned_ns` or `at_s` (a run's records, a plan written as CSV) | between its instants, sorted | `demand_*` where that is above 0, else from `sent_*` to `done_*` of a reply that was good |
+//! - a column of times: the gaps. The server model draws the demands;
+//! - two columns, `gap,demand`, with or without a heading;
+//! - a heading with `planned_ns` or `at_s` (a run's records, a plan written as CSV): the gaps are between its instants,
+//!   sorted; a demand is `demand_*` where that is above 0, else from `sent_*` to `done_*` of a reply that was good.
 //!
 //! Times are seconds where nothing else is said: by a unit (`12 ms`) or by a heading that ends in one (`gap_ms`). A
 //! heading may have `bytes` or `size_bytes`. Records that have neither a demand nor a good reply are left out and counted:

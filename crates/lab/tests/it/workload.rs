@@ -38,7 +38,8 @@ fn a_trace_says_what_the_servers_are_loaded_with() {
 
 #[test]
 fn rates_change_and_batches_come() {
-    let text = "kind = \"open\"\narrivals = \"exponential(utilization = 0.7)\"\nprofile = \"ramp(from = 0.1, to = 2, over = 60 s)\"";
+    let text = "kind = \"open\"\narrivals = \"exponential(utilization = 0.7)\"\n\
+                profile = \"ramp(from = 0.1, to = 2, over = 60 s)\"";
     let Workload::Open(open) = workload(text) else { panic!("open") };
     // Level 1 is the rate asked for; beyond capacity for a while is what ramps are for.
     assert!((open.arrivals.peak_rate().unwrap() / open.arrivals.rate().unwrap() - 2.0).abs() < 1e-12);
