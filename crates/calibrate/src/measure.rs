@@ -19,7 +19,7 @@ use crate::settings::{CalibrateError, Interval, Progress, Settings};
 use crate::target::{Axis, Target};
 
 /// Shares of the time: the idle server, the ramp, the work, the helpers; the loads have the rest.
-const SHARES: [f64; 4] = [0.1, 0.1, 0.2, 0.15];
+const SHARES: [f64; 4] = [0.05, 0.08, 0.15, 0.12];
 /// The load that the discipline is chosen by, of the capacity, and how often it is measured.
 const CHOICE: (f64, u32) = (0.6, 2);
 /// The helpers' discipline is kept while it predicts that load as well as this.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::sojourn::{PROGRAM, file, root, sojourn, stderr};
+use crate::sojourn::{PROGRAM, estimates, file, root, sojourn, stderr};
 
 fn guides() -> Vec<(String, String)> {
     let in_folder = |folder: &str| fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
@@ -85,6 +85,20 @@ fn the_guide_to_comparing_dispatchers_works() {
     let output = sojourn(&[&["run", &path, "--by", "sim", "--out", &out], &short[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(folder.path().join("out/replications.csv").exists());
+}
+
+#[test]
+fn the_guide_to_measuring_a_server_predicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/measure-a-server.md")).unwrap();
+    file(folder.path(), "server.toml", blocks(&text, "toml")[0]);
+    let path = file(folder.path(), "nginx.toml", blocks(&text, "toml")[1]);
+    let out = folder.path().join("out").display().to_string();
+    let output = sojourn(&["run", &path, "--by", "theory,sim", "--out", &out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let p90 = |engine| estimates(Path::new(&out), engine, "response_time_p90")[0];
+    // Both are near: the simulator's interval is 5 % at most.
+    assert!((p90("theory") / p90("sim") - 1.0).abs() < 0.1, "{} and {}", p90("theory"), p90("sim"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod agents;
 mod bad_input;
 mod browsing;
 mod by_hand;
+mod calibrate;
 mod compare;
 mod demo;
 mod docs;
