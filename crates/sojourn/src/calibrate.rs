@@ -92,6 +92,7 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
         CalibrateError::Load(LoadError::System(_)) | CalibrateError::Refused(_) | CalibrateError::Sim(_) => {
             failed(error)
         }
+        CalibrateError::Load(LoadError::NotAllowed { .. }) => bad_input(format!("{error}; say --yes-i-may if you may")),
         CalibrateError::Interrupted => Failure { exit: Exit::Interrupted, message: error.to_string() },
         other => bad_input(other),
     })?;
