@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, poll};
 use serde_json::json;
+use sojourn_load::records::RecordFile;
 use sojourn_load::{Allowed, Load, Part, realtime_ns, run_part};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -201,8 +202,20 @@ impl Host {
         }
         let load = order.load()?;
         let allowed = if self.yes_i_may { load.allowed } else { Allowed::Private };
-        Ok(Load { part, watched, allowed, ..load })
+        // Parts write files of their own, which may lie side by side.
+        let record_file = load.record_file.map(|file| match part.of {
+            1 => file,
+            _ => RecordFile { path: numbered(&file.path, part.index + 1), ..file },
+        });
+        Ok(Load { part, watched, allowed, record_file, ..load })
     }
+}
+
+/// `records.csv` as `records-2.csv`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let end = path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
+    path.with_file_name(format!("{stem}-{number}{end}"))
 }
 
 /// Runs the load and says what came of it.

@@ -64,7 +64,10 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(bad_input("--rounds: at least 2, or there is no interval; 5 are usual"));
     }
     let pause = span("--pause", &arguments.pause)?;
-    let orders = [Order::new(&arguments.a, &arguments.flags), Order::new(&arguments.b, &arguments.flags)];
+    if arguments.flags.record.is_some() {
+        return Err(bad_input("--record writes one run; a comparison is several"));
+    }
+    let orders = [&arguments.a, &arguments.b].map(|url| Order::new(std::slice::from_ref(url), &arguments.flags));
     // What is wrong with the second is said before the first has run for a while.
     for order in &orders {
         order.load()?;

@@ -1,11 +1,11 @@
 //! `sojourn load URL`: one run, a search for the highest rate that holds, or a scan over a range.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sojourn_lab::objective::Objective;
 use sojourn_stats::{Dimension, quantity};
 
-use crate::exit::{Exit, Failure, bad_input};
+use crate::exit::{Exit, Failure, bad_input, failed};
 
 pub(crate) mod agents;
 pub(crate) mod flags;
@@ -30,8 +30,10 @@ use run::Runner;
 /// pages.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// http://HOST:PORT/PATH
-    url: String,
+    /// http://HOST:PORT/PATH or https://...; several are asked in turn. A path may have drawn values in braces, e.g.
+    /// '/work?iter={erlang(k = 2, mean = 40000)}'
+    #[arg(required_unless_present = "urls", value_name = "URL")]
+    url: Vec<String>,
     #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
@@ -55,6 +57,9 @@ pub(crate) struct Arguments {
     /// Draw the scan's curve
     #[arg(long, value_name = "FILE.svg", requires = "scan", help_heading = "Output")]
     plot: Option<PathBuf>,
+    /// Write the run's histograms as an HDR interval log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["search", "scan"], help_heading = "Output")]
+    hdr: Option<PathBuf>,
     /// Show nothing while running
     #[arg(long, short = 'q', help_heading = "Output")]
     quiet: bool,
@@ -66,6 +71,10 @@ pub(crate) struct Arguments {
 pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     let objectives = arguments.objectives.iter().map(|text| objective("--objective", text));
     let objectives: Vec<Objective> = objectives.collect::<Result<_, _>>()?;
+    let several = arguments.search.is_some() || arguments.scan.is_some();
+    if several && arguments.flags.record.is_some() {
+        return Err(bad_input("--record writes one run; a search and a scan are several"));
+    }
     let order = Order::new(&arguments.url, &arguments.flags);
     let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     if let Some(text) = &arguments.search {
@@ -81,7 +90,21 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return scan::scan(&order, &range, plot, arguments.keep_going, &runner, arguments.json);
     }
     let report = runner.run(&order, "")?;
+    if let Some(path) = &arguments.hdr {
+        write_whole(path, report.hdr_log().as_bytes())?;
+    }
     Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
+}
+
+/// Writes a file so that nobody ever sees half of it.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let result = std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, path));
+    result.map_err(|error| {
+        let _ = std::fs::remove_file(&partial);
+        failed(format!("cannot write {}: {error}", path.display()))
+    })
 }
 
 fn objective(flag: &str, text: &str) -> Result<Objective, Failure> {

@@ -1,5 +1,6 @@
 //! The flags that say what load to put on a server, the same for `load` and `compare`, here and on every agent.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,28 @@ pub(crate) struct Flags {
     /// Open load with gaps of this law, e.g. 'exponential(rate = 1000 /s)'
     #[arg(long, value_name = "LAW", conflicts_with = "users", help_heading = "Load")]
     pub(crate) arrivals: Option<String>,
+    /// Shape the rate over time: 'ramp(from = 0.1, to = 1, over = 60 s)' or 'steps(0.5, 1, 2, every = 30 s)'
+    #[arg(long, value_name = "SHAPE", help_heading = "Load")]
+    pub(crate) profile: Option<String>,
+    /// Open load with the gaps of this file: a gap a line, or gap and demand, or the records of a finished run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals", "users"], help_heading = "Load")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Replay the trace so many times faster
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "trace", help_heading = "Load")]
+    pub(crate) speed: f64,
+    /// Begin the trace again at its end
+    #[arg(long, requires = "trace", help_heading = "Load")]
+    pub(crate) repeat: bool,
+    /// Sessions of bursts that this file writes down (httperf's --wsesslog), coming by --rate or --arrivals
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["users", "trace", "size"], help_heading = "Load")]
+    pub(crate) sessions_file: Option<PathBuf>,
+    /// How many sessions of the file come
+    #[arg(long, value_name = "N", requires = "sessions_file", help_heading = "Load")]
+    pub(crate) sessions: Option<u32>,
+    /// N1 sessions of N2 calls with the time X between them, coming by --rate or --arrivals: N1,N2,X
+    #[arg(long, value_name = "N1,N2,X", conflicts_with_all = ["users", "trace", "size", "sessions_file"],
+          help_heading = "Load")]
+    pub(crate) wsess: Option<String>,
     /// Closed load of this many users, each with a connection, who think between requests
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) users: Option<u32>,
@@ -41,6 +64,21 @@ pub(crate) struct Flags {
     #[arg(long, help_heading = "Load")]
     pub(crate) yes_i_may: bool,
 
+    /// What to ask for: a file of URLs or paths, one a line, with a weight before it if need be
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["site", "size", "demand"], help_heading = "Requests")]
+    pub(crate) urls: Option<PathBuf>,
+    /// GET, HEAD, POST, PUT or DELETE [default: GET; with a body POST]
+    #[arg(long, short = 'X', value_name = "METHOD", help_heading = "Requests")]
+    pub(crate) method: Option<String>,
+    /// Body to send, with drawn values in braces like a path, e.g. 'n={uniform(low = 1, high = 9)}'
+    #[arg(long, value_name = "TEXT", help_heading = "Requests")]
+    pub(crate) body: Option<String>,
+    /// File to send as the body, as it is
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Requests")]
+    pub(crate) body_file: Option<PathBuf>,
+    /// Follow at most so many redirects, within one response time
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Requests")]
+    pub(crate) redirects: u32,
     /// A header to send, e.g. 'accept: text/html'; may be repeated
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", help_heading = "Requests")]
     pub(crate) headers: Vec<String>,
@@ -66,12 +104,30 @@ pub(crate) struct Flags {
     /// Connections of a user who browses
     #[arg(long, value_name = "N", requires = "site", help_heading = "Connections")]
     pub(crate) parallel: Option<u32>,
-    /// 1.0, a connection per file, or 1.1 [default: 1.1]
-    #[arg(long, value_name = "VERSION", requires = "site", help_heading = "Connections")]
+    /// 1.0 (a connection per request), 1.1 or 2 [default: 1.1]
+    #[arg(long, value_name = "VERSION", help_heading = "Connections")]
     pub(crate) http: Option<String>,
     /// How long a user who browses keeps an idle connection [default: 15 s]
     #[arg(long, value_name = "TIME", requires = "site", help_heading = "Connections")]
     pub(crate) keep_alive: Option<String>,
+    /// Streams of an HTTP/2 connection at a time
+    #[arg(long, value_name = "N", help_heading = "Connections")]
+    pub(crate) streams: Option<u32>,
+    /// PEM file with the certificates to trust, in place of the system's
+    #[arg(long, value_name = "FILE", help_heading = "Connections")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Take any certificate
+    #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
+    pub(crate) insecure: bool,
+    /// The name that the certificate has to be for, in place of the URL's host
+    #[arg(long, value_name = "NAME", help_heading = "Connections")]
+    pub(crate) server_name: Option<String>,
+    /// Name server to ask, ADDRESS or ADDRESS:PORT [default: the system's]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Connections")]
+    pub(crate) resolver: Option<String>,
+    /// Local addresses to connect from, in turn by client
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Connections")]
+    pub(crate) local: Vec<IpAddr>,
 
     /// Leave out the start, e.g. 2s
     #[arg(long, value_name = "TIME", default_value = "0 s", help_heading = "Measurement")]
@@ -82,11 +138,22 @@ pub(crate) struct Flags {
     /// Spin before each send: microseconds instead of tens of microseconds late, at the price of a core
     #[arg(long, help_heading = "Measurement")]
     pub(crate) spin: bool,
+    /// A planned request that is noticed later than this is not sent, and counted as missed
+    #[arg(long, value_name = "TIME", default_value = "1 s", help_heading = "Measurement")]
+    pub(crate) catch_up: String,
+
+    /// Write a record of every request, as CSV or Parquet by the name's end; with several clients one file each, numbered
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 impl Flags {
     /// The files that a run with these flags reads or writes.
     pub(crate) fn files(&self) -> Vec<&Path> {
-        [&self.site].into_iter().flatten().map(PathBuf::as_path).collect()
+        [&self.site, &self.trace, &self.sessions_file, &self.urls, &self.body_file, &self.ca, &self.record]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect()
     }
 }

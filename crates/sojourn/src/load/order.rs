@@ -1,11 +1,18 @@
 //! From flags to a load: an order is all that a process needs to know to put its part of a load on a server.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sojourn_load::{Allowed, Load, Pacing, Schedule, Stop, Targets, Url};
+use sojourn_load::records::RecordFile;
+use sojourn_load::{
+    Allowed, Body, Load, Method, Pacing, Schedule, Stop, Targets, Template, Tls, Url, UrlList, Version,
+};
 use sojourn_stats::{Dimension, Law, Span, Stream, quantity};
-use sojourn_traffic::{Arrivals, Closed, Demand, Http, Open, Plan, Script, Sessions, Site, Sizes, Visitor, Workload};
+use sojourn_traffic::{
+    Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
+    Visitor, Workload, Wsess,
+};
 
 use super::flags::Flags;
 use crate::exit::{Failure, bad_input};
@@ -14,7 +21,7 @@ use crate::exit::{Failure, bad_input};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// What is loaded.
-    pub(crate) url: String,
+    pub(crate) urls: Vec<String>,
     /// With what.
     pub(crate) flags: Flags,
     /// What a search, a scan or a comparison changes from run to run.
@@ -38,8 +45,8 @@ pub(crate) struct Tuning {
 
 impl Order {
     /// An order as asked for.
-    pub(crate) fn new(url: &str, flags: &Flags) -> Order {
-        Order { url: url.to_owned(), flags: flags.clone(), tuning: Tuning::default() }
+    pub(crate) fn new(urls: &[String], flags: &Flags) -> Order {
+        Order { urls: urls.to_vec(), flags: flags.clone(), tuning: Tuning::default() }
     }
 
     /// The same with other numbers.
@@ -50,14 +57,21 @@ impl Order {
     /// The load that was ordered.
     pub(crate) fn load(&self) -> Result<Load, Failure> {
         let flags = &self.flags;
-        let url = Url::parse(&self.url).map_err(bad_input)?;
-        let target = url.resolve().map_err(bad_input)?;
+        self.check()?;
+        let urls = self.urls.iter().map(|url| Url::parse(url).map_err(bad_input)).collect::<Result<Vec<_>, _>>()?;
+        let list =
+            flags.urls.as_deref().map(|path| UrlList::read(path, urls.first()).map_err(bad_input)).transpose()?;
+        let folder = urls.first().map_or("/", |url| url.path.as_str());
+        let written = self.written(folder)?;
         let work = flags.size.is_some() || flags.demand.is_some();
         let site = flags.site.as_deref().map(Site::read).transpose().map_err(bad_input)?.map(Arc::new);
-        let targets = match &site {
+        let targets = match (&site, &written, &list) {
             _ if work => Targets::Work,
-            Some(site) => Targets::Paths(below(&url.path, site.paths())),
-            None => Targets::Fixed(url.path.clone()),
+            (Some(site), ..) => Targets::Paths(below(folder, site.paths())),
+            (_, Some(written), _) if flags.wsess.is_some() => Targets::Paths(written.site.paths().to_vec()),
+            (_, Some(written), _) => Targets::Paths(below(folder, written.site.paths())),
+            (.., Some(list)) => list.targets.clone(),
+            _ => Targets::Own,
         };
         let stretch = self.tuning.stretch.max(1);
         let warm_up = span("--warm-up", &flags.warm_up)?;
@@ -73,7 +87,20 @@ impl Order {
             Some((name, value)) => Ok((name.trim().to_string(), value.trim().to_string())),
             None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
         });
+        let load = Load::to(&urls, self.schedule(work, site, written)?, targets);
         Ok(Load {
+            endpoints: list.map_or(load.endpoints, |list| list.endpoints),
+            method: self.method()?,
+            body: self.body()?,
+            http: self.http()?,
+            streams: flags.streams.unwrap_or(load.streams),
+            tls: Tls { ca: flags.ca.clone(), insecure: flags.insecure, server_name: flags.server_name.clone() },
+            resolver: flags.resolver.as_deref().map(resolver).transpose()?,
+            redirects: flags.redirects,
+            local: flags.local.clone(),
+            catch_up: span("--catch-up", &flags.catch_up)?,
+            seed: self.seed(),
+            record_file: flags.record.as_ref().map(RecordFile::new),
             headers: headers.collect::<Result<_, _>>()?,
             cookies: flags.cookies,
             connections_max: self.connections(),
@@ -83,13 +110,96 @@ impl Order {
             warm_up,
             stop,
             allowed: if flags.yes_i_may { Allowed::Anywhere } else { Allowed::Private },
-            ..Load::new(target, url.authority(), self.schedule(work, site)?, targets)
+            ..load
         })
     }
 
     /// The rate of the open load (1/s); none of a closed one.
     pub(crate) fn rate(&self) -> Result<Option<f64>, Failure> {
         Ok(self.arrivals()?.and_then(|arrivals| arrivals.rate()))
+    }
+
+    /// Flags that contradict each other in ways that no single flag can know of.
+    fn check(&self) -> Result<(), Failure> {
+        let flags = &self.flags;
+        let open = flags.rate.is_some() || flags.arrivals.is_some();
+        let version = self.http()?;
+        match () {
+            () if flags.profile.is_some() && !open => {
+                Err(bad_input("--profile shapes a rate: give --rate or --arrivals"))
+            }
+            () if flags.streams.is_some() && version != Version::Http2 => {
+                Err(bad_input("--streams: only HTTP/2 has streams; say --http 2"))
+            }
+            () if (flags.sessions_file.is_some() || flags.wsess.is_some()) && !open => {
+                Err(bad_input("sessions come at a rate: give --rate or --arrivals, e.g. --rate '10 /s'"))
+            }
+            () if flags.sessions_file.is_some() && flags.sessions.is_none() => {
+                Err(bad_input("--sessions-file: say with --sessions how many come, e.g. --sessions 1000"))
+            }
+            () => Ok(()),
+        }
+    }
+
+    fn http(&self) -> Result<Version, Failure> {
+        match self.flags.http.as_deref() {
+            None | Some("1.1") => Ok(Version::Http11),
+            Some("1.0") => Ok(Version::Http10),
+            Some("2") => Ok(Version::Http2),
+            Some(other) => Err(bad_input(format!("--http {other}: expected 1.0, 1.1 or 2"))),
+        }
+    }
+
+    fn method(&self) -> Result<Method, Failure> {
+        let flags = &self.flags;
+        let bodied = flags.body.is_some() || flags.body_file.is_some();
+        let all = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete];
+        match &flags.method {
+            None => Ok(if bodied { Method::Post } else { Method::Get }),
+            Some(name) => all
+                .into_iter()
+                .find(|method| method.name().eq_ignore_ascii_case(name))
+                .ok_or_else(|| bad_input(format!("--method {name}: expected {}", all.map(Method::name).join(", ")))),
+        }
+    }
+
+    fn body(&self) -> Result<Body, Failure> {
+        match (&self.flags.body, &self.flags.body_file) {
+            (Some(text), _) => {
+                Template::parse(text).map(Body::Template).map_err(|error| bad_input(format!("--body: {error}")))
+            }
+            (None, Some(path)) => std::fs::read(path)
+                .map(Body::Bytes)
+                .map_err(|error| bad_input(format!("--body-file: cannot read {}: {error}", path.display()))),
+            (None, None) => Ok(Body::None),
+        }
+    }
+
+    /// The sessions that a file or --wsess writes down.
+    fn written(&self, path: &str) -> Result<Option<Sessions>, Failure> {
+        let flags = &self.flags;
+        let (list, count, think) = match (&flags.sessions_file, &flags.wsess, flags.sessions) {
+            (Some(file), _, Some(count)) => (SessionList::read(file).map_err(bad_input)?, count, Law::constant(0.0)),
+            (_, Some(text), _) => {
+                let wsess = Wsess::parse(text).map_err(|error| bad_input(format!("--wsess: {error}")))?;
+                (SessionList::uniform(wsess.calls, path), wsess.sessions, wsess.think)
+            }
+            _ => return Ok(None),
+        };
+        if let Some(call) = list.calls().iter().find(|call| call.method != "GET" || !call.contents.is_empty()) {
+            let what = format!("{} {}", call.method, call.path);
+            return Err(bad_input(format!(
+                "--sessions-file: `{what}`: here all calls of sessions are GET without a body"
+            )));
+        }
+        let arrivals = self.arrivals()?.expect("checked: sessions come at a rate");
+        let mut sessions = Sessions::written(list, count, arrivals, think, &Law::constant(0.0), self.seed())
+            .map_err(|error| bad_input(format!("--arrivals: {error}")))?;
+        sessions.parallel = flags.parallel.unwrap_or(sessions.parallel);
+        if self.http()? == Version::Http10 {
+            sessions.http = Http::V10;
+        }
+        Ok(Some(sessions))
     }
 
     fn connections(&self) -> u32 {
@@ -100,7 +210,7 @@ impl Order {
         self.flags.seed.wrapping_add(self.tuning.round)
     }
 
-    fn schedule(&self, work: bool, site: Option<Arc<Site>>) -> Result<Schedule, Failure> {
+    fn schedule(&self, work: bool, site: Option<Arc<Site>>, written: Option<Sessions>) -> Result<Schedule, Failure> {
         let flags = &self.flags;
         let seed = self.seed();
         let sizes = match &flags.size {
@@ -112,8 +222,12 @@ impl Order {
             Arc::new(move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(demand.sample(stream)));
         let patience = flags.patience.as_deref().map(|text| law("--patience", text, Dimension::Time)).transpose()?;
         let users = self.tuning.users.or(flags.users);
-        if let (Some(users), Some(site)) = (users, site) {
-            let sessions = Sessions { patience, ..sessions(flags, users, site)? };
+        let browsing = match (users, site) {
+            (Some(users), Some(site)) => Some(sessions(flags, users, site)?),
+            _ => written,
+        };
+        if let Some(sessions) = browsing {
+            let (sessions, users) = (Sessions { patience, ..sessions.clone() }, sessions.users);
             Workload::Sessions(sessions.clone()).check().map_err(bad_input)?;
             let http = sessions.keep_alive().map_or(Http::V10, |keep_alive| Http::V11 { keep_alive });
             let visitors = (0..users).map(|user| Visitor::new(&sessions, user, seed, Arc::clone(&demand)));
@@ -124,10 +238,19 @@ impl Order {
             let closed = Closed { users, think, sizes, patience };
             return Ok(Schedule::users((0..users).map(|user| Script::new(&closed, user, seed, Arc::clone(&demand)))));
         }
+        if let Some(path) = &flags.trace {
+            let trace = Arc::new(Trace::read(path).map_err(bad_input)?);
+            // The speed factor is the scale that a search or a scan would vary; --scan says that it cannot.
+            let (path, speed, repeat) = (path.clone(), flags.speed, flags.repeat);
+            let traced = Traced { trace, path, speed, repeat, clients: 1000, sizes, patience };
+            let workload = Workload::Trace(traced);
+            workload.check().map_err(bad_input)?;
+            return Plan::new(&workload, seed, demand).map(Schedule::open).map_err(bad_input);
+        }
         let Some(arrivals) = self.arrivals()? else {
             if work || patience.is_some() {
                 return Err(bad_input(
-                    "--size, --demand and --patience need a plan: give --rate, --arrivals or --users",
+                    "--size, --demand and --patience need a plan: give --rate, --arrivals, --trace or --users",
                 ));
             }
             return Ok(Schedule::saturate(self.connections()));
@@ -154,9 +277,17 @@ impl Order {
                 "--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`",
             ));
         }
-        Ok(Some(match (self.tuning.rate, arrivals.law(), arrivals.rate()) {
+        let arrivals = match (self.tuning.rate, arrivals.law(), arrivals.rate()) {
             (Some(tuned), Some(law), Some(rate)) => Arrivals::of(law.scaled(rate / tuned)),
+            (Some(_), None, _) => {
+                return Err(bad_input("--arrivals: batches have no rate that a search or a scan could vary"));
+            }
             _ => arrivals,
+        };
+        let profile = self.flags.profile.as_deref().map(Profile::parse).transpose();
+        Ok(Some(match profile.map_err(|error| bad_input(format!("--profile: {error}")))? {
+            Some(profile) => arrivals.with_profile(profile),
+            None => arrivals,
         }))
     }
 }
@@ -180,16 +311,21 @@ fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Fail
         sessions.http = Http::V11 { keep_alive: span("--keep-alive", keep_alive)? };
     }
     match flags.http.as_deref() {
-        None | Some("1.1") => {}
         Some("1.0") if flags.keep_alive.is_some() => {
             return Err(bad_input("--keep-alive: HTTP/1.0 keeps no connection; leave it out, or use --http 1.1"));
         }
         Some("1.0") => sessions.http = Http::V10,
-        Some(other) => return Err(bad_input(format!("--http {other}: expected 1.0 or 1.1"))),
+        _ => {}
     }
     sessions.parallel = flags.parallel.unwrap_or(sessions.parallel);
     sessions.time_scale = flags.time_scale.unwrap_or(sessions.time_scale);
     Ok(sessions)
+}
+
+/// A name server: port 53 where none is said.
+fn resolver(text: &str) -> Result<SocketAddr, Failure> {
+    let address = text.parse::<SocketAddr>().or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53)));
+    address.map_err(|_| bad_input(format!("--resolver {text}: write an address, e.g. 127.0.0.1 or 127.0.0.1:5353")))
 }
 
 fn law(flag: &str, text: &str, dimension: Dimension) -> Result<Law, Failure> {

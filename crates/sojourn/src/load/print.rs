@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sojourn_lab::objective::{Judgement, Objective};
+use sojourn_load::records::Recorded;
 use sojourn_load::{Connections, Counts, Report, Verdict};
 
 use super::agents::ClientClock;
@@ -42,7 +43,15 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[Client
         reasons.iter().for_each(|reason| table::outln(&format!("  {reason}")));
     }
     let missed = judged.iter().any(|(_, judgement)| *judgement != Judgement::Holds);
-    exit(report).max(if missed { Exit::Missed } else { Exit::Ok })
+    let unwritten = report.record_files.iter().any(|file| file.error.is_some());
+    let worst = if unwritten {
+        Exit::Failed
+    } else if missed {
+        Exit::Missed
+    } else {
+        Exit::Ok
+    };
+    exit(report).max(worst)
 }
 
 /// How the program should end after this run.
@@ -84,6 +93,9 @@ pub(crate) fn to_json(report: &Report) -> Value {
         "connections": report.connections,
         "bytes": report.bytes,
     });
+    if !report.record_files.is_empty() {
+        told["records"] = json!(report.record_files);
+    }
     if let Some(objects) = &report.objects {
         told["objects"] = json!(objects.counts);
     }
@@ -94,6 +106,14 @@ fn for_people(report: &Report) {
     table::print_measures(&report.measures, &[], false);
     for (name, value) in sojourn_lab::load_facts(report) {
         table::outln(&format!("  {name}: {value}"));
+    }
+    for Recorded { path, written, lost, error } in &report.record_files {
+        let path = path.display();
+        table::outln(&match error {
+            Some(error) => format!("  records: none, {error}"),
+            None if *lost > 0 => format!("  records: {written} in {path}; {lost} LOST, the disk could not follow"),
+            None => format!("  records: {written} in {path}"),
+        });
     }
     if let Some(objects) = &report.objects {
         let Counts { planned, ok, unfinished, .. } = objects.counts;

@@ -11,7 +11,7 @@ use super::order::{Order, Tuning};
 use super::print;
 use super::run::Runner;
 use super::search::number;
-use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::exit::{Exit, Failure, bad_input};
 use crate::table;
 
 /// A share of failures at which the server is past its knee and further steps only hurt it.
@@ -153,7 +153,7 @@ pub(crate) fn scan(
             What::Rate => "offered requests per second",
             other => other.name(),
         };
-        write(path, &svg(&points, title))?;
+        super::write_whole(path, svg(&points, title).as_bytes())?;
     }
     if as_json {
         let rows: Vec<_> = steps
@@ -206,17 +206,6 @@ fn point(x: f64, report: &Report) -> Point {
     };
     let quantiles = ["p50", "p90", "p99"].map(|p| (p.to_string(), estimate(&format!("response_time_{p}"))));
     Point { x, times: quantiles.to_vec(), valid: report.verdict == sojourn_load::Verdict::Valid }
-}
-
-/// Writes a file so that nobody ever sees half of it.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let result = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
-    result.map_err(|error| {
-        let _ = std::fs::remove_file(&partial);
-        failed(format!("cannot write {}: {error}", path.display()))
-    })
 }
 
 #[cfg(test)]

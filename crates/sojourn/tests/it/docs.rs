@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+
+use sojourn_serve::supervisor;
 
 use crate::sojourn::{PROGRAM, estimates, file, root, sojourn, stderr};
 
@@ -99,6 +102,29 @@ fn the_guide_to_measuring_a_server_predicts() {
     let p90 = |engine| estimates(Path::new(&out), engine, "response_time_p90")[0];
     // Both are near: the simulator's interval is 5 % at most.
     assert!((p90("theory") / p90("sim") - 1.0).abs() < 0.1, "{} and {}", p90("theory"), p90("sim"));
+}
+
+#[test]
+fn every_load_of_the_guide_to_load_can_be_put_on_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/load.md")).unwrap();
+    let model = file(folder.path(), "server.toml", blocks(&text, "toml")[0]);
+    let arguments = ["node", "--child", "--model", &model];
+    let node = supervisor::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
+    let address = format!("127.0.0.1:{}", node.port());
+    let mut tried = 0;
+    for line in blocks(&text, "sh").concat().lines().filter(|line| !line.starts_with("sojourn node")) {
+        let quick = line.replacen("sojourn", PROGRAM, 1).replace("127.0.0.1:8080", &address);
+        let quick = quick.replace("-d 10s", "-d 500ms").replace("--warm-up 1s", "--warm-up 100ms");
+        let output = Command::new("sh").args(["-c", &quick]).current_dir(folder.path()).output().unwrap();
+        // Half a second is too short for a verdict, and nothing else.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{line}\n{}", stderr(&output));
+        tried += 1;
+    }
+    assert!(tried >= 15, "only {tried} commands were found");
+    for made in ["curve.svg", "requests.csv", "run.hlog"] {
+        assert!(folder.path().join(made).exists(), "{made}");
+    }
 }
 
 #[test]

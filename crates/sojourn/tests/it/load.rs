@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sojourn_serve::supervisor::Child;
 
-use crate::sojourn::{PROGRAM, sojourn, stderr, stdout};
+use crate::sojourn::{PROGRAM, file, sojourn, stderr, stdout};
 
 /// A node whose every job takes `demand` alone, under processor sharing.
 fn node(demand: &str) -> Child {
@@ -93,4 +93,56 @@ fn a_search_gives_its_bracket_and_names_what_it_does_not_trust() {
             assert!(trials.iter().all(|trial| trial["holds"] == false && trial["why"] != "holds"), "{told}");
         }
     }
+}
+
+#[test]
+fn what_the_flags_name_is_asked_for() {
+    let (a, b) = (node("1 ms"), node("1 ms"));
+    let [at_a, at_b] = [&a, &b].map(|node| format!("http://127.0.0.1:{}", node.port()));
+    let folder = tempfile::tempdir().unwrap();
+    let gaps = file(folder.path(), "gaps.txt", "5 ms\n".repeat(40));
+    let list = file(folder.path(), "list.txt", "3 /bytes/10\n1 /bytes/30\n");
+    let sessions = file(folder.path(), "sessions.txt", "/bytes/10 think=0.01\n    /bytes/20\n/bytes/30\n\n/bytes/40\n");
+    let (drawn, ten) = (format!("{at_a}/bytes/{{uniform(low = 100, high = 900)}}"), format!("{at_a}/bytes/10"));
+    let [at_root, other] = [&at_a, &at_b].map(|at| format!("{at}/bytes/100"));
+    let cases: [(&[&str], &str, u64, std::ops::RangeInclusive<u64>); 8] = [
+        (&[&at_root, &other, "-n", "100", "--rate", "500 /s"], "counts", 100, 10_000..=10_000),
+        (&[&drawn, "-n", "50"], "counts", 50, 5_000..=45_000),
+        (&[&at_a, "--urls", &list, "-n", "80"], "counts", 80, 800..=2_400),
+        (&[&ten, "--trace", &gaps], "counts", 40, 400..=400),
+        (&[&ten, "--trace", &gaps, "--speed", "2", "--repeat", "-n", "90"], "counts", 90, 900..=900),
+        (&[&ten, "--wsess", "10,4,0.001", "--rate", "200 /s"], "objects", 40, 400..=400),
+        (&[&at_a, "--sessions-file", &sessions, "--sessions", "6", "--rate", "99 /s"], "objects", 9, 300..=300),
+        (&[&ten, "--rate", "200 /s", "--profile", "steps(1, 0, every = 200 ms)"], "counts", 40, 390..=410),
+    ];
+    for (arguments, what, planned, bytes) in cases {
+        let (_, told) = json(&[&["load", "--duration", "2 s"], arguments].concat());
+        let counts = &told[what];
+        // Instants on the edge of a profile's step may round either way.
+        let (all, ok) = (counts["planned"].as_u64().unwrap(), counts["ok"].as_u64().unwrap());
+        assert!(all.abs_diff(planned) <= 1 && all == ok, "{arguments:?}: {counts} and not {planned}");
+        assert!(bytes.contains(&told["bytes"].as_u64().unwrap()), "{arguments:?}: {}", told["bytes"]);
+    }
+    assert_eq!(b.stop().pop().unwrap()["requests"], 50, "every second request went to the second URL");
+}
+
+#[test]
+fn records_and_logs_are_written_whole_by_every_process() {
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let folder = tempfile::tempdir().unwrap();
+    let [records, log] = ["records.csv", "log.hlog"].map(|name| folder.path().join(name).display().to_string());
+    let load = ["load", &url, "--rate", "300 /s", "-n", "101", "--processes", "2", "--record", &records, "--hdr", &log];
+    let (_, told) = json(&load);
+    assert_eq!(told["records"].as_array().unwrap().len(), 2, "{told}");
+    let parts = ["records-1.csv", "records-2.csv"].map(|name| {
+        let read = sojourn_load::records::read(&folder.path().join(name)).unwrap_or_else(|e| panic!("{e}"));
+        read.records.iter().map(|record| record.k).collect::<Vec<u64>>()
+    });
+    assert!(parts[0].iter().all(|k| k % 2 == 0) && parts[1].iter().all(|k| k % 2 == 1), "{parts:?}");
+    let mut all = parts.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..101).collect::<Vec<u64>>(), "each request is in one file, once");
+    assert!(std::fs::read_to_string(log).unwrap().contains("StartTime"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing unfinished is left");
 }
