@@ -87,6 +87,9 @@ impl Order {
             Some((name, value)) => Ok((name.trim().to_string(), value.trim().to_string())),
             None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
         });
+        // What users and sessions send hangs on the replies too: only a plan is held to the law of its gaps.
+        let planned = flags.users.is_none() && written.is_none();
+        let asked = self.arrivals()?.filter(|_| planned).and_then(|arrivals| arrivals.law().cloned());
         let load = Load::to(&urls, self.schedule(work, site, written)?, targets);
         Ok(Load {
             endpoints: list.map_or(load.endpoints, |list| list.endpoints),
@@ -100,6 +103,7 @@ impl Order {
             local: flags.local.clone(),
             catch_up: span("--catch-up", &flags.catch_up)?,
             seed: self.seed(),
+            asked,
             record_file: flags.record.as_ref().map(RecordFile::new),
             headers: headers.collect::<Result<_, _>>()?,
             cookies: flags.cookies,
