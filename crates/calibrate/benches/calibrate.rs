@@ -35,8 +35,8 @@ fn subjects() -> Vec<Subject> {
         name,
         kind: Kind::ApachePhp(Workers::fixed(workers)),
         path: "/work.php?iter={x}",
-        xs: &[20_000, 100_000, 200_000, 2_000_000],
-        at: 100_000,
+        xs: &[100_000, 400_000, 800_000, 10_000_000],
+        at: 400_000,
         headers: &[],
     };
     let file = |name, workers| Subject {

@@ -9,8 +9,8 @@ use crate::idle::Idle;
 use crate::settings::{CalibrateError, Interval};
 use crate::target::{Axis, Target};
 
-/// Variation of the demand at one x below this is taken for the clock's and the kernel's.
-const CV_MIN: f64 = 0.1;
+/// Variation of the demand at one x below this is taken for the clock's and the kernel's; it lengthens no wait by more than 4 %.
+const CV_MIN: f64 = 0.2;
 
 /// The demand as a server model writes it, and the coefficient of variation at the reference level.
 pub(crate) fn demand(target: &Target, idle: &Idle, work: &Work) -> Result<(Demand, f64), CalibrateError> {
