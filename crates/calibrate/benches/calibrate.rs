@@ -5,6 +5,8 @@
 //! servers (default: all), `--minutes N` for each (default 5), `--page FILE` to put the table into that page. Exit code 1
 //! when a prediction is more than 15 % off, which is no failure of the bench.
 
+#![allow(clippy::print_stdout, reason = "the table is what it is for")]
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
