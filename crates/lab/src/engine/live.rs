@@ -274,8 +274,13 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
         }
         open => Schedule::open(Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?),
     };
+    let asked = match &experiment.workload {
+        Workload::Open(open) => open.arrivals.law().cloned(),
+        _ => None,
+    };
     Ok(Load {
         threads: live.load_threads as usize,
+        asked,
         pacing: pacing(experiment),
         http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
