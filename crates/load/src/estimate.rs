@@ -7,8 +7,9 @@
 //! windows hold histograms, so memory is flat and threads merge without loss; the price is that a window's end does
 //! not follow the number of samples, which the ratio estimator below makes up for.
 //!
-//! A quantile is refused unless ten samples lie beyond it that count as independent: as many as independent ones would
-//! have to be for the share below it to be as well known as the windows say.
+//! A quantile in a tail is refused unless ten samples lie beyond it that count as independent: as many as independent
+//! ones would have to be for the share below it to be as well known as the windows say. Near the median a wide interval
+//! says enough.
 //!
 //! How often the intervals at 95 % cover the truth, of the response times of an M/M/1 queue at utilisation 0.8 (seeded,
 //! `tests/it/coverage.rs`): of 20,000 requests the mean in 91.0 %, the median in 94.3 %, the 90th percentile in 91.6 %;
@@ -24,8 +25,10 @@ use sojourn_stats::{Estimate, Histogram};
 pub const WINDOWS: usize = 20;
 /// With fewer windows that hold anything (a run cut short) there is no estimate.
 const WINDOWS_MIN: usize = 5;
-/// Independent samples that have to lie beyond a quantile, on either side.
+/// Independent samples that have to lie beyond a quantile in a tail.
 const BEYOND_LEAST: f64 = 10.0;
+/// A quantile this far from 0 and 1 is in no tail.
+const TAIL: f64 = 0.25;
 
 /// Sum over sum, e.g. of response times over requests, from one (numerator, denominator) pair per window.
 ///
@@ -67,7 +70,7 @@ pub fn quantile<'a>(q: f64, all: &Histogram, windows: impl Iterator<Item = &'a H
             let error = half / t_quantile(0.975, WINDOWS as u64 - 1);
             // As many independent samples as would give this error, and how many of them lie beyond.
             let beyond = q * (1.0 - q) / (error * error) * q.min(1.0 - q);
-            if beyond < BEYOND_LEAST {
+            if beyond < BEYOND_LEAST && q.min(1.0 - q) < TAIL {
                 return Estimate::TooFew { samples };
             }
             quantile_by_share(q, half, samples, seconds(all))

@@ -674,7 +674,11 @@ impl<'a> Worker<'a> {
             self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
         }
         self.settle(&job, now, settlement);
-        self.release(now);
+        // A saturating loop sends together when all that came has been read: the server wakes up for many at once, which is
+        // a few per cent more requests/s for some microseconds of lateness.
+        if !self.setting.saturated {
+            self.release(now);
+        }
     }
 
     /// The request of `place` has failed; its connection is closed.

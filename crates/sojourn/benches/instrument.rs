@@ -29,8 +29,8 @@ mod nginx;
 use nginx::Nginx;
 
 const CONNECTIONS: u32 = 32;
-const SECONDS: u64 = 5;
-const ROUNDS: usize = 5;
+const SECONDS: u64 = 4;
+const ROUNDS: usize = 7;
 /// Arrivals per second of the paced runs.
 const RATES: [u32; 2] = [20_000, 60_000];
 /// The service time of the server whose answer is known (s), and the rate at which it is asked.
