@@ -35,6 +35,8 @@ pub(crate) struct Reply {
     pub(crate) planned: Time,
     pub(crate) begun: Time,
     pub(crate) done: Time,
+    /// Bytes of the body.
+    pub(crate) bytes: u64,
 }
 
 impl Reply {
@@ -58,8 +60,7 @@ impl Client<'_> {
 
     /// A request for `level` that carries `mark`.
     pub(crate) fn request(&self, level: usize, mark: u32) -> Request {
-        let object = level as u32;
-        Request { client: mark, class: 0, object, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
+        request(level, mark)
     }
 
     /// One user who asks for these levels one after another, each `think` after the reply before; marks are levels.
@@ -91,18 +92,36 @@ impl Client<'_> {
         };
         let schedule = Schedule::Users((0..users).map(user).collect());
         let report = self.run(schedule, Stop::After(duration), users, slowest)?;
-        let busy = report.client_busy.iter().copied().fold(0.0, f64::max);
-        if busy > BUSY_MAX {
-            return Err(CalibrateError::Refused(format!(
-                "the client is the limit: its thread was {:.0} % busy with {users} connections; ask for more work per \
-                 request, or measure from another machine",
-                busy * 100.0
-            )));
-        }
+        refuse_busy(&report, users)?;
         let mut done: Vec<Time> = replies(&report).iter().map(|reply| reply.done).collect();
         done.retain(|at| at.0 <= duration.0);
         done.sort_unstable();
         Ok(Closed { done })
+    }
+
+    /// `users` who ask without a pause for `duration`, the first time each `stagger` after the one before, for what their
+    /// own `choice` says; marks are levels.
+    pub(crate) fn mixed(
+        &self,
+        users: u32,
+        choice: impl Fn(u32) -> Choice,
+        stagger: Span,
+        duration: Span,
+        slowest: Span,
+    ) -> Result<Vec<Reply>, CalibrateError> {
+        let user = |number: u32| {
+            let mut level = choice(number);
+            let mut think = Span(stagger.0 * u64::from(number));
+            let step = move || {
+                let level = level();
+                Step { think: std::mem::replace(&mut think, Span::ZERO), request: request(level, level as u32) }
+            };
+            Box::new(step) as Box<dyn FnMut() -> Step + Send>
+        };
+        let schedule = Schedule::Users((0..users).map(user).collect());
+        let report = self.run(schedule, Stop::After(duration), users, slowest)?;
+        refuse_busy(&report, users)?;
+        Ok(replies(&report))
     }
 
     /// An open load of exactly these requests.
@@ -115,6 +134,18 @@ impl Client<'_> {
         let requests = plan.len() as u64;
         let report = self.run(Schedule::open(plan.into_iter()), Stop::Requests(requests), connections, slowest)?;
         Ok((replies(&report), report))
+    }
+
+    /// Refuses a server that answers more often than is allowed.
+    pub(crate) fn refuse_fast(&self, rate: f64) -> Result<(), CalibrateError> {
+        if rate > self.settings.rate_max {
+            return Err(CalibrateError::Refused(format!(
+                "the server answers {rate:.0} requests/s, above the {:.0} allowed; ask for more work per request, or \
+                 raise --rate-max",
+                self.settings.rate_max
+            )));
+        }
+        Ok(())
     }
 
     fn run(&self, schedule: Schedule, stop: Stop, connections: u32, slowest: Span) -> Result<Report, CalibrateError> {
@@ -154,6 +185,21 @@ impl Client<'_> {
     }
 }
 
+/// Says which level a user asks for next.
+pub(crate) type Choice = Box<dyn FnMut() -> usize + Send>;
+
+fn refuse_busy(report: &Report, users: u32) -> Result<(), CalibrateError> {
+    let busy = report.client_busy.iter().copied().fold(0.0, f64::max);
+    if busy > BUSY_MAX {
+        return Err(CalibrateError::Refused(format!(
+            "the client is the limit: its thread was {:.0} % busy with {users} connections; ask for more work per \
+             request, or measure from another machine",
+            busy * 100.0
+        )));
+    }
+    Ok(())
+}
+
 /// A run of closed users.
 pub(crate) struct Closed {
     /// When replies came, before the end of the run, in order.
@@ -181,8 +227,19 @@ impl Closed {
 fn replies(report: &Report) -> Vec<Reply> {
     let records = report.records.as_deref().unwrap_or_default();
     let good = records.iter().filter(|record| record.outcome == Outcome::Ok);
-    good.map(|record| Reply { mark: record.client, planned: record.planned, begun: begun(record), done: record.done })
-        .collect()
+    let reply = |record: &Record| Reply {
+        mark: record.client,
+        planned: record.planned,
+        begun: begun(record),
+        done: record.done,
+        bytes: record.bytes,
+    };
+    good.map(reply).collect()
+}
+
+fn request(level: usize, mark: u32) -> Request {
+    let object = level as u32;
+    Request { client: mark, class: 0, object, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
 }
 
 fn begun(record: &Record) -> Time {

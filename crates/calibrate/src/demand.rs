@@ -145,13 +145,7 @@ fn saturated(
     let slowest = Span::from_secs_f64(4.0 * everybody_s);
     let closed = client.closed(level, users, stagger, duration, slowest)?;
     let rate = closed.done.len() as f64 / duration.as_secs_f64();
-    if rate > client.settings.rate_max {
-        return Err(CalibrateError::Refused(format!(
-            "the server answers {rate:.0} requests/s, above the {:.0} allowed; ask for more work per request, or raise \
-             --rate-max",
-            client.settings.rate_max
-        )));
-    }
+    client.refuse_fast(rate)?;
     let gaps = closed.gaps_s(warm_up, BLOCKS, users);
     if gaps.is_empty() {
         let longer = "the server became so slow that hardly a reply came in time; give it more --time";

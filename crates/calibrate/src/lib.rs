@@ -13,6 +13,9 @@
 //!   processes there are.
 //! - *A model is judged on loads it was not fitted to*, and the table goes with it.
 //!
+//! A proxy is measured against its hit ratio ([`calibrate_proxy`]), and a path by the time that connections take
+//! ([`measure_path`]).
+//!
 //! The price: every figure is of the mix that was measured, and a measurement takes a minute or two of a server that
 //! serves nobody else meanwhile.
 
@@ -23,6 +26,8 @@ mod idle;
 mod judge;
 mod measure;
 mod model;
+mod path;
+mod proxy;
 mod settings;
 mod target;
 mod write;
@@ -31,5 +36,7 @@ pub use demand::Against;
 pub use helpers::{Hold, Served};
 pub use judge::{Point, Predicted};
 pub use measure::{Calibration, Concurrency, LevelFound, calibrate};
+pub use path::{Erlang, PathDelay, fit_delays, measure_path};
+pub use proxy::{Coefficients, Document, HitRatios, Kept, Proxy, ProxyFound, Ratio, calibrate_proxy};
 pub use settings::{CalibrateError, Interval, Progress, Settings};
 pub use target::{Axis, Level, Target};

@@ -170,7 +170,7 @@ pub fn calibrate(
     })
 }
 
-fn check(settings: &Settings) -> Result<(), CalibrateError> {
+pub(crate) fn check(settings: &Settings) -> Result<(), CalibrateError> {
     let invalid = |what: String| Err(CalibrateError::Invalid(what));
     if settings.time < Span(5_000_000_000) {
         return invalid(format!("--time: {} is too short to measure anything; give at least 5 s", settings.time));

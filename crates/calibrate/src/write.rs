@@ -110,12 +110,12 @@ impl Calibration {
     }
 }
 
-fn three(interval: &Interval) -> String {
+pub(crate) fn three(interval: &Interval) -> String {
     format!("[{}, {}, {}]", digits(interval.value), digits(interval.low), digits(interval.high))
 }
 
 /// Six digits, as TOML reads a number.
-fn digits(x: f64) -> String {
+pub(crate) fn digits(x: f64) -> String {
     match x {
         x if x.is_nan() => "nan".into(),
         x if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
@@ -123,11 +123,11 @@ fn digits(x: f64) -> String {
     }
 }
 
-fn signed(seconds: f64) -> String {
+pub(crate) fn signed(seconds: f64) -> String {
     if seconds < 0.0 { format!("-{}", time_text(-seconds)) } else { time_text(seconds) }
 }
 
 /// A TOML string.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,11 +1,14 @@
-//! `sojourn calibrate URL`.
+//! `sojourn calibrate URL`, and of a proxy (`--proxy`) or a path (`--path`).
+
+mod path;
+mod proxy;
 
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 use sojourn_calibrate::{CalibrateError, Calibration, Predicted, Progress, Settings, Target};
 use sojourn_load::{Allowed, LoadError};
 use sojourn_stats::{Dimension, Span, quantity};
@@ -17,11 +20,17 @@ use crate::{interrupt, table};
 ///
 /// Finds the work of a request, the cores, the requests served at once, the discipline and the capacity, and says how well
 /// the model predicts loads that it was not fitted to. The server must serve nobody else meanwhile. With {size} or {x} in
-/// the path the work is measured against the reply's size or a number; the helpers can be found only so.
+/// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
+/// against its hit ratio with --proxy, a path's delay with --path.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
-    url: String,
+    #[arg(required_unless_present_any = ["proxy", "path"])]
+    url: Option<String>,
+    #[command(flatten)]
+    proxied: proxy::Arguments,
+    #[command(flatten)]
+    path: path::Arguments,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     x: Vec<u64>,
@@ -68,8 +77,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::flag();
-    let target = target(arguments)?;
-    let settings = settings(arguments)?;
     if let Some(out) = &arguments.out {
         // Said before two minutes of measuring, not after.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -77,42 +84,34 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
             return Err(bad_input(format!("--out {}: there is no folder {}", out.display(), folder.display())));
         }
     }
-    let bar = bar();
-    let result = sojourn_calibrate::calibrate(
-        &target,
-        &settings,
-        &|now: Progress<'_>| {
-            bar.set_position((now.share * 1000.0) as u64);
-            bar.set_message(now.stage.to_owned());
-        },
-        &cancel,
-    );
-    bar.finish_and_clear();
-    let found = result.map_err(|error| match error {
-        CalibrateError::Load(LoadError::System(_)) | CalibrateError::Refused(_) | CalibrateError::Sim(_) => {
-            failed(error)
-        }
-        CalibrateError::Load(LoadError::NotAllowed { .. }) => bad_input(format!("{error}; say --yes-i-may if you may")),
-        CalibrateError::Interrupted => Failure { exit: Exit::Interrupted, message: error.to_string() },
-        other => bad_input(other),
-    })?;
-    let text = found.to_toml();
-    if let Some(out) = &arguments.out {
-        write_whole(out, &text).map_err(|e| failed(format!("cannot write {}: {e}", out.display())))?;
+    if let Some(url) = &arguments.proxied.proxy {
+        return proxy::calibrate(url, arguments, &cancel);
     }
+    if let Some(to) = &arguments.path.path {
+        return path::calibrate(to, arguments, &cancel);
+    }
+    let target = target(arguments)?;
+    let settings = settings(arguments)?;
+    let found = with_bar(|progress| sojourn_calibrate::calibrate(&target, &settings, progress, &cancel))?;
+    let text = found.to_toml();
+    write(arguments, &text)?;
     print(arguments, &found, &text);
     Ok(Exit::Ok)
 }
 
 fn target(arguments: &Arguments) -> Result<Target, Failure> {
-    let mut target = Target::parse(&arguments.url, &arguments.x, arguments.at).map_err(bad_input)?;
-    for header in &arguments.headers {
-        let Some((name, value)) = header.split_once(':') else {
-            return Err(bad_input(format!("--header {header}: write it as `name: value`")));
-        };
-        target.headers.push((name.trim().to_owned(), value.trim().to_owned()));
-    }
+    let url = arguments.url.as_deref().expect("there is a URL where there is no proxy and no path");
+    let mut target = Target::parse(url, &arguments.x, arguments.at).map_err(bad_input)?;
+    target.headers = headers(arguments)?;
     Ok(target)
+}
+
+fn headers(arguments: &Arguments) -> Result<Vec<(String, String)>, Failure> {
+    let read = |header: &String| match header.split_once(':') {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
+    };
+    arguments.headers.iter().map(read).collect()
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
@@ -127,8 +126,44 @@ fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
         judged: if arguments.no_judge { Vec::new() } else { arguments.judge.clone() },
         repeats: arguments.repeats,
         seed: arguments.seed,
-        allowed: if arguments.yes_i_may { Allowed::Anywhere } else { Allowed::Private },
+        allowed: allowed(arguments),
     })
+}
+
+fn allowed(arguments: &Arguments) -> Allowed {
+    if arguments.yes_i_may { Allowed::Anywhere } else { Allowed::Private }
+}
+
+fn failure(error: CalibrateError) -> Failure {
+    match error {
+        CalibrateError::Load(LoadError::System(_)) | CalibrateError::Refused(_) | CalibrateError::Sim(_) => {
+            failed(error)
+        }
+        CalibrateError::Load(LoadError::NotAllowed { .. }) => bad_input(format!("{error}; say --yes-i-may if you may")),
+        CalibrateError::Interrupted => Failure { exit: Exit::Interrupted, message: error.to_string() },
+        other => bad_input(other),
+    }
+}
+
+/// To the file, where one is asked for.
+fn write(arguments: &Arguments, text: &str) -> Result<(), Failure> {
+    let Some(out) = &arguments.out else { return Ok(()) };
+    write_whole(out, text).map_err(|e| failed(format!("cannot write {}: {e}", out.display())))
+}
+
+/// Writes and prints what was found of anything but a server: as JSON, or as the file itself, or in lines where that is
+/// written.
+fn tell(arguments: &Arguments, json: &Value, text: &str, summary: &[String]) -> Result<Exit, Failure> {
+    write(arguments, text)?;
+    if arguments.json {
+        table::outln(&serde_json::to_string_pretty(json).expect("what is found is plain JSON"));
+    } else if let Some(out) = &arguments.out {
+        summary.iter().for_each(|line| table::outln(line));
+        table::outln(&format!("\nwritten: {}", out.display()));
+    } else {
+        table::outln(text.trim_end());
+    }
+    Ok(Exit::Ok)
 }
 
 /// The file appears whole or not at all.
@@ -185,6 +220,19 @@ fn print(arguments: &Arguments, found: &Calibration, text: &str) {
         }
     }
     table::outln(&format!("\nwritten: {}", out.display()));
+}
+
+/// What `measure` finds, with a bar while it measures.
+fn with_bar<T>(
+    measure: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> Result<T, CalibrateError>,
+) -> Result<T, Failure> {
+    let bar = bar();
+    let result = measure(&|now: Progress<'_>| {
+        bar.set_position((now.share * 1000.0) as u64);
+        bar.set_message(now.stage.to_owned());
+    });
+    bar.finish_and_clear();
+    result.map_err(failure)
 }
 
 fn bar() -> ProgressBar {

@@ -42,7 +42,7 @@ enum Verb {
     /// Compare two servers by measurement, or two run folders
     Compare(Box<compare::Arguments>),
     /// Measure a real server into a server model, which theory, sim and the emulated node read
-    Calibrate(calibrate::Arguments),
+    Calibrate(Box<calibrate::Arguments>),
     /// Put load on servers for a coordinator: `sojourn load --agents HOST:PORT,...`
     Agent(agent::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'

@@ -4,7 +4,7 @@ use sojourn_calibrate::{Calibration, Interval, Served, Settings};
 use sojourn_model::{Discipline, Server};
 use sojourn_stats::Span;
 
-use crate::support::{brief, measure, node};
+use crate::support::{brief, least_covered, measure, node};
 
 const PER_BYTE_S: f64 = 0.5e-6;
 const SIZES: [u64; 3] = [0, 20_000, 200_000];
@@ -21,21 +21,6 @@ fn calibrated(known: &Known, seed: u64) -> Calibration {
     let model = format!("{discipline}\ncores = {cores}\ndemand = \"{} ms + 0.5 us/B\"", fixed_s * 1e3);
     let node = node(&model);
     measure(&node, &SIZES, &brief(seed)).unwrap_or_else(|error| panic!("{discipline}: {error}"))
-}
-
-/// The fewest of `trials` intervals of 95 % that cover the truth unless something is wrong: fewer have a chance of at
-/// most 1e-6.
-fn least_covered(trials: u32) -> u32 {
-    let mut below = 0.0;
-    let mut chance = 0.05f64.powi(trials as i32);
-    for covered in 0..=trials {
-        below += chance;
-        if below > 1e-6 {
-            return covered;
-        }
-        chance *= f64::from(trials - covered) / f64::from(covered + 1) * 0.95 / 0.05;
-    }
-    trials
 }
 
 /// False alarms: helpers and disciplines have no law of errors; the coverage alarms with a chance of 3e-6 at most.
@@ -78,7 +63,7 @@ fn helpers_discipline_demand_and_capacity_of_a_node_are_recovered() {
         assert!(near(&found.capacity, truth), "{of}: {:?} not {truth}", found.capacity);
         capacity += u32::from(found.capacity.covers(truth));
     }
-    let least = least_covered(known.len() as u32);
+    let least = least_covered(known.len() as u32, 0.95);
     let covered = [fixed, per_byte, capacity];
     assert!(
         covered.iter().all(|covered| *covered >= least),

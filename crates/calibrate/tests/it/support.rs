@@ -25,3 +25,18 @@ pub(crate) fn measure(node: &Node, sizes: &[u64], settings: &Settings) -> Result
     let target = Target::parse(&url, sizes, None).expect("the node's address is one");
     calibrate(&target, settings, &|_| {}, &Arc::new(AtomicBool::new(false)))
 }
+
+/// The fewest of `trials` intervals of this confidence that cover the truth unless something is wrong: fewer have a
+/// chance of at most 1e-6.
+pub(crate) fn least_covered(trials: u32, confidence: f64) -> u32 {
+    let mut below = 0.0;
+    let mut chance = (1.0 - confidence).powi(trials as i32);
+    for covered in 0..=trials {
+        below += chance;
+        if below > 1e-6 {
+            return covered;
+        }
+        chance *= f64::from(trials - covered) / f64::from(covered + 1) * confidence / (1.0 - confidence);
+    }
+    trials
+}

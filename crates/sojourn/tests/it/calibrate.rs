@@ -1,6 +1,7 @@
 //! `sojourn calibrate` from the command line: a node that is emulated by the file that is found, and what is refused.
 
 use std::fs;
+use std::net::TcpListener;
 
 use sojourn_model::{Discipline, Server};
 use sojourn_serve::{Node, NodeConfig};
@@ -31,17 +32,70 @@ fn a_model_is_written_whole_and_read_again() {
 }
 
 #[test]
+fn a_path_becomes_a_law() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("path.toml").display().to_string();
+    let to = listener.local_addr().unwrap().to_string();
+    let output = sojourn(&["calibrate", "--path", &to, "--samples", "50", "--out", &out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("law: erlang(k = "), "{}", stdout(&output));
+    let text = fs::read_to_string(&out).unwrap();
+    assert!(text.contains("\ndelay = \"erlang(k = ") && text.contains("[measured.path]"), "{text}");
+}
+
+#[test]
+fn a_proxy_is_measured_against_its_hit_ratio() {
+    let node = node();
+    let url = format!("http://{}", node.address());
+    let (hit, miss) = ("/work?bytes={size}&demand=1ms", "/work?bytes={size}&demand=3ms");
+    let documents = ["--hit", hit, "--miss", miss, "--x", "100,30000"];
+    let short = ["--time", "5 s", "--rounds", "3", "--clients", "3", "--ratios", "0.3,0.7,1", "--json"];
+    let output = sojourn(&[&["calibrate", "--proxy", &url], &documents[..], &short[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let work = |of: &str| told["documents"][0][of]["value"].as_f64().unwrap();
+    assert!(work("miss_work") > work("hit_work"), "{told}");
+    let model = Server::from_toml(told["model"].as_str().unwrap()).unwrap();
+    assert_eq!(model.discipline, Discipline::Ps);
+    assert!(told["below"]["kept_out"]["error"]["value"].is_f64() && told["above"].is_object(), "{told}");
+}
+
+#[test]
+fn flags_of_one_kind_of_calibration_are_refused_by_the_others() {
+    let proxy = ["--proxy", "http://127.0.0.1:1", "--hit", "/a", "--miss", "/b"];
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "required"),
+        (&["--proxy", "http://127.0.0.1:1"], "--hit"),
+        (&[&proxy[..], &["--judge", "0.5"]].concat(), "--judge"),
+        (&[&proxy[..], &["http://127.0.0.1:1/"]].concat(), "--proxy"),
+        (&[&proxy[..], &["--path", "127.0.0.1:1"]].concat(), "--path"),
+        (&["--path", "127.0.0.1:1", "--x", "1,2"], "--x"),
+        (&["http://127.0.0.1:1/", "--samples", "50"], "--samples"),
+        (&["http://127.0.0.1:1/", "--clients", "3"], "--clients"),
+        (&["--path", "127.0.0.1:1", "--clients", "3"], "--clients"),
+    ];
+    for (arguments, words) in cases {
+        let output = sojourn(&[&["calibrate"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn what_is_refused_is_said_in_a_line_and_writes_nothing() {
     let node = node();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("server.toml").display().to_string();
     let work = format!("http://{}/work", node.address());
     let missing = format!("http://{}/missing", node.address());
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&[&work, "--x", "1,2"], 2, "no place for it"),
         (&[&work, "--time", "1 s"], 2, "--time"),
         (&[&work, "--judge", "1.5"], 2, "--judge"),
         (&["http://192.0.2.1/"], 2, "--yes-i-may"),
+        (&["--path", "192.0.2.1:80"], 2, "--yes-i-may"),
+        (&["--proxy", &work, "--hit", "/a", "--miss", "/b"], 2, "without a path"),
         (&[&missing, "--time", "8 s"], 3, "status 4xx"),
         (&[&work, "--time", "8 s", "--rate-max", "20 /s"], 3, "--rate-max"),
     ];
