@@ -7,7 +7,7 @@ use super::rounds::{Idle, Mix, Round};
 use super::{Coefficients, Document, HitRatios, Kept, Proxy, ProxyFound, Ratio};
 use crate::demand::{Against, interval};
 use crate::model::time_text;
-use crate::settings::{CalibrateError, Interval};
+use crate::settings::CalibrateError;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -168,8 +168,8 @@ fn server(line: Option<&Line>, hit_work: &[f64], weights: &[f64]) -> Result<Serv
 fn notes(documents: &[Document]) -> Vec<String> {
     let mut notes =
         vec!["discipline: processor sharing and one core are assumed, as in Fujita's model, not measured".to_owned()];
-    for Document { hit, miss, hit_work: Interval { high, .. }, miss_work, .. } in documents {
-        if miss_work.low <= *high {
+    for Document { hit, miss, hit_work, miss_work, .. } in documents {
+        if miss_work.value <= hit_work.value {
             notes.push(format!(
                 "{miss}: a miss costs no more than the hit {hit}; is that one kept at all, and this one never?"
             ));
@@ -181,6 +181,7 @@ fn notes(documents: &[Document]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Interval;
 
     /// Two documents, hits 1 ms and 5 ms, misses 2 ms dearer; h1 = 0.4 + 0.006 y and h2 = 1.5 - 0.005 y.
     fn round() -> Round {
