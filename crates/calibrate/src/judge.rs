@@ -132,10 +132,11 @@ impl Run {
             policy: None,
             has_immediate_information: true,
             has_links: false,
+            path_s: overhead_s,
             has_patience: false,
         })
         .ok()?;
-        Predicted::from(|metric| value(&answer.measures, metric), overhead_s)
+        Predicted::from(|metric| value(&answer.measures, metric), 0.0)
     }
 }
 

@@ -54,6 +54,10 @@ impl Value {
         Value { number: self.number * factor, ..self }
     }
 
+    pub(crate) fn plus(self, constant: f64) -> Value {
+        Value { number: self.number + constant, ..self }
+    }
+
     fn estimate(self) -> Estimate {
         if self.exact { Estimate::Exact { value: self.number } } else { Estimate::Approximate { value: self.number } }
     }

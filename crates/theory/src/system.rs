@@ -3,6 +3,10 @@
 //! Random dispatch and round robin hand each server a renewal stream of its own, so that N servers are N separate
 //! queues. Every other policy looks at the servers and ties their queues together: there the totals, which follow from
 //! conservation alone, are answered, and one line says that the response time is not.
+//!
+//! A path that takes the same time for everybody moves every arrival by as much: the queues are what they were, and the
+//! time on the way is added to the response time. For closed users it is a further stay away from the server, of which
+//! the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
 
 use sojourn_model::{Discipline, Server};
 use sojourn_stats::Law;
@@ -34,8 +38,10 @@ pub struct System<'a> {
     pub policy: Option<&'a str>,
     /// Whether the policy knows the servers' present state (not polled, not reported now and then).
     pub has_immediate_information: bool,
-    /// Whether there are links with a delay or a rate.
+    /// Whether there are links with a rate.
     pub has_links: bool,
+    /// What every request spends on its way to the server and back, beside the links with a rate (s).
+    pub path_s: f64,
     /// Whether clients give up.
     pub has_patience: bool,
 }
@@ -72,9 +78,10 @@ pub struct Unanswered(pub String);
 /// What theory says of `system`.
 ///
 /// Rows, those that a formula gives: `response_time_mean`, `waiting_time_mean` (time before service starts),
-/// `response_time_p50`, `_p90`, `_p95`, `_p99`, `_p99.9`, `number_in_system_mean`, `service_time_mean` (core time),
-/// `throughput`, `utilization` (core time over cores x time, mean over the servers), `error_ratio` (lost to full
-/// servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say why the others are missing.
+/// `response_time_p50`, `_p90`, `_p95`, `_p99`, `_p99.9`, `number_in_system_mean` (at the servers, not on the way),
+/// `service_time_mean` (core time), `throughput`, `utilization` (core time over cores x time, mean over the servers),
+/// `error_ratio` (lost to full servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say why
+/// the others are missing.
 ///
 /// # Errors
 /// [`Unanswered`] when there is not even a total: unstable, impatient clients, closed users over several servers.
@@ -85,6 +92,9 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     }
     if system.servers.iter().any(|server| matches!(server.discipline, Discipline::DelayCurve(_))) {
         return refuse("no formula for a server that is a delay curve: sim answers this");
+    }
+    if !(system.path_s >= 0.0 && system.path_s.is_finite()) {
+        return refuse("the time on the path must be finite and not negative");
     }
     if system.has_patience {
         return refuse("no formula for clients that give up: sim answers this");
@@ -110,7 +120,7 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
         return refuse(format!("no formula for closed users over {} servers", system.servers.len()));
     };
     if system.has_links {
-        return refuse("no formula for closed users behind links".into());
+        return refuse("no formula for closed users behind links with a rate".into());
     }
     if users == 0 || !think.mean().is_finite() {
         return Err(Unanswered("closed users: at least one user and a think time with a mean".into()));
@@ -124,9 +134,11 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
         return refuse("no formula for closed users unless demand is exponential or shared by PS".into());
     }
     let places = station.places().unwrap_or(users);
-    let solved = closed::repairman(users, think.mean(), station.usable_cores(), places, station.service.mean_s);
+    // Who is on the way is as far from the server as who thinks.
+    let away_mean_s = think.mean() + system.path_s;
+    let solved = closed::repairman(users, away_mean_s, station.usable_cores(), places, station.service.mean_s);
     let mut answer = Answer::default();
-    answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
+    answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s + system.path_s));
     answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
     answer.push("service_time_mean", "s", Value::exact(station.service.mean_s));
     answer.push("throughput", "1/s", Value::exact(solved.throughput));
@@ -135,6 +147,7 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
     answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
     answer.push("share_1", "1", Value::exact(1.0));
     answer.note("formula: machine repairman, exact for any think time law");
+    note_path(system.path_s, &mut answer);
     answer.note(if system.demand_is_exponential {
         "exponential service: yes"
     } else {
@@ -207,10 +220,10 @@ fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<
         }
     }
     if system.has_links {
-        answer.note("response_time_mean: no formula for links: sim answers this");
+        answer.note("response_time_mean: no formula for links with a rate: sim answers this");
         answer.note(LINKS);
     } else {
-        times(&groups, answer);
+        times(&groups, system.path_s, answer);
     }
     if system.has_links && groups.iter().any(|group| group.station.capacity.is_some()) {
         return Err(Unanswered("no formula for a limited room behind links: sim answers this".into()));
@@ -240,8 +253,8 @@ fn flows(groups: &[Group]) -> Option<Vec<(&Group, Flow)>> {
     groups.iter().map(|group| Some((group, group.solution.flow?))).collect()
 }
 
-/// The rows about times: mixtures of the groups' by the requests that each serves.
-fn times(groups: &[Group], answer: &mut Answer) {
+/// The rows about times: mixtures of the groups' by the requests that each serves, and `path_s` on the way.
+fn times(groups: &[Group], path_s: f64, answer: &mut Answer) {
     let mut parts = Vec::new();
     let mut served = 0.0;
     for group in groups {
@@ -261,7 +274,7 @@ fn times(groups: &[Group], answer: &mut Answer) {
         Value { number: number / served, exact: (0..parts.len()).all(|i| of(i).exact) }
     };
     let response = mixed(&|i| parts[i].1.response_mean);
-    answer.push("response_time_mean", "s", response);
+    answer.push("response_time_mean", "s", response.plus(path_s));
     let waiting: Option<Vec<Value>> = parts.iter().map(|(_, times)| times.waiting_mean).collect();
     match waiting {
         Some(waiting) => answer.push("waiting_time_mean", "s", mixed(&|i| waiting[i])),
@@ -270,17 +283,25 @@ fn times(groups: &[Group], answer: &mut Answer) {
     let laws: Option<Vec<(f64, ResponseLaw)>> =
         parts.iter().map(|(weight, times)| Some((weight / served, times.law.clone()?))).collect();
     match laws.as_deref() {
-        Some([(_, law)]) => percentiles(answer, law.is_exact(), |p| law.quantile(p)),
+        Some([(_, law)]) => percentiles(answer, law.is_exact(), |p| path_s + law.quantile(p)),
         Some(laws) => percentiles(answer, laws.iter().all(|(_, law)| law.is_exact()), |p| {
             let tail = |t| laws.iter().map(|(weight, law)| weight * law.tail(t)).sum();
-            numeric::quantile(p, response.number, tail)
+            path_s + numeric::quantile(p, response.number, tail)
         }),
         None => answer.note("response_time percentiles: no formula"),
     }
     answer.push("number_in_system_mean", "1", response.times(served));
+    note_path(path_s, answer);
     for (_, times) in parts {
         answer.note(format!("formula: {}", times.formula));
         times.assumptions.iter().for_each(|line| answer.note(line));
+    }
+}
+
+/// Says what was added to the queues' own times.
+fn note_path(path_s: f64, answer: &mut Answer) {
+    if path_s > 0.0 {
+        answer.note(format!("path: {} s of every response time, the same for all", brief(path_s)));
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
     let policy = system.tier.as_ref().map(|tier| tier.policy.split('(').next().unwrap_or_default().trim());
     let information = system.tier.as_ref().map_or(Information::Immediate, |tier| tier.information);
     let (is_exponential, is_constant) = demand_shape(experiment);
+    let links = system.client_link.iter().chain(&system.cluster_link);
     let asked = System {
         arrivals,
         servers: &system.servers,
@@ -46,7 +47,8 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
         demand_is_constant: is_constant,
         policy,
         has_immediate_information: information == Information::Immediate,
-        has_links: system.client_link.is_some() || system.cluster_link.is_some(),
+        has_links: links.clone().any(|link| link.rate.is_some()),
+        path_s: links.map(|link| 2.0 * link.delay.as_secs_f64()).sum(),
         has_patience: patience.is_some(),
     };
     match formulas(&asked) {

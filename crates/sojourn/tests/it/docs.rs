@@ -97,11 +97,19 @@ fn the_guide_to_measuring_a_server_predicts() {
     file(folder.path(), "server.toml", blocks(&text, "toml")[0]);
     let path = file(folder.path(), "nginx.toml", blocks(&text, "toml")[1]);
     let out = folder.path().join("out").display().to_string();
-    let output = sojourn(&["run", &path, "--by", "theory,sim", "--out", &out]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let p90 = |engine| estimates(Path::new(&out), engine, "response_time_p90")[0];
+    let far = folder.path().join("far").display().to_string();
+    let runs: [(&str, &[&str]); 2] = [(&out, &[]), (&far, &["--set", "system.network.rtt=100.31 ms"])];
+    for (out, settings) in runs {
+        let output = sojourn(&[&["run", &path, "--by", "theory,sim", "--out", out], settings].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let p90 = |out: &str, engine| estimates(Path::new(out), engine, "response_time_p90")[0];
     // Both are near: the simulator's interval is 5 % at most.
-    assert!((p90("theory") / p90("sim") - 1.0).abs() < 0.1, "{} and {}", p90("theory"), p90("sim"));
+    for out in [&out, &far] {
+        assert!((p90(out, "theory") / p90(out, "sim") - 1.0).abs() < 0.1, "{out}: {}", p90(out, "theory"));
+    }
+    let added_s = p90(&far, "theory") - p90(&out, "theory");
+    assert!((added_s - 0.1).abs() < 1e-9, "a longer way is added: {added_s}");
 }
 
 #[test]

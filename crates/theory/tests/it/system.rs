@@ -40,6 +40,7 @@ impl Case {
             policy: self.policy,
             has_immediate_information: true,
             has_links: false,
+            path_s: 0.0,
             has_patience: false,
         }
     }
@@ -264,4 +265,41 @@ fn unanswered_in_one_line_that_says_why() {
     let tail = Case::new(poisson, &fcfs(2), Moments::general(1.0, f64::INFINITY), Some("random")).answer().unwrap();
     assert!(tail.estimate("response_time_mean").is_none());
     assert!(tail.notes.iter().any(|note| note.contains("the mean wait is infinite")), "{:?}", tail.notes);
+}
+
+/// A constant on the way moves response times and nothing else; of closed users it is more time away from the server.
+#[test]
+fn a_constant_path_is_added_exactly() {
+    let mixed = [server(Discipline::Fcfs, 1, 1.0), server(Discipline::Ps, 1, 2.0)];
+    let mut full = server(Discipline::Fcfs, 1, 1.0);
+    full.capacity = Some(5);
+    for case in [
+        Case::new("exponential(rate = 1.5 /s)", &mixed, EXPONENTIAL(), Some("random")),
+        Case::new("1.25 s", &mixed[..1], EXPONENTIAL(), None),
+        Case::new("exponential(rate = 0.8 /s)", &[full], EXPONENTIAL(), None),
+        Case::new("exponential(rate = 0.8 /s)", &mixed[..1], SPREAD(), None),
+    ] {
+        let near = case.answer().unwrap();
+        let far = system::answer(&System { path_s: 0.25, ..case.system() }).unwrap();
+        assert_eq!(near.measures.len(), far.measures.len());
+        assert!(near.estimate("response_time_mean").is_some(), "{near:?}");
+        for (near, far) in near.measures.iter().zip(&far.measures) {
+            let added_s = if near.metric.starts_with("response_time") { 0.25 } else { 0.0 };
+            agree(far.estimate.value().unwrap(), near.estimate.value().unwrap() + added_s, 1e-12);
+            assert_eq!(matches!(near.estimate, Estimate::Exact { .. }), matches!(far.estimate, Estimate::Exact { .. }));
+        }
+        assert!(far.notes.iter().any(|note| note.contains("path: 0.25 s")), "{:?}", far.notes);
+    }
+    let think = law("7 s");
+    let case = Case::new("1 s", &[server(Discipline::Fcfs, 1, 1.0)], EXPONENTIAL(), None);
+    let arrivals = ArrivalKind::Closed { users: 10, think: &think };
+    let behind = |path_s| system::answer(&System { arrivals, path_s, ..case.system() });
+    let far = behind(2.0).unwrap();
+    let wanted = closed::repairman(10, 9.0, 1, 1, 1.0);
+    agree(value(&far, "response_time_mean"), wanted.response_time_mean_s + 2.0, 1e-12);
+    agree(value(&far, "throughput"), wanted.throughput, 1e-12);
+    // Everybody is thinking, on the way or at the server.
+    let inside = value(&far, "throughput") * (7.0 + value(&far, "response_time_mean"));
+    agree(inside, 10.0, 1e-9);
+    assert!(behind(-1.0).is_err());
 }
