@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_load::{Load, Outcome, Record, Report, Schedule, Stop, Targets};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Law, Span, Stream, Time};
 use sojourn_traffic::{Planned, Request, Step};
 
 use crate::settings::{CalibrateError, Progress, Settings};
 use crate::target::Target;
 
 /// A client thread busier than this is what was measured.
-const BUSY_MAX: f64 = 0.9;
+pub(crate) const BUSY_MAX: f64 = 0.9;
 /// Share of requests that may fail.
 const ERRORS_MAX: f64 = 0.01;
 /// What a request may take at least before it counts as failed.
@@ -148,7 +148,52 @@ impl Client<'_> {
         Ok(())
     }
 
+    /// `users` who ask for the reference level and think by `think` (s), for `duration`. Requests may fail.
+    pub(crate) fn attached(
+        &self,
+        users: u32,
+        think: &Law,
+        duration: Span,
+        slowest: Span,
+    ) -> Result<Report, CalibrateError> {
+        let user = |number: u32| {
+            let request = self.request(self.target.reference, number);
+            let mut stream = Stream::new(self.settings.seed, &format!("user {number} of {users}"), "think");
+            let think = think.clone();
+            let step = move || Step { think: Span::from_secs_f64(think.sample(&mut stream)), request };
+            Box::new(step) as Box<dyn FnMut() -> Step + Send>
+        };
+        let schedule = Schedule::Users((0..users).map(user).collect());
+        self.run_any(schedule, Stop::After(duration), users, slowest)
+    }
+
+    /// A run of which hardly a request may fail.
     fn run(&self, schedule: Schedule, stop: Stop, connections: u32, slowest: Span) -> Result<Report, CalibrateError> {
+        let report = self.run_any(schedule, stop, connections, slowest)?;
+        let counts = &report.counts;
+        let wrong = counts.failed() + counts.unfinished;
+        if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
+            let mut causes: Vec<String> =
+                counts.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+            if counts.unfinished > 0 {
+                causes.push(format!("{} unfinished", counts.unfinished));
+            }
+            return Err(CalibrateError::Refused(format!(
+                "{wrong} of {} requests failed ({}); a server in trouble has no model",
+                counts.planned,
+                causes.join(", ")
+            )));
+        }
+        Ok(report)
+    }
+
+    fn run_any(
+        &self,
+        schedule: Schedule,
+        stop: Stop,
+        connections: u32,
+        slowest: Span,
+    ) -> Result<Report, CalibrateError> {
         let paths = self.target.levels.iter().map(|level| level.path.clone()).collect();
         let patience = PATIENCE.max(slowest);
         let mut load = Load::new(self.target.address, self.target.host.clone(), schedule, Targets::Paths(paths));
@@ -167,20 +212,6 @@ impl Client<'_> {
             return Err(CalibrateError::Interrupted);
         }
         self.spent_s.set(self.spent_s.get() + report.elapsed_s);
-        let counts = &report.counts;
-        let wrong = counts.failed() + counts.unfinished;
-        if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
-            let mut causes: Vec<String> =
-                counts.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
-            if counts.unfinished > 0 {
-                causes.push(format!("{} unfinished", counts.unfinished));
-            }
-            return Err(CalibrateError::Refused(format!(
-                "{wrong} of {} requests failed ({}); a server in trouble has no model",
-                counts.planned,
-                causes.join(", ")
-            )));
-        }
         Ok(report)
     }
 }

@@ -15,15 +15,19 @@
 //!
 //! A proxy is measured against its hit ratio ([`calibrate_proxy`]), and a path by the time that connections take
 //! ([`measure_path`]).
+//! A server of which nothing is to be known but its delay is a curve over the users attached ([`delay_curve`], Zhang 2002,
+//! chapter 4).
 //!
 //! The price: every figure is of the mix that was measured, and a measurement takes a minute or two of a server that
 //! serves nobody else meanwhile.
 
 mod client;
+mod curve;
 mod demand;
 mod helpers;
 mod idle;
 mod judge;
+mod keep_alive;
 mod measure;
 mod model;
 mod path;
@@ -32,9 +36,11 @@ mod settings;
 mod target;
 mod write;
 
+pub use curve::{Attached, CurveFound, delay_curve, fit_delay_curve};
 pub use demand::Against;
 pub use helpers::{Hold, Served};
 pub use judge::{Point, Predicted};
+pub use keep_alive::{KeepAlive, keep_alive};
 pub use measure::{Calibration, Concurrency, LevelFound, calibrate};
 pub use path::{Erlang, PathDelay, fit_delays, measure_path};
 pub use proxy::{Coefficients, Document, HitRatios, Kept, Proxy, ProxyFound, Ratio, calibrate_proxy};

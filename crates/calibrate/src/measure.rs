@@ -12,14 +12,17 @@ use sojourn_stats::{Span, interval};
 use crate::client::Client;
 use crate::demand::{self, Against};
 use crate::helpers::{self, Hold, Served};
-use crate::idle;
+use crate::idle::{self, Idle};
 use crate::judge::{self, Point, Predicted};
+use crate::keep_alive::{KeepAlive, keep_alive};
 use crate::model;
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
 use crate::target::{Axis, Target};
 
 /// Shares of the time: the idle server, the ramp, the work, the helpers; the loads have the rest.
 const SHARES: [f64; 4] = [0.05, 0.08, 0.15, 0.12];
+/// Share of the time that idle connections may take where nothing bounds their number but the settings.
+const KEEP_ALIVE_SHARE: f64 = 0.03;
 /// The load that the discipline is chosen by, of the capacity, and how often it is measured.
 const CHOICE: (f64, u32) = (0.6, 2);
 /// The helpers' discipline is kept while it predicts that load as well as this.
@@ -59,6 +62,8 @@ pub struct Calibration {
     pub served: Served,
     /// How that was found.
     pub holds: Vec<Hold>,
+    /// What a connection costs that is kept alive and idle; none where that could not be seen, and then a note says why.
+    pub keep_alive: Option<KeepAlive>,
     /// Most replies per second at the reference level.
     pub capacity: Interval,
     /// The idle server's estimate of the work over the saturated one's: of their slopes where there are several levels.
@@ -127,6 +132,7 @@ pub fn calibrate(
     let (law, work_cv) = model::demand(target, &idle, &work)?;
     let mut server = model::server(&law, ramp.cores, found.served);
     let mut notes = notes(target, found.served);
+    let kept = idle_connections(&client, &idle, found.served, &mut notes)?;
     let overhead_s = overhead.value.max(0.0);
     let capacity = work.levels[reference].under(f64::from(ramp.cores));
     let mut loads = Loads { client: &client, capacity: capacity.value, overhead_s };
@@ -160,6 +166,7 @@ pub fn calibrate(
         drift: ramp.drift,
         served: found.served,
         holds: found.holds,
+        keep_alive: kept,
         capacity,
         agreement: model::agreement(&idle, &work, reference),
         server,
@@ -208,6 +215,44 @@ fn refuse_path(overhead: &Interval, work: &Interval) -> Result<(), CalibrateErro
         )));
     }
     Ok(())
+}
+
+fn idle_connections(
+    client: &Client<'_>,
+    idle: &Idle,
+    served: Served,
+    notes: &mut Vec<String>,
+) -> Result<Option<KeepAlive>, CalibrateError> {
+    client.say("connections that are idle");
+    let (settings, replies) = (client.settings, &idle.response_s);
+    let cheapest = (0..replies.len()).min_by(|a, b| replies[*a].value.total_cmp(&replies[*b].value));
+    let level = cheapest.expect("there is a level");
+    let idle_s = replies[level].value;
+    let affordable = (KEEP_ALIVE_SHARE * settings.time.as_secs_f64() / idle_s) as u32;
+    let most = match served {
+        Served::Limited(helpers) => helpers + 1,
+        Served::AtLeast(_) | Served::Unknown => affordable.clamp(8, settings.connections_max.max(8)),
+    };
+    let found = match keep_alive(client.target, settings, level, Span::from_secs_f64(idle_s), most, client.cancel) {
+        Ok(found) => found,
+        Err(CalibrateError::Refused(why)) => {
+            notes.push(format!("keep-alive: not measured: {why}"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    match (found, served) {
+        (KeepAlive::Free(open), Served::Limited(helpers)) if open < helpers => {
+            notes.push(format!("keep-alive: not measured: the server kept {open} connections of {most}"));
+            return Ok(None);
+        }
+        (KeepAlive::HoldsHelper(all), _) if !settings.connection_per_request => notes.push(format!(
+            "keep-alive: {all} idle connections leave nobody for another one, so that users wait for each other's \
+             connections; with --close they do not"
+        )),
+        _ => {}
+    }
+    Ok(Some(found))
 }
 
 fn notes(target: &Target, served: Served) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::helpers::Served;
+use crate::keep_alive::KeepAlive;
 use crate::measure::{Calibration, Concurrency};
 use crate::model::time_text;
 use crate::settings::Interval;
@@ -22,7 +23,7 @@ impl Calibration {
         let _ = writeln!(out, "capacity = {}   # replies per second", three(&self.capacity));
         let _ = writeln!(
             out,
-            "overhead_s = {}   # path and dispatch: an idle reply beyond its work",
+            "overhead_s = {}   # path and dispatch: an idle reply beyond its work; an experiment's rtt",
             three(&self.overhead)
         );
         let _ = writeln!(out, "dispatch_s = {}", three(&self.dispatch));
@@ -31,6 +32,18 @@ impl Calibration {
             Served::Limited(helpers) => writeln!(out, "served_at_once = {helpers}"),
             Served::AtLeast(tried) => writeln!(out, "served_at_once = \"at least {tried}\""),
             Served::Unknown => writeln!(out, "served_at_once = \"not measured\""),
+        };
+        let _ = match self.keep_alive {
+            None => writeln!(out, "keep_alive_holds_helper = \"not measured\""),
+            Some(KeepAlive::HoldsHelper(all)) => {
+                writeln!(out, "keep_alive_holds_helper = true   # {all} idle connections leave nobody for another one")
+            }
+            Some(KeepAlive::Free(idle)) => {
+                writeln!(out, "keep_alive_holds_helper = false   # another one was served beside {idle} idle ones")
+            }
+            Some(KeepAlive::Closed) => {
+                writeln!(out, "keep_alive_holds_helper = false   # each connection is closed after its reply")
+            }
         };
         if let Some(drift) = &self.drift {
             let _ = writeln!(out, "work_change_per_client = {}   # 0: independent of concurrency", three(drift));
@@ -90,6 +103,19 @@ impl Calibration {
             Served::AtLeast(tried) => format!("served at once: at least {tried}"),
             Served::Unknown => "served at once: not measured".into(),
         });
+        match self.keep_alive {
+            None => {}
+            Some(KeepAlive::HoldsHelper(all)) => {
+                let all = format!("with {all} idle nobody else is served");
+                lines.push(format!("kept-alive connections: each holds a helper; {all}"));
+            }
+            Some(KeepAlive::Free(idle)) => {
+                lines.push(format!("kept-alive connections: hold nothing; beside {idle} idle ones another was served"));
+            }
+            Some(KeepAlive::Closed) => {
+                lines.push("kept-alive connections: none, each is closed after its reply".into())
+            }
+        }
         lines.push(format!("discipline: {}", crate::measure::name(&self.server.discipline)));
         if let Some(Interval { value, low, high }) = self.drift {
             let independent = if low <= 0.0 && 0.0 <= high { "independent of concurrency" } else { "not independent" };

@@ -1,5 +1,6 @@
 //! `sojourn calibrate URL`, and of a proxy (`--proxy`) or a path (`--path`).
 
+mod curve;
 mod path;
 mod proxy;
 
@@ -21,7 +22,8 @@ use crate::{interrupt, table};
 /// Finds the work of a request, the cores, the requests served at once, the discipline and the capacity, and says how well
 /// the model predicts loads that it was not fitted to. The server must serve nobody else meanwhile. With {size} or {x} in
 /// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
-/// against its hit ratio with --proxy, a path's delay with --path.
+/// against its hit ratio with --proxy, a path's delay with --path. With --curve a server is
+/// measured from outside alone: its delay and the share of requests denied, against the users attached.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
@@ -31,6 +33,8 @@ pub(crate) struct Arguments {
     proxied: proxy::Arguments,
     #[command(flatten)]
     path: path::Arguments,
+    #[command(flatten)]
+    curve: curve::Arguments,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     x: Vec<u64>,
@@ -92,6 +96,9 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let target = target(arguments)?;
     let settings = settings(arguments)?;
+    if !arguments.curve.curve.is_empty() {
+        return curve::calibrate(arguments, &target, &settings, &cancel);
+    }
     let found = with_bar(|progress| sojourn_calibrate::calibrate(&target, &settings, progress, &cancel))?;
     let text = found.to_toml();
     write(arguments, &text)?;

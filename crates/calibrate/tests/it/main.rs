@@ -1,6 +1,8 @@
 //! The tests of this crate, one file per behaviour.
 
+mod curve;
 mod emulated;
+mod keep_alive;
 mod path;
 mod proxy;
 mod refusals;

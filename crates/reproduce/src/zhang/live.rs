@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use sojourn_stats::{Estimate, regression};
+use sojourn_calibrate::fit_delay_curve;
+use sojourn_model::{DelayCurve, Denied, Piece};
+use sojourn_stats::{Estimate, Span};
 
 use super::published::{Rows, USERS};
 use super::tables::{interval, scaled};
@@ -13,17 +15,8 @@ use crate::picture::{Series, curves};
 
 const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
 const WORKERS: [&str; 2] = ["150", "256"];
-
-/// Two polynomials of the number of users, as in Tables 4.5 and 4.6.
-struct Model {
-    /// The last load of the first piece.
-    knee: u32,
-    /// a0, a1, ... (s).
-    light: Vec<f64>,
-    heavy: Vec<f64>,
-    /// Load from which objects were denied, and the polynomial of the share in the users above it.
-    denied: Option<(u32, Vec<f64>)>,
-}
+/// What a denial costs a user here: a tenth of his, as all times of users.
+const PENALTY: Span = Span(18_000_000_000);
 
 fn live(stress: &Answers, sigma: &str, workers: &str, users: u32, metric: &str) -> Option<f64> {
     let users = users.to_string();
@@ -36,59 +29,29 @@ fn curve(stress: &Answers, sigma: &str, workers: &str, metric: &str) -> Vec<(f64
     USERS.iter().filter_map(of).collect()
 }
 
-impl Model {
-    /// Fits a measured curve: a polynomial of degree 4 up to the knee and one of degree 2 from there on, with the knee
-    /// where both together fit best (by relative error, since the curve spans decades).
-    fn fit(latency: &[(f64, f64)], denied: &[(f64, f64)]) -> Result<Model, ReproduceError> {
-        let fail = |e: regression::RegressionError| ReproduceError(format!("no model fits the stress test: {e}"));
-        let mut best: Option<(f64, Model)> = None;
-        for knee in 5..latency.len().saturating_sub(3) {
-            let (light, heavy) = (&latency[..=knee], &latency[knee..]);
-            let light_fit = regression::polynomial(light, 4.min(light.len() - 2)).map_err(fail)?;
-            let heavy_fit = regression::polynomial(heavy, 2).map_err(fail)?;
-            let error = |points: &[(f64, f64)], fit: &regression::Fit| {
-                points.iter().map(|(x, y)| (fit.at(*x) / y - 1.0).powi(2)).sum::<f64>()
-            };
-            let error = error(light, &light_fit) + error(heavy, &heavy_fit);
-            if best.as_ref().is_none_or(|(least, _)| error < *least) {
-                let (light, heavy) = (light_fit.coefficients, heavy_fit.coefficients);
-                best = Some((error, Model { knee: latency[knee].0 as u32, light, heavy, denied: None }));
-            }
-        }
-        let (_, mut model) = best.ok_or_else(|| ReproduceError("the stress test has too few loads to fit".into()))?;
-        let first = denied.iter().position(|(_, share)| *share > 0.0);
-        if let Some(first) = first.filter(|first| *first > 0 && denied.len() - first >= 3) {
-            let above = denied[first - 1].0;
-            let points: Vec<(f64, f64)> = denied[first - 1..].iter().map(|(x, share)| (x - above, *share)).collect();
-            let fit = regression::polynomial(&points, 2).map_err(fail)?;
-            model.denied = Some((above as u32, fit.coefficients));
-        }
-        Ok(model)
-    }
-
-    /// The model as a server file.
-    fn to_toml(&self, sigma: &str, workers: &str) -> String {
-        let list = |of: &[f64]| of.iter().map(|a| format!("{a:e}")).collect::<Vec<_>>().join(", ");
-        let mut text = format!(
-            "# Apache 2.4 with {workers} workers, loner sigma {sigma}, users ten times as fast as SURGE's: \
-                fitted to the stress test\n\
-             # as Zhang (2002, section 4.4) fitted his. Written by `make stress` on the machine named in its page.\n\
-             discipline = \"delay-curve\"\n\n[[delay]]\nup_to = {}\nseconds = [{}]\n\n[[delay]]\nup_to = \
-             960\nseconds = [{}]\n",
-            self.knee,
-            list(&self.light),
-            list(&self.heavy)
-        );
-        if let Some((above, share)) = &self.denied {
-            let _ = write!(text, "\n[denied]\nabove = {above}\nshare = [{}]\npenalty = \"18 s\"\n", list(share));
-        }
-        text
-    }
+/// A model fitted to the stress test, with what a denial cost its user.
+fn fitted(stress: &Answers, sigma: &str, workers: &str) -> Result<DelayCurve, ReproduceError> {
+    let (latency, denied) = ("response_time_mean", "denied_ratio");
+    fit_delay_curve(&curve(stress, sigma, workers, latency), &curve(stress, sigma, workers, denied), PENALTY)
+        .map_err(|e| ReproduceError(format!("no model fits the stress test: {e}")))
 }
 
-fn fitted(stress: &Answers, sigma: &str, workers: &str) -> Result<Model, ReproduceError> {
-    let (latency, denied) = ("response_time_mean", "denied_ratio");
-    Model::fit(&curve(stress, sigma, workers, latency), &curve(stress, sigma, workers, denied))
+/// The model as a server file.
+fn to_toml(model: &DelayCurve, sigma: &str, workers: &str) -> String {
+    let list = |of: &[f64]| of.iter().map(|a| format!("{a:e}")).collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "# Apache 2.4 with {workers} workers, loner sigma {sigma}, users ten times as fast as SURGE's: \
+            fitted to the stress test\n\
+         # as Zhang (2002, section 4.4) fitted his. Written by `make stress` on the machine named in its page.\n\
+         discipline = \"delay-curve\"\n"
+    );
+    for Piece { up_to, seconds } in &model.pieces {
+        let _ = write!(text, "\n[[delay]]\nup_to = {up_to}\nseconds = [{}]\n", list(seconds));
+    }
+    if let Some(Denied { above, share, penalty }) = &model.denied {
+        let _ = write!(text, "\n[denied]\nabove = {above}\nshare = [{}]\npenalty = \"{penalty}\"\n", list(share));
+    }
+    text
 }
 
 /// Fits a model to each site of the run folder `stress` (256 workers, his configuration II) and writes them into `out`.
@@ -97,7 +60,7 @@ pub(crate) fn fit(stress: &Path, out: &Path) -> Result<(), ReproduceError> {
     std::fs::create_dir_all(out).map_err(|e| ReproduceError(format!("cannot make {}: {e}", out.display())))?;
     for sigma in SIGMAS {
         let file = out.join(format!("apache-2.4-{sigma}.toml"));
-        let text = fitted(&stress, sigma, "256")?.to_toml(sigma, "256");
+        let text = to_toml(&fitted(&stress, sigma, "256")?, sigma, "256");
         std::fs::write(&file, text).map_err(|e| ReproduceError(format!("cannot write {}: {e}", file.display())))?;
     }
     Ok(())
@@ -122,15 +85,15 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
         let _ = writeln!(text, "## Loner sigma {sigma}\n\n![latency over users]({name}/{picture})\n");
         text += &table(&stress, &simulated, &latency, &throughput, sigma);
         let model = fitted(&stress, sigma, "256")?;
-        let _ = writeln!(text, "\nFitted, 256 workers: knee at {} users; {}\n", model.knee, denials(&model));
+        let _ = writeln!(text, "\nFitted, 256 workers: knee at {} users; {}\n", model.pieces[0].up_to, denials(&model));
     }
     text += &statements(&stress, &latency);
     std::fs::write(page, text).map_err(fail)
 }
 
-fn denials(model: &Model) -> String {
+fn denials(model: &DelayCurve) -> String {
     match &model.denied {
-        Some((above, _)) => format!("objects are denied above {above} users (his: 320)."),
+        Some(Denied { above, .. }) => format!("objects are denied above {above} users (his: 320)."),
         None => "no object was denied at any load (his: above 320 users).".into(),
     }
 }

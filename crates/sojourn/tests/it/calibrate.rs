@@ -64,7 +64,9 @@ fn a_proxy_is_measured_against_its_hit_ratio() {
 #[test]
 fn flags_of_one_kind_of_calibration_are_refused_by_the_others() {
     let proxy = ["--proxy", "http://127.0.0.1:1", "--hit", "/a", "--miss", "/b"];
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
+        (&[&proxy[..], &["--curve", "1,2"]].concat(), "--curve"),
+        (&["http://127.0.0.1:1/", "--think", "1 s"], "--curve"),
         (&[], "required"),
         (&["--proxy", "http://127.0.0.1:1"], "--hit"),
         (&[&proxy[..], &["--judge", "0.5"]].concat(), "--judge"),
@@ -83,13 +85,33 @@ fn flags_of_one_kind_of_calibration_are_refused_by_the_others() {
 }
 
 #[test]
+fn a_delay_curve_is_written_whole_and_read_again() {
+    let node = node();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("server.toml").display().to_string();
+    let work = format!("http://{}/work?bytes=10000", node.address());
+    let output = sojourn(&["calibrate", &work, "--out", &out, "--curve", "1,2,4,6,8,10", "--time", "5 s"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("not used in the fit"), "{}", stdout(&output));
+    let model = Server::from_toml(&fs::read_to_string(&out).unwrap()).unwrap();
+    let Discipline::DelayCurve(curve) = model.discipline else { panic!("a curve") };
+    // First come, first served: with n users inside a request waits for all of them.
+    for users in [1, 4, 10] {
+        let delay_s = curve.stay(users).as_secs_f64();
+        assert!((delay_s / (11e-3 * f64::from(users)) - 1.0).abs() < 0.2, "{users}: {delay_s}");
+    }
+}
+
+#[test]
 fn what_is_refused_is_said_in_a_line_and_writes_nothing() {
     let node = node();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("server.toml").display().to_string();
     let work = format!("http://{}/work", node.address());
     let missing = format!("http://{}/missing", node.address());
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&[&work, "--curve", "1,2,3"], 2, "at least 6"),
+        (&[&work, "--curve", "1,2,3,4,5,6", "--think", "often"], 2, "--think"),
         (&[&work, "--x", "1,2"], 2, "no place for it"),
         (&[&work, "--time", "1 s"], 2, "--time"),
         (&[&work, "--judge", "1.5"], 2, "--judge"),

@@ -1,0 +1,37 @@
+//! A delay curve as a file: the model, and beside it in `[measured]` what it was fitted to and what it was not.
+
+use std::fmt::Write;
+
+use super::CurveFound;
+use crate::write::{digits, quoted, three};
+
+impl CurveFound {
+    /// The server model with its findings, as [`sojourn_model::Server::from_toml`] reads it.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let out = &mut text;
+        let _ = writeln!(out, "# Measured at {} by `sojourn calibrate --curve`.", self.url);
+        for note in &self.notes {
+            let _ = writeln!(out, "# {note}");
+        }
+        out.push_str(&self.server.to_toml());
+        out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
+        let _ = writeln!(out, "url = {}\nthink = {}", quoted(&self.url), quoted(&self.think));
+        for point in &self.points {
+            let fitted = if point.kept_out { "   # not used in the fit" } else { "" };
+            let _ = writeln!(out, "[[measured.curve]]{fitted}\nusers = {}", point.users);
+            let _ = writeln!(out, "delay_s = {}\npredicted_s = {}", three(&point.delay), digits(point.predicted_s));
+            let _ = writeln!(out, "denied_share = {}", three(&point.denied_share));
+            let _ = writeln!(out, "predicted_share = {}", digits(point.predicted_share));
+            let _ = writeln!(out, "throughput = {}\nkept_out = {}", digits(point.throughput), point.kept_out);
+        }
+        text
+    }
+
+    /// By how much the model is above the delay at the numbers of users that it was not fitted to, as a part of it: the
+    /// largest, without sign.
+    pub fn largest_error(&self) -> f64 {
+        let kept_out = self.points.iter().filter(|point| point.kept_out);
+        kept_out.map(|point| (point.predicted_s / point.delay.value - 1.0).abs()).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,74 @@
+//! `sojourn calibrate URL --curve LIST`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::json;
+use sojourn_calibrate::{CurveFound, Interval, Settings, Target, delay_curve};
+use sojourn_stats::{Dimension, Law};
+
+use super::{tell, with_bar};
+use crate::exit::{Exit, Failure, bad_input};
+use crate::table;
+
+/// What a delay curve is measured by.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(super) struct Arguments {
+    /// Measure the delay with each of these numbers of users attached instead, e.g. 1,2,5,10,20,50,100, and fit a delay
+    /// curve to it
+    #[arg(
+        long,
+        value_name = "LIST",
+        help_heading = "Curve",
+        value_delimiter = ',',
+        conflicts_with_all = ["proxy", "path", "judge", "no_judge", "repeats"]
+    )]
+    pub(super) curve: Vec<u32>,
+    /// How these users think between a reply and the next request, e.g. 'exponential(mean = 1 s)' [default: not at all]
+    #[arg(long, value_name = "LAW", help_heading = "Curve", requires = "curve")]
+    think: Option<String>,
+}
+
+pub(super) fn calibrate(
+    arguments: &super::Arguments,
+    target: &Target,
+    settings: &Settings,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Exit, Failure> {
+    let Arguments { curve, think } = &arguments.curve;
+    let think = match think {
+        None => Law::constant(0.0),
+        Some(text) => Law::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--think: {e}")))?,
+    };
+    let found = with_bar(|progress| delay_curve(target, settings, curve, &think, progress, cancel))?;
+    let mut told = json!(found);
+    told["model"] = json!(found.server.to_toml());
+    tell(arguments, &told, &found.to_toml(), &summary(&found))
+}
+
+fn summary(found: &CurveFound) -> Vec<String> {
+    let header = ["users", "delay (ms)", "model", "error", "denied (%)", "model", "replies/s", ""];
+    let mut rows = table::new_table(&header);
+    for point in &found.points {
+        let range = |of: &Interval, factor: f64| {
+            format!("{:.2} ({:.2} to {:.2})", of.value * factor, of.low * factor, of.high * factor)
+        };
+        rows.add_row([
+            point.users.to_string(),
+            range(&point.delay, 1e3),
+            format!("{:.2}", point.predicted_s * 1e3),
+            format!("{:+.1} %", 100.0 * (point.predicted_s / point.delay.value - 1.0)),
+            range(&point.denied_share, 100.0),
+            format!("{:.2}", 100.0 * point.predicted_share),
+            format!("{:.1}", point.throughput),
+            if point.kept_out { "not used in the fit".into() } else { String::new() },
+        ]);
+    }
+    let mut lines = vec![rows.to_string()];
+    lines.extend(found.notes.iter().map(|note| format!("note: {note}")));
+    let mut doubts: Vec<&String> = found.points.iter().flat_map(|point| &point.doubts).collect();
+    doubts.dedup();
+    lines.extend(doubts.iter().map(|doubt| format!("  doubt: {doubt}")));
+    lines
+}
