@@ -58,18 +58,13 @@ impl Client<'_> {
         (self.progress)(Progress { stage, share });
     }
 
-    /// A request for `level` that carries `mark`.
-    pub(crate) fn request(&self, level: usize, mark: u32) -> Request {
-        request(level, mark)
-    }
-
     /// One user who asks for these levels one after another, each `think` after the reply before; marks are levels.
     pub(crate) fn one_by_one(&self, levels: Vec<usize>, think: Span) -> Result<Vec<Reply>, CalibrateError> {
         let requests = levels.len() as u64;
         let mut steps: Vec<Step> =
-            levels.into_iter().map(|level| Step { think, request: self.request(level, level as u32) }).collect();
+            levels.into_iter().map(|level| Step { think, request: request(level, level as u32) }).collect();
         steps.reverse();
-        let last = Step { think, request: self.request(0, 0) };
+        let last = Step { think, request: request(0, 0) };
         let user: Box<dyn FnMut() -> Step + Send> = Box::new(move || steps.pop().unwrap_or(last));
         let report = self.run(Schedule::Users(vec![user]), Stop::Requests(requests), 1, PATIENCE)?;
         Ok(replies(&report))
@@ -84,16 +79,8 @@ impl Client<'_> {
         duration: Span,
         slowest: Span,
     ) -> Result<Closed, CalibrateError> {
-        let user = |number: u32| {
-            let request = self.request(level, number);
-            let mut think = Span(stagger.0 * u64::from(number));
-            let step = move || Step { think: std::mem::replace(&mut think, Span::ZERO), request };
-            Box::new(step) as Box<dyn FnMut() -> Step + Send>
-        };
-        let schedule = Schedule::Users((0..users).map(user).collect());
-        let report = self.run(schedule, Stop::After(duration), users, slowest)?;
-        refuse_busy(&report, users)?;
-        let mut done: Vec<Time> = replies(&report).iter().map(|reply| reply.done).collect();
+        let replies = self.mixed(users, |_| Box::new(move || level), stagger, duration, slowest)?;
+        let mut done: Vec<Time> = replies.iter().map(|reply| reply.done).collect();
         done.retain(|at| at.0 <= duration.0);
         done.sort_unstable();
         Ok(Closed { done })
@@ -157,7 +144,7 @@ impl Client<'_> {
         slowest: Span,
     ) -> Result<Report, CalibrateError> {
         let user = |number: u32| {
-            let request = self.request(self.target.reference, number);
+            let request = request(self.target.reference, number);
             let mut stream = Stream::new(self.settings.seed, &format!("user {number} of {users}"), "think");
             let think = think.clone();
             let step = move || Step { think: Span::from_secs_f64(think.sample(&mut stream)), request };
@@ -171,18 +158,8 @@ impl Client<'_> {
     fn run(&self, schedule: Schedule, stop: Stop, connections: u32, slowest: Span) -> Result<Report, CalibrateError> {
         let report = self.run_any(schedule, stop, connections, slowest)?;
         let counts = &report.counts;
-        let wrong = counts.failed() + counts.unfinished;
-        if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
-            let mut causes: Vec<String> =
-                counts.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
-            if counts.unfinished > 0 {
-                causes.push(format!("{} unfinished", counts.unfinished));
-            }
-            return Err(CalibrateError::Refused(format!(
-                "{wrong} of {} requests failed ({}); a server in trouble has no model",
-                counts.planned,
-                causes.join(", ")
-            )));
+        if counts.wrong() as f64 > ERRORS_MAX * counts.planned as f64 {
+            return Err(CalibrateError::Refused(format!("{}; a server in trouble has no model", counts.trouble())));
         }
         Ok(report)
     }
@@ -268,7 +245,8 @@ fn replies(report: &Report) -> Vec<Reply> {
     good.map(reply).collect()
 }
 
-fn request(level: usize, mark: u32) -> Request {
+/// A request for `level` that carries `mark`.
+pub(crate) fn request(level: usize, mark: u32) -> Request {
     let object = level as u32;
     Request { client: mark, class: 0, object, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
 }

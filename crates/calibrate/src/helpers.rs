@@ -8,7 +8,7 @@ use serde::Serialize;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Planned;
 
-use crate::client::{Client, Reply};
+use crate::client::{Client, Reply, request};
 use crate::demand::Work;
 use crate::settings::CalibrateError;
 
@@ -102,7 +102,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn waits(&mut self, held: u32) -> Result<bool, CalibrateError> {
         self.client.say(&format!("requests served at once: a short one beside {held} long ones"));
-        let at = |at: Time, level: usize, mark: u32| Planned { at, request: self.client.request(level, mark) };
+        let at = |at: Time, level: usize, mark: u32| Planned { at, request: request(level, mark) };
         let mut plan: Vec<Planned> = (0..held).map(|_| at(Time::ZERO, self.long, 0)).collect();
         plan.push(at(Time(AFTER.0), self.short, 1));
         let slowest = Span::from_secs_f64(4.0 * f64::from(held + 1) * self.long_s);

@@ -8,7 +8,7 @@ use sojourn_stats::{Law, Span, Time};
 use sojourn_theory::system::{ArrivalKind, System};
 use sojourn_traffic::{Arrivals, Open, Plan, Planned, Sizes, Workload};
 
-use crate::client::{Client, Reply};
+use crate::client::{Client, Reply, request};
 use crate::settings::CalibrateError;
 use crate::target::Axis;
 
@@ -78,7 +78,7 @@ pub(crate) fn measure(
     let plan = plan
         .collect_until(Time(duration.0))
         .into_iter()
-        .map(|planned| Planned { at: planned.at, request: client.request(target.reference, 0) })
+        .map(|planned| Planned { at: planned.at, request: request(target.reference, 0) })
         .collect();
     let (replies, report) = client.planned(plan, client.settings.connections_max, Span::ZERO)?;
     let warm_up = warm_up(duration);

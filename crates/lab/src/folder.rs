@@ -290,7 +290,10 @@ pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
 }
 
 /// Writes a file so that nobody ever sees half of it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// When it cannot be written; the message names it, and nothing of it is left.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let result = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));

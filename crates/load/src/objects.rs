@@ -203,7 +203,7 @@ impl Tally {
                 windows.iter().map(|window| (of(&window.counts) as f64, window.counts.planned as f64)).collect();
             share(&parts, measured.planned)
         };
-        measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.failed() + counts.unfinished)));
+        measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.wrong())));
         measures.push(Measure::new("abandoned_ratio", "1", of_planned(|counts| counts.abandoned)));
         let of_over = |of: &dyn Fn(&Window) -> u64| {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;

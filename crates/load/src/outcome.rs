@@ -202,6 +202,21 @@ impl Counts {
             + self.missed
     }
 
+    /// Requests that were to get a good reply and got none: the failed and the unfinished.
+    pub fn wrong(&self) -> u64 {
+        self.failed() + self.unfinished
+    }
+
+    /// These in words: how many of how many, and why.
+    pub fn trouble(&self) -> String {
+        let mut causes: Vec<String> =
+            self.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+        if self.unfinished > 0 {
+            causes.push(format!("{} unfinished", self.unfinished));
+        }
+        format!("{} of {} requests failed: {}", self.wrong(), self.planned, causes.join(", "))
+    }
+
     /// The causes of failure that happened, with their names.
     pub fn causes(&self) -> Vec<(&'static str, u64)> {
         let all = [

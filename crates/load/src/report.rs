@@ -356,8 +356,7 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
     let per_window = |of: fn(&Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
     let responses = per_window(|window| (response_sum_s(window), window.counts.ok as f64));
     let services = per_window(|window| (window.service_sum_ns as f64 * 1e-9, window.counts.ok as f64));
-    let errors =
-        per_window(|window| ((window.counts.failed() + window.counts.unfinished) as f64, window.counts.planned as f64));
+    let errors = per_window(|window| (window.counts.wrong() as f64, window.counts.planned as f64));
     let abandoned = per_window(|window| (window.counts.abandoned as f64, window.counts.planned as f64));
 
     let mut measures = vec![Measure::new("response_time_mean", "s", ratio(&responses, measured.ok))];

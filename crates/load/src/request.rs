@@ -326,12 +326,12 @@ impl Renderer {
 
     /// The other headers of `job`, by name and value.
     pub(crate) fn each_drawn_header(&self, job: &Job, cookie: Option<&[u8]>, mut each: impl FnMut(&str, &[u8])) {
-        let mut digits = [0; 20];
+        let mut digits = itoa::Buffer::new();
         if self.planned {
-            each("x-sojourn-client", number(u64::from(job.request.client), &mut digits));
+            each("x-sojourn-client", digits.format(job.request.client).as_bytes());
         }
         if self.planned && self.targets == Targets::Work {
-            each("x-sojourn-demand", number(job.request.demand.0, &mut digits));
+            each("x-sojourn-demand", digits.format(job.request.demand.0).as_bytes());
         }
         for (name, template) in &self.drawn {
             let mut value = Vec::new();
@@ -374,19 +374,6 @@ fn check_path(path: &str, whole: &str) -> Result<(), LoadError> {
 
 fn check_template(template: &Template) -> Result<(), LoadError> {
     template.texts().try_for_each(|text| check_path(text, template.beginning()))
-}
-
-/// `value` in digits; without the detour through the formatter, since planned requests all carry one.
-fn number(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return &digits[at..];
-        }
-    }
 }
 
 fn any_job() -> Job {

@@ -107,14 +107,8 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
         ));
     }
     doubts.extend(report.gaps.iter().flat_map(Gaps::doubts));
-    let wrong = counts.failed() + counts.unfinished;
-    if wrong as f64 > ERRORS_MAX * counts.planned as f64 {
-        let mut causes: Vec<String> =
-            counts.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
-        if counts.unfinished > 0 {
-            causes.push(format!("{} unfinished", counts.unfinished));
-        }
-        doubts.push(format!("{wrong} of {} requests failed: {}", counts.planned, causes.join(", ")));
+    if counts.wrong() as f64 > ERRORS_MAX * counts.planned as f64 {
+        doubts.push(counts.trouble());
     }
     let lost: u64 = report.record_files.iter().map(|file| file.lost).sum();
     if lost > 0 {

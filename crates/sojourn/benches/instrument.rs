@@ -77,8 +77,11 @@ fn closed(nginx: &Nginx, bars: &mut Bars) -> Result<f64> {
     );
     let mut shots: BTreeMap<&str, Vec<Shot>> = BTreeMap::new();
     let url = format!("http://{}/1k", nginx.address);
+    let mut clients = ["wrk", "oha", "sojourn"];
     for _ in 0..ROUNDS {
-        for client in ["wrk", "oha", "sojourn"] {
+        // Who comes after whom matters on a machine whose speed depends on what it did before.
+        clients.rotate_left(1);
+        for client in clients {
             if !there(client) {
                 continue;
             }

@@ -4,17 +4,18 @@ mod curve;
 mod path;
 mod proxy;
 
-use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use sojourn_calibrate::{CalibrateError, Calibration, Predicted, Progress, Settings, Target};
+use sojourn_lab::folder::write_whole;
 use sojourn_load::{Allowed, LoadError};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::load::headers;
 use crate::{interrupt, table};
 
 /// Measure a real server into a server model
@@ -29,11 +30,11 @@ pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
     #[arg(required_unless_present_any = ["proxy", "path"])]
     url: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Proxy")]
     proxied: proxy::Arguments,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Path")]
     path: path::Arguments,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Curve")]
     curve: curve::Arguments,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -100,25 +101,16 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
         return curve::calibrate(arguments, &target, &settings, &cancel);
     }
     let found = with_bar(|progress| sojourn_calibrate::calibrate(&target, &settings, progress, &cancel))?;
-    let text = found.to_toml();
-    write(arguments, &text)?;
-    print(arguments, &found, &text);
-    Ok(Exit::Ok)
+    let mut told = json!(found);
+    told["model"] = json!(found.server.to_toml());
+    tell(arguments, &told, &found.to_toml(), &summary(&found))
 }
 
 fn target(arguments: &Arguments) -> Result<Target, Failure> {
     let url = arguments.url.as_deref().expect("there is a URL where there is no proxy and no path");
     let mut target = Target::parse(url, &arguments.x, arguments.at).map_err(bad_input)?;
-    target.headers = headers(arguments)?;
+    target.headers = headers(&arguments.headers)?;
     Ok(target)
-}
-
-fn headers(arguments: &Arguments) -> Result<Vec<(String, String)>, Failure> {
-    let read = |header: &String| match header.split_once(':') {
-        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
-    };
-    arguments.headers.iter().map(read).collect()
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
@@ -152,16 +144,12 @@ fn failure(error: CalibrateError) -> Failure {
     }
 }
 
-/// To the file, where one is asked for.
-fn write(arguments: &Arguments, text: &str) -> Result<(), Failure> {
-    let Some(out) = &arguments.out else { return Ok(()) };
-    write_whole(out, text).map_err(|e| failed(format!("cannot write {}: {e}", out.display())))
-}
-
-/// Writes and prints what was found of anything but a server: as JSON, or as the file itself, or in lines where that is
-/// written.
+/// Writes the file, where one is asked for, and prints what was found: as JSON, or in lines beside the file, or as the
+/// file itself.
 fn tell(arguments: &Arguments, json: &Value, text: &str, summary: &[String]) -> Result<Exit, Failure> {
-    write(arguments, text)?;
+    if let Some(out) = &arguments.out {
+        write_whole(out, text.as_bytes()).map_err(failed)?;
+    }
     if arguments.json {
         table::outln(&serde_json::to_string_pretty(json).expect("what is found is plain JSON"));
     } else if let Some(out) = &arguments.out {
@@ -173,31 +161,12 @@ fn tell(arguments: &Arguments, json: &Value, text: &str, summary: &[String]) -> 
     Ok(Exit::Ok)
 }
 
-/// The file appears whole or not at all.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let partial = path.with_extension("partial");
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    written
-}
-
-fn print(arguments: &Arguments, found: &Calibration, text: &str) {
-    if arguments.json {
-        let mut told = json!(found);
-        told["model"] = json!(found.server.to_toml());
-        table::outln(&serde_json::to_string_pretty(&told).expect("a calibration is plain JSON"));
-        return;
-    }
-    let Some(out) = &arguments.out else {
-        return table::outln(text.trim_end());
-    };
-    for line in found.summary() {
-        table::outln(&line);
-    }
+fn summary(found: &Calibration) -> Vec<String> {
+    let mut lines = found.summary();
     if !found.judged.is_empty() {
-        table::outln("\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms)");
+        lines.push(
+            "\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms)".into(),
+        );
         let header = ["utilisation", "rate", "measured", "theory", "error", "sim", "error", "sim, same plan", "error"];
         let mut rows = table::new_table(&header);
         for point in &found.judged {
@@ -221,12 +190,11 @@ fn print(arguments: &Arguments, found: &Calibration, text: &str) {
                 error(&point.replayed),
             ]);
         }
-        table::outln(&rows.to_string());
-        for doubt in found.judged.iter().flat_map(|point| &point.doubts) {
-            table::outln(&format!("  doubt: {doubt}"));
-        }
+        lines.push(rows.to_string());
+        let doubts = found.judged.iter().flat_map(|point| &point.doubts);
+        lines.extend(doubts.map(|doubt| format!("  doubt: {doubt}")));
     }
-    table::outln(&format!("\nwritten: {}", out.display()));
+    lines
 }
 
 /// What `measure` finds, with a bar while it measures.

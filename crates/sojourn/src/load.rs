@@ -1,7 +1,8 @@
 //! `sojourn load URL`: one run, a search for the highest rate that holds, or a scan over a range.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use sojourn_lab::folder::write_whole;
 use sojourn_lab::objective::Objective;
 use sojourn_stats::{Dimension, quantity};
 
@@ -91,20 +92,18 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let report = runner.run(&order, "")?;
     if let Some(path) = &arguments.hdr {
-        write_whole(path, report.hdr_log().as_bytes())?;
+        write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
     }
     Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
 }
 
-/// Writes a file so that nobody ever sees half of it.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let result = std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, path));
-    result.map_err(|error| {
-        let _ = std::fs::remove_file(&partial);
-        failed(format!("cannot write {}: {error}", path.display()))
-    })
+/// The headers to send, each written as `name: value`.
+pub(crate) fn headers(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let read = |text: &String| match text.split_once(':') {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(bad_input(format!("--header {text}: write it as `name: value`"))),
+    };
+    texts.iter().map(read).collect()
 }
 
 fn objective(flag: &str, text: &str) -> Result<Objective, Failure> {

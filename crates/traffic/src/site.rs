@@ -12,8 +12,6 @@ mod describe;
 mod folder;
 mod matching;
 
-pub use folder::SiteError;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -17,7 +17,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use sojourn_stats::{Dimension, Span, quantity};
-use thiserror::Error;
+
+use crate::text::TextError;
 
 /// A trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,40 +32,16 @@ pub struct Trace {
     size_moments: Option<(f64, f64)>,
 }
 
-/// Why a text is not a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum TraceError {
-    /// One line of it cannot be read.
-    #[error("{name}:{line}: {fault}")]
-    Line {
-        /// What was read.
-        name: String,
-        /// Line number, from 1.
-        line: u64,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-    /// It does not make a trace.
-    #[error("{name}: {fault}")]
-    Whole {
-        /// What was read.
-        name: String,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-}
-
 impl Trace {
     /// Reads the trace in the file at `path`.
     ///
     /// # Errors
     /// When the file cannot be read, and as [`Trace::read_from`].
-    pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    pub fn read(path: &Path) -> Result<Trace, TextError> {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Trace::read_from(BufReader::new(file), &name),
-            Err(error) => Err(TraceError::Whole { name, fault: error.to_string() }),
+            Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }
 
@@ -73,12 +50,12 @@ impl Trace {
     /// # Errors
     /// On the first line with a field that is not a time from 0 up, with its number; without two requests; when all
     /// come at one instant.
-    pub fn read_from(text: impl BufRead, name: &str) -> Result<Trace, TraceError> {
+    pub fn read_from(text: impl BufRead, name: &str) -> Result<Trace, TextError> {
         let mut columns: Option<Columns> = None;
         let mut entries = Vec::new();
         let mut left_out = 0;
         for (index, line) in text.lines().enumerate() {
-            let line_fault = |fault: String| TraceError::Line { name: name.into(), line: index as u64 + 1, fault };
+            let line_fault = |fault: String| TextError::Line { name: name.into(), line: index as u64 + 1, fault };
             let line = line.map_err(|error| line_fault(error.to_string()))?;
             let line = line.split('#').next().unwrap_or("").trim();
             if line.is_empty() {
@@ -97,7 +74,7 @@ impl Trace {
                 None => left_out += 1,
             }
         }
-        let whole = |fault: &str| TraceError::Whole { name: name.into(), fault: fault.into() };
+        let whole = |fault: &str| TextError::Whole { name: name.into(), fault: fault.into() };
         let columns =
             columns.ok_or_else(|| whole("it is empty; a trace has a gap per line, such as `0.012` or `12 ms`"))?;
         Trace::of(entries, &columns, left_out).map_err(whole)

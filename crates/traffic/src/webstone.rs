@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sojourn_stats::Stream;
-use thiserror::Error;
+
+use crate::text::TextError;
 
 /// `filelist.standard` of WebStone 2.0.1, as printed by Fujita (2000), section 1.2. The lists of its distribution for
 /// dynamic pages (light, medium and heavy) are not in what was published.
@@ -29,36 +30,6 @@ struct File {
     weight_up_to: u64,
 }
 
-/// Why a text is not a file list.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum FileListError {
-    /// One line of it cannot be read.
-    #[error("{name}:{line}: {fault}")]
-    Line {
-        /// What was read.
-        name: String,
-        /// Line number, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-    /// There is no file that could be asked for.
-    #[error("{name}: no file with a weight above 0; a line looks like `/file500.html 350`")]
-    Empty {
-        /// What was read.
-        name: String,
-    },
-    /// The file could not be read.
-    #[error("{name}: {fault}")]
-    Io {
-        /// What was read.
-        name: String,
-        /// What the system said.
-        fault: String,
-    },
-}
-
 impl FileList {
     /// The standard list of WebStone 2.0.1: 500 B, 5 kB, 50 kB, 500 kB and 5 MB with weights 350, 500, 140, 9 and 1
     /// (Fujita 2000, section 1.2).
@@ -70,7 +41,7 @@ impl FileList {
     ///
     /// # Errors
     /// When no file has a weight.
-    pub fn of(files: &[(u64, u32)]) -> Result<FileList, FileListError> {
+    pub fn of(files: &[(u64, u32)]) -> Result<FileList, TextError> {
         let line = |(size, weight): &(u64, u32)| format!("{} {weight}\n", path_of(*size));
         FileList::parse(&files.iter().map(line).collect::<String>(), "webstone")
     }
@@ -92,11 +63,11 @@ impl FileList {
     ///
     /// # Errors
     /// When the file cannot be read, and as [`FileList::parse`].
-    pub fn read(path: &Path) -> Result<FileList, FileListError> {
+    pub fn read(path: &Path) -> Result<FileList, TextError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => FileList::parse(&text, &name),
-            Err(error) => Err(FileListError::Io { name, fault: error.to_string() }),
+            Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }
 
@@ -104,21 +75,25 @@ impl FileList {
     ///
     /// # Errors
     /// On the first line that is not a path, a weight and a size, with its number; when no file has a weight.
-    pub fn parse(text: &str, name: &str) -> Result<FileList, FileListError> {
+    pub fn parse(text: &str, name: &str) -> Result<FileList, TextError> {
         let (mut paths, mut files, mut weights) = (Vec::new(), Vec::new(), 0u64);
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or("").trim();
             if line.is_empty() {
                 continue;
             }
-            let (path, size, weight) =
-                read_line(line).map_err(|fault| FileListError::Line { name: name.into(), line: index + 1, fault })?;
+            let (path, size, weight) = read_line(line).map_err(|fault| TextError::Line {
+                name: name.into(),
+                line: index as u64 + 1,
+                fault,
+            })?;
             weights += u64::from(weight);
             paths.push(path.to_owned());
             files.push(File { size, weight_up_to: weights });
         }
         if weights == 0 {
-            return Err(FileListError::Empty { name: name.into() });
+            let fault = "no file with a weight above 0; a line looks like `/file500.html 350`".into();
+            return Err(TextError::Whole { name: name.into(), fault });
         }
         Ok(FileList { paths: paths.into(), files: files.into() })
     }

@@ -9,11 +9,9 @@ use thiserror::Error;
 use crate::arrivals::Arrivals;
 use crate::log::{Log, LogError};
 use crate::sessions::{CLASSES, Sessions};
-use crate::site::SiteError;
 use crate::sizes::Sizes;
-use crate::trace::{Trace, TraceError};
-use crate::webstone::FileListError;
-use crate::written::SessionListError;
+use crate::text::TextError;
+use crate::trace::Trace;
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -99,18 +97,9 @@ pub enum WorkloadError {
     /// A log.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A list of sessions.
+    /// A list of sessions or files, a trace, a site.
     #[error(transparent)]
-    SessionList(#[from] SessionListError),
-    /// A trace.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// A WebStone file list.
-    #[error(transparent)]
-    FileList(#[from] FileListError),
-    /// A site.
-    #[error(transparent)]
-    Site(#[from] SiteError),
+    Text(#[from] TextError),
 }
 
 impl Workload {

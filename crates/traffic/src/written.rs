@@ -23,12 +23,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
-use thiserror::Error;
 
 use crate::arrivals::Arrivals;
 use crate::plan::Clock;
 use crate::sessions::Sessions;
 use crate::site::Site;
+use crate::text::TextError;
 use crate::workload::WorkloadError;
 
 /// One call of a session.
@@ -58,40 +58,16 @@ pub struct SessionList {
     sessions: Vec<Vec<Burst>>,
 }
 
-/// Why a text is no list of sessions.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SessionListError {
-    /// One line of it cannot be read.
-    #[error("{name}:{line}: {fault}")]
-    Line {
-        /// What was read.
-        name: String,
-        /// Line number, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-    /// There is no session in it, or it could not be read.
-    #[error("{name}: {fault}")]
-    Whole {
-        /// What was read.
-        name: String,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-}
-
 impl SessionList {
     /// Reads the list in the file at `path`.
     ///
     /// # Errors
     /// When the file cannot be read, and as [`SessionList::parse`].
-    pub fn read(path: &Path) -> Result<SessionList, SessionListError> {
+    pub fn read(path: &Path) -> Result<SessionList, TextError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => SessionList::parse(&text, &name),
-            Err(error) => Err(SessionListError::Whole { name, fault: error.to_string() }),
+            Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }
 
@@ -99,12 +75,12 @@ impl SessionList {
     ///
     /// # Errors
     /// On the first line that is no call, with its number; when there is no session.
-    pub fn parse(text: &str, name: &str) -> Result<SessionList, SessionListError> {
+    pub fn parse(text: &str, name: &str) -> Result<SessionList, TextError> {
         let mut list = SessionList { calls: Vec::new(), sessions: Vec::new() };
         let mut known = HashMap::new();
         let mut session: Vec<Burst> = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let line_fault = |fault: String| SessionListError::Line { name: name.into(), line: index + 1, fault };
+            let line_fault = |fault: String| TextError::Line { name: name.into(), line: index as u64 + 1, fault };
             if line.trim_start().starts_with('#') {
                 continue;
             }
@@ -134,7 +110,7 @@ impl SessionList {
         list.sessions.extend((!session.is_empty()).then_some(session));
         if list.sessions.is_empty() {
             let fault = "there is no session in it; a line looks like `/index.html think=2.0`".into();
-            return Err(SessionListError::Whole { name: name.into(), fault });
+            return Err(TextError::Whole { name: name.into(), fault });
         }
         Ok(list)
     }

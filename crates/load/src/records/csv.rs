@@ -60,20 +60,11 @@ impl Rows for Text {
     }
 }
 
-/// Nothing where there is no number. By hand, as ten numbers a request are most of the writer's work.
+/// Nothing where there is no number.
 fn number(value: Option<u64>, line: &mut Vec<u8>) {
-    let Some(mut value) = value else { return };
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
+    if let Some(value) = value {
+        line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
-    line.extend_from_slice(&digits[at..]);
 }
 
 fn quoted(text: &str, line: &mut Vec<u8>) {

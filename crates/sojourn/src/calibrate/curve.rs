@@ -20,13 +20,12 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "LIST",
-        help_heading = "Curve",
         value_delimiter = ',',
         conflicts_with_all = ["proxy", "path", "judge", "no_judge", "repeats"]
     )]
     pub(super) curve: Vec<u32>,
     /// How these users think between a reply and the next request, e.g. 'exponential(mean = 1 s)' [default: not at all]
-    #[arg(long, value_name = "LAW", help_heading = "Curve", requires = "curve")]
+    #[arg(long, value_name = "LAW", requires = "curve")]
     think: Option<String>,
 }
 

@@ -17,7 +17,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "HOST:PORT",
-        help_heading = "Path",
         conflicts_with_all = [
             "url", "x", "at", "time", "rate_max", "connections_max", "close", "judge", "no_judge", "repeats", "headers",
             "seed"
@@ -28,7 +27,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        help_heading = "Path",
         requires = "path",
         conflicts_with_all = ["url", "proxy"],
         default_value_t = 1000

@@ -7,8 +7,9 @@ use serde_json::json;
 use sojourn_calibrate::{HitRatios, Proxy, calibrate_proxy};
 use sojourn_stats::{Dimension, quantity};
 
-use super::{headers, settings, tell, with_bar};
+use super::{settings, tell, with_bar};
 use crate::exit::{Exit, Failure, bad_input};
+use crate::load::headers;
 
 /// What measures something else.
 const OTHERS: [&str; 2] = ["url", "path"];
@@ -21,7 +22,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "URL",
-        help_heading = "Proxy",
         requires = "hit",
         requires = "miss",
         conflicts_with_all = ["url", "path", "at", "judge", "no_judge", "repeats", "connections_max"]
@@ -32,7 +32,6 @@ pub(super) struct Arguments {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS
     )]
@@ -42,7 +41,6 @@ pub(super) struct Arguments {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS
     )]
@@ -52,7 +50,6 @@ pub(super) struct Arguments {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS
     )]
@@ -62,7 +59,6 @@ pub(super) struct Arguments {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS,
         default_values_t = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -72,7 +68,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "RATIO",
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS,
         default_value_t = 0.6
@@ -82,7 +77,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS,
         default_value_t = 16
@@ -92,7 +86,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "SIZE",
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS,
         default_value = "20 kB"
@@ -102,7 +95,6 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        help_heading = "Proxy",
         requires = "proxy",
         conflicts_with_all = OTHERS,
         default_value_t = 5
@@ -113,7 +105,7 @@ pub(super) struct Arguments {
 pub(super) fn calibrate(url: &str, arguments: &super::Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
     let of = &arguments.proxied;
     let mut proxy = Proxy::parse(url, &of.hit, &of.miss, &arguments.x, &of.weights).map_err(bad_input)?;
-    proxy.headers = headers(arguments)?;
+    proxy.headers = headers(&arguments.headers)?;
     let size_break = quantity::parse(&of.size_break, Dimension::Size);
     let mixes = HitRatios {
         ratios: of.ratios.clone(),

@@ -83,10 +83,6 @@ impl Order {
                 Stop::After(asked + Span(measured * u64::from(stretch - 1)))
             }
         };
-        let headers = flags.headers.iter().map(|header| match header.split_once(':') {
-            Some((name, value)) => Ok((name.trim().to_string(), value.trim().to_string())),
-            None => Err(bad_input(format!("--header {header}: write it as `name: value`"))),
-        });
         // What users and sessions send hangs on the replies too: only a plan is held to the law of its gaps.
         let planned = flags.users.is_none() && written.is_none();
         let asked = self.arrivals()?.filter(|_| planned).and_then(|arrivals| arrivals.law().cloned());
@@ -105,7 +101,7 @@ impl Order {
             seed: self.seed(),
             asked,
             record_file: flags.record.as_ref().map(RecordFile::new),
-            headers: headers.collect::<Result<_, _>>()?,
+            headers: super::headers(&flags.headers)?,
             cookies: flags.cookies,
             connections_max: self.connections(),
             threads: flags.threads.max(1),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use sojourn_lab::folder::write_whole;
 use sojourn_lab::report::plots::scan::{Point, svg};
 use sojourn_load::Report;
 use sojourn_stats::Estimate;
@@ -11,7 +12,7 @@ use super::order::{Order, Tuning};
 use super::print;
 use super::run::Runner;
 use super::search::number;
-use crate::exit::{Exit, Failure, bad_input};
+use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table;
 
 /// A share of failures at which the server is past its knee and further steps only hurt it.
@@ -153,7 +154,7 @@ pub(crate) fn scan(
             What::Rate => "offered requests per second",
             other => other.name(),
         };
-        super::write_whole(path, svg(&points, title).as_bytes())?;
+        write_whole(path, svg(&points, title).as_bytes()).map_err(failed)?;
     }
     if as_json {
         let rows: Vec<_> = steps

@@ -11,38 +11,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use sojourn_stats::nearest;
-use thiserror::Error;
 
 use super::{File, Kind, Page, Site};
 use crate::sessions::CLASSES;
+use crate::text::TextError;
 
 const TABLE: &str = "site.csv";
 const COLUMNS: [&str; 6] = ["path", "kind", "class", "bytes", "requests", "embedded"];
 const KINDS: [(&str, Kind); 3] = [("base", Kind::Base), ("embedded", Kind::Embedded), ("loner", Kind::Loner)];
-
-/// Why a table is not a site.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SiteError {
-    /// One line of it cannot be read.
-    #[error("{name}:{line}: {fault}")]
-    Line {
-        /// What was read.
-        name: String,
-        /// Line number, from 1.
-        line: u64,
-        /// What is wrong, and what would be right.
-        fault: String,
-    },
-    /// It could not be read, or there is no site in it.
-    #[error("{name}: {fault}")]
-    Whole {
-        /// What was read.
-        name: String,
-        /// What is wrong.
-        fault: String,
-    },
-}
 
 impl Site {
     /// Writes the files, each of exactly its size, and `site.csv` into the folder `dir`, which must not exist or be
@@ -86,12 +62,12 @@ impl Site {
     ///
     /// # Errors
     /// On the first line that is no file of a site, with its number; without a page that is asked for.
-    pub fn read(path: &Path) -> Result<Site, SiteError> {
+    pub fn read(path: &Path) -> Result<Site, TextError> {
         let path = if path.is_dir() { path.join(TABLE) } else { path.to_path_buf() };
         let name = path.display().to_string();
         match fs::read(&path) {
             Ok(text) => Site::parse(&text, &name),
-            Err(error) => Err(SiteError::Whole { name, fault: error.to_string() }),
+            Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }
 
@@ -99,10 +75,10 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::read`].
-    pub fn parse(text: &[u8], name: &str) -> Result<Site, SiteError> {
+    pub fn parse(text: &[u8], name: &str) -> Result<Site, TextError> {
         Table::read(text).map_err(|fault| match fault {
-            (Some(line), fault) => SiteError::Line { name: name.into(), line, fault },
-            (None, fault) => SiteError::Whole { name: name.into(), fault },
+            (Some(line), fault) => TextError::Line { name: name.into(), line, fault },
+            (None, fault) => TextError::Whole { name: name.into(), fault },
         })
     }
 
