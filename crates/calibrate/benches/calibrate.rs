@@ -17,11 +17,14 @@ use std::sync::{Arc, Mutex};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use sojourn_calibrate::{Calibration, Predicted, Progress, Settings, Target, calibrate};
+use sojourn_load::Awake;
 use sojourn_serve::program::{Kind, Program, Workers, text_page};
 use sojourn_stats::Span;
 
 /// What a prediction may be off.
 const BAR: f64 = 0.15;
+/// The server's core.
+const SERVER: usize = 1;
 
 struct Subject {
     name: &'static str,
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         })
         .collect();
     pin(0);
+    let _awake = Awake::keep(&[SERVER]).expect("this machine has that core");
     let mut lines = vec![
         "| server | model | work | served at once | utilisation | measured mean, p90 (ms) | theory | sim | \
          sim, same plan |"
@@ -127,7 +131,7 @@ fn measure(subject: &Subject, minutes: f64) -> Result<Calibration, String> {
         }
     }
     let mut program = Program::new(subject.kind.clone(), root.path());
-    program.cores = vec![1];
+    program.cores = vec![SERVER];
     program.keep_alive = Span::ZERO;
     let running = program.start().map_err(|e| e.to_string())?;
     let url = format!("http://{}{}", running.address(), subject.path);

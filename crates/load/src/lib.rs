@@ -16,6 +16,7 @@
 #![warn(clippy::print_stdout)]
 
 mod allowed;
+mod awake;
 mod channel;
 mod clock;
 mod connection;
@@ -50,6 +51,7 @@ mod watch;
 mod worker;
 
 pub use allowed::{Allowed, is_private};
+pub use awake::Awake;
 pub use clock::realtime_ns;
 pub use endpoint::Endpoint;
 pub use gaps::Gaps;

@@ -15,7 +15,7 @@ use sojourn_load::{Allowed, LoadError};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::load::headers;
+use crate::load::{awake, headers};
 use crate::{interrupt, table};
 
 /// Measure a real server into a server model
@@ -30,12 +30,6 @@ pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
     #[arg(required_unless_present_any = ["proxy", "path"])]
     url: Option<String>,
-    #[command(flatten, next_help_heading = "Proxy")]
-    proxied: proxy::Arguments,
-    #[command(flatten, next_help_heading = "Path")]
-    path: path::Arguments,
-    #[command(flatten, next_help_heading = "Curve")]
-    curve: curve::Arguments,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     x: Vec<u64>,
@@ -69,6 +63,10 @@ pub(crate) struct Arguments {
     /// A header to send, e.g. 'accept-encoding: gzip'; may be repeated
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]
     headers: Vec<String>,
+    /// Keep these cores of this machine from sleeping, such as the one that the server has to itself: one that wakes up may
+    /// be much slower than one that was busy, virtual ones above all
+    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    awake: Vec<usize>,
     /// The target is neither loopback nor private, and I may put load on it
     #[arg(long)]
     yes_i_may: bool,
@@ -78,6 +76,13 @@ pub(crate) struct Arguments {
     /// Print what was found as JSON
     #[arg(long)]
     json: bool,
+    // Last: what follows a heading stands below it.
+    #[command(flatten, next_help_heading = "Proxy")]
+    proxied: proxy::Arguments,
+    #[command(flatten, next_help_heading = "Path")]
+    path: path::Arguments,
+    #[command(flatten, next_help_heading = "Curve")]
+    curve: curve::Arguments,
 }
 
 pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -89,6 +94,7 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
             return Err(bad_input(format!("--out {}: there is no folder {}", out.display(), folder.display())));
         }
     }
+    let _awake = awake(&arguments.awake)?;
     if let Some(url) = &arguments.proxied.proxy {
         return proxy::calibrate(url, arguments, &cancel);
     }

@@ -12,6 +12,7 @@ use sojourn_stats::{Span, Stream};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::load::agents::Clients;
+use crate::load::awake;
 use crate::load::flags::Flags;
 use crate::load::order::{Order, Tuning, span};
 use crate::load::print;
@@ -72,6 +73,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     for order in &orders {
         order.load()?;
     }
+    let _awake = awake(&arguments.flags.awake)?;
     let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     let mut reports: [Reports; 2] = Default::default();
     let sides = turns(arguments.rounds, arguments.flags.seed);

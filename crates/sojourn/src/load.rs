@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::objective::Objective;
+use sojourn_load::Awake;
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -76,6 +77,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     if several && arguments.flags.record.is_some() {
         return Err(bad_input("--record writes one run; a search and a scan are several"));
     }
+    let _awake = awake(&arguments.flags.awake)?;
     let order = Order::new(&arguments.url, &arguments.flags);
     let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     if let Some(text) = &arguments.search {
@@ -104,6 +106,11 @@ pub(crate) fn headers(texts: &[String]) -> Result<Vec<(String, String)>, Failure
         None => Err(bad_input(format!("--header {text}: write it as `name: value`"))),
     };
     texts.iter().map(read).collect()
+}
+
+/// Keeps the cores of `--awake` awake until it is dropped.
+pub(crate) fn awake(cores: &[usize]) -> Result<Awake, Failure> {
+    Awake::keep(cores).map_err(|error| bad_input(format!("--awake: {error}")))
 }
 
 fn objective(flag: &str, text: &str) -> Result<Objective, Failure> {

@@ -138,6 +138,10 @@ pub(crate) struct Flags {
     /// Spin before each send: microseconds instead of tens of microseconds late, at the price of a core
     #[arg(long, help_heading = "Measurement")]
     pub(crate) spin: bool,
+    /// Keep these cores of this machine from sleeping, such as the one that the server has to itself; see
+    /// `sojourn calibrate --help`
+    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Measurement")]
+    pub(crate) awake: Vec<usize>,
     /// A planned request that is noticed later than this is not sent, and counted as missed
     #[arg(long, value_name = "TIME", default_value = "1 s", help_heading = "Measurement")]
     pub(crate) catch_up: String,
