@@ -33,6 +33,7 @@ mod expression;
 mod kind;
 mod moments;
 mod parse;
+mod quantile;
 
 use thiserror::Error;
 

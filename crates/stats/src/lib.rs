@@ -5,6 +5,7 @@
 //! ([`Measure`]). This crate knows nothing of the web, draws no ambient randomness and reads no clock.
 
 mod batches;
+pub mod fgn;
 pub mod goodness;
 pub mod histogram;
 pub mod interval;
@@ -21,6 +22,7 @@ mod time;
 pub mod warm_up;
 
 pub use batches::Batches;
+pub use fgn::Fgn;
 pub use histogram::Histogram;
 pub use law::{Law, LawError};
 pub use line::Line;

@@ -1,10 +1,12 @@
 //! What the crate promises, one file per behaviour. Statistical tests are seeded and state how often a correct
 //! program would fail them over all seeds: at most one in a million each.
 
+mod fgn;
 mod goodness;
 mod histogram;
 mod intervals;
 mod law_errors;
+mod law_quantiles;
 mod law_samples;
 mod law_shapes;
 mod law_text;
