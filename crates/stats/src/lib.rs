@@ -8,6 +8,7 @@ mod batches;
 pub mod fgn;
 pub mod goodness;
 pub mod histogram;
+pub mod hurst;
 pub mod interval;
 pub mod law;
 mod line;

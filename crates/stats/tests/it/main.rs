@@ -4,6 +4,9 @@
 mod fgn;
 mod goodness;
 mod histogram;
+mod hurst_input;
+mod hurst_spectrum;
+mod hurst_whittle;
 mod intervals;
 mod law_errors;
 mod law_quantiles;
@@ -14,6 +17,8 @@ mod laws;
 mod line;
 mod moments;
 mod nearest;
+#[allow(dead_code, reason = "shared by several tests")]
+mod noise;
 mod quantities;
 mod regression;
 mod renewal;
