@@ -101,6 +101,8 @@ pub enum Code {
     LeastRoundTrip,
     /// Fewest bytes transmitted in the averaging window.
     LeastTransmitted,
+    /// Shortest predicted response time.
+    LeastPredicted,
     /// The client's address.
     Hash,
     /// The client's cookie.
@@ -123,6 +125,7 @@ impl fmt::Display for Reason {
                 write!(f, "shortest mean round trip in the window ({})", Span::from_secs_f64(value))
             }
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
+            Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),
             Code::NoBackend => write!(f, "no backend can take it"),

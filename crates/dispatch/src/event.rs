@@ -34,6 +34,8 @@ pub enum Event {
     Closed { backend: BackendId },
     /// The backend said, at `measured`, how many requests it has. One older than the last is ignored.
     Reported { backend: BackendId, in_flight: u32, measured: Time },
+    /// So long would the request that is chosen for next take there (see [`crate::Signals::PREDICTED_RESPONSE`]).
+    Predicted { backend: BackendId, response: Span },
     /// The backend can be chosen (again). A backend of a new name joins by [`crate::Dispatcher::join`].
     Joined { backend: BackendId },
     /// The backend takes no new requests but ends what it has.
@@ -58,6 +60,7 @@ impl Event {
             | Event::Opened { backend }
             | Event::Closed { backend }
             | Event::Reported { backend, .. }
+            | Event::Predicted { backend, .. }
             | Event::Joined { backend }
             | Event::Draining { backend }
             | Event::Down { backend }

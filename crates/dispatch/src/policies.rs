@@ -28,6 +28,7 @@ policies! {
     power_of_d,
     round_trip,
     transmitted_size,
+    shortest_predicted_response,
     weighted_round_robin,
     weighted_round_robin_classic,
     weighted_least_connections,

@@ -37,6 +37,9 @@ bitflags! {
         /// The instant at which the *client* has the first byte of a reply, which no balancer can see: only a simulator
         /// can tell. It stands in for `FIRST_BYTE` at a face that the replies bypass (Zhang 2002, section 5.1.2).
         const CLIENT_FIRST_BYTE = 1 << 7;
+        /// How long each backend would take for the request at hand if nobody came after it, told before it is chosen:
+        /// it takes the demands of all requests there, which only a simulator knows.
+        const PREDICTED_RESPONSE = 1 << 8;
     }
 }
 
@@ -57,7 +60,7 @@ impl Signals {
 
     /// In words, for messages: what a face does that provides the first of these signals.
     pub(crate) fn in_words(self) -> &'static str {
-        const WORDS: [(Signals, &str); 8] = [
+        const WORDS: [(Signals, &str); 9] = [
             (Signals::IN_FLIGHT, "the end of each request (in-flight)"),
             (
                 Signals::FIRST_BYTE,
@@ -71,6 +74,10 @@ impl Signals {
             (
                 Signals::CLIENT_FIRST_BYTE,
                 "the client's own first byte, which only a simulator can tell (client-first-byte)",
+            ),
+            (
+                Signals::PREDICTED_RESPONSE,
+                "a prediction of its response time, which only a simulator can tell (predicted-response)",
             ),
         ];
         WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)

@@ -106,6 +106,7 @@ struct Backend {
 struct Rest {
     connections: u32,
     reported_at: Option<Time>,
+    predicted: Span,
     errors: u64,
     failed: u64,
     cancelled: u64,
@@ -184,6 +185,11 @@ impl Table {
     /// How old its last report is.
     pub fn report_age(&self, id: BackendId, now: Time) -> Option<Span> {
         self.rest(id).reported_at.map(|at| now.saturating_since(at))
+    }
+
+    /// How long the request at hand would take there, where the face tells ([`crate::Signals::PREDICTED_RESPONSE`]).
+    pub fn predicted(&self, id: BackendId) -> Span {
+        self.rest(id).predicted
     }
 
     /// What it did in the averaging window: the present one, or the last if that is what the policy reads.
@@ -449,6 +455,10 @@ impl Table {
                 }
                 backend.reported = in_flight;
                 rest.reported_at = Some(measured);
+            }
+            Event::Predicted { response, .. } => {
+                rest.predicted = response;
+                return;
             }
             Event::Joined { .. } => return self.enter(id, State::Up),
             Event::Draining { .. } => return self.enter(id, State::Draining),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Link, Network, Server};
+use sojourn_model::{Balancing, Knowledge, Link, Network, Server};
 use sojourn_sim::{Attached, Level, Precision, server_name};
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
@@ -124,6 +124,8 @@ pub struct Run {
     pub max_jobs: u64,
     /// Least number of replications.
     pub replications: u32,
+    /// What the simulator predicts response times from; none: it does not.
+    pub predict: Option<Knowledge>,
     /// The live run.
     pub live: Live,
 }
@@ -207,7 +209,8 @@ impl Experiment {
                            \"sessions\"";
             return Err(reader.at(program, "program", message));
         }
-        let one_request_per_connection = match raw.workload.is_sessions() {
+        let sessions = raw.workload.is_sessions();
+        let one_request_per_connection = match sessions {
             true => false,
             false => reader.one_request_per_connection(&raw.workload)?,
         };
@@ -215,9 +218,9 @@ impl Experiment {
             name: raw.name,
             description: raw.description,
             seed: raw.seed,
-            system: reader.system(raw.system, raw.workload.is_sessions())?,
+            system: reader.system(raw.system, sessions)?,
             workload: reader.workload(raw.workload, raw.seed)?,
-            run: reader.run(raw.run)?,
+            run: reader.run(raw.run, sessions)?,
             objectives: reader.objectives(raw.objective)?,
         };
         experiment.run.live.one_request_per_connection = one_request_per_connection;
@@ -374,6 +377,7 @@ struct RawRun {
     precision: Option<Text>,
     max_jobs: Option<Spanned<u64>>,
     replications: Option<Spanned<u32>>,
+    predict: Option<Text>,
     #[serde(default)]
     live: RawLive,
 }
@@ -540,7 +544,7 @@ impl Reader<'_> {
         Ok(Some(Tier { face, policy, dispatchers, information, weights, level, attached, balancing, poll_cost, told }))
     }
 
-    fn run(&self, raw: RawRun) -> Result<Run, SpecError> {
+    fn run(&self, raw: RawRun, sessions: bool) -> Result<Run, SpecError> {
         let by = match &raw.by {
             None => vec![Engine::Theory, Engine::Sim],
             Some(words) => words
@@ -591,6 +595,7 @@ impl Reader<'_> {
             precision,
             max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
             replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
+            predict: raw.predict.as_ref().map(|text| self.knowledge(text, sessions)).transpose()?,
             live: Live {
                 one_request_per_connection: false,
                 duration,

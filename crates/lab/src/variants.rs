@@ -22,6 +22,8 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("information", "system.tier.0.information"),
     ("discipline", "system.server.discipline"),
     ("helpers", "system.server.helpers"),
+    ("quantum", "system.server.quantum"),
+    ("preemptive", "system.server.preemptive"),
     ("cores", "system.server.cores"),
     ("demand", "system.server.demand"),
     ("arrivals", "workload.arrivals"),
@@ -172,7 +174,7 @@ impl Source {
         let mut document = self.document.clone();
         for (key, value) in settings {
             put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
-            drop_helpers(&mut document, key, value);
+            drop_others_keys(&mut document, key, value);
         }
         let text = document.to_string();
         let experiment =
@@ -248,12 +250,16 @@ fn long_name(key: &str) -> &str {
     SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
 }
 
-/// A variation to a discipline without helpers leaves out the helpers that the file has for its own.
-fn drop_helpers(document: &mut DocumentMut, key: &str, value: &Value) {
-    if long_name(key) == "system.server.discipline" && value.as_str() != Some("limited-ps") {
+/// A variation to another discipline leaves out what the file has for its own only.
+fn drop_others_keys(document: &mut DocumentMut, key: &str, value: &Value) {
+    const OWN: [(&str, &[&str]); 3] =
+        [("helpers", &["limited-ps"]), ("quantum", &["round-robin"]), ("preemptive", &["lcfs", "priority"])];
+    if long_name(key) == "system.server.discipline" {
         let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
-        if let Some(server) = server.and_then(Item::as_table_like_mut) {
-            server.remove("helpers");
+        if let (Some(server), Some(discipline)) = (server.and_then(Item::as_table_like_mut), value.as_str()) {
+            for (own, _) in OWN.iter().filter(|(_, of)| !of.contains(&discipline)) {
+                server.remove(own);
+            }
         }
     }
 }

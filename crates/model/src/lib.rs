@@ -9,6 +9,7 @@ mod demand;
 mod flows;
 mod link;
 mod network;
+mod order;
 mod server;
 mod station;
 
@@ -18,4 +19,4 @@ pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
 pub use network::{Balancing, Mode, Network, Tcp};
 pub use server::{Discipline, Server, ServerError};
-pub use station::{Admission, Departure, Station, Ticket};
+pub use station::{Admission, Departure, Knowledge, Station, Ticket};

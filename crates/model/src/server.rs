@@ -1,8 +1,10 @@
 //! The server model: a small TOML file that `theory` and `sim` read and a live node can be.
 //!
 //! ```toml
-//! discipline = "limited-ps"      # fcfs | ps | limited-ps | delay-curve
+//! discipline = "limited-ps"      # fcfs | ps | limited-ps | least-attained-service | round-robin | lcfs | priority
 //! helpers = 16                   # jobs served at once, by limited-ps only
+//! # quantum = "10 ms"            # the longest turn on the core, of round-robin only
+//! # preemptive = true            # whether an arrival takes the core from a job, of lcfs and priority only
 //! cores = 1
 //! speed = 1
 //! demand = "1 ms + 1 us/B"       # or a table: [demand] static = "1 ms", dynamic = "20 ms", other = "5 ms"
@@ -65,6 +67,25 @@ pub enum Discipline {
         /// Jobs served at once.
         helpers: u32,
     },
+    /// Least attained service, or foreground-background: those with the least work done so far share the core equally
+    /// (Kleinrock, Queueing Systems, volume 2, 1976, section 4.6). One core only.
+    LeastAttained,
+    /// Turns on the core in order of arrival; a job that its turn does not finish goes to the end of the queue. A change
+    /// of turns costs nothing. One core only.
+    RoundRobin {
+        /// The longest turn.
+        quantum: Span,
+    },
+    /// Last come, first served.
+    Lcfs {
+        /// An arrival takes the core from a job at once, which goes on later where it was (preemptive resume).
+        preemptive: bool,
+    },
+    /// Priority by class: a class of a lower number first, within a class in order of arrival.
+    Priority {
+        /// As in `Lcfs`.
+        preemptive: bool,
+    },
     /// Nothing is shared: a job stays as long as the curve says at the number of jobs (or users) that it finds, itself
     /// included. Its demand plays no part.
     DelayCurve(Arc<DelayCurve>),
@@ -95,7 +116,11 @@ impl Server {
                 write_curve(&mut text, curve);
                 return text;
             }
-            Discipline::Fcfs | Discipline::Ps => {}
+            Discipline::RoundRobin { quantum } => drop(writeln!(text, "quantum = \"{} ns\"", quantum.0)),
+            Discipline::Lcfs { preemptive } | Discipline::Priority { preemptive } => {
+                let _ = writeln!(text, "preemptive = {preemptive}");
+            }
+            Discipline::Fcfs | Discipline::Ps | Discipline::LeastAttained => {}
         }
         let _ = writeln!(text, "cores = {}\nspeed = {:?}", self.cores, self.speed);
         if let Some(jobs) = self.capacity {
@@ -137,7 +162,27 @@ impl Discipline {
             Discipline::Fcfs => "fcfs",
             Discipline::Ps => "ps",
             Discipline::LimitedPs { .. } => "limited-ps",
+            Discipline::LeastAttained => "least-attained-service",
+            Discipline::RoundRobin { .. } => "round-robin",
+            Discipline::Lcfs { .. } => "lcfs",
+            Discipline::Priority { .. } => "priority",
             Discipline::DelayCurve(_) => "delay-curve",
+        }
+    }
+
+    /// Refuses what a [`crate::Station`] of this discipline cannot be.
+    ///
+    /// # Errors
+    /// One line: no cores, several of them under a discipline that is modelled on one, no helpers, an empty turn.
+    pub fn check(&self, cores: u32) -> Result<(), String> {
+        match self {
+            _ if cores == 0 => Err("cores: a server has at least 1".into()),
+            Discipline::LeastAttained | Discipline::RoundRobin { .. } if cores > 1 => {
+                Err(format!("cores = {cores}: {} is modelled on 1 core only", self.name()))
+            }
+            Discipline::LimitedPs { helpers: 0 } => Err("helpers: at least 1 job is served at once".into()),
+            Discipline::RoundRobin { quantum: Span::ZERO } => Err("quantum: a turn is longer than 0 s".into()),
+            _ => Ok(()),
         }
     }
 }
@@ -165,6 +210,8 @@ impl<'de> Deserialize<'de> for Server {
 struct Raw {
     discipline: Name,
     helpers: Option<u32>,
+    quantum: Option<String>,
+    preemptive: Option<bool>,
     cores: Option<u32>,
     speed: Option<f64>,
     demand: Option<Demands>,
@@ -182,8 +229,23 @@ enum Name {
     Fcfs,
     Ps,
     LimitedPs,
+    LeastAttained,
+    RoundRobin,
+    Lcfs,
+    Priority,
     DelayCurve,
 }
+
+const NAMES: [(&str, Name); 8] = [
+    ("fcfs", Name::Fcfs),
+    ("ps", Name::Ps),
+    ("limited-ps", Name::LimitedPs),
+    ("least-attained-service", Name::LeastAttained),
+    ("round-robin", Name::RoundRobin),
+    ("lcfs", Name::Lcfs),
+    ("priority", Name::Priority),
+    ("delay-curve", Name::DelayCurve),
+];
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -219,21 +281,11 @@ impl TryFrom<Raw> for Server {
         if !raw.delay.is_empty() || raw.denied.is_some() {
             return Err("delay, denied: only delay-curve has them; leave them out".into());
         }
+        let discipline = raw.discipline()?;
         let demand = raw.demand.ok_or("missing `demand`, the work of a request, e.g. demand = \"1 ms + 1 us/B\"")?;
         let limits = raw.limits.unwrap_or_default();
-        let discipline = match (raw.discipline, raw.helpers) {
-            (Name::LimitedPs, Some(0)) => return Err("helpers: at least 1 job is served at once".into()),
-            (Name::LimitedPs, Some(helpers)) => Discipline::LimitedPs { helpers },
-            (Name::LimitedPs, None) => return Err("limited-ps needs `helpers = N`, the jobs served at once".into()),
-            (_, Some(_)) => return Err("helpers: only limited-ps has them; leave it out".into()),
-            (Name::Fcfs, None) => Discipline::Fcfs,
-            (Name::Ps, None) => Discipline::Ps,
-            (Name::DelayCurve, None) => unreachable!("read above"),
-        };
         let cores = raw.cores.unwrap_or(1);
-        if cores == 0 {
-            return Err("cores: a server has at least 1".into());
-        }
+        discipline.check(cores)?;
         let speed = raw.speed.unwrap_or(1.0);
         if !(speed > 0.0 && speed.is_finite()) {
             return Err(format!("speed = {speed}: a speed is above 0, and 1 is the reference"));
@@ -246,9 +298,42 @@ impl TryFrom<Raw> for Server {
 }
 
 impl Raw {
+    /// The discipline, with the keys that only it has.
+    fn discipline(&self) -> Result<Discipline, String> {
+        if self.helpers.is_some() && !matches!(self.discipline, Name::LimitedPs) {
+            return Err("helpers: only limited-ps has them; leave it out".into());
+        }
+        if self.quantum.is_some() && !matches!(self.discipline, Name::RoundRobin) {
+            return Err("quantum: only round-robin has one; leave it out".into());
+        }
+        if self.preemptive.is_some() && !matches!(self.discipline, Name::Lcfs | Name::Priority) {
+            return Err("preemptive: only lcfs and priority can be; leave it out".into());
+        }
+        let preemptive = self.preemptive.unwrap_or(false);
+        Ok(match self.discipline {
+            Name::Fcfs => Discipline::Fcfs,
+            Name::Ps => Discipline::Ps,
+            Name::LimitedPs => {
+                let helpers = self.helpers.ok_or("limited-ps needs `helpers = N`, the jobs served at once")?;
+                Discipline::LimitedPs { helpers }
+            }
+            Name::LeastAttained => Discipline::LeastAttained,
+            Name::RoundRobin => {
+                let text = self.quantum.as_deref().ok_or("round-robin needs `quantum`, the longest turn: \"10 ms\"")?;
+                let quantum_s = quantity::parse(text, Dimension::Time).map_err(|e| format!("quantum: {e}"))?;
+                Discipline::RoundRobin { quantum: Span::from_secs_f64(quantum_s) }
+            }
+            Name::Lcfs => Discipline::Lcfs { preemptive },
+            Name::Priority => Discipline::Priority { preemptive },
+            Name::DelayCurve => unreachable!("read by `into_curve`"),
+        })
+    }
+
     fn into_curve(self) -> Result<Server, String> {
         let others = [
             ("helpers", self.helpers.is_some()),
+            ("quantum", self.quantum.is_some()),
+            ("preemptive", self.preemptive.is_some()),
             ("cores", self.cores.is_some()),
             ("speed", self.speed.is_some()),
             ("demand", self.demand.is_some()),
@@ -279,15 +364,10 @@ impl RawDenied {
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "fcfs" => Ok(Name::Fcfs),
-            "ps" => Ok(Name::Ps),
-            "limited-ps" => Ok(Name::LimitedPs),
-            "delay-curve" => Ok(Name::DelayCurve),
-            other => {
-                let known = ["fcfs", "ps", "limited-ps", "delay-curve"];
-                Err(de::Error::custom(unknown("discipline", other, &known)))
-            }
+        let text = String::deserialize(deserializer)?;
+        match NAMES.iter().find(|(name, _)| *name == text) {
+            Some((_, name)) => Ok(*name),
+            None => Err(de::Error::custom(unknown("discipline", &text, &NAMES.map(|(name, _)| name)))),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A server's queue and processor as a sans-I/O state machine.
 //!
-//! One machine serves all disciplines: at most `helpers` jobs share `cores` cores equally, a FIFO queue in front.
-//! FCFS is helpers = cores, PS is helpers without bound. Sharing is kept by virtual time (Zhang 1990; for generalised
+//! One machine serves all disciplines that share: at most `helpers` jobs share `cores` cores equally, a FIFO queue in
+//! front. FCFS is helpers = cores, PS is helpers without bound. (Those that do not share in order of arrival, such as
+//! priorities, leave who is served to an [`Order`], and only the books are kept here.) Sharing is kept by virtual time (Zhang 1990; for generalised
 //! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
 //! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
 //!
@@ -18,7 +19,12 @@ use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
 
+use crate::order::{Arrival, Order};
 use crate::{DelayCurve, Discipline};
+
+mod predict;
+
+pub use self::predict::Knowledge;
 
 /// A job's place in a station, valid until it departs or is cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,6 +78,7 @@ pub struct Station {
     sequence: u64,
     /// Which of the first places in `jobs` are free, a bit each.
     free: u32,
+    /// 0 where an [`Order`] says who is served.
     helpers: u32,
     /// [`UNSHARED`] under a delay curve.
     cores: u32,
@@ -90,7 +97,14 @@ pub struct Station {
     tombstones: u32,
     /// Head of the list of the other free places in `jobs`.
     free_above: u32,
-    curve: Option<Arc<DelayCurve>>,
+    special: Option<Box<Special>>,
+}
+
+/// What few stations have; a box, so that the others stay small.
+#[derive(Clone, Debug)]
+enum Special {
+    Curve(Arc<DelayCurve>),
+    Order(Order),
 }
 
 const _: () = assert!(std::mem::offset_of!(Station, leaver) == 128 && size_of::<Station>() == 192);
@@ -140,21 +154,28 @@ const UNSHARED: u32 = u32::MAX;
 const NEVER: Finish = Finish { ns: u64::MAX, fraction: u32::MAX, sequence: u64::MAX, slot: NOBODY };
 
 /// Work that counts as none, in 2^-32 ns: what rounding V down may take within 65,536 events.
-const SLACK: u128 = 1 << 16;
+pub(crate) const SLACK: u128 = 1 << 16;
 
 impl Station {
     /// An empty station.
     ///
     /// # Panics
-    /// Without cores or helpers: such a station would never serve anybody.
+    /// Where [`Discipline::check`] refuses it, as a station without cores, which would never serve anybody.
     pub fn new(discipline: Discipline, cores: u32, capacity: Option<u32>) -> Station {
-        let (helpers, cores, curve) = match discipline {
+        if let Err(fault) = discipline.check(cores) {
+            panic!("{fault}");
+        }
+        let order = Order::of(&discipline, cores).map(Special::Order);
+        let (helpers, cores, special) = match discipline {
             Discipline::Fcfs => (cores, cores, None),
             Discipline::Ps => (u32::MAX, cores, None),
             Discipline::LimitedPs { helpers } => (helpers, cores, None),
-            Discipline::DelayCurve(curve) => (u32::MAX, UNSHARED, Some(curve)),
+            Discipline::DelayCurve(curve) => (u32::MAX, UNSHARED, Some(Special::Curve(curve))),
+            Discipline::LeastAttained
+            | Discipline::RoundRobin { .. }
+            | Discipline::Lcfs { .. }
+            | Discipline::Priority { .. } => (0, cores, order),
         };
-        assert!(cores > 0 && helpers > 0, "a station has a core and a helper");
         Station {
             next: Time::NEVER,
             clock: Time::ZERO,
@@ -175,7 +196,7 @@ impl Station {
             later: BinaryHeap::new(),
             tombstones: 0,
             free_above: NOBODY,
-            curve,
+            special: special.map(Box::new),
         }
     }
 
@@ -186,6 +207,18 @@ impl Station {
     /// When a departure due before `now` was not taken, or time runs backwards.
     #[inline]
     pub fn arrive(&mut self, now: Time, job: u64, service: Span) -> Admission {
+        self.arrive_of(0, now, job, service)
+    }
+
+    /// The same for a job of class number `class`, which priorities go by.
+    ///
+    /// # Panics
+    /// As [`Station::arrive`].
+    #[inline]
+    pub fn arrive_of(&mut self, class: u8, now: Time, job: u64, service: Span) -> Admission {
+        if self.helpers == 0 {
+            return self.arrive_in_order(class, now, job, service);
+        }
         self.advance(now);
         if self.serving + self.waiting >= self.capacity {
             return Admission::Denied;
@@ -207,7 +240,49 @@ impl Station {
 
     /// How long a job stays that comes now.
     fn stay(&self, service: Span) -> Span {
-        self.curve.as_ref().map_or(service, |curve| curve.stay(self.serving + 1))
+        match self.special.as_deref() {
+            Some(Special::Curve(curve)) => curve.stay(self.serving + 1),
+            _ => service,
+        }
+    }
+
+    fn arrive_in_order(&mut self, class: u8, now: Time, job: u64, service: Span) -> Admission {
+        self.advance_order(now);
+        if self.serving + self.waiting >= self.capacity {
+            return Admission::Denied;
+        }
+        let sequence = self.sequence;
+        self.sequence += 1;
+        let slot = self.order().arrive(now, Arrival { job, class, service, sequence });
+        self.look(now);
+        Admission::Admitted(Ticket { slot, sequence: sequence as u32 })
+    }
+
+    fn depart_in_order(&mut self, at: Time) -> Departure {
+        self.advance_order(at);
+        let departure = self.order().depart(at);
+        self.look(at);
+        departure
+    }
+
+    fn order(&mut self) -> &mut Order {
+        match self.special.as_deref_mut() {
+            Some(Special::Order(order)) => order,
+            _ => unreachable!("without helpers there is an order"),
+        }
+    }
+
+    fn advance_order(&mut self, now: Time) {
+        let before = self.clock;
+        self.advance(now);
+        self.order().advance(now - before, now);
+    }
+
+    /// Reads off an order what has become of it.
+    fn look(&mut self, now: Time) {
+        let order = self.order();
+        let ((inside, serving), next) = (order.occupancy(), order.due(now));
+        (self.serving, self.waiting, self.next) = (serving, inside - serving, next);
     }
 
     /// When the next departure is due, if nothing else happens before.
@@ -224,6 +299,9 @@ impl Station {
         if at > now || at == Time::NEVER {
             return None;
         }
+        if self.helpers == 0 {
+            return Some(self.depart_in_order(at));
+        }
         self.advance(at);
         let slot = self.soonest.slot;
         assert!(slot != NOBODY, "a departure is due only while somebody is served");
@@ -239,8 +317,17 @@ impl Station {
     }
 
     /// Removes a job that its client gave up. What was done for it is lost. A ticket that is no longer valid is
-    /// ignored. O(1) for a job that waits, O(log n) for one being served.
+    /// ignored. O(1) for a job that waits, O(log n) for one being served, O(n) under round robin and least attained
+    /// service.
     pub fn cancel(&mut self, now: Time, ticket: Ticket) {
+        if self.helpers == 0 {
+            if self.order().holds(ticket.slot, ticket.sequence) {
+                self.advance_order(now);
+                self.order().cancel(now, ticket.slot);
+                self.look(now);
+            }
+            return;
+        }
         let Some(&Job { phase, sequence, .. }) = self.jobs.get(ticket.slot as usize) else { return };
         if phase == Phase::Free || sequence != ticket.sequence {
             return;
@@ -466,7 +553,7 @@ fn share(elapsed: u64, cores: u32, jobs: u32) -> u128 {
 
 /// 2^-32 ns to nanoseconds, rounded up; more than 584 years is never.
 #[inline]
-fn ns_up(fixed: u128) -> u64 {
+pub(crate) fn ns_up(fixed: u128) -> u64 {
     let ns = (fixed >> 32) + u128::from(fixed as u32 != 0);
     u64::try_from(ns).unwrap_or(u64::MAX)
 }

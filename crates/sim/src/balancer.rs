@@ -102,6 +102,18 @@ impl Balancer {
         self.requires.contains(Signals::FIRST_BYTE)
     }
 
+    /// Whether somebody reads predictions.
+    #[inline]
+    pub(crate) fn wants_predictions(&self) -> bool {
+        self.requires.contains(Signals::PREDICTED_RESPONSE)
+    }
+
+    /// So long would the request that is chosen for next take at a server.
+    pub(crate) fn predicted(&mut self, server: u32, response: Span, now: Time) {
+        let backend = BackendId(server);
+        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Predicted { backend, response }, now));
+    }
+
     /// The reply's first byte is here, this long after the request was sent.
     #[inline]
     pub(crate) fn first_byte(&mut self, choice: Choice, round_trip: Span, now: Time) {

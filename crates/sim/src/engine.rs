@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use sojourn_model::{Admission, Server, Station, Wire};
+use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
 use sojourn_stats::{Batches, Span, Time, warm_up};
 use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
@@ -18,6 +18,7 @@ use crate::agenda::{Agenda, What};
 use crate::balancer::Balancer;
 use crate::jobs::{Job, Jobs, Stage};
 use crate::ledger::Ledger;
+use crate::prediction::Errors;
 use crate::scenario::{Scenario, SimError};
 use crate::summary::Part;
 use crate::tally::Tally;
@@ -36,6 +37,16 @@ pub(crate) struct Course {
     pub(crate) longest_pilot: u64,
     /// Keep every response time.
     pub(crate) keep_series: bool,
+    /// Predict the time at the server.
+    pub(crate) predict: Option<Knowledge>,
+}
+
+impl Course {
+    /// The one run of a plan.
+    pub(crate) fn of_plan(warm_up: Span, horizon: Span) -> Course {
+        let (warm_up, horizon) = (Some(warm_up), Some(horizon));
+        Course { warm_up, horizon, finite: true, longest_pilot: 0, keep_series: true, predict: None }
+    }
 }
 
 /// One replication.
@@ -57,6 +68,7 @@ pub(crate) struct Engine {
     cluster_delay: Span,
     cluster_wire: Option<Wire>,
     jobs: Jobs,
+    predictor: Option<Predictor>,
     ledger: Ledger,
     phase: Phase,
     /// When the clock ends this phase.
@@ -81,6 +93,15 @@ enum Source {
     Plan(Plan),
     /// Scripts, and what each user asks when it has thought.
     Users(Vec<(Script, Request)>),
+}
+
+/// What is predicted of the requests inside.
+struct Predictor {
+    knows: Knowledge,
+    /// The mean demand on a server of speed 1.
+    demand_mean: Span,
+    /// The time at its server of the request in each slot.
+    predicted: Vec<Span>,
 }
 
 /// Each client's own wire from the balancer.
@@ -138,6 +159,11 @@ impl Engine {
             cluster_delay: cluster_link.map_or(Span::ZERO, |link| link.delay),
             cluster_wire: cluster_link.map(Wire::new),
             jobs: Jobs::default(),
+            predictor: course.predict.map(|knows| Predictor {
+                knows,
+                demand_mean: Span::from_secs_f64(scenario.demand_mean_s()),
+                predicted: Vec::new(),
+            }),
             ledger: Ledger::default(),
             phase: Phase::WarmUp,
             milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
@@ -149,6 +175,7 @@ impl Engine {
             tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
             never_settled: false,
         };
+        engine.tally.predictions = course.predict.map(|_| Errors::new());
         match &engine.source {
             Source::Plan(_) => engine.plan_next(),
             Source::Users(users) => (0..users.len() as u32).for_each(|user| engine.let_think(user)),
@@ -322,6 +349,12 @@ impl Engine {
     fn at_balancer(&mut self, slot: u32) {
         let job = &mut self.jobs.slab[slot as usize];
         if let Some(balancer) = &mut self.balancer {
+            if balancer.wants_predictions() {
+                for (number, (server, station)) in self.servers.iter().zip(&self.stations).enumerate() {
+                    let predicted = station.predict(job.class, self.now, server.service_time(job.service));
+                    balancer.predicted(number as u32, predicted.unwrap_or(Span::FOREVER), self.now);
+                }
+            }
             match balancer.choose(job.client, job.class, self.now) {
                 Some(choice) => job.choice = choice,
                 None => {
@@ -350,7 +383,10 @@ impl Engine {
         let server = job.choice.server as usize;
         let station = &mut self.stations[server];
         let due = station.next_departure();
-        match station.arrive(self.now, u64::from(slot), job.service) {
+        if let Some(predictor) = &mut self.predictor {
+            predictor.predict(slot, job, &self.servers[server], station, self.now);
+        }
+        match station.arrive_of(job.class, self.now, u64::from(slot), job.service) {
             Admission::Admitted(ticket) => {
                 job.ticket = ticket;
                 job.stage = Stage::AtServer;
@@ -378,6 +414,10 @@ impl Engine {
         let slot = departure.job as u32;
         let job = &mut self.jobs.slab[slot as usize];
         job.stage = Stage::Forwarded;
+        if let Some(predictor) = &self.predictor {
+            let actual = departure.at - departure.arrived;
+            self.tally.predicted(job.planned, predictor.predicted[slot as usize], actual);
+        }
         self.tally.served(job.planned, departure.started - departure.arrived, job.service);
         let (size, sent, choice) = (job.size, job.sent, job.choice);
         let (first_byte, whole) = match &mut self.cluster_wire {
@@ -544,6 +584,20 @@ impl Engine {
 const NOTHING: Request =
     Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
 const NEVER: Planned = Planned { at: Time::NEVER, request: NOTHING };
+
+impl Predictor {
+    fn predict(&mut self, slot: u32, job: &Job, server: &Server, station: &Station, now: Time) {
+        let predicted = match self.knows {
+            Knowledge::Demands => station.predict(job.class, now, job.service).unwrap_or(Span::ZERO),
+            Knowledge::Number => station.predict_by_number(server.service_time(self.demand_mean)),
+        };
+        let slot = slot as usize;
+        if self.predicted.len() <= slot {
+            self.predicted.resize(slot + 1, Span::ZERO);
+        }
+        self.predicted[slot] = predicted;
+    }
+}
 
 impl Wires {
     #[inline]

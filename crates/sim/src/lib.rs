@@ -36,6 +36,9 @@
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of the numbers of requests sent to the servers (1: all equal) |
 //! | `error_ratio` | denied, over all that ended |
 //! | `abandoned_ratio` | given up by their clients, over all that ended |
+//! | `prediction_error_*` | where asked for: time at the server as predicted on arrival, less what it was ([`single::run`]) |
+//!
+//! A single queue without links or balancer has a faster way, for 10^9 jobs and more: [`single`].
 //!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has
 //! the last byte. A client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
@@ -46,14 +49,16 @@ mod engine;
 mod jobs;
 mod ledger;
 mod plan_run;
+mod prediction;
 mod scenario;
 mod sessions;
+pub mod single;
 mod study;
 mod summary;
 mod tally;
 mod timers;
 
-pub use plan_run::run_plan;
+pub use plan_run::{response_times, run_plan};
 pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
 pub use sessions::{Attached, Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};
 pub use study::run;

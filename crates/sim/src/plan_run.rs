@@ -21,8 +21,7 @@ pub fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) ->
     if warm_up >= horizon {
         return Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")));
     }
-    let course =
-        Course { warm_up: Some(warm_up), horizon: Some(horizon), finite: true, longest_pilot: 0, keep_series: true };
+    let course = Course::of_plan(warm_up, horizon);
     let mut engine = Engine::new(scenario, seed, &course)?;
     let at = |section: u64| Time(warm_up.0 + (horizon.0 - warm_up.0) / SECTIONS * section);
     engine.run_before(at(0));
@@ -55,4 +54,16 @@ pub fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) ->
         converged: true,
         notes: Vec::new(),
     })
+}
+
+/// The response time (s) of every request that is planned before `horizon`, in the order of the plan; NaN of one that did
+/// not complete.
+///
+/// # Errors
+/// When the scenario makes no sense.
+pub fn response_times(scenario: &Scenario, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
+    scenario.check()?;
+    let mut engine = Engine::new(scenario, seed, &Course::of_plan(Span::ZERO, horizon))?;
+    while !engine.run_until(u64::MAX) {}
+    Ok(engine.tally.series.take().unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_dispatch::{DispatchError, Information, Signals};
-use sojourn_model::{Link, Server};
+use sojourn_model::{Knowledge, Link, Server};
 use sojourn_stats::measure::CONFIDENCE;
 use sojourn_stats::{Measure, Span, Stream};
 use sojourn_traffic::{Demand, Workload, WorkloadError};
@@ -52,6 +52,8 @@ pub struct Control {
     pub max_jobs: u64,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
+    /// Predict how long each request will be at its server when it comes there, and say how wrong that was.
+    pub predict: Option<Knowledge>,
     /// Threads to compute them on; the answer does not depend on it.
     pub threads: usize,
     /// Set by anybody to stop early: the report then is of what has been simulated.
@@ -68,6 +70,7 @@ impl Default for Control {
             metrics: Vec::new(),
             max_jobs: 50_000_000,
             replications: 20,
+            predict: None,
             threads: 1,
             cancel: None,
         }
@@ -220,6 +223,15 @@ impl Scenario {
     /// Whether the arrival rate changes with time.
     pub(crate) fn changes_with_time(&self) -> bool {
         matches!(&self.workload, Workload::Open(open) if open.arrivals.profile().is_some())
+    }
+
+    /// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.
+    pub(crate) fn demand_mean_s(&self) -> f64 {
+        if let Some((mean_s, _)) = self.workload.demand_moments() {
+            return mean_s;
+        }
+        let (size_mean, size_variance) = self.workload.size_moments();
+        self.servers[0].demand("static").moments(size_mean, size_variance).0
     }
 
     /// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload,

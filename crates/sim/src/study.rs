@@ -16,6 +16,7 @@ use sojourn_traffic::{Traced, Workload};
 
 use crate::engine::{Course, Engine};
 use crate::plan_run::run_plan;
+use crate::prediction::Errors;
 use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
 use crate::summary::{self, Part, QUANTILES, Row};
 
@@ -135,6 +136,7 @@ impl<'a> Study<'a> {
             finite,
             longest_pilot: control.max_jobs / replications / 2,
             keep_series: false,
+            predict: control.predict,
         };
         let pool = pool(control)?;
         let outside = Outside::new(control, progress);
@@ -271,6 +273,12 @@ impl<'a> Study<'a> {
         let whole = merged(&histograms);
         let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
         rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+        let errors: Vec<&Errors> = measured.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
+        if !errors.is_empty() {
+            let mut all = Errors::new();
+            errors.iter().for_each(|errors| all.join(errors));
+            rows.extend(Errors::rows(&all, &errors));
+        }
         let parts: Vec<Part> = measured.iter().map(|engine| engine.part()).collect();
         rows.extend(summary::others(&Part::sum(&parts), &parts));
         rows

@@ -2,6 +2,8 @@
 
 use sojourn_stats::{Histogram, Span, Time};
 
+use crate::prediction::Errors;
+
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
 #[derive(Clone)]
 pub(crate) struct Tally {
@@ -30,6 +32,8 @@ pub(crate) struct Tally {
     pub(crate) busy_after: Vec<Span>,
     /// Response times in the order of the plan (s; NaN: not completed), where somebody wants them.
     pub(crate) series: Option<Vec<f64>>,
+    /// How wrong predictions were, where they are asked for.
+    pub(crate) predictions: Option<Errors>,
 }
 
 impl Tally {
@@ -49,6 +53,7 @@ impl Tally {
             busy_before: vec![Span::ZERO; servers],
             busy_after: Vec::new(),
             series: keep_series.then(Vec::new),
+            predictions: None,
         }
     }
 
@@ -60,6 +65,9 @@ impl Tally {
         self.sent.fill(0);
         if let Some(series) = &mut self.series {
             series.clear();
+        }
+        if let Some(predictions) = &mut self.predictions {
+            predictions.clear();
         }
         self.since = now;
         self.busy_before = busy;
@@ -91,6 +99,15 @@ impl Tally {
             self.served += 1;
             self.waiting_ns += u128::from(waiting.0);
             self.service_ns += u128::from(service.0);
+        }
+    }
+
+    /// A server took `actual` for a request.
+    pub(crate) fn predicted(&mut self, planned: Time, predicted: Span, actual: Span) {
+        if self.counts(planned)
+            && let Some(predictions) = &mut self.predictions
+        {
+            predictions.add(predicted, actual);
         }
     }
 

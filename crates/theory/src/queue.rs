@@ -335,6 +335,12 @@ impl fmt::Display for Queue {
             Discipline::Fcfs => Ok(()),
             Discipline::Ps => f.write_str("-PS"),
             Discipline::LimitedPs { helpers } => write!(f, "-LPS({helpers})"),
+            Discipline::LeastAttained => f.write_str("-LAS"),
+            Discipline::RoundRobin { quantum } => write!(f, "-RR({quantum})"),
+            Discipline::Lcfs { preemptive: false } => f.write_str("-LCFS"),
+            Discipline::Lcfs { preemptive: true } => f.write_str("-LCFS-PR"),
+            Discipline::Priority { preemptive: false } => f.write_str("-PRIO"),
+            Discipline::Priority { preemptive: true } => f.write_str("-PRIO-PR"),
             Discipline::DelayCurve(_) => f.write_str("-delay-curve"),
         }
     }

@@ -21,6 +21,14 @@ pub(crate) struct Station {
     pub(crate) capacity: Option<u32>,
 }
 
+/// Why there is no formula for a discipline, where there is none.
+pub(crate) fn beyond_formulas(discipline: &Discipline) -> Option<String> {
+    match discipline {
+        Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => None,
+        _ => Some(format!("no formula for {}: sim answers this", discipline.name())),
+    }
+}
+
 /// What is known of a station in the steady state.
 #[derive(Clone, Debug)]
 pub(crate) struct Solution {
@@ -144,6 +152,8 @@ impl Station {
         match self.discipline {
             Discipline::Fcfs => Some(self.cores),
             Discipline::LimitedPs { helpers } => Some(helpers),
+            Discipline::Lcfs { .. } | Discipline::Priority { .. } => Some(self.cores),
+            Discipline::LeastAttained | Discipline::RoundRobin { .. } => Some(1),
             Discipline::Ps | Discipline::DelayCurve(_) => None,
         }
     }
@@ -157,12 +167,16 @@ impl Station {
     /// Solves the station for arrivals with these gaps. They must be stable: see [`Station::largest_stable_rate`].
     pub(crate) fn solve(&self, gaps: &Gaps) -> Solution {
         match self.capacity {
+            Some(_) if beyond_formulas(&self.discipline).is_some() => {
+                Solution { flow: None, times: Err(beyond_formulas(&self.discipline).unwrap_or_default()) }
+            }
             Some(capacity) => self.solve_finite(gaps, capacity),
             None => {
                 let throughput = gaps.rate();
                 let utilisation = throughput * self.service.mean_s / f64::from(self.cores);
                 let flow = Flow { utilisation, throughput, loss: None };
-                Solution { flow: Some(flow), times: self.times(gaps) }
+                let times = beyond_formulas(&self.discipline).map_or_else(|| self.times(gaps), Err);
+                Solution { flow: Some(flow), times }
             }
         }
     }

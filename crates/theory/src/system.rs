@@ -17,7 +17,7 @@ use crate::closed;
 use crate::moments::{Gaps, Moments};
 use crate::numeric;
 use crate::queue::NO_MEAN;
-use crate::station::{Flow, ResponseLaw, Solution, Station};
+use crate::station::{self, Flow, ResponseLaw, Solution, Station};
 
 /// What theory needs to know of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,10 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     }
     if system.servers.iter().any(|server| matches!(server.discipline, Discipline::DelayCurve(_))) {
         return refuse("no formula for a server that is a delay curve: sim answers this");
+    }
+    let ordered = system.servers.iter().find(|server| station::beyond_formulas(&server.discipline).is_some());
+    if let Some(server) = ordered {
+        return refuse(&station::beyond_formulas(&server.discipline).unwrap_or_default());
     }
     if !(system.path_s >= 0.0 && system.path_s.is_finite()) {
         return refuse("the time on the path must be finite and not negative");

@@ -31,6 +31,6 @@ pub use sessions::{Fetch, Http, Sessions, Visit, Visitor};
 pub use site::{Site, SiteLaw};
 pub use sizes::Sizes;
 pub use text::TextError;
-pub use trace::Trace;
+pub use trace::{Pairs, Trace};
 pub use workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
 pub use written::{Burst, Call, SessionList, Written, Wsess};

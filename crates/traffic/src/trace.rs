@@ -11,12 +11,19 @@
 //! heading may have `bytes` or `size_bytes`. Records that have neither a demand nor a good reply are left out and counted:
 //! nothing is known of the work that they would have been. Where instants are read, the first request comes one mean gap
 //! after the start, so that a repeated trace goes on at its own rate.
+//!
+//! A file may be packed with gzip. One of gaps and demands that does not fit in memory is read pair by pair ([`Pairs`]).
+
+mod pairs;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use flate2::bufread::MultiGzDecoder;
 use sojourn_stats::{Dimension, Span, quantity};
+
+pub use self::pairs::Pairs;
 
 use crate::text::TextError;
 
@@ -39,8 +46,8 @@ impl Trace {
     /// When the file cannot be read, and as [`Trace::read_from`].
     pub fn read(path: &Path) -> Result<Trace, TextError> {
         let name = path.display().to_string();
-        match File::open(path) {
-            Ok(file) => Trace::read_from(BufReader::new(file), &name),
+        match opened(path) {
+            Ok(text) => Trace::read_from(text, &name),
             Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }
@@ -152,6 +159,13 @@ impl Trace {
     pub fn span(&self) -> Span {
         Span(self.gaps.iter().map(|gap| gap.0).sum())
     }
+}
+
+/// The text of a file, plain or gzip (told apart by content).
+fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut source = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let gzip = source.fill_buf()?.starts_with(b"\x1f\x8b");
+    Ok(if gzip { Box::new(BufReader::new(MultiGzDecoder::new(source))) } else { Box::new(source) })
 }
 
 fn moments(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {

@@ -21,9 +21,10 @@ pub(crate) fn dispatcher(policy: &str, backends: &[(String, f64)]) -> Dispatcher
     Dispatcher::new(policy, backends, Information::Immediate, Signals::GATEWAY, 1, "test").expect(policy)
 }
 
-/// The names of all policies.
+/// The names of all policies that read what a gateway sees.
 pub(crate) fn every_policy() -> impl Iterator<Item = &'static str> {
-    policies::POLICIES.iter().map(|entry| entry.name)
+    let seen = |name: &str| Signals::GATEWAY.contains(policies::build(name).expect(name).requires());
+    policies::POLICIES.iter().map(|entry| entry.name).filter(move |name| seen(name))
 }
 
 /// Where the next `count` requests go at time 0, as letters: A for the first backend.

@@ -138,3 +138,19 @@ fn a_gateway_provides_all_that_any_policy_requires() {
         assert!(Signals::GATEWAY.contains(made.requires()), "{policy}");
     }
 }
+
+/// Only a simulator predicts; told before the choice, the shortest is chosen, and who was tried is left out.
+#[test]
+fn predictions_are_a_simulators_signal() {
+    let made =
+        |signals| Dispatcher::new("shortest-predicted-response", &equal(3), Information::Immediate, signals, 1, "test");
+    let refused = made(Signals::GATEWAY).expect_err("no gateway knows demands").to_string();
+    assert!(refused.contains("(predicted-response)"), "{refused}");
+    let mut dispatcher = made(Signals::GATEWAY | Signals::PREDICTED_RESPONSE).expect("it is told");
+    for (backend, response) in [(0, 9), (1, 5), (2, 7)] {
+        dispatcher.observe(Event::Predicted { backend: BackendId(backend), response: Span(response) }, Time(1));
+    }
+    let decision = dispatcher.choose(&REQUEST, &[], Time(1));
+    assert_eq!((decision.forwarded_to(), decision.reason.value), (Some(BackendId(1)), 5e-9));
+    assert_eq!(dispatcher.choose(&REQUEST, &[BackendId(1)], Time(1)).forwarded_to(), Some(BackendId(2)));
+}

@@ -79,7 +79,7 @@ fn impossible_backends() {
 
 #[test]
 fn every_policy_has_a_name_of_its_own_and_a_summary() {
-    let mut names: Vec<_> = every_policy().collect();
+    let mut names: Vec<_> = policies::POLICIES.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), policies::POLICIES.len());

@@ -23,6 +23,7 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         max_jobs: run.max_jobs,
         replications: run.replications,
+        predict: run.predict,
         threads: conditions.threads,
         cancel: Some(Arc::clone(conditions.cancel)),
     };
@@ -101,7 +102,7 @@ fn scenario(experiment: &Experiment) -> Scenario {
         weights: tier.map_or(Vec::new(), |tier| tier.weights.clone()),
         client_link: system.client_link,
         cluster_link: system.cluster_link,
-        signals: tier.map_or(Signals::all(), |tier| tier.face.signals()),
+        signals: tier.map_or(Signals::all(), |tier| tier.face.signals() | tier.told),
     }
 }
 

@@ -5,13 +5,15 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::Signals;
-use sojourn_model::{Balancing, Mode, Network, Tcp};
+use sojourn_model::{Balancing, Knowledge, Mode, Network, Tcp};
 use sojourn_sim::{Attached, Level};
 use sojourn_stats::{Dimension, Span};
 
 use super::{Face, RawNetwork, RawTier, Reader, SpecError, Text, unknown};
 
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
+
+const ONLY_REQUESTS: &str = "response times of users who browse are not predicted; leave it out";
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -213,11 +215,20 @@ impl Reader<'_> {
 
     /// Signals that a simulator can tell although the face does not see them.
     pub(super) fn told(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Signals, SpecError> {
-        let known = [("bytes", Signals::BYTES), ("client-first-byte", Signals::CLIENT_FIRST_BYTE)];
+        const PREDICTED: &str = "predicted-response";
+        let known = [
+            ("bytes", Signals::BYTES),
+            ("client-first-byte", Signals::CLIENT_FIRST_BYTE),
+            (PREDICTED, Signals::PREDICTED_RESPONSE),
+        ];
         let mut told = Signals::empty();
         for text in raw.told.iter().flatten() {
-            if !sessions {
-                return Err(self.at(text, "told", ONLY_SESSIONS));
+            match text.get_ref() == PREDICTED {
+                true if sessions => return Err(self.at(text, "told", ONLY_REQUESTS)),
+                false if !sessions && known.iter().any(|(name, _)| name == text.get_ref()) => {
+                    return Err(self.at(text, "told", ONLY_SESSIONS));
+                }
+                _ => {}
             }
             let names = known.map(|(name, _)| name);
             let found = known.iter().find(|(name, _)| name == text.get_ref());
@@ -227,6 +238,16 @@ impl Reader<'_> {
             told.remove(Signals::CLIENT_FIRST_BYTE); // the face sees better
         }
         Ok(told.difference(face.signals()))
+    }
+
+    /// What a predictor of response times knows.
+    pub(super) fn knowledge(&self, text: &Text, sessions: bool) -> Result<Knowledge, SpecError> {
+        match text.get_ref().as_str() {
+            _ if sessions => Err(self.at(text, "predict", ONLY_REQUESTS)),
+            "number" => Ok(Knowledge::Number),
+            "demands" => Ok(Knowledge::Demands),
+            other => Err(self.at(text, "predict", &unknown("knowledge", other, &["number", "demands"]))),
+        }
     }
 
     pub(super) fn poll_cost(&self, raw: &RawTier, sessions: bool) -> Result<Span, SpecError> {

@@ -119,3 +119,34 @@ fn a_pareto_without_a_mean_cannot_be_loaded_to_a_utilization() {
     let message = variants(&text, &[]).unwrap_err();
     assert!(message.contains("x.toml:5") && message.contains("no") && message.contains("mean"), "{message}");
 }
+
+/// Every discipline can be varied to: what only another one has is left out.
+#[test]
+fn a_discipline_takes_its_own_keys_only() {
+    let text = format!(
+        "{FOUR_SERVERS}[[variant]]\ndiscipline = \"least-attained-service\"\n\
+         [[variant]]\ndiscipline = \"round-robin\"\nquantum = \"5 ms\"\n\
+         [[variant]]\ndiscipline = \"lcfs\"\npreemptive = true\n[[variant]]\ndiscipline = \"priority\"\n"
+    );
+    let names: Vec<_> = variants(&text, &[])
+        .unwrap()
+        .iter()
+        .map(|variant| variant.experiment.system.servers[0].discipline.name())
+        .collect();
+    assert_eq!(names, ["least-attained-service", "round-robin", "lcfs", "priority"]);
+}
+
+/// A simulator can predict response times, and tell a policy of single requests; a gateway cannot.
+#[test]
+fn predictions_are_asked_for_by_name() {
+    let policy = FOUR_SERVERS.replace("\"least-connections\"", "\"shortest-predicted-response\"");
+    let message = variants(&policy, &[]).unwrap_err();
+    assert!(message.contains("x.toml:9") && message.contains("(predicted-response)"), "{message}");
+    let told =
+        policy.replace("targets = { servers = 4 }", "targets = { servers = 4 }\ntold = [\"predicted-response\"]");
+    let told = told.replace("[run]", "[run]\npredict = \"demands\"");
+    let experiment = &variants(&told, &[]).unwrap()[0].experiment;
+    assert_eq!(experiment.run.predict, Some(sojourn_model::Knowledge::Demands));
+    let message = variants(&told.replace("\"demands\"", "\"demand\""), &[]).unwrap_err();
+    assert!(message.contains("predict") && message.contains("did you mean `demands`"), "{message}");
+}

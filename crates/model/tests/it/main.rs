@@ -2,8 +2,11 @@
 
 mod curve;
 mod flows;
+mod least_attained;
 mod link;
 mod network;
+mod order;
+mod predict;
 mod reference;
 mod server_file;
 mod station;

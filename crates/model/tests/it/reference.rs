@@ -98,7 +98,7 @@ fn agrees_with_the_definition_on_random_small_cases() {
             Discipline::Fcfs => cores as usize,
             Discipline::Ps => usize::MAX,
             Discipline::LimitedPs { helpers } => helpers as usize,
-            Discipline::DelayCurve(_) => unreachable!("not drawn"),
+            _ => unreachable!("not drawn"),
         };
         let mut reference = Reference {
             helpers,

@@ -1,6 +1,7 @@
 //! Server models as text.
 
 use sojourn_model::{Discipline, Server};
+use sojourn_stats::Span;
 
 const APACHE: &str = r#"
 discipline = "limited-ps"
@@ -22,6 +23,22 @@ fn a_model_is_read_and_written() {
 }
 
 #[test]
+fn every_discipline_is_read_and_written() {
+    let cases = [
+        ("least-attained-service", "", Discipline::LeastAttained),
+        ("round-robin", "quantum = \"10 ms\"", Discipline::RoundRobin { quantum: Span(10_000_000) }),
+        ("lcfs", "", Discipline::Lcfs { preemptive: false }),
+        ("lcfs", "preemptive = true", Discipline::Lcfs { preemptive: true }),
+        ("priority", "preemptive = false", Discipline::Priority { preemptive: false }),
+    ];
+    for (name, keys, discipline) in cases {
+        let server = Server::from_toml(&format!("discipline = \"{name}\"\n{keys}\ndemand = \"1 ms\"")).unwrap();
+        assert_eq!((server.discipline.name(), &server.discipline), (name, &discipline));
+        assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
+    }
+}
+
+#[test]
 fn demands_may_depend_on_the_class() {
     let text = "discipline = \"ps\"\n[demand]\nstatic = \"1 ms\"\ndynamic = \"exponential(mean = 20 ms)\"\n";
     let server = Server::from_toml(text).unwrap();
@@ -40,6 +57,13 @@ fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
         ("discipline = \"limited-ps\"\ndemand = \"1 ms\"", &["helpers = N"]),
         ("discipline = \"limited-ps\"\nhelpers = 0\ndemand = \"1 ms\"", &["helpers", "at least 1"]),
         ("discipline = \"ps\"\nhelpers = 2\ndemand = \"1 ms\"", &["helpers", "limited-ps"]),
+        ("discipline = \"ps\"\nquantum = \"1 ms\"\ndemand = \"1 ms\"", &["quantum", "round-robin"]),
+        ("discipline = \"ps\"\npreemptive = true\ndemand = \"1 ms\"", &["preemptive", "lcfs"]),
+        ("discipline = \"round-robin\"\ndemand = \"1 ms\"", &["quantum", "10 ms"]),
+        ("discipline = \"round-robin\"\nquantum = \"0 s\"\ndemand = \"1 ms\"", &["quantum", "longer than 0 s"]),
+        ("discipline = \"round-robin\"\nquantum = \"5\"\ndemand = \"1 ms\"", &["quantum"]),
+        ("discipline = \"least-attained\"\ndemand = \"1 ms\"", &["did you mean `least-attained-service`"]),
+        ("discipline = \"least-attained-service\"\ncores = 2\ndemand = \"1 ms\"", &["cores = 2", "1 core"]),
         ("discipline = \"ps\"\ncores = 0\ndemand = \"1 ms\"", &["cores"]),
         ("discipline = \"ps\"\ncores = -1\ndemand = \"1 ms\"", &["line 2"]),
         ("discipline = \"ps\"\nspeed = -1.0\ndemand = \"1 ms\"", &["speed", "above 0"]),

@@ -143,7 +143,7 @@ impl Desk {
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => {
                 let service = emulation.server.service_time(emulation.work_of(&asked));
-                let Some(service) = emulation.processor.admit(service) else {
+                let Some(service) = emulation.processor.admit(asked.class_number(), service) else {
                     return Err(text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"));
                 };
                 Some(service.await)
@@ -232,7 +232,18 @@ struct Asked {
     class: String,
 }
 
+/// The classes of requests in the order that priorities go by: the workload's own.
+const CLASSES: [&str; 3] = ["static", "dynamic", "secure"];
+
 impl Asked {
+    /// The number of its class; one that nobody knows comes last.
+    fn class_number(&self) -> u8 {
+        match self.class.as_str() {
+            "" => 0,
+            class => CLASSES.iter().position(|known| *known == class).unwrap_or(CLASSES.len()) as u8,
+        }
+    }
+
     fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
         let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new() };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {

@@ -83,8 +83,8 @@ impl Processor {
         }
     }
 
-    /// A job of `service` core time arrives now; none when the station is full.
-    pub(crate) fn admit(self: &Arc<Self>, service: Span) -> Option<Service> {
+    /// A job of class number `class` and `service` core time arrives now; none when the station is full.
+    pub(crate) fn admit(self: &Arc<Self>, class: u8, service: Span) -> Option<Service> {
         let mut state = self.lock();
         // Read under the lock, so that the station sees time in order.
         let now = clock::now();
@@ -93,7 +93,7 @@ impl Processor {
             state.slots.push(Slot::Free);
             state.slots.len() - 1
         });
-        let admission = state.station.arrive(now, slot as u64, service);
+        let admission = state.station.arrive_of(class, now, slot as u64, service);
         match admission {
             Admission::Admitted(ticket) => {
                 state.slots[slot] = Slot::Inside { ticket, service, waker: None };

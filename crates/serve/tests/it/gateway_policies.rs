@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use sojourn_dispatch::policies::POLICIES;
-use sojourn_dispatch::{Information, record};
+use sojourn_dispatch::policies::{self, Entry, POLICIES};
+use sojourn_dispatch::{Information, Signals, record};
 use sojourn_model::Discipline;
 use sojourn_serve::{GatewayConfig, Node};
 
@@ -13,6 +13,11 @@ use crate::support::{Client, backends, gateway, get, ms, node, until};
 
 fn nodes() -> Vec<Node> {
     ["s1", "s2", "s3", "s4"].iter().map(|name| node(name, Discipline::Ps)).collect()
+}
+
+/// Whether a gateway sees what it reads.
+fn at_a_gateway(policy: &Entry) -> bool {
+    Signals::GATEWAY.contains(policies::build(policy.name).expect(policy.name).requires())
 }
 
 fn addresses(nodes: &[Node]) -> Vec<std::net::SocketAddr> {
@@ -76,7 +81,7 @@ fn recorded_decisions_replay_identically_for_every_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let nodes = nodes();
     assert!(POLICIES.len() >= 10);
-    for policy in POLICIES {
+    for policy in POLICIES.iter().filter(|policy| at_a_gateway(policy)) {
         replays(GatewayConfig::new(policy.name, backends(&addresses(&nodes))), folder.path());
     }
 }

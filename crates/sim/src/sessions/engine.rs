@@ -473,7 +473,7 @@ impl Engine {
             }
             Serves::Station(station) => {
                 let service = host.model.service_time(request.demand);
-                let admission = station.arrive(now, u64::from(lane), service);
+                let admission = station.arrive_of(request.class, now, u64::from(lane), service);
                 self.timers.set(server as usize, station.next_departure());
                 match admission {
                     Admission::Admitted(ticket) => (connection.stage, connection.ticket) = (Stage::AtStation, ticket),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sojourn_stats::{Law, Span};
-use sojourn_traffic::{Plan, Planned, Sizes, Trace, Traced, Workload, generate};
+use sojourn_traffic::{Pairs, Plan, Planned, Sizes, Trace, Traced, Workload, generate};
 
 use crate::support::{demand, first, open};
 
@@ -121,4 +121,35 @@ fn a_written_plan_comes_back() {
         assert_eq!(since(was, &plan[0]), since(is, &again[0]), "{was:?} {is:?}");
         assert_eq!((was.request.demand, was.request.size), (is.request.demand, is.request.size));
     }
+}
+
+/// Pair by pair a file says what it says as a whole, packed or not; what takes sorting or has no demands is no pairs.
+#[test]
+fn pairs_are_read_one_by_one() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let pairs = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        Pairs::open(&path)
+    };
+    let packed = |text: &str| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    for text in ["0.01,0.002\n# between\n\n0.02,0.004\n", "# first\ngap_ms,demand_ms\n10,2\n20,4 # last\n"] {
+        for bytes in [text.as_bytes().to_vec(), packed(text)] {
+            let read: Vec<_> = pairs(&bytes).unwrap().expect("pairs").map(Result::unwrap).collect();
+            let trace = Trace::read(&path).unwrap();
+            let whole: Vec<_> = trace.gaps().iter().copied().zip(trace.demands().unwrap().iter().copied()).collect();
+            assert_eq!(read, whole);
+            assert_eq!(read, [(Span(10_000_000), Span(2_000_000)), (Span(20_000_000), Span(4_000_000))]);
+        }
+    }
+    assert!(pairs(b"0.01\n0.02\n").unwrap().is_none());
+    assert!(pairs(b"planned_ns,demand_ns\n3,1\n1,2\n").unwrap().is_none());
+    let wrong = pairs(b"1,2\n3,soon\n").unwrap().expect("pairs").last().unwrap().unwrap_err().to_string();
+    assert!(wrong.contains("t.csv:2: `soon` is not a time"), "{wrong}");
+    assert!(pairs(b"").err().unwrap().to_string().contains("it is empty"));
 }

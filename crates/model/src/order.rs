@@ -1,0 +1,166 @@
+//! The disciplines that no common virtual time describes: who is served depends on rank ([`Ranked`]), on turns
+//! ([`Turns`]) or on what was done already ([`Levels`]).
+//!
+//! A [`crate::Station`] of such a discipline keeps the books (capacity, busy time, tickets) and leaves the order to one
+//! of these. The price is a box and a branch per event there, which the sharing disciplines do not pay.
+
+mod levels;
+mod ranked;
+mod turns;
+
+use sojourn_stats::{Span, Time};
+
+use self::levels::Levels;
+use self::ranked::{Ranked, Rule};
+use self::turns::Turns;
+use crate::{Departure, Discipline};
+
+/// Who is served, and when the next of them is done.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Ranked(Ranked),
+    Turns(Turns),
+    Levels(Levels),
+}
+
+/// A job that comes in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) job: u64,
+    pub(crate) class: u8,
+    pub(crate) service: Span,
+    pub(crate) sequence: u64,
+}
+
+impl Order {
+    /// The order of `discipline`; none where a virtual time describes it.
+    pub(crate) fn of(discipline: &Discipline, cores: u32) -> Option<Order> {
+        let ranked = |rule, preemptive| Some(Order::Ranked(Ranked::new(rule, preemptive, cores as usize)));
+        match *discipline {
+            Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } | Discipline::DelayCurve(_) => None,
+            Discipline::LeastAttained => Some(Order::Levels(Levels::default())),
+            Discipline::RoundRobin { quantum } => Some(Order::Turns(Turns::new(quantum))),
+            Discipline::Lcfs { preemptive } => ranked(Rule::NewestFirst, preemptive),
+            Discipline::Priority { preemptive } => ranked(Rule::ByClass, preemptive),
+        }
+    }
+
+    /// Does the work up to `now`, which is not after the next departure.
+    pub(crate) fn advance(&mut self, elapsed: Span, now: Time) {
+        match self {
+            Order::Ranked(_) => {}
+            Order::Turns(turns) => turns.advance(now),
+            Order::Levels(levels) => levels.advance(elapsed),
+        }
+    }
+
+    /// Takes in a job; returns its place.
+    pub(crate) fn arrive(&mut self, now: Time, arrival: Arrival) -> u32 {
+        match self {
+            Order::Ranked(ranked) => ranked.arrive(now, arrival),
+            Order::Turns(turns) => turns.arrive(now, arrival),
+            Order::Levels(levels) => levels.arrive(now, arrival),
+        }
+    }
+
+    /// When the next departure is due, as things stand at `now`; [`Time::NEVER`] of nobody.
+    pub(crate) fn due(&self, now: Time) -> Time {
+        match self {
+            Order::Ranked(ranked) => ranked.due(),
+            Order::Turns(turns) => turns.due(),
+            Order::Levels(levels) => levels.due(now),
+        }
+    }
+
+    /// Takes the departure that is due at `at`.
+    pub(crate) fn depart(&mut self, at: Time) -> Departure {
+        match self {
+            Order::Ranked(ranked) => ranked.depart(at),
+            Order::Turns(turns) => turns.depart(at),
+            Order::Levels(levels) => levels.depart(at),
+        }
+    }
+
+    /// Whether the job that had this number is still at this place.
+    pub(crate) fn holds(&self, slot: u32, sequence: u32) -> bool {
+        let slab = match self {
+            Order::Ranked(ranked) => &ranked.jobs,
+            Order::Turns(turns) => &turns.jobs,
+            Order::Levels(levels) => &levels.jobs,
+        };
+        slab.entries.get(slot as usize).is_some_and(|entry| entry.inside && entry.sequence as u32 == sequence)
+    }
+
+    /// Removes the job at a place that holds one.
+    pub(crate) fn cancel(&mut self, now: Time, slot: u32) {
+        match self {
+            Order::Ranked(ranked) => ranked.cancel(now, slot),
+            Order::Turns(turns) => turns.cancel(now, slot),
+            Order::Levels(levels) => levels.cancel(slot),
+        }
+    }
+
+    /// Jobs inside, and how many of them are being served.
+    pub(crate) fn occupancy(&self) -> (u32, u32) {
+        match self {
+            Order::Ranked(ranked) => ranked.occupancy(),
+            Order::Turns(turns) => turns.occupancy(),
+            Order::Levels(levels) => levels.occupancy(),
+        }
+    }
+}
+
+/// The jobs inside.
+#[derive(Clone, Debug, Default)]
+struct Jobs {
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    job: u64,
+    sequence: u64,
+    arrived: Time,
+    /// When it was first served; [`Time::NEVER`] before.
+    started: Time,
+    /// Work to come (ns), in the order's own reckoning.
+    left: u64,
+    inside: bool,
+}
+
+impl Jobs {
+    fn put(&mut self, now: Time, arrival: Arrival) -> u32 {
+        let Arrival { job, service, sequence, .. } = arrival;
+        let entry = Entry { job, sequence, arrived: now, started: Time::NEVER, left: service.0, inside: true };
+        match self.free.pop() {
+            Some(slot) => {
+                self.entries[slot as usize] = entry;
+                slot
+            }
+            None => {
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
+            }
+        }
+    }
+
+    fn at(&mut self, slot: u32) -> &mut Entry {
+        &mut self.entries[slot as usize]
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.at(slot).inside = false;
+        self.free.push(slot);
+    }
+
+    fn depart(&mut self, slot: u32, at: Time) -> Departure {
+        let Entry { job, arrived, started, .. } = *self.at(slot);
+        self.remove(slot);
+        Departure { job, arrived, started, at }
+    }
+
+    fn count(&self) -> u32 {
+        (self.entries.len() - self.free.len()) as u32
+    }
+}

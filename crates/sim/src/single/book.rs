@@ -1,0 +1,203 @@
+//! What is counted of a run of unknown length in bounded memory: 20 to 40 sections of as many jobs each. When there are
+//! 40, neighbours are joined and sections are twice as long from then on.
+
+use sojourn_stats::{Histogram, Span, Time};
+
+use super::{Job, Queue};
+use crate::prediction::Errors;
+use crate::study::merged;
+use crate::summary::{self, Part, QUANTILES, Row};
+
+const SECTIONS_MOST: usize = 40;
+/// Jobs of a section at first.
+const SECTION: u64 = 64;
+
+/// Everybody's times.
+pub(super) struct Book {
+    sections: Vec<Section>,
+    open: Section,
+    /// Jobs in a section, and how many more there are to be in the open one.
+    size: u64,
+    room: u64,
+    /// When the open section began, and the last job left.
+    since: Option<Time>,
+    until: Time,
+}
+
+#[derive(Clone)]
+struct Section {
+    /// Response times (ns) of those that were served.
+    response: Histogram,
+    waiting_ns: u128,
+    service_ns: u128,
+    denied: u64,
+    elapsed: Span,
+}
+
+/// Each with its neighbour.
+fn joined<S: Clone>(sections: &[S], join: impl Fn(&mut S, &S)) -> Vec<S> {
+    let pair = |pair: &[S]| {
+        let mut one = pair[0].clone();
+        join(&mut one, &pair[1]);
+        one
+    };
+    sections.chunks_exact(2).map(pair).collect()
+}
+
+impl Section {
+    fn new() -> Section {
+        Section { response: Histogram::new(), waiting_ns: 0, service_ns: 0, denied: 0, elapsed: Span::ZERO }
+    }
+
+    fn join(&mut self, other: &Section) {
+        self.response.merge(&other.response);
+        self.waiting_ns += other.waiting_ns;
+        self.service_ns += other.service_ns;
+        self.denied += other.denied;
+        self.elapsed += other.elapsed;
+    }
+
+    fn part(&self, cores: u32) -> Part {
+        let served = self.response.count();
+        let service_s = self.service_ns as f64 * 1e-9;
+        Part {
+            elapsed_s: self.elapsed.as_secs_f64(),
+            completions: served,
+            served,
+            waiting_s: self.waiting_ns as f64 * 1e-9,
+            service_s,
+            busy_s: service_s / f64::from(cores),
+            ended: served + self.denied,
+            denied: self.denied,
+            abandoned: 0,
+            sent: vec![served],
+        }
+    }
+}
+
+impl Book {
+    pub(super) fn new() -> Book {
+        Book {
+            sections: Vec::new(),
+            open: Section::new(),
+            size: SECTION,
+            room: SECTION,
+            since: None,
+            until: Time::ZERO,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, job: &Job) {
+        if self.since.is_none() {
+            self.since = Some(job.arrival.at);
+        }
+        self.until = self.until.max(job.left);
+        if job.denied {
+            self.open.denied += 1;
+        } else {
+            self.open.response.record((job.left - job.arrival.at).0);
+            self.open.waiting_ns += u128::from((job.started - job.arrival.at).0);
+            self.open.service_ns += u128::from(job.arrival.demand.0);
+        }
+        self.room -= 1;
+        if self.room == 0 {
+            self.close();
+        }
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        self.open.elapsed = self.elapsed();
+        self.since = Some(self.until);
+        self.sections.push(std::mem::replace(&mut self.open, Section::new()));
+        if self.sections.len() == SECTIONS_MOST {
+            self.sections = joined(&self.sections, Section::join);
+            self.size *= 2;
+        }
+        self.room = self.size;
+    }
+
+    fn elapsed(&self) -> Span {
+        self.until.saturating_since(self.since.unwrap_or(self.until))
+    }
+
+    /// Jobs counted, the denied ones among them.
+    pub(super) fn jobs(&self) -> u64 {
+        let of = |section: &Section| section.response.count() + section.denied;
+        self.sections.iter().map(of).sum::<u64>() + of(&self.open)
+    }
+
+    /// All response times.
+    pub(super) fn response(&self) -> Histogram {
+        let mut whole = merged(&self.histograms());
+        whole.merge(&self.open.response);
+        whole
+    }
+
+    /// Those of the sections that are full.
+    fn histograms(&self) -> Vec<&Histogram> {
+        self.sections.iter().map(|section| &section.response).collect()
+    }
+
+    fn whole(&self) -> Section {
+        let mut whole = Section::new();
+        self.sections.iter().for_each(|section| whole.join(section));
+        whole.join(&Section { elapsed: self.elapsed(), ..self.open.clone() });
+        whole
+    }
+
+    pub(super) fn rows(&self, queue: &Queue) -> Vec<Row> {
+        let (whole, histograms) = (self.whole(), self.histograms());
+        let mut rows = vec![summary::mean("response_time_mean", &whole.response, &histograms)];
+        let quantile = |(metric, p): &(&str, f64)| summary::quantile(metric, &whole.response, &histograms, *p);
+        rows.extend(QUANTILES.iter().map(quantile));
+        let parts: Vec<Part> = self.sections.iter().map(|section| section.part(queue.cores)).collect();
+        let others = summary::others(&whole.part(queue.cores), &parts).into_iter();
+        // Nobody here gives up, and without a limited room nobody is denied.
+        let known =
+            |row: &Row| row.metric != "abandoned_ratio" && (queue.capacity.is_some() || row.metric != "error_ratio");
+        rows.extend(others.filter(known));
+        rows
+    }
+
+    pub(super) fn class_rows(&self, name: &str) -> Vec<Row> {
+        let (whole, histograms) = (self.whole(), self.histograms());
+        let mean = summary::mean(&format!("response_time_mean_{name}"), &whole.response, &histograms);
+        let parts: Vec<Part> = self.sections.iter().map(|section| section.part(1)).collect();
+        let others = summary::others(&whole.part(1), &parts).into_iter();
+        let waiting = others.filter(|row| row.metric == "waiting_time_mean");
+        let renamed = waiting.map(|row| Row { metric: format!("waiting_time_mean_{name}"), ..row });
+        std::iter::once(mean).chain(renamed).collect()
+    }
+}
+
+/// How wrong predictions of response times were.
+pub(super) struct Predictions {
+    sections: Vec<Errors>,
+    open: Errors,
+    size: u64,
+}
+
+impl Predictions {
+    pub(super) fn new() -> Predictions {
+        Predictions { sections: Vec::new(), open: Errors::new(), size: SECTION }
+    }
+
+    pub(super) fn add(&mut self, predicted: Span, actual: Span) {
+        self.open.add(predicted, actual);
+        if self.open.count() == self.size {
+            self.sections.push(std::mem::replace(&mut self.open, Errors::new()));
+            if self.sections.len() == SECTIONS_MOST {
+                self.sections = joined(&self.sections, Errors::join);
+                self.size *= 2;
+            }
+        }
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let mut whole = self.open.clone();
+        self.sections.iter().for_each(|section| whole.join(section));
+        Errors::rows(&whole, &self.sections.iter().collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,246 @@
+//! The fast way through one queue against the general simulator, job by job, and against what is known exactly.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use sojourn_model::{Demand, Discipline, Knowledge, Server};
+use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
+use sojourn_sim::{Report, Scenario};
+use sojourn_stats::{Dimension, Law, Span, Stream, Time};
+use sojourn_traffic::{Sizes, Trace, Traced, Workload};
+
+use crate::support::{CONFIDENCE, covers, estimate};
+
+fn queue(discipline: Discipline, cores: u32) -> Queue {
+    Queue { discipline, cores, capacity: None }
+}
+
+fn every_discipline() -> Vec<(Discipline, u32)> {
+    vec![
+        (Discipline::Fcfs, 1),
+        (Discipline::Fcfs, 3),
+        (Discipline::Ps, 1),
+        (Discipline::Ps, 2),
+        (Discipline::LimitedPs { helpers: 4 }, 1),
+        (Discipline::LeastAttained, 1),
+        (Discipline::RoundRobin { quantum: Span(200_000) }, 1),
+        (Discipline::Lcfs { preemptive: false }, 2),
+        (Discipline::Lcfs { preemptive: true }, 1),
+        (Discipline::Priority { preemptive: false }, 1),
+        (Discipline::Priority { preemptive: true }, 2),
+    ]
+}
+
+/// Bursts, so that queues grow and simultaneous arrivals are common; some jobs have no work.
+fn pairs(cores: u32) -> Vec<(u64, u64)> {
+    let mut stream = Stream::new(7, "single", "pairs");
+    let mut pair = |_| {
+        let gap = if stream.below(3) == 0 { 0 } else { stream.below(1_900_000 / cores as usize) as u64 };
+        (gap, stream.below(1_000_000) as u64 / 7 * 7)
+    };
+    (0..20_000).map(&mut pair).collect()
+}
+
+#[test]
+fn every_job_is_as_in_the_general_simulator() {
+    for (discipline, cores) in every_discipline() {
+        for capacity in [None, Some(9)] {
+            let pairs = pairs(cores);
+            let mut text = "gap_ns,demand_ns\n".to_owned();
+            pairs.iter().for_each(|(gap, demand)| writeln!(text, "{gap},{demand}").unwrap());
+            let trace = Arc::new(Trace::read_from(text.as_bytes(), "t.csv").unwrap());
+            let sizes = Sizes::Law(Law::constant(1000.0));
+            let (path, patience) = ("t.csv".into(), None);
+            let traced = Traced { trace, path, speed: 1.0, repeat: false, clients: 1, sizes, patience };
+            let demand = vec![(String::new(), Demand::parse("1 s").unwrap())];
+            let server = Server { discipline: discipline.clone(), cores, speed: 1.0, demand, capacity };
+            let scenario = Scenario::single(Workload::Trace(traced), server);
+            let general = sojourn_sim::response_times(&scenario, 1, Span(u64::MAX / 2)).unwrap();
+
+            let mut at = Time::ZERO;
+            let arrivals = pairs.iter().map(|(gap, demand)| {
+                at += Span(*gap);
+                Arrival { at, demand: Span(*demand), class: 0 }
+            });
+            let mut single = vec![f64::NAN; pairs.len()];
+            single::play(&Queue { discipline: discipline.clone(), cores, capacity }, arrivals, |job| {
+                if !job.denied {
+                    single[job.number as usize] = (job.left - job.arrival.at).as_secs_f64();
+                }
+            });
+            let denied = single.iter().filter(|response| response.is_nan()).count();
+            assert_eq!(denied > 0, capacity.is_some(), "{discipline:?}: {denied} denied");
+            for (number, response) in single.iter().enumerate() {
+                // A denied one at the end has no place in the series.
+                let other = general.get(number).copied().unwrap_or(f64::NAN);
+                assert!(
+                    other == *response || (other.is_nan() && response.is_nan()),
+                    "{discipline:?}, {cores} cores, {capacity:?}: job {number} takes {response}, not {other}"
+                );
+            }
+        }
+    }
+}
+
+/// So many jobs of Poisson arrivals and this service law, of class `class`.
+fn poisson(rate: f64, service: &str, class: u8, jobs: usize) -> impl Iterator<Item = Arrival> {
+    let gap = Law::exponential(1.0 / rate);
+    let service = Law::parse(service, Dimension::Time).unwrap();
+    let name = format!("class {class}");
+    let (mut gaps, mut works) = (Stream::new(11, &name, "gaps"), Stream::new(11, &name, "works"));
+    let mut at = Time::ZERO;
+    (0..jobs).map(move |_| {
+        at += Span::from_secs_f64(gap.sample(&mut gaps));
+        Arrival { at, demand: Span::from_secs_f64(service.sample(&mut works)), class }
+    })
+}
+
+const JOBS: usize = 2_000_000;
+
+fn run(discipline: Discipline, arrivals: impl Iterator<Item = Arrival>) -> Report {
+    let control = Control { warm_up: 100_000, confidence: CONFIDENCE, ..Control::default() };
+    single::run(&queue(discipline, 1), arrivals, &control).unwrap()
+}
+
+/// Whoever does not look at demands leaves the mean of exponential service as it is: 1 / (1 - 0.8).
+#[test]
+fn exponential_service_has_one_mean_under_every_blind_discipline() {
+    for discipline in [
+        Discipline::Fcfs,
+        Discipline::Ps,
+        Discipline::LimitedPs { helpers: 4 },
+        Discipline::LeastAttained,
+        Discipline::RoundRobin { quantum: Span(500_000_000) },
+        Discipline::Lcfs { preemptive: false },
+        Discipline::Lcfs { preemptive: true },
+    ] {
+        let label = format!("{discipline:?}");
+        let report = run(discipline, poisson(0.8, "exponential(mean = 1 s)", 0, JOBS));
+        covers(&report, "response_time_mean", 5.0, 0.12, &label);
+        covers(&report, "utilization", 0.8, 0.02, &label);
+        covers(&report, "throughput", 0.8, 0.02, &label);
+        covers(&report, "service_time_mean", 1.0, 0.02, &label);
+    }
+}
+
+/// The response time of a job of demand x under least attained service (Kleinrock, volume 2, section 4.6):
+/// x / (1 - rho_x) + lambda E[min(S, x)^2] / (2 (1 - rho_x)^2), over the law of x by Simpson's rule.
+fn least_attained_mean(rate: f64, service: &Law) -> f64 {
+    let (end, steps) = (200.0, 400_000);
+    let step = end / f64::from(steps);
+    let survival = |x: f64| service.survival(x);
+    let (mut mean, mut first, mut second) = (0.0, 0.0, 0.0);
+    let conditional = |x: f64, first: f64, second: f64| {
+        let left = 1.0 - rate * first;
+        x / left + rate * second / (2.0 * left * left)
+    };
+    for k in 0..steps {
+        let (a, b) = (f64::from(k) * step, f64::from(k + 1) * step);
+        let middle = 0.5 * (a + b);
+        // E[min(S, x)] and E[min(S, x)^2] grow by the integrals of P(S > x) and 2 x P(S > x).
+        let half_first = first + step / 4.0 * (survival(a) + survival(middle));
+        let half_second = second + step / 4.0 * 2.0 * (a * survival(a) + middle * survival(middle));
+        let share = survival(a) - survival(b);
+        mean += share * conditional(middle, half_first, half_second);
+        first += step / 6.0 * (survival(a) + 4.0 * survival(middle) + survival(b));
+        second += step / 6.0 * 2.0 * (a * survival(a) + 4.0 * middle * survival(middle) + b * survival(b));
+    }
+    mean
+}
+
+#[test]
+fn least_attained_service_is_its_formula() {
+    let law = |text: &str| Law::parse(text, Dimension::Time).unwrap();
+    // Exponential service is the mean that every blind discipline has.
+    assert!((least_attained_mean(0.8, &law("exponential(mean = 1 s)")) - 5.0).abs() < 1e-3);
+    for service in ["hyperexponential(mean = 1 s, cv = 2)", "erlang(k = 3, mean = 1 s)"] {
+        let exact = least_attained_mean(0.8, &law(service));
+        let report = run(Discipline::LeastAttained, poisson(0.8, service, 0, JOBS));
+        covers(&report, "response_time_mean", exact, 0.2, service);
+    }
+    // A constant: everybody waits for all who come meanwhile, 1 / 0.2 + 0.8 / (2 x 0.04).
+    let report = run(Discipline::LeastAttained, poisson(0.8, "constant(1 s)", 0, JOBS));
+    covers(&report, "response_time_mean", 15.0, 0.2, "constant");
+}
+
+/// Last come, first served: non-preemptive as FCFS in the mean (Pollaczek and Khinchine), preemptive as PS.
+#[test]
+fn last_come_first_served_has_its_means() {
+    let service = "hyperexponential(mean = 1 s, cv = 2)";
+    let report = run(Discipline::Lcfs { preemptive: false }, poisson(0.8, service, 0, JOBS));
+    covers(&report, "waiting_time_mean", 10.0, 0.35, "LCFS");
+    let report = run(Discipline::Lcfs { preemptive: true }, poisson(0.8, service, 0, JOBS));
+    covers(&report, "response_time_mean", 5.0, 0.2, "LCFS-PR");
+}
+
+/// Two classes of exponential service, 0.4 of the core each (Cobham, Operations Research 2, 1954): waits of 4/3 and 20/3
+/// without preemption; with it, response times of 5/3 and 25/3.
+#[test]
+fn priorities_have_their_means_by_class() {
+    let classes = ["gold", "iron"];
+    let control = Control { warm_up: 100_000, classes: &classes, confidence: CONFIDENCE, ..Control::default() };
+    let ask = |preemptive| {
+        let of = |class| poisson(0.4, "exponential(mean = 1 s)", class, JOBS / 2);
+        let (mut gold, mut iron) = (of(0).peekable(), of(1).peekable());
+        let merged = std::iter::from_fn(move || match (gold.peek(), iron.peek()) {
+            (Some(one), Some(other)) if one.at <= other.at => gold.next(),
+            (_, Some(_)) => iron.next(),
+            (_, None) => gold.next(),
+        });
+        single::run(&queue(Discipline::Priority { preemptive }, 1), merged, &control).unwrap()
+    };
+    let waits = ask(false);
+    covers(&waits, "waiting_time_mean_gold", 4.0 / 3.0, 0.1, "Cobham");
+    covers(&waits, "waiting_time_mean_iron", 20.0 / 3.0, 0.2, "Cobham");
+    let resumes = ask(true);
+    covers(&resumes, "response_time_mean_gold", 5.0 / 3.0, 0.1, "preemptive resume");
+    covers(&resumes, "response_time_mean_iron", 25.0 / 3.0, 0.2, "preemptive resume");
+    let unnamed = Control { classes: &classes[..1], warm_up: 0, ..control };
+    let both = [0, 1].map(|class| Arrival { at: Time::ZERO, demand: Span(1), class });
+    assert!(single::run(&queue(Discipline::Ps, 1), both, &unnamed).is_ok(), "one name is everybody's");
+}
+
+/// M/M/1/10-PS at 0.8 loses 0.02349286 of its jobs.
+#[test]
+fn a_full_room_denies() {
+    let control = Control { warm_up: 100_000, confidence: CONFIDENCE, ..Control::default() };
+    let full = Queue { discipline: Discipline::Ps, cores: 1, capacity: Some(10) };
+    let report = single::run(&full, poisson(0.8, "exponential(mean = 1 s)", 0, JOBS), &control).unwrap();
+    covers(&report, "error_ratio", 0.023_492_86, 0.12, "M/M/1/10");
+    covers(&report, "response_time_mean", 3.797_098, 0.05, "M/M/1/10");
+}
+
+/// Under FCFS a predictor that knows demands is never wrong, and one that knows the number is right on average, as a job
+/// finds 4 of mean 1 on average and brings one itself. Under PS half of what each of the 4 has left is done before a job
+/// leaves, on average: it is predicted 3 where it takes 5. Under preemptive LCFS it is predicted its own demand.
+#[test]
+fn predictions_say_how_wrong_they_are() {
+    let ask = |discipline, knows| {
+        let predict = Some(Predict { knows, demand_mean: Span(1_000_000_000) });
+        let control = Control { predict, warm_up: 10_000, confidence: CONFIDENCE, ..Control::default() };
+        let jobs = poisson(0.8, "exponential(mean = 1 s)", 0, 400_000);
+        single::run(&queue(discipline, 1), jobs, &control).unwrap()
+    };
+    let rows = ["prediction_error_mean", "prediction_error_absolute_mean", "prediction_error_relative_p90"];
+    let exact = ask(Discipline::Fcfs, Knowledge::Demands);
+    assert_eq!(rows.map(|metric| estimate(&exact, metric).value()), [Some(0.0); 3]);
+    let number = ask(Discipline::Fcfs, Knowledge::Number);
+    let (low, high) = estimate(&number, rows[0]).interval().unwrap();
+    assert!(low < 0.0 && 0.0 < high && high - low < 0.2, "{low} to {high}");
+    assert!(estimate(&number, rows[1]).value().unwrap() > 0.1);
+    covers(&ask(Discipline::Ps, Knowledge::Demands), rows[0], -0.4, 0.2, "PS");
+    covers(&ask(Discipline::Lcfs { preemptive: true }, Knowledge::Demands), rows[0], -0.8, 0.2, "LCFS-PR");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let job = Arrival { at: Time::ZERO, demand: Span(1), class: 0 };
+    let refused = |queue: &Queue, control: &Control<'_>| {
+        let error = single::run(queue, [job], control).unwrap_err();
+        error.to_string()
+    };
+    let two = refused(&queue(Discipline::LeastAttained, 2), &Control::default());
+    assert!(two.contains("1 core only"), "{two}");
+    let late = refused(&queue(Discipline::Fcfs, 1), &Control { warm_up: 5, ..Control::default() });
+    assert!(late.contains("after the 5 jobs"), "{late}");
+}
