@@ -16,6 +16,7 @@ mod html;
 mod number;
 pub mod plots;
 mod sections;
+pub mod traffic;
 
 pub use crate::spec::Engine;
 

@@ -1,16 +1,17 @@
 //! `sojourn traffic`: make or understand input.
 
+mod describe;
+mod fit;
+
 use std::fs;
-use std::io::{BufWriter, Read};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
 use sojourn_lab::Source;
 use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
-use sojourn_traffic::describe::{Fact, describe, describe_numbers, read_column};
 use sojourn_traffic::generate::{GenerateError, Until};
-use sojourn_traffic::log::Log;
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -25,24 +26,14 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Say what is in an access log (Common or Combined, plain or gzip), or in a column of numbers
-    Describe(Describe),
+    /// Say what is in an access log, in a capture of packets or in a column of numbers: rates, laws, tails, popularity
+    Describe(describe::Describe),
+    /// Write the workload that fits an access log or a capture, or the law that fits a column of numbers
+    Fit(fit::Fit),
     /// Write a plan as CSV: who asks for what, and when
     Generate(Generate),
     /// Draw a web site as SURGE does, say what it is, and write its files for a web server to serve
     Site(SiteArguments),
-}
-
-#[derive(clap::Args)]
-struct Describe {
-    /// The file
-    file: PathBuf,
-    /// It is a column of numbers: one per line, or this column of a CSV file
-    #[arg(long, value_name = "COLUMN", num_args = 0..=1, default_missing_value = "")]
-    numbers: Option<String>,
-    /// Print the facts as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -116,45 +107,10 @@ struct SiteArguments {
 
 pub(crate) fn traffic(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
-        Verb::Describe(arguments) => describe_file(arguments),
+        Verb::Describe(arguments) => describe::run(arguments),
+        Verb::Fit(arguments) => fit::run(arguments),
         Verb::Generate(arguments) => generate_plan(arguments),
         Verb::Site(arguments) => site(arguments),
-    }
-}
-
-fn describe_file(arguments: &Describe) -> Result<Exit, Failure> {
-    let file = &arguments.file;
-    let (facts, warnings) = match &arguments.numbers {
-        Some(column) => {
-            let mut text = String::new();
-            fs::File::open(file)
-                .and_then(|mut source| source.read_to_string(&mut text))
-                .map_err(|e| bad_input(format!("cannot read {}: {e}", file.display())))?;
-            let column = Some(column.as_str()).filter(|column| !column.is_empty());
-            let numbers = read_column(&text, column, &file.display().to_string()).map_err(bad_input)?;
-            (describe_numbers(&numbers, ""), Vec::new())
-        }
-        None => {
-            let log = Log::read(file).map_err(bad_input)?;
-            (describe(&log), log.warnings())
-        }
-    };
-    print_facts(&facts, arguments.json);
-    for warning in warnings {
-        eprintln!("warning: {warning}");
-    }
-    Ok(Exit::Ok)
-}
-
-fn print_facts(facts: &[Fact], json: bool) {
-    if json {
-        outln(&serde_json::to_string_pretty(facts).expect("facts are plain JSON"));
-        return;
-    }
-    let width = facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
-    for Fact { name, value, unit } in facts {
-        let unit = if *unit == "1" { "" } else { unit };
-        outln(format!("{name:width$}  {value} {unit}").trim_end());
     }
 }
 
@@ -181,7 +137,12 @@ fn site(arguments: &SiteArguments) -> Result<Exit, Failure> {
             _ => failed(format!("cannot write {}: {e}", dir.display())),
         })?;
     }
-    print_facts(&site.describe(), arguments.json);
+    let facts = site.describe();
+    if arguments.json {
+        outln(&serde_json::to_string_pretty(&facts).expect("facts are plain JSON"));
+    } else {
+        describe::print_facts(&facts);
+    }
     if let (Some(dir), false) = (&arguments.out, arguments.json) {
         outln(&format!("\n{} files and site.csv are in {}", site.files().len(), dir.display()));
     }

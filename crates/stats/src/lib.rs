@@ -6,6 +6,7 @@
 
 mod batches;
 pub mod fgn;
+pub mod fit;
 pub mod goodness;
 pub mod histogram;
 pub mod hurst;

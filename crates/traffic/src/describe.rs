@@ -1,16 +1,56 @@
-//! What is in a log, or in a column of numbers.
+//! What is in an access log, in a capture, or in a column of numbers.
+//!
+//! A [`Description`] is [`Fact`]s for the terminal, and what the plots of a report are drawn from: the law of each
+//! quantity ([`Variable`]), the rate over time, popularity, and what a cache could do. Laws are fitted to positive numbers;
+//! how many were not is said. Numbers of traffic hang together, so intervals and p-values, which take them as independent,
+//! are the sharpest that can be true.
+
+mod cache;
+mod capture;
+mod column;
+mod log;
+mod popularity;
+mod rate;
+mod sessions;
+mod variable;
 
 use std::fmt;
 
 use serde::Serialize;
-use sojourn_stats::nearest;
-use thiserror::Error;
 
-use crate::log::Log;
+pub use self::cache::CachePoint;
+pub use self::capture::describe_capture;
+pub use self::column::{ColumnError, describe_numbers, read_column};
+pub use self::log::{describe, spread_s};
+pub use self::popularity::Popularity;
+pub use self::rate::{Profiled, Rate, counts, profiled};
+pub use self::variable::Variable;
+
+/// Everything that is known of an input.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Description {
+    /// What was described: `access log`, `capture`, `numbers`.
+    pub of: &'static str,
+    /// The facts, by group.
+    pub facts: Vec<Fact>,
+    /// The quantities with their laws.
+    pub variables: Vec<Variable>,
+    /// How many came when.
+    pub rate: Option<Rate>,
+    /// How concentrated requests are.
+    pub popularity: Option<Popularity>,
+    /// What a cache of so many objects would have hit.
+    pub cache: Vec<CachePoint>,
+    /// What to beware of, one line each.
+    pub remarks: Vec<String>,
+}
 
 /// One line of a description.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fact {
+    /// What it is about: `sizes`; empty where there is one group only.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub group: &'static str,
     /// What it is, without a unit: `size_mean`.
     pub name: String,
     /// What is known of it.
@@ -48,131 +88,20 @@ impl fmt::Display for Value {
     }
 }
 
-/// Why a text is not a column of numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct ColumnError(pub String);
-
-/// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
-pub fn describe(log: &Log) -> Vec<Fact> {
-    let mut facts = Facts::default();
-    let span_s = log.span().as_secs_f64();
-    facts.count("requests", log.requests() as u64);
-    facts.count("hosts", log.hosts().len() as u64);
-    facts.count("paths", log.paths().len() as u64);
-    if let (Some(first), Some(last)) = (log.entries().first(), log.entries().last()) {
-        facts.text("first", log.local_time(first.time_s));
-        facts.text("last", log.local_time(last.time_s));
-    }
-    facts.number("duration", span_s, "s");
-    facts.number("arrival_rate", log.requests() as f64 / span_s, "1/s");
-    for (name, length_s) in [("second", 1), ("minute", 60), ("hour", 3600)] {
-        if let Some((start_s, requests)) = log.busiest(length_s) {
-            facts.text(&format!("busiest_{name}"), log.local_time(start_s));
-            facts.count(&format!("busiest_{name}_requests"), requests as u64);
-        }
-    }
-    let gaps: Vec<f64> = log.entries().windows(2).map(|pair| (pair[1].time_s - pair[0].time_s) as f64).collect();
-    facts.number("gap_scv", scv(&gaps), "1");
-    facts.number("dispersion_per_second", dispersion_per_second(log), "1");
-
-    facts.count("bytes", log.bytes());
-    let mut sizes: Vec<f64> = log.entries().iter().map(|entry| entry.bytes as f64).collect();
-    sizes.sort_unstable_by(f64::total_cmp);
-    facts.number("size_mean", mean(&sizes), "B");
-    facts.number("size_scv", scv(&sizes), "1");
-    facts.quantiles("size", &sizes, &[0.5, 0.9, 0.99], "B");
-    facts.number("size_max", sizes.last().copied().unwrap_or(f64::NAN), "B");
-    facts.number("top_tenth_of_paths_share", top_tenth_share(log), "1");
-
-    for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
-        facts.count(&format!("status_{class}xx"), requests);
-    }
-    facts.count("lines", log.lines());
-    facts.count("bad_lines", log.bad_lines());
-    for (fault, lines) in log.bad_by_reason() {
-        facts.count(&format!("bad_lines: {fault}"), lines);
-    }
-    let (unsorted, step_back_s) = log.unsorted();
-    facts.count("unsorted", unsorted);
-    if unsorted > 0 {
-        facts.number("largest_step_back", step_back_s as f64, "s");
-    }
-    facts.0
-}
-
-/// What a column of numbers holds, in its own `unit`: moments and percentiles.
-pub fn describe_numbers(numbers: &[f64], unit: &'static str) -> Vec<Fact> {
-    let mut facts = Facts::default();
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    facts.count("count", numbers.len() as u64);
-    if sorted.is_empty() {
-        return facts.0;
-    }
-    let (mean, variance) = (mean(&sorted), variance(&sorted));
-    facts.number("mean", mean, unit);
-    facts.number("standard_deviation", variance.sqrt(), unit);
-    facts.number("scv", variance / (mean * mean), "1");
-    let third = sorted.iter().map(|x| (x - mean).powi(3)).sum::<f64>() / sorted.len() as f64;
-    facts.number("skewness", third / variance.powf(1.5), "1");
-    facts.number("min", sorted[0], unit);
-    facts.quantiles("", &sorted, &[0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999], unit);
-    facts.number("max", sorted[sorted.len() - 1], unit);
-    facts.0
-}
-
-/// Reads a column of numbers: one per line, or the CSV column called `column`. Blank lines and `#` comments are left
-/// out, and so is a first line that is no number (a heading). `name` is what messages call the text.
-///
-/// # Errors
-/// On the first line whose field is not a finite number, with its line number; on an unknown column, with those there
-/// are; when there is no number at all.
-pub fn read_column(text: &str, column: Option<&str>, name: &str) -> Result<Vec<f64>, ColumnError> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .peekable();
-    let field = match column {
-        None => {
-            lines.next_if(|(_, line)| line.parse::<f64>().is_err());
-            0
-        }
-        Some(column) => {
-            let (_, heading) = lines.next().ok_or_else(|| ColumnError(format!("{name}: it is empty")))?;
-            let known: Vec<&str> = heading.split(',').map(|word| word.trim().trim_matches('"')).collect();
-            known.iter().position(|word| *word == column).ok_or_else(|| {
-                let meant = nearest(column, known.iter().copied());
-                let meant = meant.map_or(String::new(), |word| format!("; did you mean `{word}`?"));
-                ColumnError(format!("{name}: no column `{column}` among {}{meant}", known.join(", ")))
-            })?
-        }
-    };
-    let number = |(index, line): (usize, &str)| {
-        let word = match column {
-            None => line,
-            Some(_) => line.split(',').nth(field).unwrap_or("").trim(),
-        };
-        match word.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(ColumnError(format!("{name}:{index}: `{word}` is not a number"))),
-        }
-    };
-    let numbers = lines.map(number).collect::<Result<Vec<f64>, ColumnError>>()?;
-    if numbers.is_empty() {
-        return Err(ColumnError(format!("{name}: there is no number in it")));
-    }
-    Ok(numbers)
-}
-
 #[derive(Default)]
-pub(crate) struct Facts(pub(crate) Vec<Fact>);
+pub(crate) struct Facts {
+    pub(crate) all: Vec<Fact>,
+    group: &'static str,
+}
 
 impl Facts {
+    /// Facts from here on belong to this group.
+    pub(crate) fn group(&mut self, group: &'static str) {
+        self.group = group;
+    }
+
     fn push(&mut self, name: &str, value: Value, unit: &'static str) {
-        self.0.push(Fact { name: name.into(), value, unit });
+        self.all.push(Fact { group: self.group, name: name.into(), value, unit });
     }
 
     pub(crate) fn count(&mut self, name: &str, count: u64) {
@@ -220,22 +149,20 @@ fn scv(numbers: &[f64]) -> f64 {
     variance(numbers) / mean(numbers).powi(2)
 }
 
-/// Variance over mean of the number of requests in a second: 1 for a Poisson process, more for bursty traffic.
-fn dispersion_per_second(log: &Log) -> f64 {
-    let seconds = log.span().as_secs_f64();
-    let mean = log.requests() as f64 / seconds;
-    let squares: f64 =
-        log.entries().chunk_by(|a, b| a.time_s == b.time_s).map(|second| (second.len() as f64).powi(2)).sum();
-    (squares / seconds - mean * mean) / mean
+/// Numbers in ascending order.
+fn ascending(numbers: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut sorted: Vec<f64> = numbers.into_iter().collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
 }
 
-/// The share of requests that goes to the tenth of the paths that is asked for most (rounded up to a whole path).
-fn top_tenth_share(log: &Log) -> f64 {
-    let mut requests = vec![0u64; log.paths().len()];
-    for entry in log.entries() {
-        requests[entry.object as usize] += 1;
-    }
-    requests.sort_unstable_by(|a, b| b.cmp(a));
-    let top: u64 = requests.iter().take(requests.len().div_ceil(10)).sum();
-    top as f64 / log.requests() as f64
+/// Places 0 to `count` - 1, at most about `most` of them, evenly in their logarithm and always both ends.
+fn log_spaced(count: usize, most: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..most)
+        .map(|step| (count as f64).powf(step as f64 / (most - 1).max(1) as f64).round() as usize)
+        .map(|rank| rank.clamp(1, count.max(1)) - 1)
+        .filter(|place| *place < count)
+        .collect();
+    places.dedup();
+    places
 }

@@ -5,8 +5,12 @@
 
 mod alias;
 mod arrivals;
+pub mod capture;
 pub mod describe;
+mod documents;
+pub mod fit;
 pub mod generate;
+mod input;
 mod locality;
 pub mod log;
 mod plan;
@@ -23,7 +27,9 @@ mod workload;
 mod written;
 
 pub use arrivals::Arrivals;
+pub use documents::Documents;
 pub use generate::generate;
+pub use input::{Input, InputError};
 pub use locality::Locality;
 pub use plan::{Demand, Plan, Planned, Request, Script, Step};
 pub use profile::Profile;

@@ -236,6 +236,11 @@ impl Log {
         )
     }
 
+    /// Seconds from midnight to an instant (seconds since 1970 in UTC), in the zone of the log's first line.
+    pub fn second_of_day(&self, time_s: i64) -> i64 {
+        (time_s + i64::from(self.zone_s)).rem_euclid(86_400)
+    }
+
     /// What the user should know before trusting the log: bad lines and lines out of order, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();

@@ -1,10 +1,12 @@
-//! Sizes of the replies, and with them what is asked for: a law, a WebStone file list or SPECweb99's files.
+//! Sizes of the replies, and with them what is asked for: a law, a WebStone file list, SPECweb99's files or documents with
+//! Zipf popularity.
 
 use std::path::Path;
 
 use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, Stream, nearest, quantity};
 
+use crate::documents::Documents;
 use crate::site::Site;
 use crate::specweb::SpecWeb;
 use crate::webstone::FileList;
@@ -19,6 +21,8 @@ pub enum Sizes {
     WebStone(FileList),
     /// SPECweb99's files.
     SpecWeb(SpecWeb),
+    /// Documents with Zipf popularity.
+    Documents(Documents),
 }
 
 impl Sizes {
@@ -31,6 +35,7 @@ impl Sizes {
     /// | `webstone(700: 50 kB, 300: 500 kB)` | one file of each size, asked for with these weights |
     /// | any of them with `mean = 9.5 kB` | all sizes scaled to this mean |
     /// | `specweb99`, `specweb99(directories = 100)` | SPECweb99's four classes in one directory, or in so many |
+    /// | `documents(n = 5000, zipf = 0.8, size = LAW)` | documents with Zipf popularity, sizes drawn once; also with `mean` |
     ///
     /// # Errors
     /// As [`Law::parse`] and [`FileList::read`].
@@ -48,7 +53,8 @@ impl Sizes {
         match name {
             "webstone" => Ok(Sizes::WebStone(webstone(text, arguments, dir)?)),
             "specweb99" => Ok(Sizes::SpecWeb(specweb(text, arguments)?)),
-            name => match nearest(name, ["webstone", "specweb99"]) {
+            "documents" => Ok(Sizes::Documents(Documents::parse(text, arguments)?)),
+            name => match nearest(name, ["webstone", "specweb99", "documents"]) {
                 Some(meant) => Err(WorkloadError::Invalid(format!("unknown law `{name}`; did you mean `{meant}`?"))),
                 None => Ok(Sizes::Law(Law::parse(text, Dimension::Size)?)),
             },
@@ -61,6 +67,7 @@ impl Sizes {
             Sizes::Law(law) => (law.mean(), law.variance()),
             Sizes::WebStone(list) => list.moments(),
             Sizes::SpecWeb(set) => set.moments(),
+            Sizes::Documents(set) => set.moments(),
         }
     }
 
@@ -70,6 +77,7 @@ impl Sizes {
             Sizes::Law(_) => &[],
             Sizes::WebStone(list) => list.paths(),
             Sizes::SpecWeb(set) => set.paths(),
+            Sizes::Documents(set) => set.paths(),
         }
     }
 
@@ -80,6 +88,7 @@ impl Sizes {
             Sizes::Law(_) => return None,
             Sizes::WebStone(list) => list.sizes().collect(),
             Sizes::SpecWeb(set) => set.sizes().collect(),
+            Sizes::Documents(set) => set.sizes().collect(),
         };
         Some(Site::of_files(files, self.objects().to_vec()))
     }
@@ -139,6 +148,7 @@ pub(crate) enum Sizer {
     Law { object: u32, law: Law, stream: Stream },
     WebStone { list: FileList, stream: Stream },
     SpecWeb { set: SpecWeb, files: Stream, directories: Stream },
+    Documents { set: Documents, stream: Stream },
 }
 
 impl Sizer {
@@ -146,6 +156,7 @@ impl Sizer {
         let stream = Stream::new(seed, entity, "sizes");
         match sizes {
             Sizes::WebStone(list) => Sizer::WebStone { list: list.clone(), stream },
+            Sizes::Documents(set) => Sizer::Documents { set: set.clone(), stream },
             Sizes::SpecWeb(set) => {
                 let directories = Stream::new(seed, entity, "directories");
                 Sizer::SpecWeb { set: set.clone(), files: stream, directories }
@@ -164,6 +175,7 @@ impl Sizer {
             Sizer::Law { object, law, stream } => (take_number(object), whole_bytes(law.sample(stream))),
             Sizer::WebStone { list, stream } => list.sample(stream),
             Sizer::SpecWeb { set, files, directories } => set.sample(files, directories),
+            Sizer::Documents { set, stream } => set.sample(stream),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! figure without data is replaced by a line that says so.
 
 mod canvas;
+pub(super) mod chart;
 mod curves;
 mod dots;
 pub mod scan;
@@ -62,6 +63,30 @@ impl Figure<'_> {
             self.caption
         )
     }
+}
+
+/// A chart as a figure of a page.
+pub(super) fn chart_figure(chart: &chart::Chart) -> String {
+    let drawing = both(|width| Some(chart.draw(width))).expect("a chart can always be drawn");
+    Figure {
+        id: &format!("plot-{}", chart.id),
+        heading: &escape(&chart.heading),
+        columns: "one",
+        legend: String::new(),
+        drawings: vec![drawing],
+        caption: chart.caption.clone(),
+    }
+    .html()
+}
+
+/// A round time: "20 ms".
+pub(super) fn round_time(seconds: f64) -> String {
+    dots::round_time(seconds)
+}
+
+/// A round size: "20 kB".
+pub(super) fn round_size(bytes: f64) -> String {
+    super::number::quantity(bytes, "B").replace(".00", "").replace(".0\u{a0}", "\u{a0}")
 }
 
 /// What stands in the place of a figure that has no data.

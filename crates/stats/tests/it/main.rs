@@ -2,6 +2,7 @@
 //! program would fail them over all seeds: at most one in a million each.
 
 mod fgn;
+mod fits;
 mod goodness;
 mod histogram;
 mod hurst_input;
@@ -24,5 +25,6 @@ mod regression;
 mod renewal;
 mod series;
 mod streams;
+mod tails;
 mod time;
 mod warm_up;

@@ -72,7 +72,7 @@ impl Site {
         facts.number("file_size_tail_index", tail_index(stored), "1");
         facts.number("requested_page_size_tail_index", tail_index(pages), "1");
         facts.number("requested_file_size_tail_index", tail_index(fetched), "1");
-        facts.0
+        facts.all
     }
 }
 

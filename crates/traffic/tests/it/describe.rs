@@ -1,15 +1,16 @@
 //! Descriptions of logs and of numbers.
 
-use sojourn_traffic::describe::{Fact, Value, describe, describe_numbers, read_column};
+use sojourn_stats::{Dimension, Law, Stream};
+use sojourn_traffic::describe::{Description, Value, describe, describe_numbers, read_column};
 
 use crate::support::{line, read};
 
-fn value<'a>(facts: &'a [Fact], name: &str) -> &'a Value {
-    let found = facts.iter().find(|fact| fact.name == name);
-    &found.unwrap_or_else(|| panic!("no {name} in {facts:?}")).value
+fn value<'a>(description: &'a Description, name: &str) -> &'a Value {
+    let found = description.facts.iter().find(|fact| fact.name == name);
+    &found.unwrap_or_else(|| panic!("no {name} in {:?}", description.facts)).value
 }
 
-fn number(facts: &[Fact], name: &str) -> f64 {
+fn number(facts: &Description, name: &str) -> f64 {
     match value(facts, name) {
         Value::Number(number) => *number,
         other => panic!("{name} is {other:?}"),
@@ -59,13 +60,13 @@ fn a_log_of_one_line_has_no_percentiles() {
     let facts = describe(&read(line(0, "/a", 7)).unwrap());
     assert_eq!(value(&facts, "size_p99"), &Value::Text("too few (1)".into()));
     assert_eq!(number(&facts, "size_mean"), 7.0);
-    assert!(facts.iter().all(|fact| fact.name != "gap_scv"));
+    assert!(facts.facts.iter().all(|fact| fact.name != "gap_scv"));
 }
 
 #[test]
 fn numbers() {
     let numbers: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
-    let facts = describe_numbers(&numbers, "s");
+    let facts = describe_numbers(&numbers, Dimension::Time);
     assert_eq!(value(&facts, "count"), &Value::Count(1000));
     assert_eq!(number(&facts, "mean"), 500.5);
     // The discrete uniform law on 1..n has variance (n^2 - 1) / 12.
@@ -73,8 +74,11 @@ fn numbers() {
     assert!(number(&facts, "skewness").abs() < 1e-9);
     assert_eq!((number(&facts, "min"), number(&facts, "max")), (1.0, 1000.0));
     assert_eq!((number(&facts, "p10"), number(&facts, "p50"), number(&facts, "p99_9")), (100.0, 500.0, 999.0));
-    assert_eq!(value(&describe_numbers(&numbers[..100], "s"), "p99_9"), &Value::Text("too few (100)".into()));
-    assert_eq!(describe_numbers(&[], "s").len(), 1);
+    assert_eq!(
+        value(&describe_numbers(&numbers[..100], Dimension::Time), "p99_9"),
+        &Value::Text("too few (100)".into())
+    );
+    assert_eq!(describe_numbers(&[], Dimension::Time).facts.len(), 1);
 }
 
 #[test]
@@ -106,4 +110,70 @@ fn values_show_four_digits() {
     ] {
         assert_eq!(Value::Number(number).to_string(), text);
     }
+}
+
+/// Sessions and caching of a log that one can follow by hand: two clients, two objects.
+#[test]
+fn sessions_and_caching() {
+    let by = |host: &str, second: u32, path: &str| line(second, path, 100).replace("host.example", host);
+    let text = [
+        by("a", 0, "/x"),
+        by("b", 1, "/x"),
+        by("a", 10, "/y"),
+        by("a", 1810, "/x"),
+        // Half an hour and a second later: another session.
+        by("a", 3611, "/z"),
+        by("b", 3612, "/x").replace(" 200 ", " 304 "),
+    ];
+    let facts = describe(&read(text.concat()).unwrap());
+    assert_eq!(value(&facts, "sessions"), &Value::Count(4));
+    assert_eq!(number(&facts, "sessions_of_one_request_share"), 0.75);
+    assert_eq!(number(&facts, "session_requests_mean"), 1.5);
+    assert_eq!(number(&facts, "session_duration_mean"), 1810.0);
+    assert_eq!(number(&facts, "think_time_mean"), 905.0);
+    // x, x, y, x, z, x: three hits without end. LRU of one object hits the second x; of two, the x after y and after z.
+    assert_eq!(number(&facts, "hit_ratio_of_endless_cache"), 0.5);
+    let ratios: Vec<f64> = facts.cache.iter().map(|point| (point.hit_ratio * 6.0).round()).collect();
+    assert_eq!(ratios, [1.0, 3.0, 3.0]);
+    assert_eq!(number(&facts, "paths_asked_once_share"), 2.0 / 3.0);
+    assert_eq!(value(&facts, "status_304"), &Value::Count(1));
+    assert_eq!(value(&facts, "method_get"), &Value::Count(6));
+}
+
+/// LRU at every size by its one pass, against an LRU list that is kept for each size.
+#[test]
+fn one_pass_says_what_a_cache_of_any_size_hits() {
+    let mut stream = Stream::new(1, "describe", "cache");
+    let law = Law::parse("zipf(n = 60, s = 0.8)", Dimension::Number).unwrap();
+    let objects: Vec<u32> = (0..3000).map(|_| law.sample(&mut stream) as u32).collect();
+    let text: String =
+        objects.iter().enumerate().map(|(at, object)| line(at as u32, &format!("/{object}"), 1)).collect();
+    let facts = describe(&read(text).unwrap());
+    assert!(facts.cache.len() > 20);
+    for point in &facts.cache {
+        let mut list: Vec<u32> = Vec::new();
+        let mut hits = 0;
+        for object in &objects {
+            if let Some(place) = list.iter().position(|held| held == object) {
+                list.remove(place);
+                hits += 1;
+            }
+            list.insert(0, *object);
+            list.truncate(point.objects as usize);
+        }
+        assert_eq!(point.hit_ratio, f64::from(hits) / 3000.0, "{} objects", point.objects);
+    }
+}
+
+#[test]
+fn numbers_that_no_law_fits_are_counted() {
+    let numbers: Vec<f64> = (-10..90).map(f64::from).collect();
+    let facts = describe_numbers(&numbers, Dimension::Number);
+    assert_eq!((value(&facts, "zeros"), value(&facts, "negative")), (&Value::Count(1), &Value::Count(10)));
+    assert_eq!((facts.variables[0].count, facts.variables[0].not_positive), (89, 11));
+    assert!(facts.remarks[0].starts_with("11 of 100 values of number are not above 0"), "{:?}", facts.remarks);
+    // All the same: no law, no tail, and why.
+    let same = describe_numbers(&[7.0; 100], Dimension::Number);
+    assert!(same.variables[0].verdict().contains("all 100 numbers are 7"), "{}", same.variables[0].verdict());
+    assert!(serde_json::to_string(&same).is_ok());
 }

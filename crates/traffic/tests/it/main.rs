@@ -1,8 +1,12 @@
 //! What the traffic crate promises, one file per behaviour.
 
 mod arrivals;
+mod captures;
 mod describe;
+mod documents;
+mod fits;
 mod generate;
+mod input;
 mod log_errors;
 mod log_format;
 mod plan;

@@ -26,10 +26,10 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    /// How many series can be told apart.
+    /// How many series a drawing that stands alone has colours for; the page has twice as many.
     pub(super) const SERIES: usize = 3;
 
-    const ALL: [Ink; 16] = [
+    const ALL: [Ink; 19] = [
         Ink::Text,
         Ink::Muted,
         Ink::Grid,
@@ -46,6 +46,9 @@ impl Ink {
         Ink::Series(0),
         Ink::Series(1),
         Ink::Series(2),
+        Ink::Series(3),
+        Ink::Series(4),
+        Ink::Series(5),
     ];
 
     fn code(self) -> u8 {

@@ -1,0 +1,166 @@
+//! Points, curves and bands over two axes: what the plots of a description share.
+
+use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::dots;
+
+const TEXT: f64 = 12.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 12.0;
+/// The part of the width that is the plot's height.
+const ASPECT: f64 = 0.58;
+/// Below the plot: tick labels and the title of the axis, then a row for each series.
+const BELOW: f64 = 46.0;
+const ROW: f64 = 17.0;
+
+/// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
+const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
+                     .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
+                     .f-series-3{fill:#a70}.f-series-4{fill:#b37}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
+                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#a70}.s-series-4{stroke:#b37}\
+                     .s-series-5{stroke:#888}polyline{fill:none}";
+
+/// A drawing.
+pub(in crate::report) struct Chart {
+    /// A file's name in a folder of plots, and the figure's id in a page.
+    pub(in crate::report) id: String,
+    pub(in crate::report) heading: String,
+    /// What to see in it; HTML.
+    pub(in crate::report) caption: String,
+    pub(in crate::report) x: Side,
+    pub(in crate::report) y: Side,
+    pub(in crate::report) series: Vec<Series>,
+}
+
+/// An axis.
+pub(in crate::report) struct Side {
+    pub(in crate::report) title: String,
+    pub(in crate::report) log: bool,
+    pub(in crate::report) label: fn(f64) -> String,
+    /// Its ends; points beyond are not drawn.
+    pub(in crate::report) ends: (f64, f64),
+}
+
+/// What is drawn of it.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::report) enum Mark {
+    Dots,
+    Line,
+    /// One polygon's outline on either side: points are (x, low) and (x, high) in turn.
+    Band,
+}
+
+/// A series; its colour is its place among them.
+pub(in crate::report) struct Series {
+    pub(in crate::report) name: String,
+    pub(in crate::report) mark: Mark,
+    pub(in crate::report) points: Vec<(f64, f64)>,
+}
+
+impl Chart {
+    /// As part of a page, `width` pixels wide at its natural size.
+    pub(super) fn draw(&self, width: f64) -> String {
+        svg(width, self.height(width), &self.heading, |canvas| self.on(canvas, width))
+    }
+
+    /// As a file of its own.
+    pub(in crate::report) fn alone(&self) -> String {
+        const WIDTH: f64 = 640.0;
+        let height = self.height(WIDTH);
+        let alone =
+            format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" class=\"plot\"");
+        self.draw(WIDTH).replacen("<svg class=\"plot\"", &alone, 1).replacen(
+            "</title>",
+            &format!("</title>\n<style>{STYLE}</style>"),
+            1,
+        )
+    }
+
+    fn height(&self, width: f64) -> f64 {
+        TOP + width * ASPECT + BELOW + ROW * self.series.len() as f64
+    }
+
+    fn on(&self, canvas: &Canvas, width: f64) {
+        let (right, bottom) = (width - RIGHT, TOP + width * ASPECT);
+        let (x, y) = (axis(&self.x, LEFT, right), axis(&self.y, bottom, TOP));
+        for tick in y.ticks(8) {
+            let at = y.at(tick);
+            canvas.bar((LEFT, at - 0.4), (right, at + 0.4), Ink::Grid, 1.0);
+            canvas.text(&(self.y.label)(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
+        }
+        dots::x_axis(canvas, &x, TOP, bottom, if width < 400.0 { 4 } else { 7 }, self.x.label, &self.x.title);
+        for (index, series) in self.series.iter().enumerate() {
+            draw(canvas, series, ink(index), &x, &y);
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            let at = bottom + BELOW + ROW * index as f64;
+            match series.mark {
+                Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, ink(index)),
+                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], ink(index), 1.0, 1.8),
+                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), 0.25),
+            }
+            canvas.text(&series.name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+        }
+    }
+}
+
+fn axis(side: &Side, from: f64, to: f64) -> Axis {
+    let (low, high) = side.ends;
+    if side.log { Axis::log(low, high, from, to) } else { Axis::linear(low, high, from, to) }
+}
+
+fn draw(canvas: &Canvas, series: &Series, ink: Ink, x: &Axis, y: &Axis) {
+    let place = |point: &(f64, f64)| (x.at(point.0), y.at(point.1));
+    let shown = series.points.iter().filter(|(at, value)| x.shows(*at) && y.shows(*value));
+    match series.mark {
+        Mark::Dots => shown.for_each(|point| canvas.dot(place(point), 1.7, ink)),
+        Mark::Line => {
+            let points: Vec<(f64, f64)> = shown.map(place).collect();
+            if points.len() > 1 {
+                canvas.path(&points, ink, 1.0, 1.7);
+            }
+        }
+        Mark::Band => {
+            for pair in series.points.chunks_exact(2).collect::<Vec<_>>().windows(2) {
+                let (left, right) = (x.at(pair[0][0].0), x.at(pair[1][0].0));
+                canvas.bar((left, y.at(pair[0][1].1)), (right, y.at(pair[0][0].1)), ink, 0.25);
+            }
+        }
+    }
+}
+
+fn ink(index: usize) -> Ink {
+    Ink::Series((index % 6) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_stands_alone_and_draws_only_what_is_within() {
+        let side =
+            |title: &str, log| Side { title: title.into(), log, label: |value| format!("{value}"), ends: (1.0, 100.0) };
+        let chart = Chart {
+            id: "x".into(),
+            heading: "a <b>".into(),
+            caption: String::new(),
+            x: side("x", true),
+            y: side("y", false),
+            series: vec![
+                Series { name: "dots".into(), mark: Mark::Dots, points: vec![(1.0, 1.0), (10.0, 5.0), (1e3, 5.0)] },
+                Series { name: "line".into(), mark: Mark::Line, points: vec![(1.0, 2.0), (50.0, 90.0)] },
+                Series {
+                    name: "band".into(),
+                    mark: Mark::Band,
+                    points: vec![(1.0, 2.0), (1.0, 3.0), (9.0, 2.0), (9.0, 3.0)],
+                },
+            ],
+        };
+        let text = chart.alone();
+        assert!(text.starts_with("<svg xmlns=") && text.contains("<title>a &lt;b&gt;</title>"), "{text}");
+        assert_eq!(text.matches("<circle").count(), 3, "two points and the legend's");
+        assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
+        assert!(text.contains("f-series-0") && text.contains("s-series-1") && text.contains("f-series-2"));
+    }
+}

@@ -1,0 +1,44 @@
+//! `sojourn traffic fit FILE --out workload.toml`: a workload that runs, from what came.
+
+use std::path::PathBuf;
+
+use sojourn_lab::folder::write_whole;
+use sojourn_traffic::{Input, fit};
+
+use super::describe::Column;
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::table::outln;
+
+#[derive(clap::Args)]
+pub(super) struct Fit {
+    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip
+    file: PathBuf,
+    #[command(flatten)]
+    column: Column,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
+    let (input, dimension) = arguments.column.read(&arguments.file)?;
+    let path = arguments.file.display();
+    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    let (text, warnings) = match &input {
+        Input::Log(log) => (fit::of_log(log, &name), log.warnings()),
+        Input::Capture(capture) => (fit::of_capture(capture, &name), capture.warnings()),
+        Input::Numbers(numbers) => (fit::of_numbers(numbers, dimension), Vec::new()),
+    };
+    let text = text.map_err(|e| bad_input(format!("{path}: {e}")))?;
+    match &arguments.out {
+        Some(out) if out.exists() => {
+            return Err(bad_input(format!("{} exists: name another file, or remove it", out.display())));
+        }
+        Some(out) => write_whole(out, text.as_bytes()).map_err(failed)?,
+        None => outln(text.trim_end()),
+    }
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,181 @@
+//! What an access log holds.
+
+use sojourn_stats::{Dimension, Stream};
+
+use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, mean, profiled, scv, sessions};
+use crate::log::{Log, Method};
+
+/// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
+pub fn describe(log: &Log) -> Description {
+    let mut facts = Facts::default();
+    let mut remarks = Vec::new();
+    let span_s = log.span().as_secs_f64();
+    facts.group("requests");
+    facts.count("requests", log.requests() as u64);
+    facts.count("hosts", log.hosts().len() as u64);
+    facts.count("paths", log.paths().len() as u64);
+    if let (Some(first), Some(last)) = (log.entries().first(), log.entries().last()) {
+        facts.text("first", log.local_time(first.time_s));
+        facts.text("last", log.local_time(last.time_s));
+    }
+    facts.number("duration", span_s, "s");
+    facts.number("arrival_rate", log.requests() as f64 / span_s, "1/s");
+    for (name, length_s) in [("second", 1), ("minute", 60), ("hour", 3600)] {
+        if let Some((start_s, requests)) = log.busiest(length_s) {
+            facts.text(&format!("busiest_{name}"), log.local_time(start_s));
+            facts.count(&format!("busiest_{name}_requests"), requests as u64);
+        }
+    }
+
+    facts.group("gaps and bursts");
+    let gaps: Vec<f64> = log.entries().windows(2).map(|pair| (pair[1].time_s - pair[0].time_s) as f64).collect();
+    facts.number("gap_mean", mean(&gaps), "s");
+    facts.number("gap_scv", scv(&gaps), "1");
+    facts.number("dispersion_per_second", dispersion_per_second(log), "1");
+    let instants_s = spread_s(log);
+    let arrivals = profiled(&instants_s, span_s);
+    let (name, title) = if arrivals.levels.is_empty() {
+        ("gap", "Gaps between requests")
+    } else {
+        remarks.push(format!(
+            "the rate changes by more than chance: gaps are those left when its level over each {} is taken out",
+            length_in_words(arrivals.every_s)
+        ));
+        ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
+    };
+    remarks
+        .push("a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into());
+    let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
+    gap.tell(&mut facts);
+
+    facts.group("sizes");
+    facts.count("bytes", log.bytes());
+    let sizes = ascending(log.entries().iter().map(|entry| entry.bytes as f64));
+    facts.number("size_mean", mean(&sizes), "B");
+    facts.number("size_scv", scv(&sizes), "1");
+    facts.quantiles("size", &sizes, &[0.5, 0.9, 0.99], "B");
+    facts.number("size_max", sizes.last().copied().unwrap_or(f64::NAN), "B");
+    let size = Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size);
+    size.tell(&mut facts);
+
+    facts.group("popularity and caching");
+    let mut counts = vec![0u64; log.paths().len()];
+    for entry in log.entries() {
+        counts[entry.object as usize] += 1;
+    }
+    let popularity = Popularity::of(counts);
+    popularity.tell(&mut facts);
+    let cache = tell_caching(log, &mut facts);
+
+    facts.group("sessions (half an hour of silence ends one)");
+    sessions::tell(log.entries(), log.hosts().len(), &mut facts);
+
+    facts.group("outcomes");
+    for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
+        facts.count(&format!("status_{class}xx"), requests);
+    }
+    let mut statuses: Vec<(u16, u64)> = Vec::new();
+    for entry in log.entries() {
+        match statuses.binary_search_by_key(&entry.status, |(status, _)| *status) {
+            Ok(index) => statuses[index].1 += 1,
+            Err(index) => statuses.insert(index, (entry.status, 1)),
+        }
+    }
+    for (status, requests) in statuses {
+        facts.count(&format!("status_{status}"), requests);
+    }
+    for (method, name) in
+        [(Method::Get, "get"), (Method::Head, "head"), (Method::Post, "post"), (Method::Other, "other")]
+    {
+        let requests = log.entries().iter().filter(|entry| entry.method == method).count();
+        if requests > 0 {
+            facts.count(&format!("method_{name}"), requests as u64);
+        }
+    }
+
+    facts.group("the file");
+    facts.count("lines", log.lines());
+    facts.count("bad_lines", log.bad_lines());
+    for (fault, lines) in log.bad_by_reason() {
+        facts.count(&format!("bad_lines: {fault}"), lines);
+    }
+    let (unsorted, step_back_s) = log.unsorted();
+    facts.count("unsorted", unsorted);
+    if unsorted > 0 {
+        facts.number("largest_step_back", step_back_s as f64, "s");
+    }
+    remarks.extend(gap.remarks());
+    remarks.extend(size.remarks());
+    let mut rate = Rate::of(&instants_s, span_s);
+    if let Some(first) = log.entries().first() {
+        rate.start = Some(log.local_time(first.time_s));
+        rate.start_of_day_s = Some(log.second_of_day(first.time_s) as f64);
+    }
+    Description {
+        of: "access log",
+        facts: facts.all,
+        variables: vec![size, gap],
+        rate: Some(rate),
+        popularity: Some(popularity),
+        cache,
+        remarks,
+    }
+}
+
+/// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, seeded, in
+/// order.
+pub fn spread_s(log: &Log) -> Vec<f64> {
+    let mut stream = Stream::new(1, "log", "spread");
+    let first_s = log.entries().first().map_or(0, |entry| entry.time_s);
+    let mut instants_s = Vec::with_capacity(log.requests());
+    for second in log.entries().chunk_by(|one, other| one.time_s == other.time_s) {
+        let begin = instants_s.len();
+        let start_s = (second[0].time_s - first_s) as f64;
+        instants_s.extend(second.iter().map(|_| start_s + stream.uniform()));
+        instants_s[begin..].sort_unstable_by(f64::total_cmp);
+    }
+    instants_s
+}
+
+/// What a cache could save: of successful GETs, those for something that was asked for before.
+fn tell_caching(log: &Log, facts: &mut Facts) -> Vec<super::CachePoint> {
+    let good = log.entries().iter().filter(|entry| entry.method == Method::Get && matches!(entry.status, 200 | 304));
+    let (mut seen, mut requests) = (vec![false; log.paths().len()], Vec::new());
+    let (mut again, mut bytes, mut bytes_again) = (0u64, 0u64, 0u64);
+    for entry in good {
+        requests.push(entry.object);
+        bytes += entry.bytes;
+        if std::mem::replace(&mut seen[entry.object as usize], true) {
+            again += 1;
+            bytes_again += entry.bytes;
+        }
+    }
+    facts.number("hit_ratio_of_endless_cache", again as f64 / requests.len() as f64, "1");
+    facts.number("byte_hit_ratio_of_endless_cache", bytes_again as f64 / bytes as f64, "1");
+    let cache = cache::lru(&requests, log.paths().len());
+    for share in [0.01, 0.1] {
+        let objects = (share * log.paths().len() as f64).ceil() as u64;
+        if let Some(point) = cache.iter().rev().find(|point| point.objects <= objects) {
+            facts.number(&format!("hit_ratio_of_lru_with_{}_objects", point.objects), point.hit_ratio, "1");
+        }
+    }
+    cache
+}
+
+/// Variance over mean of the number of requests in a second: 1 for a Poisson process, more for bursty traffic.
+fn dispersion_per_second(log: &Log) -> f64 {
+    let seconds = log.span().as_secs_f64();
+    let mean = log.requests() as f64 / seconds;
+    let squares: f64 =
+        log.entries().chunk_by(|a, b| a.time_s == b.time_s).map(|second| (second.len() as f64).powi(2)).sum();
+    (squares / seconds - mean * mean) / mean
+}
+
+/// `1 h`, `30 min`, `10 s`.
+pub(super) fn length_in_words(length_s: f64) -> String {
+    match length_s {
+        hours if hours >= 3600.0 && hours % 3600.0 == 0.0 => format!("{} h", hours / 3600.0),
+        minutes if minutes >= 60.0 && minutes % 60.0 == 0.0 => format!("{} min", minutes / 60.0),
+        seconds => format!("{seconds} s"),
+    }
+}

@@ -1,0 +1,115 @@
+//! How many came when, and whether the rate changes by more than chance.
+//!
+//! [`profiled`] cuts the time into equal parts and asks whether their counts differ by more than a constant rate would
+//! make them (chi-squared over its degrees of freedom). If so the parts' levels are a profile, and the gaps are given in
+//! the time in which the rate is 1, which is what a process shaped by [`crate::Profile`] draws from: a day's rise and fall
+//! is then in the profile, and the law of the gaps has what is left. Burstiness that lasts as long as a part goes into the
+//! profile as well: that is the price of not knowing it from the time of day.
+
+use serde::Serialize;
+
+/// Lengths that a part may have (s).
+const LENGTHS_S: [f64; 15] =
+    [0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0, 604_800.0];
+/// Points of a plot of the rate at most.
+const BINS_MOST: f64 = 400.0;
+/// Levels of a profile at most: a day by the hour, two days too.
+const LEVELS_MOST: f64 = 48.0;
+/// And at least: fewer are no shape.
+const LEVELS_LEAST: usize = 4;
+/// Requests in a part on average; with fewer its level is noise.
+const PER_LEVEL_LEAST: f64 = 100.0;
+/// Counts that vary so many times as much as a constant Poisson rate's are a profile: chance, even of traffic twice as
+/// bursty as Poisson's, gives no such thing.
+const DISPERSION_LEAST: f64 = 5.0;
+
+/// Counts over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// Length of a part (s).
+    pub bin_s: f64,
+    /// How many came in each; the last part may be cut short.
+    pub counts: Vec<u64>,
+    /// When the first begins, as text, where that is known.
+    pub start: Option<String>,
+    /// Seconds from midnight to the start, where that is known: for a scale that shows the time of day.
+    pub start_of_day_s: Option<f64>,
+}
+
+/// Arrivals as a profile and the gaps that are left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profiled {
+    /// Length of each level (s).
+    pub every_s: f64,
+    /// The levels: rate over mean rate. Empty where the rate is constant as far as one can see.
+    pub levels: Vec<f64>,
+    /// The instants (s) at level 1: where the integral of the levels has got to.
+    pub instants_s: Vec<f64>,
+    /// The gaps (s) between them.
+    pub gaps_s: Vec<f64>,
+}
+
+impl Rate {
+    /// Of instants (s from the start, in order) within `span_s`.
+    pub fn of(instants_s: &[f64], span_s: f64) -> Rate {
+        let bin_s = length(span_s, BINS_MOST);
+        Rate { bin_s, counts: counts(instants_s, span_s, bin_s), start: None, start_of_day_s: None }
+    }
+}
+
+/// Arrivals at these instants (s from the start, in order) within `span_s`, as a profile and gaps.
+pub fn profiled(instants_s: &[f64], span_s: f64) -> Profiled {
+    let n = instants_s.len() as f64;
+    let every_s = length(span_s, LEVELS_MOST.min(n / PER_LEVEL_LEAST).max(1.0));
+    let counts = counts(instants_s, span_s, every_s);
+    // The last part may be cut short.
+    let lengths_s: Vec<f64> =
+        (0..counts.len()).map(|part| every_s.min(span_s - part as f64 * every_s).max(every_s * 1e-9)).collect();
+    let rate = n / span_s;
+    let off: f64 = counts
+        .iter()
+        .zip(&lengths_s)
+        .map(|(count, length_s)| (*count as f64 - rate * length_s).powi(2) / (rate * length_s))
+        .sum();
+    let changes = counts.len() >= LEVELS_LEAST && off / (counts.len() - 1) as f64 > DISPERSION_LEAST;
+    let with = |levels: Vec<f64>, instants_s: Vec<f64>| {
+        let gaps_s = instants_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        Profiled { every_s, levels, instants_s, gaps_s }
+    };
+    if !changes {
+        return with(Vec::new(), instants_s.to_vec());
+    }
+    // To three digits, as they are written: what is drawn from them is then what was fitted.
+    let level = |count: u64, length_s: f64| (count as f64 / (rate * length_s) * 1e3).round() / 1e3;
+    let levels: Vec<f64> = counts.iter().zip(&lengths_s).map(|(count, length_s)| level(*count, *length_s)).collect();
+    let mut integral_s = 0.0;
+    let starts: Vec<f64> = levels
+        .iter()
+        .map(|level| {
+            let start = integral_s;
+            integral_s += level * every_s;
+            start
+        })
+        .collect();
+    let at_level_1 = |instant_s: &f64| {
+        let part = ((instant_s / every_s) as usize).min(levels.len() - 1);
+        starts[part] + levels[part] * (instant_s - part as f64 * every_s)
+    };
+    let moved = instants_s.iter().map(at_level_1).collect();
+    with(levels, moved)
+}
+
+/// The shortest round length of which `span_s` has at most about `most`.
+fn length(span_s: f64, most: f64) -> f64 {
+    LENGTHS_S.into_iter().find(|length_s| span_s / length_s <= most).unwrap_or(span_s / most)
+}
+
+/// How many of the instants (s from the start) are in each period of `every_s` within `span_s`; the last may be cut short.
+pub fn counts(instants_s: &[f64], span_s: f64, every_s: f64) -> Vec<u64> {
+    let parts = ((span_s / every_s) - 1e-9).ceil().max(1.0) as usize;
+    let mut counts = vec![0; parts];
+    for instant_s in instants_s {
+        counts[((instant_s / every_s) as usize).min(parts - 1)] += 1;
+    }
+    counts
+}

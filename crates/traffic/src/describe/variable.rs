@@ -1,0 +1,178 @@
+//! One quantity: its laws, its tail, and its distribution for a plot.
+
+use serde::Serialize;
+use sojourn_stats::fit::goodness::BOOTSTRAP_MOST;
+use sojourn_stats::fit::hill::{self, Kind, Tail};
+use sojourn_stats::fit::{Fit, FitError, Sample, bootstrap, candidates};
+use sojourn_stats::{Dimension, Stream};
+
+use super::{Facts, ascending, log_spaced};
+
+/// Points of a distribution that are kept for a plot.
+const POINTS: usize = 400;
+/// How many laws, from the first, get a p-value, and from how many samples drawn.
+const WITH_P_VALUE: usize = 3;
+const BOOTSTRAP_DRAWS: usize = 99;
+/// A distance from a law that nobody would see in a plot.
+const NEAR: f64 = 0.02;
+
+/// A quantity with its laws. Only its positive values count.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variable {
+    /// Its name in facts: `size`.
+    pub name: &'static str,
+    /// What people call it: `Sizes of the replies`.
+    pub title: &'static str,
+    /// SI unit.
+    pub unit: &'static str,
+    /// Positive values.
+    pub count: u64,
+    /// Values that are 0 or below, to which no law was fitted.
+    pub not_positive: u64,
+    /// Different values among the positive ones.
+    pub distinct: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The laws, the likeliest first.
+    pub fits: Vec<Fit>,
+    /// Why there are none.
+    pub no_fit: Option<String>,
+    /// The tail, where there are enough values.
+    pub tail: Option<Tail>,
+    /// Points (x, share of the values above x), upwards.
+    pub ccdf: Vec<(f64, f64)>,
+    /// What its values measure.
+    #[serde(skip)]
+    pub dimension: Dimension,
+}
+
+impl Variable {
+    /// The quantity of these values, in the SI unit of `dimension`.
+    pub fn of(name: &'static str, title: &'static str, values: &[f64], dimension: Dimension) -> Variable {
+        let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
+        let (fits, no_fit) = match fits(&sorted, dimension) {
+            Ok(fits) => (fits, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let n = sorted.len();
+        let mut ccdf: Vec<(f64, f64)> = log_spaced(n, POINTS)
+            .into_iter()
+            .map(|from_top| {
+                let x = sorted[n - 1 - from_top];
+                (x, (n - sorted.partition_point(|value| *value <= x)) as f64 / n as f64)
+            })
+            .collect();
+        ccdf.reverse();
+        ccdf.dedup();
+        Variable {
+            name,
+            title,
+            unit: dimension.si_unit(),
+            count: n as u64,
+            not_positive: (values.len() - n) as u64,
+            distinct: sorted.chunk_by(|one, other| one == other).count() as u64,
+            mean: sorted.iter().sum::<f64>() / n as f64,
+            fits,
+            no_fit,
+            tail: hill::tail(&sorted),
+            ccdf,
+            dimension,
+        }
+    }
+
+    /// Its laws and its tail as facts.
+    pub(super) fn tell(&self, facts: &mut Facts) {
+        let name = self.name;
+        if let Some(best) = self.fits.first() {
+            facts.text(&format!("{name}_law"), best.law.to_string());
+            facts.number(&format!("{name}_law_distance"), best.kolmogorov, "1");
+        }
+        if let Some(tail) = &self.tail {
+            let interval = format!("{:.3} to {:.3}", tail.ci_low, tail.ci_high);
+            facts.number(&format!("{name}_tail_index"), tail.alpha, "1");
+            facts.text(&format!("{name}_tail_index_interval"), interval);
+            facts.text(&format!("{name}_tail"), tail_in_words(tail));
+        }
+    }
+
+    /// In one sentence, which law is the nearest and how near.
+    pub fn verdict(&self) -> String {
+        let Some(best) = self.fits.first() else {
+            return format!("No law: {}.", self.no_fit.as_deref().unwrap_or("there is nothing to fit"));
+        };
+        let near =
+            if best.kolmogorov < NEAR { "near enough that a plot hardly shows it" } else { "and no plot hides it" };
+        let next = self
+            .fits
+            .get(1)
+            .map_or(String::new(), |next| format!("; next is {} at {:.3}", next.family.name(), next.kolmogorov));
+        let test = match best.p_value {
+            Some(p) if p <= 0.05 => format!("; it is rejected (bootstrap p = {p:.2})"),
+            Some(p) => format!("; it is not rejected (bootstrap p = {p:.2})"),
+            None => format!("; of {} values every simple law is rejected, so look at the distance", self.count),
+        };
+        format!(
+            "The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.",
+            best.family.name(),
+            best.kolmogorov
+        )
+    }
+
+    /// What to beware of.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.not_positive > 0 {
+            let all = self.count + self.not_positive;
+            remarks.push(format!(
+                "{} of {all} values of {} are not above 0; laws are fitted to the others",
+                self.not_positive, self.name
+            ));
+        }
+        if self.count >= 1000 && self.distinct * 10 < self.count {
+            remarks.push(format!(
+                "{} has {} different values among {}: they repeat, so no continuous law can be exact",
+                self.name, self.distinct, self.count
+            ));
+        }
+        if let Some(best) = self.fits.first().filter(|best| best.law.variance().is_infinite()) {
+            let which = if best.law.mean().is_infinite() { "mean" } else { "variance" };
+            remarks.push(format!(
+                "the likeliest law of {} has no finite {which}: means of it converge slowly or never",
+                self.name
+            ));
+        }
+        remarks
+    }
+}
+
+fn fits(sorted: &[f64], dimension: Dimension) -> Result<Vec<Fit>, FitError> {
+    let mut fits = candidates(sorted, dimension)?;
+    if sorted.len() <= BOOTSTRAP_MOST {
+        let sample = Sample::new(sorted)?;
+        for fit in fits.iter_mut().take(WITH_P_VALUE) {
+            let mut stream = Stream::new(1, "bootstrap", fit.family.name());
+            fit.p_value = bootstrap(fit, &sample, BOOTSTRAP_DRAWS, &mut stream);
+        }
+    }
+    Ok(fits)
+}
+
+/// What Hill's plot and the moment estimate say together.
+fn tail_in_words(tail: &Tail) -> String {
+    let (k, (low, high)) = (tail.k, tail.stable);
+    let second = format!(
+        "the moment estimate of 1/alpha is {:.2} ({:.2} to {:.2})",
+        tail.moment_gamma, tail.moment_ci_low, tail.moment_ci_high
+    );
+    match tail.kind {
+        Kind::Lighter => return format!("lighter than a power of x, so the index is none: {second}"),
+        Kind::Undecided => return format!("{k} large values do not tell a power of x from a lighter tail: {second}"),
+        Kind::Power => {}
+    }
+    let moments = match tail.alpha {
+        alpha if alpha <= 1.0 => "no finite mean",
+        alpha if alpha <= 2.0 => "no finite variance",
+        _ => "finite variance",
+    };
+    format!("a power of x with {moments}, from the {k} largest values; stable for the {low} to {high} largest")
+}

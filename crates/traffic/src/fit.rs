@@ -1,0 +1,252 @@
+//! From an input to a workload: laws fitted to what came, written as an experiment that runs.
+//!
+//! Requests that failed are left out, since a server that fails is not what is asked for. The rate is a profile where it
+//! changes by more than chance, and the law of the gaps is of what is left ([`crate::describe::profiled`]), stretched to
+//! the measured mean, because the mean is the rate. Laws are the likeliest; one of infinite variance is cut at the largest
+//! value seen, since no run of any length would settle with it. What is lost is said in the file: which object was asked for,
+//! sessions, and any order beyond the rate's.
+
+use std::fmt::Write as _;
+
+use sojourn_stats::fit::Fit;
+use sojourn_stats::{Dimension, Law};
+use thiserror::Error;
+
+use crate::capture::{Begin, Capture};
+use crate::describe::{Popularity, Profiled, Variable, profiled, spread_s};
+use crate::log::Log;
+
+/// The utilisation that the server which is written down is given at the profile's peak.
+const UTILIZATION: f64 = 0.6;
+
+/// Why nothing can be fitted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct NoWorkload(pub String);
+
+/// What is put into a workload.
+struct Arrivals {
+    /// What came: `requests of access.log`.
+    what: String,
+    instants_s: Vec<f64>,
+    span_s: f64,
+    sizes: Vec<f64>,
+    /// The largest size of each document that was asked for, with the exponent of their popularity.
+    documents: Option<(Vec<f64>, f64)>,
+    clients: usize,
+    /// Sentences about what the file leaves out.
+    remarks: Vec<String>,
+}
+
+/// The experiment of a log's good requests; `name` is what it calls the log.
+///
+/// # Errors
+/// With too few good requests, or sizes without a law.
+pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
+    let good = |status: u16| status < 400;
+    let instants_s = spread_s(log);
+    // Within a second instants are exchangeable, so any of its requests may have any of them.
+    let kept = || log.entries().iter().zip(&instants_s).filter(|(entry, _)| good(entry.status));
+    let failed = log.requests() - kept().count();
+    let mut counts = vec![0u64; log.paths().len()];
+    kept().for_each(|(entry, _)| counts[entry.object as usize] += 1);
+    let popularity = Popularity::of(counts);
+    let mut largest = vec![0.0f64; log.paths().len()];
+    for (entry, _) in kept() {
+        let size = &mut largest[entry.object as usize];
+        *size = size.max(entry.bytes as f64);
+    }
+    largest.retain(|size| *size > 0.0);
+    let mut remarks = Vec::new();
+    if failed > 0 {
+        remarks.push(format!("{failed} requests with a status of 400 or more are left out."));
+    }
+    if let Some(zipf) = &popularity.zipf {
+        remarks.push(format!(
+            "Popularity: {} documents, Zipf's law with exponent {:.3} ({:.3} to {:.3}), within {:.3} of the data; {:.0} % \
+             of them were asked for once.",
+            popularity.objects,
+            zipf.s,
+            zipf.ci_low,
+            zipf.ci_high,
+            zipf.kolmogorov,
+            popularity.once * 100.0
+        ));
+    }
+    remarks.push("The log has whole seconds: within them requests are spread evenly.".into());
+    arrivals_text(Arrivals {
+        what: format!("requests of {name}"),
+        instants_s: kept().map(|(_, instant_s)| *instant_s).collect(),
+        span_s: log.span().as_secs_f64(),
+        sizes: kept().map(|(entry, _)| entry.bytes as f64).collect(),
+        documents: popularity.zipf.map(|zipf| (largest, zipf.s)),
+        clients: log.hosts().len(),
+        remarks,
+    })
+}
+
+/// The experiment of a capture's connections, each taken as one request of as many bytes as the server sent; `name` is what
+/// it calls the capture.
+///
+/// # Errors
+/// As [`of_log`].
+pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
+    let opened = || capture.connections().iter().filter(|one| one.begin == Begin::Syn);
+    let mut clients: Vec<_> = opened().map(|one| one.client.ip()).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    let whole = || opened().filter(|one| one.is_whole());
+    let remarks = vec![
+        format!("Sizes are of the {} connections whose both ends are in the capture.", whole().count()),
+        "A connection counts as one request of all that the server sent in it.".into(),
+    ];
+    arrivals_text(Arrivals {
+        what: format!("connections of {name}"),
+        instants_s: capture.openings_s(),
+        span_s: capture.span_s(),
+        sizes: whole().map(|one| one.bytes_to_client as f64).collect(),
+        documents: None,
+        clients: clients.len(),
+        remarks,
+    })
+}
+
+/// The likeliest law of a column of numbers, as text with comments that say how good it is.
+///
+/// # Errors
+/// When no law can be fitted.
+pub fn of_numbers(numbers: &[f64], dimension: Dimension) -> Result<String, NoWorkload> {
+    let variable = Variable::of("number", "The numbers", numbers, dimension);
+    if variable.not_positive > 0 {
+        let (some, all) = (variable.not_positive, numbers.len());
+        return Err(NoWorkload(format!(
+            "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones"
+        )));
+    }
+    let best = variable.fits.first().ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
+    let mut text = comment(&variable.verdict());
+    for fit in &variable.fits {
+        let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - best.bic, &fit.law);
+        let _ = writeln!(text, "# {name:<28} distance {off:.4}  BIC {behind:+.1}  {law}");
+    }
+    let _ = writeln!(text, "{}", best.law);
+    Ok(text)
+}
+
+fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
+    let Arrivals { what, instants_s, span_s, sizes, documents, clients, remarks } = arrivals;
+    if instants_s.len() < 100 {
+        let found = instants_s.len();
+        return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
+    }
+    let Profiled { every_s, levels, gaps_s, .. } = profiled(&instants_s, span_s);
+    let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
+    let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
+    let (_, gap_law) = usable(&gap).ok_or_else(|| no_law(&gap, "gaps"))?;
+    let mean_gap_s = span_s / instants_s.len() as f64;
+    let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
+    let (size_fit, size_law) = usable(&size).ok_or_else(|| no_law(&size, "sizes"))?;
+    let zeros = size.not_positive as f64 / sizes.len() as f64;
+    let peak = levels.iter().copied().fold(1.0, f64::max);
+    let mean_size = sizes.iter().sum::<f64>() / sizes.len() as f64;
+
+    let mut text =
+        comment(&format!("Fitted to {} {what} within {span_s:.0} s ({:.3} /s).", instants_s.len(), 1.0 / mean_gap_s));
+    remarks.iter().for_each(|remark| text += &comment(remark));
+    let _ =
+        writeln!(text, "name = \"The {}\"\nseed = 1\n\n[workload]\nkind = \"open\"", what.replace(['"', '\\'], "'"));
+    text += &comment(&format!("Gaps. {}", gap.verdict()));
+    text += &comment("The law is stretched to the measured mean, which is the rate.");
+    let _ = writeln!(text, "arrivals = \"{gap_law}\"");
+    if levels.is_empty() {
+        text += &comment("The rate changes by no more than chance: there is no profile.");
+    } else {
+        text += &comment("The rate changes by more than chance: its levels over the mean.");
+        let levels: Vec<String> = levels.iter().map(f64::to_string).collect();
+        let _ = writeln!(text, "profile = \"steps({}, every = {every_s} s)\"", levels.join(", "));
+    }
+    text += &comment(&format!("Sizes. {}", size.verdict()));
+    text += &comment(&format!("The law's mean is {:+.1} % off the data's.", (size_fit.mean_ratio - 1.0) * 100.0));
+    if size_law != size_fit.law {
+        text += &comment("Its variance is infinite, so it is cut at the largest size that was seen.");
+    }
+    let size_text = if zeros > 0.0 {
+        text += &comment(&format!("{:.1} % of the replies had no body.", zeros * 100.0));
+        let part = ((1.0 - zeros) * 1e6).round() / 1e6;
+        format!("mix({part}: {size_law}, {}: 0 B)", ((1.0 - part) * 1e6).round() / 1e6)
+    } else {
+        size_law.to_string()
+    };
+    let _ = writeln!(text, "size = \"{size_text}\"");
+    if let Some((law, zipf, n)) = documents.and_then(|(sizes, zipf)| Some((document_law(&sizes)?, zipf, sizes.len()))) {
+        text += &comment(
+            "For caches, or where it matters which document is asked for, write this instead: documents as many, as popular \
+             and as large as the log's, of the same mean request.",
+        );
+        let (zipf, mean) = (digits(zipf), digits(mean_size));
+        let _ = writeln!(text, "# size = \"documents(n = {n}, zipf = {zipf}, size = {law}, mean = {mean} B)\"");
+    }
+    let _ = writeln!(text, "clients = {}\n", clients.max(1));
+
+    text += &comment(
+        "A server to begin with, which the rate at its highest would keep busy for 60 % of the time: put your own in its \
+         place (`sojourn calibrate` measures it).",
+    );
+    let demand_s = UTILIZATION * mean_gap_s / peak;
+    let per_byte_ns = 0.5 * demand_s / mean_size * 1e9;
+    let fixed_us = 0.5 * demand_s * 1e6;
+    let _ = writeln!(
+        text,
+        "[system.server]\ndiscipline = \"ps\"\ndemand = \"{} us + {} ns/B\"\n\n[run]",
+        digits(fixed_us),
+        digits(per_byte_ns)
+    );
+    if levels.is_empty() {
+        text += "by = [\"theory\", \"sim\"]\n";
+    } else {
+        let _ = writeln!(text, "by = [\"sim\"]\nduration = \"{} s\"", span_s.ceil());
+    }
+    Ok(text)
+}
+
+/// The likeliest law, and what is written of it: cut at the largest value where its variance is infinite.
+fn usable(variable: &Variable) -> Option<(&Fit, Law)> {
+    let fit = variable.fits.first()?;
+    if fit.law.variance().is_finite() {
+        return Some((fit, fit.law.clone()));
+    }
+    let largest = variable.ccdf.last().map(|(x, _)| *x)?;
+    let text = fit.law.to_string();
+    let inner = text.strip_suffix(')')?;
+    let cut = Law::parse(&format!("{inner}, max = {largest} {})", variable.unit), variable.dimension).ok()?;
+    Some((fit, cut))
+}
+
+/// The law of the documents' sizes, each counted once.
+fn document_law(sizes: &[f64]) -> Option<Law> {
+    usable(&Variable::of("document", "Documents", sizes, Dimension::Size)).map(|(_, law)| law)
+}
+
+fn no_law(variable: &Variable, of: &str) -> NoWorkload {
+    NoWorkload(format!("no law for the {of}: {}", variable.no_fit.as_deref().unwrap_or("it has no finite mean")))
+}
+
+/// As comment lines of at most some 110 characters.
+fn comment(text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.len() + word.len() > 110 {
+            let _ = writeln!(lines, "{line}");
+            line = String::from("#");
+        }
+        let _ = write!(line, " {word}");
+    }
+    let _ = writeln!(lines, "{line}");
+    lines
+}
+
+/// Four significant digits.
+fn digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("a number that was just written")
+}

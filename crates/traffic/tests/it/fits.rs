@@ -1,0 +1,134 @@
+//! Workloads fitted to logs: what was put in comes out.
+
+use sojourn_stats::{Dimension, Law, Stream};
+use sojourn_traffic::describe::profiled;
+use sojourn_traffic::fit;
+use sojourn_traffic::{Arrivals, Profile, Sizes};
+
+use crate::support::read;
+
+/// A log of a Poisson process of `rate` per second times the level of its hour, sizes lognormal, every twentieth request
+/// failed and large.
+fn log(rate: f64, levels: &[f64]) -> String {
+    let size = Law::parse("lognormal(mu = 8.2, sigma = 1.3, unit = B)", Dimension::Size).unwrap();
+    let mut stream = Stream::new(1, "fit", "log");
+    let mut text = String::new();
+    let mut request = 0;
+    for (hour, level) in levels.iter().enumerate() {
+        let gap = Law::exponential(1.0 / (rate * level));
+        let mut at_s = gap.sample(&mut stream);
+        while at_s < 3600.0 {
+            let second = at_s as u32;
+            let (path, bytes) = (stream.below(50), size.sample(&mut stream) as u64 + 1);
+            let (status, bytes) = if request % 20 == 0 { (500, bytes * 1000) } else { (200, bytes) };
+            let (minute, second) = (second / 60, second % 60);
+            text += &format!(
+                "h{} - - [01/Aug/1995:{hour:02}:{minute:02}:{second:02} +0000] \"GET /{path} HTTP/1.0\" {status} {bytes}\n",
+                request % 37
+            );
+            request += 1;
+            at_s += gap.sample(&mut stream);
+        }
+    }
+    text
+}
+
+fn value<'a>(workload: &'a str, key: &str) -> &'a str {
+    let line = workload.lines().find(|line| line.starts_with(&format!("{key} = ")));
+    line.unwrap_or_else(|| panic!("{key}: {workload}")).split_once(" = ").unwrap().1.trim_matches('"')
+}
+
+/// 6 standard errors throughout: each fails by chance once in 5e8 seeds.
+#[test]
+fn a_steady_log_gives_its_rate_and_sizes_back() {
+    let text = log(2.0, &[1.0; 4]);
+    let workload = fit::of_log(&read(&text).unwrap(), "access.log").unwrap();
+    assert!(!workload.contains("profile ="), "{workload}");
+    let n = 0.95 * 2.0 * 4.0 * 3600.0;
+    let arrivals = Arrivals::parse(value(&workload, "arrivals")).unwrap();
+    let rate = arrivals.rate().unwrap();
+    assert!((rate / 1.9 - 1.0).abs() < 6.0 / f64::sqrt(n), "{rate}");
+    // Gaps of a Poisson process, thinned at even places: near exponential, so of a variance near its square.
+    let scv = arrivals.gaps().unwrap().scv();
+    assert!((scv - 0.97).abs() < 0.2, "{scv}");
+    let Sizes::Law(sizes) = Sizes::parse(value(&workload, "size")).unwrap() else { panic!("{workload}") };
+    let truth = Law::parse("lognormal(mu = 8.2, sigma = 1.3, unit = B)", Dimension::Size).unwrap();
+    // Medians: the standard error of a lognormal's is sigma/sqrt(n) of it.
+    let median = 8.2f64.exp();
+    let off = (sizes.cdf(median) - truth.cdf(median)).abs();
+    assert!(off < 6.0 * 0.5 / n.sqrt(), "{off}: {workload}");
+    assert!(workload.contains("requests with a status of 400 or more are left out"), "{workload}");
+    assert!(workload.contains("clients = 37") && workload.contains("Zipf"), "{workload}");
+}
+
+#[test]
+fn a_rate_that_changes_becomes_a_profile() {
+    let levels = [0.4, 0.8, 1.6, 1.2];
+    let workload = fit::of_log(&read(log(3.0, &levels)).unwrap(), "access.log").unwrap();
+    let profile = Profile::parse(value(&workload, "profile")).unwrap();
+    // Parts are as short as the number of requests allows; each level is of its part, to 6 errors of its count.
+    for (hour, level) in levels.iter().enumerate() {
+        let (from, to) = (profile.integral(hour as f64 * 3600.0), profile.integral((hour + 1) as f64 * 3600.0));
+        let expected = 0.95 * 3.0 * level * 3600.0;
+        let mean = (to - from) / 3600.0;
+        assert!((mean - level).abs() < 6.0 * level / expected.sqrt() + 2e-3, "hour {hour}: {mean} for {level}");
+    }
+    let rate = Arrivals::parse(value(&workload, "arrivals")).unwrap().rate().unwrap();
+    assert!((rate / 2.85 - 1.0).abs() < 6.0 / (2.85f64 * 4.0 * 3600.0).sqrt(), "{rate}");
+    assert!(workload.contains("by = [\"sim\"]") && workload.contains("duration = \"14"), "{workload}");
+}
+
+/// What is left when a known profile is taken out of a Poisson process is Poisson again: gaps of mean 1/rate and variance
+/// near its square, to 6 errors (that of a squared coefficient of variation of exponentials is sqrt(8/n)).
+#[test]
+fn gaps_without_the_profile_are_those_of_the_process() {
+    let mut stream = Stream::new(1, "fit", "profiled");
+    let unit = Law::exponential(1.0);
+    let profile = Profile::parse("steps(0.5, 2, 1, 0.5, every = 6000 s)").unwrap();
+    let (mut integral, mut instants_s, mut at_s) = (0.0, Vec::new(), 0.0);
+    // The inverse of the integral by small steps of its own: constant levels.
+    while at_s < 24_000.0 {
+        integral += unit.sample(&mut stream);
+        while profile.integral(at_s) < integral && at_s < 24_000.0 {
+            let level = profile.level(at_s);
+            let end = ((at_s / 6000.0).floor() + 1.0) * 6000.0;
+            at_s = (at_s + (integral - profile.integral(at_s)) / level).min(end).max(at_s + 1e-9);
+        }
+        if at_s < 24_000.0 {
+            instants_s.push(at_s);
+        }
+    }
+    let parts = profiled(&instants_s, 24_000.0);
+    assert_eq!(parts.levels.len(), (24_000.0 / parts.every_s) as usize);
+    let n = parts.gaps_s.len() as f64;
+    let mean = parts.gaps_s.iter().sum::<f64>() / n;
+    let scv = parts.gaps_s.iter().map(|gap| (gap / mean - 1.0).powi(2)).sum::<f64>() / n;
+    assert!((mean / (24_000.0 / n) - 1.0).abs() < 0.01, "{mean}");
+    assert!((scv - 1.0).abs() < 6.0 * (8.0 / n).sqrt(), "{scv}");
+    // The same instants as they are: calm and busy times make them look bursty.
+    let gaps: Vec<f64> = instants_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let plain = gaps.iter().map(|gap| (gap / (24_000.0 / n) - 1.0).powi(2)).sum::<f64>() / n;
+    assert!(plain > 1.3, "{plain}");
+}
+
+#[test]
+fn a_column_gives_a_law() {
+    let law = Law::parse("weibull(shape = 0.6, scale = 20 ms)", Dimension::Time).unwrap();
+    let mut stream = Stream::new(1, "fit", "column");
+    let numbers: Vec<f64> = (0..20_000).map(|_| law.sample(&mut stream)).collect();
+    let text = fit::of_numbers(&numbers, Dimension::Time).unwrap();
+    let fitted = Law::parse(text.lines().last().unwrap(), Dimension::Time).unwrap();
+    // 6 errors of the shape (0.78 shape/sqrt(n)) at the median and far out.
+    for x in [0.002, 0.01, 0.05, 0.2] {
+        assert!((fitted.cdf(x) - law.cdf(x)).abs() < 6.0 * 0.5 / 20_000f64.sqrt(), "{x}: {fitted}");
+    }
+    let told = |numbers: &[f64]| fit::of_numbers(numbers, Dimension::Number).unwrap_err().to_string();
+    assert!(told(&[1.0, 2.0, -3.0, 0.0]).starts_with("2 of 4 numbers are not above 0"));
+    assert!(told(&[1.0, 2.0]).contains("at least 10"));
+}
+
+#[test]
+fn too_little_for_a_workload() {
+    let error = fit::of_log(&read(crate::support::line(0, "/a", 7)).unwrap(), "a.log").unwrap_err().to_string();
+    assert!(error.contains("at least 100 arrivals, and there are 1"), "{error}");
+}
