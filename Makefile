@@ -5,7 +5,7 @@ SHELL := bash
 CARGO ?= cargo
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium
+PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2
 BENCH_PACKAGES := wrk haproxy
 
 .PHONY: demo test bench lint docs reproductions stress fujita setup setup-bench clean

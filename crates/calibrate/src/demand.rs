@@ -98,8 +98,7 @@ pub(crate) fn work(client: &Client<'_>, idle: &Idle, cores: u32, budget_s: f64) 
         for (level, gaps) in gaps.iter_mut().enumerate() {
             client.say(&format!("work of a request: round {} of {ROUNDS}", round + 1));
             let alone_s = idle.response_s[level].value;
-            let hidden = (HIDDEN_S * f64::from(cores) / alone_s).ceil() as u32;
-            let users = (cores + hidden.max(cores)).min(cores + 8 * cores).clamp(2, client.settings.connections_max);
+            let users = saturating(client, alone_s, cores);
             let block_s = least(level) * factor;
             gaps.extend(saturated(client, level, users, alone_s, f64::from(cores), block_s)?);
         }
@@ -111,6 +110,21 @@ pub(crate) fn work(client: &Client<'_>, idle: &Idle, cores: u32, budget_s: f64) 
         points.extend(gaps.iter().map(|gap| (level.x, *gap, 1.0 / (gap * gap))));
     }
     Ok(Work { levels: gaps.iter().map(|gaps| interval(gaps)).collect(), line: Line::fit(&points, 0.95).ok() })
+}
+
+/// The work of a request at the reference level now (s), from a few blocks in about `budget_s`.
+pub(crate) fn now(client: &Client<'_>, alone_s: f64, cores: u32, budget_s: f64) -> Result<f64, CalibrateError> {
+    client.say("speed of the server");
+    let block_s = block_s(alone_s / f64::from(cores)).max(budget_s / BLOCKS as f64);
+    let users = saturating(client, alone_s, cores);
+    let gaps = saturated(client, client.target.reference, users, alone_s, f64::from(cores), block_s)?;
+    Ok(interval(&gaps).value * f64::from(cores))
+}
+
+/// Clients that keep a server busy even where one of them is late.
+fn saturating(client: &Client<'_>, alone_s: f64, cores: u32) -> u32 {
+    let hidden = (HIDDEN_S * f64::from(cores) / alone_s).ceil() as u32;
+    (cores + hidden.max(cores)).min(9 * cores).clamp(2, client.settings.connections_max)
 }
 
 impl Against {

@@ -31,27 +31,48 @@ pub struct Predicted {
 pub struct Point {
     /// Of the capacity.
     pub utilization: f64,
-    /// Requests per second.
-    pub rate: f64,
-    /// Medians of the runs.
-    pub measured: Predicted,
     /// Every run by itself.
-    pub runs: Vec<Predicted>,
-    /// What theory says, where it has a formula.
-    pub theory: Option<Predicted>,
-    /// What the simulator says of the long run.
-    pub sim: Predicted,
-    /// What it says of exactly the plans that were run: medians, as measured. Short runs differ from the long one.
-    pub replayed: Predicted,
+    pub runs: Vec<Judged>,
     /// Why the load generator doubts a run, once each.
     pub doubts: Vec<String>,
 }
+
+/// One run of such a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Requests per second.
+    pub rate: f64,
+    /// Speed of the server just before and after the run, saturated, over that when the model was made.
+    pub speed: f64,
+    /// What was measured.
+    pub measured: Predicted,
+    /// What theory says at that speed, where it has a formula.
+    pub theory: Option<Predicted>,
+    /// What the simulator says of the long run at that speed.
+    pub sim: Predicted,
+    /// What it says of exactly the plan that was run, at that speed. Short runs differ from the long one.
+    pub replayed: Predicted,
+    /// What it says of the long run at the speed when the model was made.
+    pub sim_as_made: Predicted,
+}
+
+/// A prediction by its name in the file, and where a run has it.
+pub type Prediction = (&'static str, fn(&Judged) -> Option<Predicted>);
+
+/// Every prediction that is made of a run.
+pub const PREDICTIONS: [Prediction; 4] = [
+    ("theory", |run| run.theory),
+    ("sim", |run| Some(run.sim)),
+    ("sim_of_the_plans", |run| Some(run.replayed)),
+    ("sim_as_made", |run| Some(run.sim_as_made)),
+];
 
 /// An open load that was measured.
 pub(crate) struct Run {
     pub(crate) measured: Predicted,
     pub(crate) doubts: Vec<String>,
     workload: Workload,
+    rate: f64,
     seed: u64,
     duration: Span,
 }
@@ -87,7 +108,7 @@ pub(crate) fn measure(
         Verdict::Suspect(doubts) => doubts,
         _ => Vec::new(),
     };
-    Ok(Run { measured, doubts, workload, seed, duration })
+    Ok(Run { measured, doubts, workload, rate, seed, duration })
 }
 
 fn warm_up(duration: Span) -> Span {
@@ -95,6 +116,20 @@ fn warm_up(duration: Span) -> Span {
 }
 
 impl Run {
+    /// What theory and simulator say of it, of a server that was `speed` times as fast as when the model was made.
+    pub(crate) fn judged(&self, server: &Server, speed: f64, overhead_s: f64) -> Result<Judged, CalibrateError> {
+        let now = at(server, speed);
+        Ok(Judged {
+            rate: self.rate,
+            speed,
+            measured: self.measured,
+            theory: self.theory(&now, overhead_s),
+            sim: self.long_run(&now, overhead_s)?,
+            replayed: self.replayed(&now, overhead_s)?,
+            sim_as_made: self.long_run(server, overhead_s)?,
+        })
+    }
+
     /// What the simulator makes of exactly this plan, with this time on the way.
     pub(crate) fn replayed(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
         let scenario = Scenario::single(self.workload.clone(), server.clone());
@@ -102,8 +137,7 @@ impl Run {
         Ok(Predicted::from(|metric| value(&report.measures, metric), overhead_s).unwrap_or(Predicted::NOTHING))
     }
 
-    /// What the simulator says of the long run.
-    pub(crate) fn long_run(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
+    fn long_run(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
         let scenario = Scenario::single(self.workload.clone(), server.clone());
         let control = Control {
             seed: self.seed,
@@ -115,8 +149,7 @@ impl Run {
         Ok(Predicted::from(|metric| value(&report.measures, metric), overhead_s).unwrap_or(Predicted::NOTHING))
     }
 
-    /// What theory says.
-    pub(crate) fn theory(&self, server: &Server, overhead_s: f64) -> Option<Predicted> {
+    fn theory(&self, server: &Server, overhead_s: f64) -> Option<Predicted> {
         let Workload::Open(open) = &self.workload else { return None };
         let Sizes::Law(sizes) = &open.sizes else { return None };
         let gaps = open.arrivals.law()?;
@@ -140,8 +173,49 @@ impl Run {
     }
 }
 
+/// `server`, `speed` times as fast.
+pub(crate) fn at(server: &Server, speed: f64) -> Server {
+    Server { speed: server.speed * speed, ..server.clone() }
+}
+
 fn value(measures: &[sojourn_stats::Measure], metric: &str) -> Option<f64> {
     measures.iter().find(|measure| measure.metric == metric)?.estimate.value()
+}
+
+impl Point {
+    /// The median over the runs.
+    pub fn measured(&self) -> Predicted {
+        self.median(|run| Some(run.measured)).unwrap_or(Predicted::NOTHING)
+    }
+
+    /// The median of what `of` each run says, where every run says it.
+    pub fn median(&self, of: impl Fn(&Judged) -> Option<Predicted>) -> Option<Predicted> {
+        let values: Vec<Predicted> = self.runs.iter().map(of).collect::<Option<_>>()?;
+        Some(Predicted {
+            mean_s: median(values.iter().map(|value| value.mean_s))?,
+            p90_s: median(values.iter().map(|value| value.p90_s))?,
+        })
+    }
+
+    /// The median over the runs of by how much `of` each is above what it measured, as parts of that: mean and 90th
+    /// percentile. Run by run, since the speed of the machine is a run's own.
+    pub fn error(&self, of: impl Fn(&Judged) -> Option<Predicted>) -> Option<(f64, f64)> {
+        let errors: Vec<(f64, f64)> =
+            self.runs.iter().map(|run| Some(of(run)?.error(&run.measured))).collect::<Option<_>>()?;
+        Some((median(errors.iter().map(|error| error.0))?, median(errors.iter().map(|error| error.1))?))
+    }
+
+    /// The median of the server's speeds.
+    pub fn speed(&self) -> f64 {
+        median(self.runs.iter().map(|run| run.speed)).unwrap_or(f64::NAN)
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (*values.get(values.len().checked_sub(1)? / 2)?, values[values.len() / 2]);
+    Some(0.5 * (low + high))
 }
 
 impl Predicted {
@@ -160,17 +234,6 @@ impl Predicted {
         values.sort_by(f64::total_cmp);
         let mean_s = values.iter().sum::<f64>() / values.len() as f64;
         Predicted { mean_s, p90_s: values[((values.len() as f64 * 0.9) as usize).min(values.len() - 1)] }
-    }
-
-    /// The median of each.
-    pub(crate) fn median(runs: &[Predicted]) -> Predicted {
-        let middle = |of: fn(&Predicted) -> f64| {
-            let mut values: Vec<f64> = runs.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-            0.5 * (low + high)
-        };
-        Predicted { mean_s: middle(|run| run.mean_s), p90_s: middle(|run| run.p90_s) }
     }
 
     /// By how much this is above `measured`, as parts of it: mean and 90th percentile.

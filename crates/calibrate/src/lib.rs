@@ -39,7 +39,7 @@ mod write;
 pub use curve::{Attached, CurveFound, delay_curve, fit_delay_curve};
 pub use demand::Against;
 pub use helpers::{Hold, Served};
-pub use judge::{Point, Predicted};
+pub use judge::{Judged, PREDICTIONS, Point, Predicted, Prediction};
 pub use keep_alive::{KeepAlive, keep_alive};
 pub use measure::{Calibration, Concurrency, LevelFound, calibrate};
 pub use path::{Erlang, PathDelay, fit_delays, measure_path};

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::demand::{self, Against};
 use crate::helpers::{self, Hold, Served};
 use crate::idle::{self, Idle};
-use crate::judge::{self, Point, Predicted};
+use crate::judge::{self, Point};
 use crate::keep_alive::{KeepAlive, keep_alive};
 use crate::model;
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
@@ -29,6 +29,8 @@ const CHOICE: (f64, u32) = (0.6, 2);
 const GOOD: f64 = 0.05;
 /// Another one is taken where its error is less than so much of the helpers' one's.
 const BETTER: f64 = 0.7;
+/// Share of each open load's time that goes into the look at the server's speed after it.
+const SPEED_SHARE: f64 = 0.2;
 /// A request that is more path than work, so many times, was measured over a network and not on a server.
 const PATH_MAX: f64 = 1.0;
 
@@ -135,7 +137,15 @@ pub fn calibrate(
     let kept = idle_connections(&client, &idle, found.served, &mut notes)?;
     let overhead_s = overhead.value.max(0.0);
     let capacity = work.levels[reference].under(f64::from(ramp.cores));
-    let mut loads = Loads { client: &client, capacity: capacity.value, overhead_s };
+    let alone_s = idle.response_s[reference].value;
+    let loads = Loads {
+        client: &client,
+        alone_s,
+        work_s: work.levels[reference].value,
+        cores: ramp.cores,
+        overhead_s,
+        before_s: Cell::new(None),
+    };
     let (mut tried, mut judged) = (Vec::new(), Vec::new());
     if !settings.judged.is_empty() {
         tried = loads.choose(&mut server, found.served, &mut notes)?;
@@ -273,21 +283,40 @@ fn notes(target: &Target, served: Served) -> Vec<String> {
     notes
 }
 
+/// Open loads, and the speed of the server between them: machines, virtual ones above all, are not equally fast at all
+/// minutes, and a model is judged by how it predicts and not by the weather.
 struct Loads<'a> {
     client: &'a Client<'a>,
-    capacity: f64,
+    /// What the idle server takes for a reply (s).
+    alone_s: f64,
+    /// What the model was made with as the work of a request (s).
+    work_s: f64,
+    cores: u32,
     overhead_s: f64,
+    /// The work of a request as it was after the last load (s).
+    before_s: Cell<Option<f64>>,
 }
 
 impl Loads<'_> {
-    fn run_s(&self) -> f64 {
+    /// Time that there is for each load and for the look at the speed after it (s).
+    fn each_s(&self) -> f64 {
         let settings = self.client.settings;
         let runs = settings.judged.len() as u32 * settings.repeats + CHOICE.1;
         (1.0 - SHARES.iter().sum::<f64>()) * settings.time.as_secs_f64() / f64::from(runs)
     }
 
-    fn run(&self, server: &Server, utilization: f64, number: u32) -> Result<judge::Run, CalibrateError> {
-        let rate = self.capacity * utilization;
+    /// The work of a request now (s).
+    fn work_now(&self) -> Result<f64, CalibrateError> {
+        demand::now(self.client, self.alone_s, self.cores, SPEED_SHARE * self.each_s())
+    }
+
+    /// A load of that utilisation at the server's present speed, and the speed meanwhile over that of the model.
+    fn run(&self, server: &Server, utilization: f64, number: u32) -> Result<(judge::Run, f64), CalibrateError> {
+        let before_s = match self.before_s.get() {
+            Some(before_s) => before_s,
+            None => self.work_now()?,
+        };
+        let rate = utilization * f64::from(self.cores) / before_s;
         if rate > self.client.settings.rate_max {
             let most = self.client.settings.rate_max;
             return Err(CalibrateError::Refused(format!(
@@ -295,12 +324,15 @@ impl Loads<'_> {
             )));
         }
         let seed = self.client.settings.seed.wrapping_mul(1000).wrapping_add(u64::from(number));
-        judge::measure(self.client, server, rate, self.run_s(), seed)
+        let run = judge::measure(self.client, server, rate, (1.0 - SPEED_SHARE) * self.each_s(), seed)?;
+        let after_s = self.work_now()?;
+        self.before_s.set(Some(after_s));
+        Ok((run, self.work_s / (0.5 * (before_s + after_s))))
     }
 
     /// Takes the discipline that predicts best, the helpers' own where that is good.
     fn choose(
-        &mut self,
+        &self,
         server: &mut Server,
         served: Served,
         notes: &mut Vec<String>,
@@ -315,8 +347,9 @@ impl Loads<'_> {
         for discipline in model::candidates(server.cores, served) {
             let candidate = Server { discipline: discipline.clone(), ..server.clone() };
             let mut error = 0.0;
-            for run in &runs {
-                error += run.replayed(&candidate, self.overhead_s)?.distance(&run.measured);
+            for (run, speed) in &runs {
+                let replayed = run.replayed(&judge::at(&candidate, *speed), self.overhead_s)?;
+                error += replayed.distance(&run.measured);
             }
             tried.push((discipline, error / runs.len() as f64));
         }
@@ -344,38 +377,24 @@ impl Loads<'_> {
 
     fn judge(&self, server: &Server) -> Result<Vec<Point>, CalibrateError> {
         let settings = self.client.settings;
-        let mut runs: Vec<Vec<judge::Run>> = settings.judged.iter().map(|_| Vec::new()).collect();
+        let mut points: Vec<Point> = settings
+            .judged
+            .iter()
+            .map(|&utilization| Point { utilization, runs: Vec::new(), doubts: Vec::new() })
+            .collect();
         let mut number = 100;
         // Interleaved, so that a slow minute of the machine is shared by all.
-        for repeat in 0..settings.repeats {
-            for (utilization, runs) in settings.judged.iter().zip(&mut runs) {
-                self.client.say(&format!(
-                    "judged at utilisation {utilization}, run {} of {}",
-                    repeat + 1,
-                    settings.repeats
-                ));
-                runs.push(self.run(server, *utilization, number)?);
+        for repeat in 1..=settings.repeats {
+            for point in &mut points {
+                let (utilization, of) = (point.utilization, settings.repeats);
+                self.client.say(&format!("judged at utilisation {utilization}, run {repeat} of {of}"));
+                let (run, speed) = self.run(server, utilization, number)?;
+                point.runs.push(run.judged(server, speed, self.overhead_s)?);
+                point.doubts.extend(run.doubts);
                 number += 1;
             }
         }
-        let mut points = Vec::new();
-        for (utilization, runs) in settings.judged.iter().zip(runs) {
-            let measured: Vec<Predicted> = runs.iter().map(|run| run.measured).collect();
-            let mut doubts: Vec<String> = runs.iter().flat_map(|run| run.doubts.clone()).collect();
-            doubts.dedup();
-            let replayed: Result<Vec<Predicted>, _> =
-                runs.iter().map(|run| run.replayed(server, self.overhead_s)).collect();
-            points.push(Point {
-                utilization: *utilization,
-                rate: self.capacity * utilization,
-                measured: Predicted::median(&measured),
-                runs: measured,
-                theory: runs[0].theory(server, self.overhead_s),
-                sim: runs[0].long_run(server, self.overhead_s)?,
-                replayed: Predicted::median(&replayed?),
-                doubts,
-            });
-        }
+        points.iter_mut().for_each(|point| point.doubts.dedup());
         Ok(points)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::helpers::Served;
+use crate::judge::PREDICTIONS;
 use crate::keep_alive::KeepAlive;
 use crate::measure::{Calibration, Concurrency};
 use crate::model::time_text;
@@ -73,15 +74,17 @@ impl Calibration {
                 writeln!(out, "[[measured.tried]]\ndiscipline = {}\nlargest_error = {error:.4}", quoted(discipline));
         }
         for point in &self.judged {
-            let _ = writeln!(out, "[[measured.judged]]   # not used in the fit: [mean, p90] in seconds");
-            let _ = writeln!(out, "utilization = {:?}\nrate = {}", point.utilization, digits(point.rate));
-            let two = |mean: f64, p90: f64| format!("[{}, {}]", digits(mean), digits(p90));
-            let _ = writeln!(out, "measured = {}", two(point.measured.mean_s, point.measured.p90_s));
-            if let Some(theory) = point.theory {
-                let _ = writeln!(out, "theory = {}", two(theory.mean_s, theory.p90_s));
+            let _ = writeln!(out, "[[measured.judged]]   # not used in the fit: medians of [mean, p90] in seconds");
+            let _ = writeln!(out, "utilization = {:?}\nspeed = {}", point.utilization, digits(point.speed()));
+            let two = |(mean, p90): (f64, f64)| format!("[{}, {}]", digits(mean), digits(p90));
+            let measured = point.measured();
+            let _ = writeln!(out, "measured = {}", two((measured.mean_s, measured.p90_s)));
+            for (name, of) in PREDICTIONS {
+                if let (Some(median), Some(error)) = (point.median(of), point.error(of)) {
+                    let _ = writeln!(out, "{name} = {}", two((median.mean_s, median.p90_s)));
+                    let _ = writeln!(out, "{name}_error = {}", two(error));
+                }
             }
-            let _ = writeln!(out, "sim = {}", two(point.sim.mean_s, point.sim.p90_s));
-            let _ = writeln!(out, "sim_of_the_plans = {}", two(point.replayed.mean_s, point.replayed.p90_s));
         }
         text
     }

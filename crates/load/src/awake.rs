@@ -37,8 +37,9 @@ impl Awake {
                 let spins = moved.is_ok();
                 // Nobody listens any more only where `keep` has panicked.
                 let _ = ready.send(moved);
+                // No `spin_loop` hint: to a hypervisor it says that this core has nothing to do.
                 while spins && !stop.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
+                    std::hint::black_box(());
                 }
             }));
             settled.recv().map_err(io::Error::other)??;

@@ -67,6 +67,7 @@ fn main() -> Result<()> {
     let closed_us = closed(&nginx, &mut bars)?;
     paced(&nginx, closed_us, &mut bars)?;
     known(&mut bars)?;
+    view(&nginx, &mut bars)?;
     bars.judge()
 }
 
@@ -189,6 +190,28 @@ fn known(bars: &mut Bars) -> Result<()> {
         }
     }
     drop(node.stop());
+    Ok(())
+}
+
+/// What the live view costs: the CPU time of a run that is watched on a terminal (`script` is one) beyond that of one
+/// that is not, at a rate so low that the load itself hardly takes any.
+fn view(nginx: &Nginx, bars: &mut Bars) -> Result<()> {
+    if !there("script") {
+        println!("view: `script` is not installed: not measured");
+        return Ok(());
+    }
+    let load = |more: &str| {
+        let sojourn = env!("CARGO_BIN_EXE_sojourn");
+        format!("{sojourn} load http://{}/1k --rate '100 /s' --duration '{SECONDS} s' {more}", nginx.address)
+    };
+    let mut shares = Vec::new();
+    for _ in 0..ROUNDS {
+        let (_, quiet_us) = on_first_core("script", &["-qec", &load("--quiet"), "/dev/null"])?;
+        let (_, watched_us) = on_first_core("script", &["-qec", &load(""), "/dev/null"])?;
+        shares.push((watched_us - quiet_us) * 1e-6 / SECONDS as f64);
+    }
+    shares.sort_by(f64::total_cmp);
+    bars.at_most("live view, share of a core", shares[shares.len() / 2], 0.02);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use sojourn_calibrate::{CalibrateError, Calibration, Predicted, Progress, Settings, Target};
+use sojourn_calibrate::{CalibrateError, Calibration, PREDICTIONS, Progress, Settings, Target};
 use sojourn_lab::folder::write_whole;
 use sojourn_load::{Allowed, LoadError};
 use sojourn_stats::{Dimension, Span, quantity};
@@ -171,30 +171,27 @@ fn summary(found: &Calibration) -> Vec<String> {
     let mut lines = found.summary();
     if !found.judged.is_empty() {
         lines.push(
-            "\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms)".into(),
+            "\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms), and by how much \
+             the predictions are off. Speed: the server's at that time, over that when the model was made, with which \
+             all but the last predict."
+                .into(),
         );
-        let header = ["utilisation", "rate", "measured", "theory", "error", "sim", "error", "sim, same plan", "error"];
+        let header = ["utilisation", "speed", "measured", "theory", "sim", "sim, same plans", "sim, as made"];
         let mut rows = table::new_table(&header);
         for point in &found.judged {
-            // Theory has no percentile of every law.
-            let both = |mean: String, p90: String| format!("{mean}, {}", if p90.contains("NaN") { "-" } else { &p90 });
-            let ms = |of: &Predicted| both(format!("{:.2}", of.mean_s * 1e3), format!("{:.2}", of.p90_s * 1e3));
-            let error = |of: &Predicted| {
-                let (mean, p90) = of.error(&point.measured);
-                both(format!("{:+.1} %", mean * 100.0), format!("{:+.1} %", p90 * 100.0))
-            };
-            let theory = point.theory.as_ref();
-            rows.add_row([
+            let measured = point.measured();
+            let mut row = vec![
                 point.utilization.to_string(),
-                format!("{:.2} /s", point.rate),
-                ms(&point.measured),
-                theory.map_or("-".into(), ms),
-                theory.map_or("-".into(), error),
-                ms(&point.sim),
-                error(&point.sim),
-                ms(&point.replayed),
-                error(&point.replayed),
-            ]);
+                format!("{:.2}", point.speed()),
+                format!("{:.2}, {:.2}", measured.mean_s * 1e3, measured.p90_s * 1e3),
+            ];
+            row.extend(PREDICTIONS.map(|(_, of)| match point.error(of) {
+                None => "-".into(),
+                // Theory has no percentile of every law.
+                Some((mean, p90)) if p90.is_nan() => format!("{:+.1} %, -", mean * 100.0),
+                Some((mean, p90)) => format!("{:+.1} %, {:+.1} %", mean * 100.0, p90 * 100.0),
+            }));
+            rows.add_row(row);
         }
         lines.push(rows.to_string());
         let doubts = found.judged.iter().flat_map(|point| &point.doubts);

@@ -81,9 +81,12 @@ fn the_model_is_judged_and_written_whole() {
     assert_eq!(found.served, Served::Limited(4));
     assert_eq!(found.judged.len(), 2);
     for point in &found.judged {
-        assert!(point.measured.mean_s > 0.018, "{point:?}");
-        assert!(point.sim.mean_s > 0.018 && point.sim.p90_s >= point.sim.mean_s * 0.9, "{point:?}");
-        assert!(point.theory.is_some(), "{point:?}");
+        let [run] = &point.runs[..] else { panic!("{point:?}") };
+        assert!(run.measured.mean_s > 0.018, "{point:?}");
+        assert!(run.sim.mean_s > 0.018 && run.sim.p90_s >= run.sim.mean_s * 0.9, "{point:?}");
+        assert!(run.theory.is_some(), "{point:?}");
+        // A node's work is told, not done: no machine is slow for it.
+        assert!((run.speed - 1.0).abs() < 0.2, "{point:?}");
     }
     let text = found.to_toml();
     let read = Server::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));

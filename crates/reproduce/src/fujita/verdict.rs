@@ -119,3 +119,46 @@ pub(super) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
     let half = (high - low) / 2.0 * factor;
     format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(low: f64, high: f64) -> Option<Estimate> {
+        Some(Estimate::Sampled { value: 0.5 * (low + high), ci_low: low, ci_high: high, samples: 100 })
+    }
+
+    #[test]
+    fn a_comparison_is_decided_by_whole_intervals() {
+        assert_eq!(below(of(1.0, 2.0), of(3.0, 4.0)), Some(true));
+        assert_eq!(below(of(3.0, 4.0), of(1.0, 2.0)), Some(false));
+        assert_eq!(below(of(1.0, 3.5), of(3.0, 4.0)), None);
+        assert_eq!(below(None, of(3.0, 4.0)), None);
+        assert_eq!(near(of(0.95, 1.0), of(1.0, 1.02), 1.0, 0.1), Some(true));
+        assert_eq!(near(of(0.85, 1.0), of(1.0, 1.0), 1.0, 0.1), None);
+        assert_eq!(near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), Some(false));
+        assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), Some(true));
+        assert_eq!(apart(of(1.2, 1.3), of(1.0, 1.0), 0.1), Some(true));
+        assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), Some(true));
+    }
+
+    #[test]
+    fn a_statement_is_what_its_comparisons_amount_to() {
+        let (yes, no, open) = (Some(true), Some(false), None);
+        assert_eq!(Verdict::of(&[yes, yes, yes, open]), Verdict::Holds);
+        assert_eq!(Verdict::of(&[yes, yes, open]), Verdict::InPart, "a third is undecided");
+        assert_eq!(Verdict::of(&[yes, yes, yes, yes, no]), Verdict::InPart);
+        assert_eq!(Verdict::of(&[no, open]), Verdict::Fails);
+        assert_eq!(Verdict::of(&[open, open]), Verdict::Undecidable);
+        assert_eq!(Verdict::of(&[]), Verdict::Undecidable);
+    }
+
+    #[test]
+    fn mixes_and_slopes_keep_every_value_that_their_parts_allow() {
+        let mixed = between(of(1.0, 2.0), of(3.0, 5.0), 0.25).unwrap();
+        assert_eq!((mixed.value(), mixed.interval()), (Some(3.375), Some((2.5, 4.25))));
+        let rising = slope(of(1.0, 2.0), of(3.0, 5.0), 2.0).unwrap();
+        assert_eq!((rising.value(), rising.interval()), (Some(1.25), Some((0.5, 2.0))));
+        assert_eq!(scaled(of(1.0, 2.0), 10.0).unwrap().interval(), Some((10.0, 20.0)));
+    }
+}

@@ -84,11 +84,11 @@ pub(super) fn launch(server: &Program, program: &Path, place: &Place<'_>) -> Res
          ListenBacklog {LISTEN_BACKLOG}\n"
     );
     let mut files = Vec::new();
-    let modules = match &server.kind {
-        Kind::ApacheEvent { .. } => ["mpm_event", "authz_core", "dir", "mime"],
-        _ => ["mpm_prefork", "authz_core", "dir", "mime"],
+    let processing = match &server.kind {
+        Kind::ApacheEvent { .. } => "mpm_event",
+        _ => "mpm_prefork",
     };
-    for module in modules {
+    for module in [processing, "authz_core", "dir", "mime", "filter", "deflate"] {
         push(&mut text, &format!("LoadModule {module}_module {MODULES}/mod_{module}.so"));
     }
     processes(&mut text, &server.kind);
@@ -100,6 +100,7 @@ pub(super) fn launch(server: &Program, program: &Path, place: &Place<'_>) -> Res
             "TypesConfig /dev/null\n\
              AddType text/html .html\n\
              AddType text/plain .txt\n\
+             AddOutputFilterByType DEFLATE text/plain\n\
              MaxConnectionsPerChild 0\n\
              Timeout 300\n\
              KeepAlive {keep_alive}\n\

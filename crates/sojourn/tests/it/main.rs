@@ -10,6 +10,7 @@ mod demo;
 mod docs;
 mod failure;
 mod load;
+mod namespaces;
 mod policies;
 mod programs;
 mod sojourn;
