@@ -162,6 +162,7 @@ impl Run {
             demand_variance_s2,
             demand_is_exponential: false,
             demand_is_constant: demand_variance_s2 == 0.0,
+            demand_law: None,
             policy: None,
             has_immediate_information: true,
             has_links: false,

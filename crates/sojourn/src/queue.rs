@@ -1,7 +1,7 @@
 //! `sojourn queue 'M/G/1-PS' --arrivals LAW --service LAW`.
 
-use sojourn_stats::{Dimension, Law};
-use sojourn_theory::queue::Queue;
+use sojourn_stats::{Dimension, Law, quantity};
+use sojourn_theory::queue::{Class, Question, Queue};
 use sojourn_traffic::Arrivals;
 
 use crate::exit::{Exit, Failure, bad_input};
@@ -10,14 +10,25 @@ use crate::table;
 /// Answer a single queue
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The queue in Kendall's notation: A/S/c, A/S/c/K, with -FCFS, -PS or -LPS(8) after it
+    /// The queue in Kendall's notation: A/S/c, A/S/c/room, A/S/c/room/population, and after a dash FCFS, PS, LPS(8), LAS,
+    /// RR(10 ms), LCFS, LCFS-PR, SIRO, PRIO or PRIO-PR
     queue: String,
-    /// Law of the gaps between arrivals, e.g. 'exponential(rate = 0.8 /s)'; `utilization = 0.8` may stand for the rate
-    #[arg(long)]
-    arrivals: String,
+    /// Law of the gaps between arrivals, e.g. 'exponential(rate = 0.8 /s)'; `utilization = 0.8` may stand for the rate.
+    /// With a population: of the time that each member stays away
+    #[arg(long, required_unless_present = "classes")]
+    arrivals: Option<String>,
     /// Law of the service times, e.g. 'hyperexponential(mean = 1 s, cv = 2)'
+    #[arg(long, required_unless_present = "classes")]
+    service: Option<String>,
+    /// Also the mean response time of jobs that need this service, e.g. '1 s, 10 s'
+    #[arg(long = "size", visible_alias = "at", value_delimiter = ',', value_name = "TIMES")]
+    sizes: Vec<String>,
+    /// Also the mean wait by every approximation that is known
     #[arg(long)]
-    service: String,
+    all: bool,
+    /// A class with its priority, the most urgent first, once for each: NAME:ARRIVALS:SERVICE
+    #[arg(long = "class", value_name = "CLASS", conflicts_with_all = ["arrivals", "service", "sizes", "all"])]
+    classes: Vec<String>,
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
@@ -25,14 +36,65 @@ pub(crate) struct Arguments {
 
 pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let queue = Queue::parse(&arguments.queue).map_err(bad_input)?;
-    let service = Law::parse(&arguments.service, Dimension::Time).map_err(|e| bad_input(format!("--service: {e}")))?;
-    let mut arrivals = Arrivals::parse(&arguments.arrivals).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
-    arrivals.settle(f64::from(queue.servers) / service.mean());
-    let gaps = match arrivals.law() {
-        Some(law) => law,
-        None => return Err(bad_input(format!("--arrivals: {}", arrivals.beyond_formulas().unwrap_or_default()))),
+    let answer = match (&arguments.arrivals, &arguments.service) {
+        (Some(arrivals), Some(service)) => {
+            let service = service_law("--service", service)?;
+            let gaps = gaps_law("--arrivals", arrivals, &queue, &service)?;
+            let sizes_s = arguments.sizes.iter().map(|text| {
+                quantity::parse(text.trim(), Dimension::Time).map_err(|e| bad_input(format!("--size: {e}")))
+            });
+            let sizes_s = sizes_s.collect::<Result<Vec<f64>, Failure>>()?;
+            queue.answer_to(&Question { gaps: &gaps, service: &service, sizes_s: &sizes_s, all: arguments.all })
+        }
+        _ => {
+            let classes = arguments.classes.iter().map(|text| class(text, &queue)).collect::<Result<Vec<_>, _>>()?;
+            queue.answer_classes(&classes)
+        }
     };
-    let answer = queue.answer(gaps, &service).map_err(bad_input)?;
+    let answer = answer.map_err(bad_input)?;
     table::print_measures(&answer.measures, &answer.notes, arguments.json);
     Ok(Exit::Ok)
+}
+
+fn service_law(option: &str, text: &str) -> Result<Law, Failure> {
+    Law::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{option}: {e}")))
+}
+
+fn gaps_law(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Law, Failure> {
+    let fault = |what: &str| Err(bad_input(format!("{option}: {what}")));
+    let mut arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("{option}: {e}")))?;
+    if arrivals.utilization().is_some() {
+        if queue.population.is_some() {
+            return fault(
+                "a population has no utilization to set: give the mean of the time that each member stays away",
+            );
+        }
+        if !(service.mean() > 0.0 && service.mean().is_finite()) {
+            return fault("a utilization needs a service with a mean, above 0 and finite: give a rate instead");
+        }
+        arrivals.settle(f64::from(queue.servers) / service.mean());
+    }
+    match arrivals.law() {
+        Some(law) => Ok(law.clone()),
+        None => fault(arrivals.beyond_formulas().unwrap_or("no formula for these arrivals: sim answers this")),
+    }
+}
+
+/// `NAME:ARRIVALS:SERVICE`, where colons inside of parentheses are the laws' own.
+fn class(text: &str, queue: &Queue) -> Result<Class, Failure> {
+    let mut depth = 0;
+    let mut parts = text.split(|character| {
+        depth += i32::from(character == '(') - i32::from(character == ')');
+        character == ':' && depth == 0
+    });
+    let (Some(name), Some(arrivals), Some(service), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(bad_input(format!(
+            "--class `{text}`: write NAME:ARRIVALS:SERVICE, e.g. 'gold:exponential(rate = 0.2 /s):exponential(mean = 1 s)'"
+        )));
+    };
+    let (name, option) = (name.trim().to_string(), format!("--class {}", name.trim()));
+    let service = service_law(&option, service)?;
+    let gaps = gaps_law(&option, arrivals, queue, &service)?;
+    Ok(Class { name, gaps, service })
 }

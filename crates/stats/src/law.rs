@@ -34,11 +34,13 @@ mod kind;
 mod moments;
 mod parse;
 mod quantile;
+mod transform;
 
 use thiserror::Error;
 
 pub use self::expression::{Argument, Expression};
 use self::kind::Kind;
+pub use self::transform::ErlangBranch;
 use crate::{Dimension, Stream};
 
 /// A probability law of a non-negative quantity, in the SI unit of its dimension.
@@ -92,6 +94,24 @@ impl Law {
     pub fn exponential(mean: f64) -> Law {
         assert!(mean > 0.0 && mean.is_finite(), "the mean of an exponential law is a positive number");
         Law::of(Kind::Exponential { mean }, Dimension::Time)
+    }
+
+    /// The Erlang law of `stages` exponential stages, with this mean (seconds).
+    ///
+    /// # Panics
+    /// When `stages` is 0 or `mean` not a positive number.
+    pub fn erlang(stages: u32, mean: f64) -> Law {
+        assert!(stages > 0 && mean > 0.0 && mean.is_finite(), "an Erlang law has a stage and a positive mean");
+        Law::of(Kind::erlang(stages, mean), Dimension::Time)
+    }
+
+    /// Two exponentials that carry half of the mean each, with this mean (seconds) and coefficient of variation.
+    ///
+    /// # Panics
+    /// When `cv` is below 1 or `mean` not a positive number.
+    pub fn hyperexponential(mean: f64, cv: f64) -> Law {
+        assert!(cv >= 1.0 && mean > 0.0 && mean.is_finite(), "a hyperexponential law has a cv of 1 or more");
+        Law::of(Kind::hyperexponential(mean, cv), Dimension::Time)
     }
 
     /// Draws one value (SI unit).

@@ -16,6 +16,7 @@ mod line;
 pub mod measure;
 mod moments;
 mod nearest;
+pub mod quadrature;
 pub mod quantity;
 pub mod regression;
 pub mod renewal;

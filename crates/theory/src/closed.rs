@@ -2,7 +2,8 @@
 //!
 //! Source: Kleinrock, Queueing Systems I (1975), section 3.8; Baskett, Chandy, Muntz and Palacios, Open, closed, and
 //! mixed networks of queues with different classes of customers, J. ACM 22 (1975): exact for exponential service under
-//! FCFS, PS or limited PS and for any service law under PS, each with any think time law.
+//! FCFS, PS or limited PS and for any service law under PS, each with any think time law. With room for fewer than all:
+//! Engset (1918), for exponential think times; who finds no room thinks again.
 
 use crate::numeric;
 
@@ -19,14 +20,28 @@ pub struct Repairman {
     pub waiting_time_mean_s: f64,
     /// The part of the core time that is used.
     pub utilisation: f64,
+    /// The part of those who ask that finds no room.
+    pub loss: f64,
 }
 
 /// Solves M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of `cores`
 /// cores that serves at most `helpers` jobs at once (FCFS: `cores`).
 pub fn repairman(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
+    repairman_with_room(users, users, think_mean_s, cores, helpers, service_mean_s)
+}
+
+/// Solves M/M/c/B/N: as [`repairman`], with room for `room` = B <= N jobs, those in service included.
+pub fn repairman_with_room(
+    users: u32,
+    room: u32,
+    think_mean_s: f64,
+    cores: u32,
+    helpers: u32,
+    service_mean_s: f64,
+) -> Repairman {
     let busy = |n: f64| n.min(f64::from(cores));
-    // Zero think time makes every ratio infinite: then all users are always at the server.
-    let p = numeric::birth_death(users as usize, |n| {
+    // Zero think time makes every ratio infinite: then as many as fit are always at the server.
+    let p = numeric::birth_death(room as usize, |n| {
         let thinking = f64::from(users) - (n as f64 - 1.0);
         thinking * service_mean_s / (busy(n as f64) * think_mean_s)
     });
@@ -34,11 +49,14 @@ pub fn repairman(users: u32, think_mean_s: f64, cores: u32, helpers: u32, servic
     let working = mean(&|n| busy(n));
     let throughput = working / service_mean_s;
     let number_mean = mean(&|n| n);
+    let asking = f64::from(users) - number_mean;
+    let refused = p[room as usize] * f64::from(users - room);
     Repairman {
         throughput,
         number_mean,
         response_time_mean_s: number_mean / throughput,
         waiting_time_mean_s: mean(&|n| (n - f64::from(helpers)).max(0.0)) / throughput,
         utilisation: working / f64::from(cores),
+        loss: if refused > 0.0 { refused / asking } else { 0.0 },
     }
 }

@@ -9,8 +9,19 @@ pub(crate) struct Complex {
 }
 
 impl Complex {
+    pub(crate) const ZERO: Complex = Complex { re: 0.0, im: 0.0 };
+    pub(crate) const ONE: Complex = Complex { re: 1.0, im: 0.0 };
+
     pub(crate) fn new(re: f64, im: f64) -> Complex {
         Complex { re, im }
+    }
+
+    /// The root whose real part is not negative.
+    pub(crate) fn sqrt(self) -> Complex {
+        let size = self.re.hypot(self.im);
+        let re = (0.5 * (size + self.re)).max(0.0).sqrt();
+        let im = (0.5 * (size - self.re)).max(0.0).sqrt();
+        Complex { re, im: im.copysign(self.im) }
     }
 
     pub(crate) fn exp(self) -> Complex {
@@ -37,6 +48,13 @@ impl Sub<f64> for Complex {
     type Output = Complex;
     fn sub(self, other: f64) -> Complex {
         Complex { re: self.re - other, ..self }
+    }
+}
+
+impl Sub for Complex {
+    type Output = Complex;
+    fn sub(self, other: Complex) -> Complex {
+        Complex { re: self.re - other.re, im: self.im - other.im }
     }
 }
 

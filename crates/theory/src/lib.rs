@@ -1,7 +1,8 @@
 //! What should happen?
 //!
-//! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1_ps`],
-//! [`gig1`], [`ek_m_1`], [`lps`], [`closed`]), and the two places that choose among them: a queue in Kendall's notation
+//! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
+//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`], [`priority`],
+//! [`balancing`], [`closed`]), and the two places that choose among them: a queue in Kendall's notation
 //! ([`queue`]) and an experiment's system ([`system`]). Nothing here simulates.
 //!
 //! The decision: an answer says for each number whether it is exact, names the formula and each of its assumptions, and
@@ -24,19 +25,32 @@
 //! ```
 
 pub mod answer;
+pub mod balancing;
 pub mod closed;
 mod complex;
+pub mod disorder;
 pub mod ek_m_1;
+pub mod fujita;
+pub mod gi_m_c;
 pub mod gig1;
+pub mod kendall;
+pub mod las;
 pub mod lps;
+pub mod markovian_lps;
 pub mod mg1;
 pub mod mg1_ps;
+pub mod mg1k;
 pub mod mm1;
 pub mod mmc;
 pub mod mmck;
 pub mod moments;
 mod numeric;
+pub mod phase_lps;
+pub mod phase_type;
+pub mod priority;
+mod qbd;
 pub mod queue;
+mod response;
 mod station;
 pub mod system;
 pub mod tail;

@@ -53,12 +53,17 @@ pub fn limited_ps_waiting_time_mean(servers: u32, helpers: u32, arrival_rate: f6
 
 /// P(T > t) of the FCFS response time: the wait (0, or exponential of rate c mu - lambda) plus the service.
 pub fn response_time_tail(t_s: f64, servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
-    let rate = 1.0 / service_mean_s;
-    let drain = f64::from(servers) * rate - arrival_rate;
+    let drain = f64::from(servers) / service_mean_s - arrival_rate;
     if drain <= 0.0 {
         return 1.0;
     }
-    let delayed = erlang_c(arrival_rate * service_mean_s, servers);
+    delayed_tail(t_s, erlang_c(arrival_rate * service_mean_s, servers), drain, service_mean_s)
+}
+
+/// P(T > t) of a wait that is 0 or, with the probability `delayed`, exponential of the rate `drain` (1/s), followed by an
+/// exponential service.
+pub fn delayed_tail(t_s: f64, delayed: f64, drain: f64, service_mean_s: f64) -> f64 {
+    let rate = 1.0 / service_mean_s;
     // (e^(-rate t) - e^(-drain t)) / (drain - rate), without cancellation when the two rates are close.
     let gap = drain - rate;
     let both = if (gap * t_s).abs() > 1.0 {

@@ -1,6 +1,7 @@
 //! What the formulas read of a law: two moments and, where it is known, its shape.
 
 use sojourn_stats::Law;
+use sojourn_stats::law::ErlangBranch;
 use statrs::function::gamma::gamma_ur;
 
 /// Mean and squared coefficient of variation of a law of times, and its shape.
@@ -95,6 +96,20 @@ impl Moments {
         matches!(self.shape, Shape::Exponential | Shape::Erlang(1))
     }
 
+    /// A law of this mean and shape; none for [`Shape::General`], of which there are many.
+    pub fn law(&self) -> Option<Law> {
+        if !(self.mean_s > 0.0 && self.mean_s.is_finite()) {
+            return None;
+        }
+        match self.shape {
+            Shape::Constant => Some(Law::constant(self.mean_s)),
+            Shape::Exponential => Some(Law::exponential(self.mean_s)),
+            Shape::Erlang(phases) => Some(Law::erlang(phases, self.mean_s)),
+            Shape::Hyperexponential => Some(Law::hyperexponential(self.mean_s, self.scv.sqrt().max(1.0))),
+            Shape::General => None,
+        }
+    }
+
     /// 1 - E\[e^(-sX)\], in a form that keeps its digits for small `s`; none for [`Shape::General`].
     pub fn transform_complement(&self, s: f64) -> Option<f64> {
         let x = s * self.mean_s;
@@ -128,9 +143,11 @@ pub fn balanced_means(scv: f64) -> [(f64, f64); 2] {
 }
 
 /// The gaps of a renewal stream of arrivals, as one server sees them behind a balancer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gaps {
     source: Moments,
+    /// The law of the source, where it is known in full.
+    law: Option<Law>,
     part: Part,
 }
 
@@ -144,18 +161,23 @@ enum Part {
 impl Gaps {
     /// Every arrival of a stream with these gaps.
     pub fn all(source: Moments) -> Gaps {
-        Gaps { source, part: Part::All }
+        Gaps { source, law: source.law(), part: Part::All }
     }
 
     /// Each arrival with probability `keep`: a geometric number of gaps, again a renewal stream (and Poisson, if the
     /// source is).
     pub fn each_with_probability(source: Moments, keep: f64) -> Gaps {
-        Gaps { source, part: Part::EachWithProbability(keep) }
+        Gaps { source, law: source.law(), part: Part::EachWithProbability(keep) }
     }
 
     /// Every `n`-th arrival, as round robin deals them: the sum of n gaps (Erlang-n, if the source is Poisson).
     pub fn every_nth(source: Moments, n: u32) -> Gaps {
-        Gaps { source, part: Part::EveryNth(n) }
+        Gaps { source, law: source.law(), part: Part::EveryNth(n) }
+    }
+
+    /// The same arrivals of a source whose gaps have this very law.
+    pub fn with_law(self, law: &Law) -> Gaps {
+        Gaps { law: Some(law.clone()), ..self }
     }
 
     /// Mean gap (s).
@@ -187,13 +209,31 @@ impl Gaps {
         self.source.is_exponential() && !matches!(self.part, Part::EveryNth(2..))
     }
 
-    /// 1 - E\[e^(-sX)\] of the gaps X, where the source's transform is known.
+    /// 1 - E\[e^(-sX)\] of the gaps X, where the source's law is known.
     pub fn transform_complement(&self, s: f64) -> Option<f64> {
-        let u = self.source.transform_complement(s)?;
+        let of_law = || Some(self.law.as_ref()?.transform_complement(s));
+        let u = self.source.transform_complement(s).or_else(of_law)?;
         Some(match self.part {
             Part::All => u,
             Part::EachWithProbability(keep) => u / (keep + (1.0 - keep) * u),
             Part::EveryNth(n) => -(f64::from(n) * (-u).ln_1p()).exp_m1(),
         })
     }
+
+    /// The gaps as a mixture of Erlang laws, where they are one.
+    pub fn erlang_mixture(&self) -> Option<Vec<ErlangBranch>> {
+        let source = self.law.as_ref()?.erlang_mixture()?;
+        match self.part {
+            Part::All => Some(source),
+            Part::EachWithProbability(_) if self.is_poisson() => Some(scaled(&source, 1, self.mean_s())),
+            // The sum of n gaps of one Erlang law is an Erlang law of n times the stages.
+            Part::EveryNth(n) if source.len() == 1 => Some(scaled(&source, n, self.mean_s())),
+            Part::EachWithProbability(_) | Part::EveryNth(_) => None,
+        }
+    }
+}
+
+/// The one branch of `source` with so many times the stages and this mean.
+fn scaled(source: &[ErlangBranch], times: u32, mean: f64) -> Vec<ErlangBranch> {
+    vec![ErlangBranch { weight: 1.0, stages: source[0].stages.saturating_mul(times), mean }]
 }

@@ -1,55 +1,52 @@
-//! A queue in Kendall's notation, and what theory says of it: `M/G/1-PS`, `M/M/4/100`, `GI/G/1`, `M/G/1-LPS(8)`.
+//! What theory says of a queue in Kendall's notation.
 //!
-//! `A/S/c[/K][-discipline]`: gaps between arrivals, service, servers, room in all, and FCFS (default), PS or LPS(n).
-//! The letters say what is *assumed* of the laws, which are given beside them: a law that breaks its letter is an
-//! error, so that an exact formula is never used for a law it does not hold for. Source: Kendall, Stochastic processes
-//! occurring in the theory of queues, Annals of Mathematical Statistics 24 (1953).
+//! The letters of the notation say what is *assumed* of the laws, which are given beside them: a law that breaks its letter
+//! is an error, so that an exact formula is never used for a law it does not hold for. Every row says `exact` or
+//! `approximate`, every formula is named with its assumptions and whether they are met, and a queue that no formula here
+//! covers is refused by name.
 
-use std::fmt;
-
-use sojourn_model::Discipline;
 use sojourn_stats::Law;
 use thiserror::Error;
 
 use crate::answer::{Answer, PERCENTILES, Value, brief};
+pub use crate::kendall::{Discipline, Letter, Queue};
 use crate::moments::{Gaps, Moments, Shape};
-use crate::station::Station;
+use crate::response::Spread;
+use crate::station::{Solution, Station, Times};
+use crate::{closed, fujita, gig1, kendall, priority};
 
-/// A queue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Queue {
-    /// Gaps between arrivals.
-    pub arrivals: Letter,
-    /// Service.
-    pub service: Letter,
-    /// Number of servers (under PS: cores that the jobs share).
-    pub servers: u32,
-    /// Most jobs inside, those in service included.
-    pub capacity: Option<u32>,
-    /// How jobs share the servers.
-    pub discipline: Discipline,
+/// What is asked of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The gaps between arrivals (s); with a population, how long each member stays away.
+    pub gaps: &'a Law,
+    /// The service (s).
+    pub service: &'a Law,
+    /// Sizes (s) for which the mean response time of such a job is asked.
+    pub sizes_s: &'a [f64],
+    /// Whether every known approximation of the mean wait is asked for, beside the answer.
+    pub all: bool,
 }
 
-/// What a letter says of a law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letter {
-    /// M: exponential.
-    Markovian,
-    /// D: constant.
-    Deterministic,
-    /// E2, E3, ...: Erlang of so many phases.
-    Erlang(u32),
-    /// H2: hyperexponential of two branches with balanced means.
-    Hyperexponential,
-    /// G or GI: any law, independent.
-    General,
+/// A class of jobs with its priority: the first is the most urgent.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Its name, for the rows.
+    pub name: String,
+    /// Gaps between its arrivals (s).
+    pub gaps: Law,
+    /// Its service (s).
+    pub service: Law,
 }
 
 /// Why there is no answer about a queue; every message is one line.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum QueueError {
     /// The text is not the notation of a queue.
-    #[error("`{text}`: {wrong}; a queue is written A/S/c, A/S/c/K, with -FCFS, -PS or -LPS(8) after it, e.g. M/G/1-PS")]
+    #[error(
+        "`{text}`: {wrong}; a queue is written A/S/c, A/S/c/room or A/S/c/room/population, with its discipline after it, \
+         e.g. M/G/1-PS, M/G/1-LPS(8), M/M/3//20"
+    )]
     Notation {
         /// The text.
         text: String,
@@ -65,7 +62,7 @@ pub enum QueueError {
         /// `arrivals` or `service`.
         role: &'static str,
         /// The queue.
-        queue: Queue,
+        queue: Box<Queue>,
         /// What the law should be.
         letter: Letter,
         /// What it is.
@@ -96,17 +93,17 @@ pub enum QueueError {
         rate: f64,
     },
     /// There is no formula.
-    #[error("`{queue}`: {why}; there are formulas for {SUPPORTED}")]
+    #[error("`{queue}`: {why}; docs/queues.md lists what is answered how")]
     Unsupported {
         /// The queue.
-        queue: Queue,
+        queue: Box<Queue>,
         /// What is in the way.
         why: String,
     },
+    /// Classes where there are none, or a size that is none.
+    #[error("{0}")]
+    Question(String),
 }
-
-const SUPPORTED: &str = "A/S/c with A, S of M, D, E2.., H2, G, GI under FCFS, PS and LPS(n), and with room for K for \
-                         M/M/c/K, M/G/c/K-PS and M/G/c/c";
 
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
 pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
@@ -119,39 +116,45 @@ impl Queue {
     /// # Errors
     /// On anything else, with what is wrong and an example of what would be right.
     pub fn parse(text: &str) -> Result<Queue, QueueError> {
-        read(text.trim()).map_err(|wrong| QueueError::Notation { text: text.into(), wrong })
+        kendall::read(text.trim()).map_err(|wrong| QueueError::Notation { text: text.into(), wrong })
     }
 
     /// What theory says when the gaps between arrivals and the service times follow these laws (seconds).
     ///
-    /// Rows: `response_time_mean`, `waiting_time_mean` (time before service starts), `service_time_mean` (core time),
-    /// `response_time_p50`, `_p90`,
-    /// `_p95`, `_p99` and `_p99.9` where the law of the response time is known, `utilization`, `throughput`,
-    /// `number_in_system_mean`, and `error_ratio` (the part that is lost) where there is a K.
+    /// # Errors
+    /// As [`Queue::answer_to`].
+    pub fn answer(&self, gaps: &Law, service: &Law) -> Result<Answer, QueueError> {
+        self.answer_to(&Question { gaps, service, sizes_s: &[], all: false })
+    }
+
+    /// What theory says.
+    ///
+    /// Rows, those that are known: `response_time_mean`, `waiting_time_mean` (time before service starts),
+    /// `service_time_mean` (core time), `response_time_std`, `response_time_p50`, `_p90`, `_p95`, `_p99` and `_p99.9`,
+    /// `response_time_mean_at_10s` for each size asked for, `delay_probability` (of not starting at once),
+    /// `break_even_size` (the work to which FCFS and PS give the same mean response time), `utilization`, `throughput`,
+    /// `number_in_system_mean`, and, where the room is limited, `blocking_probability` and `error_ratio`, the same number.
+    /// When all approximations are asked for, the mean wait by each (`waiting_time_mean_kraemer_langenbach_belz`, ...).
     ///
     /// A mean wait that is infinite because the service law has no second moment is no error: the row is left out and
     /// a note says why.
     ///
     /// # Errors
     /// When a law breaks its letter or has no positive mean, when the queue is unstable, and when there is no formula.
-    pub fn answer(&self, gaps: &Law, service: &Law) -> Result<Answer, QueueError> {
-        let gaps = self.checked("arrivals", self.arrivals, gaps)?;
-        let service = self.checked("service", self.service, service)?;
-        self.answer_for(gaps, service)
-    }
-
-    /// The same for laws of which these moments are known.
-    ///
-    /// # Errors
-    /// As [`Queue::answer`], the letters apart.
-    pub fn answer_for(&self, gaps: Moments, service: Moments) -> Result<Answer, QueueError> {
-        let station = Station {
-            service: with_mean("service", service)?,
-            cores: self.servers,
-            discipline: self.discipline.clone(),
-            capacity: self.capacity,
-        };
-        let arrivals = Gaps::all(with_mean("arrivals", gaps)?);
+    pub fn answer_to(&self, question: &Question) -> Result<Answer, QueueError> {
+        if let Some(size) = question.sizes_s.iter().find(|size| !(**size > 0.0 && size.is_finite())) {
+            return Err(QueueError::Question(format!(
+                "a size of {size} s: a job needs some service, and an end of it"
+            )));
+        }
+        let gaps = self.checked("arrivals", self.arrivals, question.gaps)?;
+        let service = self.checked("service", self.service, question.service)?;
+        if let Some(population) = self.population {
+            return self.answer_population(population, gaps, service, question);
+        }
+        let law = Some(question.service.clone());
+        let station = Station::new(service, law, self.servers, self.discipline, self.capacity);
+        let arrivals = Gaps::all(gaps).with_law(question.gaps);
         let rate = arrivals.rate();
         if let Some(largest_rate) = station.largest_stable_rate()
             && rate >= largest_rate
@@ -159,38 +162,193 @@ impl Queue {
             let utilisation = rate / largest_rate;
             return Err(QueueError::Unstable { utilisation, largest_rate, rate });
         }
-        let solution = station.solve(&arrivals);
+        let heavy = service.scv.is_infinite() || arrivals.scv().is_infinite();
+        let mut answer = self.rows(&station, station.solve(&arrivals), question.sizes_s, heavy)?;
+        let single = self.servers == 1 && self.capacity.is_none() && arrivals.is_poisson();
+        let shares = matches!(self.discipline, Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. });
+        if single && shares && service.scv.is_finite() {
+            let second = (1.0 + service.scv) * service.mean_s.powi(2);
+            let size = fujita::break_even_size(service.mean_s, second);
+            answer.push("break_even_size", "s", Value::exact(size));
+            answer.note(
+                "break_even_size: to this work FCFS and PS give the same mean response time; PS is kinder to less",
+            );
+        }
+        if question.all {
+            for (name, wait) in gig1::approximations(self.servers, &arrivals, service.mean_s, service.scv) {
+                answer.push(format!("waiting_time_mean_{name}"), "s", Value::approximate(wait));
+            }
+        }
+        Ok(answer)
+    }
+
+    /// What theory says of Poisson classes with priorities, the first the most urgent. Each of the rows
+    /// `response_time_mean_NAME`, `waiting_time_mean_NAME`, `service_time_mean_NAME`, `throughput_NAME` and
+    /// `utilization_NAME`, and the same of all jobs together. A class that the others leave too little of the server
+    /// has no times, and a note that says so.
+    ///
+    /// # Errors
+    /// When the discipline is not a priority, a law breaks its letter, arrivals are not Poisson, or there is no formula.
+    pub fn answer_classes(&self, classes: &[Class]) -> Result<Answer, QueueError> {
+        let refuse = |why: &str| Err(QueueError::Unsupported { queue: Box::new(self.clone()), why: why.into() });
+        let Discipline::Priority { preemptive } = self.discipline else {
+            return Err(QueueError::Question(format!(
+                "`{self}` knows no classes: only -PRIO and -PRIO-PR serve by class; else give one --arrivals and --service"
+            )));
+        };
+        if self.capacity.is_some() || self.population.is_some() {
+            return refuse("no formula for classes with limited room or population");
+        }
+        let mut known = Vec::new();
+        for class in classes {
+            let gaps = self.checked("arrivals", self.arrivals, &class.gaps)?;
+            let service = self.checked("service", self.service, &class.service)?;
+            if !gaps.is_exponential() {
+                return refuse(&format!(
+                    "no formula for classes unless arrivals are Poisson, and those of {} are not",
+                    class.name
+                ));
+            }
+            known.push((1.0 / gaps.mean_s, service));
+        }
+        let times = if self.servers == 1 {
+            let class = |&(arrival_rate, service): &(f64, Moments)| priority::Class {
+                arrival_rate,
+                service_mean_s: service.mean_s,
+                service_second_moment_s2: (1.0 + service.scv) * service.mean_s.powi(2),
+            };
+            let classes: Vec<priority::Class> = known.iter().map(class).collect();
+            if preemptive { priority::preemptive_resume(&classes) } else { priority::non_preemptive(&classes) }
+        } else {
+            let mean_s = known[0].1.mean_s;
+            let equal = known
+                .iter()
+                .all(|(_, service)| service.is_exponential() && (service.mean_s / mean_s - 1.0).abs() < 1e-12);
+            if preemptive || !equal {
+                return refuse(
+                    "several servers have a formula for one exponential service of all classes, without preemption",
+                );
+            }
+            let rates: Vec<f64> = known.iter().map(|(rate, _)| *rate).collect();
+            priority::non_preemptive_servers(self.servers, &rates, mean_s)
+        };
+        Ok(self.class_rows(classes, &known, &times))
+    }
+
+    fn class_rows(&self, classes: &[Class], known: &[(f64, Moments)], times: &[priority::ClassTimes]) -> Answer {
+        let mut answer = Answer::default();
+        let total: f64 = known.iter().map(|(rate, _)| rate).sum();
+        let over =
+            |of: &dyn Fn(usize) -> f64| known.iter().enumerate().map(|(at, (rate, _))| rate * of(at)).sum::<f64>();
+        let stable = times.iter().all(|times| times.response_time_mean_s.is_finite());
+        if stable {
+            answer.push("response_time_mean", "s", Value::exact(over(&|at| times[at].response_time_mean_s) / total));
+            answer.push("waiting_time_mean", "s", Value::exact(over(&|at| times[at].waiting_time_mean_s) / total));
+            answer.push("utilization", "1", Value::exact(over(&|at| known[at].1.mean_s) / f64::from(self.servers)));
+            answer.push("throughput", "1/s", Value::exact(total));
+        }
+        for ((class, (rate, service)), times) in classes.iter().zip(known).zip(times) {
+            let name = &class.name;
+            if !times.response_time_mean_s.is_finite() {
+                let why = if service.scv.is_finite() {
+                    "more urgent classes leave it too little of the server"
+                } else {
+                    "the second moment of a service is infinite"
+                };
+                answer.note(format!("response_time_mean_{name}: infinite, for {why}"));
+                continue;
+            }
+            answer.push(format!("response_time_mean_{name}"), "s", Value::exact(times.response_time_mean_s));
+            answer.push(format!("waiting_time_mean_{name}"), "s", Value::exact(times.waiting_time_mean_s));
+            answer.push(format!("service_time_mean_{name}"), "s", Value::exact(service.mean_s));
+            answer.push(format!("throughput_{name}"), "1/s", Value::exact(*rate));
+            let share = rate * service.mean_s / f64::from(self.servers);
+            answer.push(format!("utilization_{name}"), "1", Value::exact(share));
+        }
+        answer.note("formula: priorities (Cobham 1954; with preemption White and Christie 1958), exact");
+        answer.note("Poisson arrivals of every class: yes");
+        answer.note("gaps and services independent of each other: assumed");
+        answer
+    }
+
+    /// The rows of an open queue; of a `heavy` tail what passes through may be all there is.
+    fn rows(&self, station: &Station, solution: Solution, sizes_s: &[f64], heavy: bool) -> Result<Answer, QueueError> {
         let Some(flow) = solution.flow else {
             let why = solution.times.err().unwrap_or_default();
-            return Err(QueueError::Unsupported { queue: self.clone(), why });
+            return Err(QueueError::Unsupported { queue: Box::new(self.clone()), why });
         };
         let mut answer = Answer::default();
         match solution.times {
             Ok(times) => {
-                answer.push("response_time_mean", "s", times.response_mean);
-                match times.waiting_mean {
-                    Some(waiting) => answer.push("waiting_time_mean", "s", waiting),
-                    None => answer.note("waiting_time_mean: no formula for the queue in front"),
-                }
-                for (name, p) in PERCENTILES {
-                    if let Some(law) = &times.law {
-                        let quantile = Value { number: law.quantile(p), exact: law.is_exact() };
-                        answer.push(format!("response_time_{name}"), "s", quantile);
-                    }
-                }
-                answer.push("service_time_mean", "s", Value::exact(service.mean_s));
-                let number = times.response_mean.times(flow.throughput);
-                answer.push("number_in_system_mean", "1", number);
+                push_times(&mut answer, &times, station.service.mean_s, sizes_s);
+                answer.push("number_in_system_mean", "1", times.response_mean.times(flow.throughput));
                 answer.note(format!("formula: {}", times.formula));
+                if let Some(by_size) = times.by_size.filter(|_| !sizes_s.is_empty()) {
+                    answer.note(by_size.formula());
+                }
                 times.assumptions.into_iter().for_each(|line| answer.note(line));
             }
-            Err(why) => answer.note(format!("response_time_mean: {why}")),
+            Err(why) if heavy => answer.note(format!("response_time_mean: {why}")),
+            Err(why) => return Err(QueueError::Unsupported { queue: Box::new(self.clone()), why }),
         }
         answer.push("utilization", "1", Value::exact(flow.utilisation));
         answer.push("throughput", "1/s", Value::exact(flow.throughput));
         if let Some(loss) = flow.loss {
+            answer.push("blocking_probability", "1", Value::exact(loss));
             answer.push("error_ratio", "1", Value::exact(loss));
         }
+        Ok(answer)
+    }
+
+    /// A population of which everybody stays away, asks, and waits for the answer.
+    fn answer_population(
+        &self,
+        population: u32,
+        away: Moments,
+        service: Moments,
+        question: &Question,
+    ) -> Result<Answer, QueueError> {
+        let refuse = |why: &str| Err(QueueError::Unsupported { queue: Box::new(self.clone()), why: why.into() });
+        let station = Station::new(service, None, self.servers, self.discipline, self.capacity);
+        let room = self.capacity.unwrap_or(population).min(population);
+        let shared = self.discipline == Discipline::Ps || station.places().is_some_and(|places| places >= room);
+        match self.discipline {
+            Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => {}
+            Discipline::Lcfs { preemptive: false } | Discipline::Siro if service.is_exponential() => {}
+            _ => return refuse("no formula for a population under this discipline: sim answers this"),
+        }
+        if !service.is_exponential() && !shared {
+            return refuse(
+                "no formula for a population unless service is exponential or always shared: sim answers this",
+            );
+        }
+        if room < population && !away.is_exponential() {
+            return refuse("no formula for a population without room for all unless the time away is exponential");
+        }
+        if !question.sizes_s.is_empty() {
+            return refuse("no formula for the response time by size in a population");
+        }
+        let places = station.places().unwrap_or(room);
+        let solved =
+            closed::repairman_with_room(population, room, away.mean_s, station.usable_cores(), places, service.mean_s);
+        let mut answer = Answer::default();
+        answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
+        answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
+        answer.push("service_time_mean", "s", Value::exact(service.mean_s));
+        answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
+        let used = f64::from(station.usable_cores()) / f64::from(self.servers);
+        answer.push("utilization", "1", Value::exact(solved.utilisation * used));
+        answer.push("throughput", "1/s", Value::exact(solved.throughput));
+        if self.capacity.is_some() {
+            answer.push("blocking_probability", "1", Value::exact(solved.loss));
+            answer.push("error_ratio", "1", Value::exact(solved.loss));
+            answer.note(
+                "formula: machine repairman with room for fewer (Engset), exact; who finds no room goes away again",
+            );
+        } else {
+            answer.note("formula: machine repairman, exact for any law of the time away");
+        }
+        answer.note(format!("population: {population}; the arrivals given are how long each of them stays away"));
         Ok(answer)
     }
 
@@ -218,7 +376,37 @@ impl Queue {
                 if role == "arrivals" { "GI".into() } else { "G".into() },
             ),
         };
-        Err(QueueError::Letter { role, queue: self.clone(), letter, is, instead })
+        Err(QueueError::Letter { role, queue: Box::new(self.clone()), letter, is, instead })
+    }
+}
+
+fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: &[f64]) {
+    answer.push("response_time_mean", "s", times.response_mean);
+    match times.waiting_mean {
+        Some(waiting) => answer.push("waiting_time_mean", "s", waiting),
+        None => answer.note("waiting_time_mean: no formula for the queue in front"),
+    }
+    answer.push("service_time_mean", "s", Value::exact(service_mean_s));
+    if let Some(std_s) = times.spread.as_ref().and_then(Spread::std_s) {
+        answer.push("response_time_std", "s", Value::exact(std_s));
+    }
+    match &times.law {
+        Some(law) => {
+            for (name, p) in PERCENTILES {
+                let quantile = Value { number: law.quantile(p), exact: law.is_exact() };
+                answer.push(format!("response_time_{name}"), "s", quantile);
+            }
+        }
+        None => answer.note("response_time percentiles: no formula for this law and discipline; sim answers them"),
+    }
+    for &size in sizes_s {
+        match &times.by_size {
+            Some(by_size) => answer.push(format!("response_time_mean_at_{size}s"), "s", by_size.response_mean(size)),
+            None => answer.note(format!("response_time_mean_at_{size}s: no formula by size here; sim answers it")),
+        }
+    }
+    if let Some(delayed) = times.delay_probability {
+        answer.push("delay_probability", "1", delayed);
     }
 }
 
@@ -230,118 +418,4 @@ fn with_mean(role: &'static str, moments: Moments) -> Result<Moments, QueueError
         return Err(QueueError::Mean { role, wrong: NO_MEAN });
     }
     Ok(moments)
-}
-
-fn read(text: &str) -> Result<Queue, String> {
-    let (fields, discipline) = match text.split_once('-') {
-        Some((fields, discipline)) => (fields, read_discipline(discipline)?),
-        None => (text, Discipline::Fcfs),
-    };
-    let fields: Vec<&str> = fields.split('/').map(str::trim).collect();
-    let (arrivals, service, servers, capacity) = match fields[..] {
-        [arrivals, service, servers] => (arrivals, service, servers, None),
-        [arrivals, service, servers, capacity] => (arrivals, service, servers, Some(capacity)),
-        _ => return Err(format!("{} part(s) between the slashes, not 3 or 4", fields.len())),
-    };
-    let queue = Queue {
-        arrivals: read_letter("arrivals", arrivals)?,
-        service: read_letter("service", service)?,
-        servers: read_count("the number of servers", servers)?,
-        capacity: capacity.map(|room| read_count("the room K", room)).transpose()?,
-        discipline,
-    };
-    match queue.capacity {
-        Some(room) if room < queue.servers => {
-            Err(format!("room for {room} is less than the {} servers; K counts the jobs in service too", queue.servers))
-        }
-        _ => Ok(queue),
-    }
-}
-
-fn read_letter(role: &str, text: &str) -> Result<Letter, String> {
-    let upper = text.to_ascii_uppercase();
-    match upper.as_str() {
-        "M" => return Ok(Letter::Markovian),
-        "D" => return Ok(Letter::Deterministic),
-        "G" | "GI" => return Ok(Letter::General),
-        "H2" => return Ok(Letter::Hyperexponential),
-        _ => {}
-    }
-    if let Some(phases) = upper.strip_prefix('E') {
-        return match phases.parse() {
-            Ok(phases @ 1..) => Ok(Letter::Erlang(phases)),
-            _ => Err(format!("{role} `{text}` needs a number of phases from 1 up, e.g. E2")),
-        };
-    }
-    Err(format!("{role} `{text}` is none of M, D, G, GI, E2 (any number) and H2"))
-}
-
-fn read_count(what: &str, text: &str) -> Result<u32, String> {
-    // A bound, because the formulas are sums over servers and room.
-    match text.parse() {
-        Ok(count @ 1..=1_000_000) => Ok(count),
-        _ => Err(format!("{what} is `{text}`, not a whole number from 1 to 1000000")),
-    }
-}
-
-fn read_discipline(text: &str) -> Result<Discipline, String> {
-    let upper = text.trim().to_ascii_uppercase();
-    match upper.as_str() {
-        "FCFS" | "FIFO" => return Ok(Discipline::Fcfs),
-        "PS" => return Ok(Discipline::Ps),
-        _ => {}
-    }
-    if let Some(rest) = upper.strip_prefix("LPS") {
-        let helpers = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-        return match helpers.map(str::trim).map(str::parse) {
-            Some(Ok(helpers @ 1..)) => Ok(Discipline::LimitedPs { helpers }),
-            _ => Err(format!("discipline `{text}` needs the number of jobs that share, e.g. LPS(8)")),
-        };
-    }
-    Err(format!("discipline `{text}` is none of FCFS, PS and LPS(8) (any number)"))
-}
-
-impl Letter {
-    fn meaning(self) -> String {
-        match self {
-            Letter::Markovian => "the exponential law".into(),
-            Letter::Deterministic => "a constant".into(),
-            Letter::Erlang(phases) => format!("the Erlang law of {phases} phases"),
-            Letter::Hyperexponential => "the hyperexponential law of two branches with balanced means".into(),
-            Letter::General => "any law".into(),
-        }
-    }
-}
-
-impl fmt::Display for Letter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Letter::Markovian => f.write_str("M"),
-            Letter::Deterministic => f.write_str("D"),
-            Letter::Erlang(phases) => write!(f, "E{phases}"),
-            Letter::Hyperexponential => f.write_str("H2"),
-            Letter::General => f.write_str("G"),
-        }
-    }
-}
-
-impl fmt::Display for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.arrivals, self.service, self.servers)?;
-        if let Some(room) = self.capacity {
-            write!(f, "/{room}")?;
-        }
-        match self.discipline {
-            Discipline::Fcfs => Ok(()),
-            Discipline::Ps => f.write_str("-PS"),
-            Discipline::LimitedPs { helpers } => write!(f, "-LPS({helpers})"),
-            Discipline::LeastAttained => f.write_str("-LAS"),
-            Discipline::RoundRobin { quantum } => write!(f, "-RR({quantum})"),
-            Discipline::Lcfs { preemptive: false } => f.write_str("-LCFS"),
-            Discipline::Lcfs { preemptive: true } => f.write_str("-LCFS-PR"),
-            Discipline::Priority { preemptive: false } => f.write_str("-PRIO"),
-            Discipline::Priority { preemptive: true } => f.write_str("-PRIO-PR"),
-            Discipline::DelayCurve(_) => f.write_str("-delay-curve"),
-        }
-    }
 }

@@ -8,16 +8,18 @@
 //! time on the way is added to the response time. For closed users it is a further stay away from the server, of which
 //! the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
 
-use sojourn_model::{Discipline, Server};
+use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::Law;
 use thiserror::Error;
 
 use crate::answer::{Answer, PERCENTILES, Value, brief};
 use crate::closed;
+use crate::kendall::Discipline;
 use crate::moments::{Gaps, Moments};
 use crate::numeric;
 use crate::queue::NO_MEAN;
-use crate::station::{self, Flow, ResponseLaw, Solution, Station};
+use crate::response::ResponseLaw;
+use crate::station::{Flow, Solution, Station};
 
 /// What theory needs to know of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ pub struct System<'a> {
     pub demand_is_exponential: bool,
     /// Whether every request is the same work.
     pub demand_is_constant: bool,
+    /// The law of the work (s), where it is one that is known.
+    pub demand_law: Option<&'a Law>,
     /// The policy's name; none for a single server.
     pub policy: Option<&'a str>,
     /// Whether the policy knows the servers' present state (not polled, not reported now and then).
@@ -90,12 +94,8 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     if system.servers.is_empty() {
         return refuse("a system without servers");
     }
-    if system.servers.iter().any(|server| matches!(server.discipline, Discipline::DelayCurve(_))) {
+    if system.servers.iter().any(|server| matches!(server.discipline, ServerDiscipline::DelayCurve(_))) {
         return refuse("no formula for a server that is a delay curve: sim answers this");
-    }
-    let ordered = system.servers.iter().find(|server| station::beyond_formulas(&server.discipline).is_some());
-    if let Some(server) = ordered {
-        return refuse(&station::beyond_formulas(&server.discipline).unwrap_or_default());
     }
     if !(system.path_s >= 0.0 && system.path_s.is_finite()) {
         return refuse("the time on the path must be finite and not negative");
@@ -111,9 +111,9 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     }
     match system.arrivals {
         ArrivalKind::Closed { users, think } => closed_users(system, users, think),
-        ArrivalKind::Open { gaps } => open_arrivals(system, Moments::of(gaps)),
+        ArrivalKind::Open { gaps } => open_arrivals(system, Moments::of(gaps), Some(gaps)),
         ArrivalKind::Moments { mean_s, variance_s2 } => {
-            open_arrivals(system, Moments::from_variance(mean_s, variance_s2))
+            open_arrivals(system, Moments::from_variance(mean_s, variance_s2), None)
         }
     }
 }
@@ -133,6 +133,9 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
         return refuse("no formula for more closed users than the server has room for".into());
     }
     let station = station(system, server);
+    if !matches!(station.discipline, Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. }) {
+        return refuse(format!("no formula for closed users under {}", station.discipline));
+    }
     let always_shared = station.places().is_none_or(|places| places >= users);
     if !system.demand_is_exponential && !always_shared {
         return refuse("no formula for closed users unless demand is exponential or shared by PS".into());
@@ -168,7 +171,7 @@ enum Split {
     Tied(String),
 }
 
-fn open_arrivals(system: &System, gaps: Moments) -> Result<Answer, Unanswered> {
+fn open_arrivals(system: &System, gaps: Moments, law: Option<&Law>) -> Result<Answer, Unanswered> {
     if gaps.mean_s.is_nan() || gaps.mean_s <= 0.0 || gaps.mean_s.is_infinite() {
         return Err(Unanswered("arrivals: the mean gap must be positive and finite".into()));
     }
@@ -183,7 +186,13 @@ fn open_arrivals(system: &System, gaps: Moments) -> Result<Answer, Unanswered> {
         (_, Some(policy)) => Split::Tied(format!("no formula for {policy} over {count} servers: sim answers this")),
     };
     match split {
-        Split::Separate(each) => separate_queues(system, &each, &mut answer)?,
+        Split::Separate(each) => {
+            let each = match law {
+                Some(law) => each.with_law(law),
+                None => each,
+            };
+            separate_queues(system, &each, &mut answer)?;
+        }
         Split::Tied(why) => totals(system, 1.0 / gaps.mean_s, &why, &mut answer)?,
     }
     Ok(answer)
@@ -363,12 +372,13 @@ fn stable(rate: f64, limit: f64, each: bool) -> Result<(), Unanswered> {
 
 fn station(system: &System, server: &Server) -> Station {
     let mean = system.demand_mean_s / server.speed;
-    let service = if system.demand_is_exponential {
-        Moments::exponential(mean)
-    } else if system.demand_is_constant {
-        Moments::constant(mean)
-    } else {
-        Moments::from_variance(mean, system.demand_variance_s2 / server.speed.powi(2))
+    let law = system.demand_law.map(|law| law.scaled(1.0 / server.speed));
+    let service = match &law {
+        Some(law) => Moments::of(law),
+        None if system.demand_is_exponential => Moments::exponential(mean),
+        None if system.demand_is_constant => Moments::constant(mean),
+        None => Moments::from_variance(mean, system.demand_variance_s2 / server.speed.powi(2)),
     };
-    Station { service, cores: server.cores, discipline: server.discipline.clone(), capacity: server.capacity }
+    let discipline = Discipline::of_server(&server.discipline).expect("a delay curve was refused above");
+    Station::new(service, law, server.cores, discipline, server.capacity)
 }

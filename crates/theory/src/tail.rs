@@ -14,6 +14,7 @@
 
 use std::f64::consts::PI;
 
+use sojourn_stats::Law;
 use statrs::function::gamma::gamma_ur;
 
 use crate::complex::Complex;
@@ -56,31 +57,60 @@ const POINTS_MAX: usize = 1_000_000;
 ///
 /// None at a utilisation of 1 or more, for a service of infinite variance, and where the law reaches too far for the grid.
 pub fn fcfs(arrival_rate: f64, service: &Moments) -> Option<Tail> {
-    let rho = arrival_rate * service.mean_s;
-    if rho >= 1.0 || !service.scv.is_finite() {
+    let above = |x: f64| survival(service, x);
+    // Simpson's rule, up to a hair before the end, where a constant service may end.
+    let between = |a: f64, b: f64| (b - a) / 6.0 * (above(a) + 4.0 * above(0.5 * (a + b)) + above(b - 1e-9));
+    Some(fcfs_on_grid(arrival_rate, service.mean_s, service.scv, above, between)?.0)
+}
+
+/// The same of a service that follows this law, whatever it is.
+pub fn fcfs_of(arrival_rate: f64, service: &Law) -> Option<Tail> {
+    Some(fcfs_and_wait(arrival_rate, service)?.0)
+}
+
+/// The probabilities of waits of 0, 1, 2, ... steps of so many seconds in the same queue.
+pub(crate) fn waits(arrival_rate: f64, service: &Law) -> Option<(f64, Vec<f64>)> {
+    let (tail, wait) = fcfs_and_wait(arrival_rate, service)?;
+    Some((tail.step_s, wait))
+}
+
+fn fcfs_and_wait(arrival_rate: f64, service: &Law) -> Option<(Tail, Vec<f64>)> {
+    let mean_s = service.mean();
+    let limited = |x: f64| service.limited_moment(1, x * mean_s) / mean_s;
+    let between = |a: f64, b: f64| limited(b) - limited(a);
+    fcfs_on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between)
+}
+
+/// The response time, and the probabilities of waits of so many steps. `survival` is P(S > x mean), `between` its integral.
+fn fcfs_on_grid(
+    arrival_rate: f64,
+    mean_s: f64,
+    scv: f64,
+    survival: impl Fn(f64) -> f64,
+    between: impl Fn(f64, f64) -> f64,
+) -> Option<(Tail, Vec<f64>)> {
+    let rho = arrival_rate * mean_s;
+    if rho >= 1.0 || !scv.is_finite() {
         return None;
     }
     let mut reach = 1.0;
-    while survival(service, reach) > NEGLIGIBLE_SERVICE {
+    while survival(reach) > NEGLIGIBLE_SERVICE {
         reach *= 2.0;
     }
-    let response = 1.0 + rho / (1.0 - rho) * 0.5 * (1.0 + service.scv);
+    let response = 1.0 + rho / (1.0 - rho) * 0.5 * (1.0 + scv);
     let steps = (COST / (10.0 * response * reach)).sqrt().min(STEPS_MAX).floor();
     if steps < STEPS_MIN {
         return None;
     }
-    let step_s = service.mean_s / steps;
-    let survival = |k: f64| survival(service, k / steps);
+    let step_s = mean_s / steps;
     // The equilibrium residual, by the mass around each point: the survival function over the mean, integrated.
     let mut residual = Vec::new();
     let mut missing = 1.0;
     while missing > NEGLIGIBLE_SERVICE && residual.len() < POINTS_MAX {
         let point = residual.len() as f64;
         let (low, high) = ((point - 0.5).max(0.0), point + 0.5);
-        // Simpson's rule, on each side of the point, where a constant service may end.
-        let side =
-            |a: f64, b: f64| (b - a) / 6.0 / steps * (survival(a) + 4.0 * survival(0.5 * (a + b)) + survival(b - 1e-9));
-        let mass = side(low, point) + side(point, high);
+        // On each side of the point, where a constant service may end.
+        let mass = between(low / steps, point / steps) + between(point / steps, high / steps);
         residual.push(mass);
         missing -= mass;
     }
@@ -90,17 +120,19 @@ pub fn fcfs(arrival_rate: f64, service: &Moments) -> Option<Tail> {
     let mut own = Vec::new();
     loop {
         let point = own.len() as f64;
-        let above = if own.is_empty() { 1.0 } else { survival(point - 0.5) };
-        own.push(above - survival(point + 0.5));
-        if survival(point + 0.5) < NEGLIGIBLE_SERVICE || own.len() > POINTS_MAX {
+        let above = if own.is_empty() { 1.0 } else { survival((point - 0.5) / steps) };
+        own.push(above - survival((point + 0.5) / steps));
+        if survival((point + 0.5) / steps) < NEGLIGIBLE_SERVICE || own.len() > POINTS_MAX {
             break;
         }
     }
     let factor = 1.0 / (1.0 - rho * residual[0]);
     let mut wait = vec![(1.0 - rho) * factor];
     let (mut above, mut left) = (Vec::new(), 1.0);
+    let mut work = 0;
     loop {
         let n = above.len();
+        work += n.min(residual.len()) + n.min(own.len());
         if n >= wait.len() {
             let most = n.min(residual.len() - 1);
             let sum: f64 = (1..=most).map(|j| residual[j] * wait[n - j]).sum();
@@ -113,13 +145,13 @@ pub fn fcfs(arrival_rate: f64, service: &Moments) -> Option<Tail> {
         if left < NEGLIGIBLE {
             break;
         }
-        if above.len() > POINTS_MAX {
+        if above.len() > POINTS_MAX || work as f64 > 20.0 * COST {
             return None;
         }
     }
     let before = std::iter::once(1.0).chain(above.iter().copied());
     let above = before.zip(&above).map(|(before, after)| 0.5 * (before + after)).collect();
-    Some(Tail { step_s, above })
+    Some((Tail { step_s, above }, wait))
 }
 
 /// P(S > x mean).
@@ -173,7 +205,7 @@ pub fn constant_ps(t_s: f64, arrival_rate: f64, service_s: f64) -> f64 {
 
 /// f(t) from its Laplace transform, for an f that is bounded by 1: Abate and Whitt's Euler algorithm with its usual numbers
 /// (discretisation error 1e-8).
-fn invert(t: f64, transform: impl Fn(Complex) -> Complex) -> f64 {
+pub(crate) fn invert(t: f64, transform: impl Fn(Complex) -> Complex) -> f64 {
     const A: f64 = 18.4;
     const TERMS: usize = 30;
     const AVERAGED: usize = 12;

@@ -37,6 +37,7 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
     let policy = system.tier.as_ref().map(|tier| tier.policy.split('(').next().unwrap_or_default().trim());
     let information = system.tier.as_ref().map_or(Information::Immediate, |tier| tier.information);
     let (is_exponential, is_constant) = demand_shape(experiment);
+    let law = demand_law(experiment).filter(|law| law.mean() > 0.0 && law.mean().is_finite());
     let links = system.client_link.iter().chain(&system.cluster_link);
     let asked = System {
         arrivals,
@@ -45,6 +46,7 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
         demand_variance_s2,
         demand_is_exponential: is_exponential,
         demand_is_constant: is_constant,
+        demand_law: law.as_ref(),
         policy,
         has_immediate_information: information == Information::Immediate,
         has_links: links.clone().any(|link| link.rate.is_some()),
@@ -63,6 +65,33 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
     }
 }
 
+/// The law of the demand, where it has one of its own: it does not read the size, or nothing but the size.
+fn demand_law(experiment: &Experiment) -> Option<Law> {
+    if experiment.workload.demand_moments().is_some() {
+        return None;
+    }
+    let demand = experiment.system.servers[0].demand("");
+    if demand.per_byte == 0.0 {
+        return Some(demand.fixed.clone());
+    }
+    let sizes = size_law(experiment).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
+    Some(sizes.scaled(demand.per_byte))
+}
+
+/// The law of the sizes, where they are drawn from one.
+fn size_law(experiment: &Experiment) -> Option<&Law> {
+    let sizes = match &experiment.workload {
+        Workload::Open(open) => Some(&open.sizes),
+        Workload::Closed(closed) => Some(&closed.sizes),
+        Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
+        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => None,
+    };
+    match sizes {
+        Some(Sizes::Law(law)) => Some(law),
+        _ => None,
+    }
+}
+
 /// Whether the demand is exponential, and whether it is the same for every request.
 fn demand_shape(experiment: &Experiment) -> (bool, bool) {
     if let Some((_, variance)) = experiment.workload.demand_moments() {
@@ -70,16 +99,7 @@ fn demand_shape(experiment: &Experiment) -> (bool, bool) {
     }
     let demand = experiment.system.servers[0].demand("");
     let is_constant = |law: &Law| law.variance() == 0.0;
-    let size_law = match &experiment.workload {
-        Workload::Open(open) => Some(&open.sizes),
-        Workload::Closed(closed) => Some(&closed.sizes),
-        Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
-        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => None,
-    };
-    let size_law = match size_law {
-        Some(Sizes::Law(law)) => Some(law),
-        _ => None,
-    };
+    let size_law = size_law(experiment);
     if demand.per_byte == 0.0 {
         return (demand.fixed.is_exponential(), is_constant(&demand.fixed));
     }

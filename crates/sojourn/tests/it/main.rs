@@ -13,5 +13,6 @@ mod load;
 mod namespaces;
 mod policies;
 mod programs;
+mod queue;
 mod sojourn;
 mod tidy;

@@ -79,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// E[X^k; X <= m], k = 0, 1, 2; m may be infinite where the k-th moment is finite.
+    /// E[X^k; X <= m], k = 0 to 3; infinite where m and the k-th moment are.
     pub(super) fn partial(&self, k: i32, m: f64) -> f64 {
         let (low, high) = self.limits();
         if m < low {
@@ -150,11 +150,12 @@ impl Kind {
             Kind::Mix(ref parts) => parts.iter().map(|part| part.weight * part.law.survival(x)).sum(),
             Kind::Redrawn { ref law, max } => (law.survival(x) - law.survival(max)) / law.partial(0, max),
             Kind::Capped { ref law, .. } => law.survival(x),
-            Kind::Constant(_)
-            | Kind::BoundedPareto { .. }
-            | Kind::InverseGaussian { .. }
-            | Kind::Zipf { .. }
-            | Kind::Empirical { .. } => (1.0 - self.partial(0, x)).max(0.0),
+            Kind::BoundedPareto { alpha, min, max, share } => {
+                -(alpha * (min / x).ln()).exp() * (alpha * (x / max).ln()).exp_m1() / share
+            }
+            Kind::Constant(_) | Kind::InverseGaussian { .. } | Kind::Zipf { .. } | Kind::Empirical { .. } => {
+                (1.0 - self.partial(0, x)).max(0.0)
+            }
         }
     }
 }
@@ -198,10 +199,14 @@ fn normal_partial(mean: f64, sd: f64, k: i32, m: f64) -> f64 {
     let within = (normal_cdf(b) - normal_cdf(a)) / kept;
     let (at_a, at_b) = (normal_density(a) / kept, normal_density(b) / kept);
     let b_at_b = if b.is_infinite() { 0.0 } else { b * at_b };
+    let first = mean * within - sd * (at_b - at_a);
+    let second = (mean * mean + sd * sd) * within + 2.0 * mean * sd * (at_a - at_b) + sd * sd * (a * at_a - b_at_b);
     match k {
         0 => within,
-        1 => mean * within - sd * (at_b - at_a),
-        _ => (mean * mean + sd * sd) * within + 2.0 * mean * sd * (at_a - at_b) + sd * sd * (a * at_a - b_at_b),
+        1 => first,
+        2 => second,
+        // By parts, from the two below.
+        _ => mean * second + 2.0 * sd * sd * first - if b.is_infinite() { 0.0 } else { sd * m * m * at_b },
     }
 }
 
@@ -219,10 +224,12 @@ fn pareto_partial(alpha: f64, min: f64, k: i32, m: f64) -> f64 {
     alpha * min.powi(k) * integral
 }
 
-/// Order 2 follows from orders 0 and 1 by integrating (x^2 f)' over (0, m), where f is the density.
+/// Order k follows from the two below by integrating (x^k f)' over (0, m), where f is the density.
 fn inverse_gaussian_partial(mean: f64, lambda: f64, k: i32, m: f64) -> f64 {
     if m.is_infinite() {
-        return [1.0, mean, mean * mean * (1.0 + mean / lambda)][k as usize];
+        let odds = mean / lambda;
+        let third = mean.powi(3) * (1.0 + 3.0 * odds + 3.0 * odds * odds);
+        return [1.0, mean, mean * mean * (1.0 + odds), third][k as usize];
     }
     if m <= 0.0 {
         return 0.0;
@@ -239,7 +246,11 @@ fn inverse_gaussian_partial(mean: f64, lambda: f64, k: i32, m: f64) -> f64 {
         1 => first,
         _ => {
             let density = (lambda / (2.0 * PI * m)).sqrt() / m * (-0.5 * a * a).exp();
-            mean * mean * (zeroth + first / lambda - 2.0 * m * m * density / lambda)
+            let second = mean * mean * (zeroth + first / lambda - 2.0 * m * m * density / lambda);
+            if k == 2 {
+                return second;
+            }
+            mean * mean * (first + 3.0 * second / lambda - 2.0 * m.powi(3) * density / lambda)
         }
     }
 }

@@ -14,6 +14,7 @@ mod law_quantiles;
 mod law_samples;
 mod law_shapes;
 mod law_text;
+mod law_transforms;
 mod laws;
 mod line;
 mod moments;

@@ -1,6 +1,7 @@
 //! Kendall's notation: what is read, what is answered, and what is refused with which words.
 
 use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_theory::queue::Question;
 use sojourn_theory::{Answer, Queue, QueueError};
 
 use crate::{agree, printed};
@@ -18,6 +19,8 @@ fn value(answer: &Answer, metric: &str) -> f64 {
 }
 
 const H2: &str = "hyperexponential(mean = 1 s, cv = 2)";
+/// Of the same moments, and not made of stages.
+const WIDE: &str = "lognormal(mean = 1 s, cv = 2)";
 
 #[test]
 fn queues_that_are_answered() {
@@ -44,7 +47,24 @@ fn queues_that_are_answered() {
         ("M/G/1-LPS(1)", "exponential(rate = 0.8 /s)", H2, true, "response_time_mean", "11"),
         ("M/M/1-LPS(4)", "exponential(rate = 0.8 /s)", "exponential(mean = 1 s)", true, "response_time_mean", "5"),
         ("M/M/1-LPS(4)", "exponential(rate = 0.8 /s)", "exponential(mean = 1 s)", true, "waiting_time_mean", "2.048"),
-        ("M/G/1-LPS( 8 )", "exponential(rate = 0.8 /s)", H2, false, "response_time_mean", "6.258"),
+        ("M/G/1-LPS( 8 )", "exponential(rate = 0.8 /s)", H2, true, "response_time_mean", "6.135297"),
+        ("M/G/1-LPS(8)", "exponential(rate = 0.8 /s)", H2, true, "delay_probability", ".182301"),
+        ("M/G/1-LPS(8)", "exponential(rate = 0.8 /s)", WIDE, false, "response_time_mean", "6.258"),
+        (
+            "M/M/1-LPS(10)",
+            "exponential(rate = 0.8 /s)",
+            "exponential(mean = 1 s)",
+            true,
+            "response_time_p99.9",
+            "52.980",
+        ),
+        ("M/M/1-PS", "exponential(rate = 0.9 /s)", "exponential(mean = 1 s)", true, "response_time_p99", "78.333"),
+        ("M/M/10///FCFS", "exponential(rate = 9 /s)", "exponential(mean = 1 s)", true, "delay_probability", ".668732"),
+        ("M/M/10/10", "exponential(rate = 9 /s)", "exponential(mean = 1 s)", true, "blocking_probability", ".167963"),
+        ("M/G/1", "exponential(rate = 0.8 /s)", H2, true, "break_even_size", "2.5"),
+        ("M/E3/1/40", "exponential(rate = 0.5 /s)", "erlang(k = 3, mean = 1 s)", true, "waiting_time_mean", ".6667"),
+        ("M/D/1/1", "exponential(rate = 1 /s)", "1 s", true, "blocking_probability", ".5"),
+        ("GI/M/1", "uniform(low = 0 s, high = 2.5 s)", "exponential(mean = 1 s)", true, "delay_probability", ".71597"),
         ("E2/M/1", "erlang(k = 2, rate = 0.8 /s)", "exponential(mean = 1 s)", true, "response_time_mean", "3.843980"),
         (
             "GI/M/1-PS",
@@ -91,7 +111,7 @@ fn every_pair_of_letters_has_an_answer_that_is_not_absurd() {
             ("G", format!("weibull(shape = 0.5, mean = {mean} s)")),
         ]
     };
-    for servers in [1, 2, 50] {
+    for servers in [1, 2, 12] {
         for discipline in ["", "-PS", "-LPS(1)", "-LPS(3)", "-LPS(1000)"] {
             for rho in [1e-6, 0.3, 0.999] {
                 let usable = if discipline == "-LPS(1)" {
@@ -146,18 +166,35 @@ fn an_infinite_mean_wait_is_said_in_a_line_and_the_rest_is_answered() {
 
 #[test]
 fn the_notation_is_written_back() {
-    for text in ["M/M/1", "M/G/1-PS", "E2/D/3/40", "H2/M/1-LPS(8)", "D/E10/12"] {
+    for text in [
+        "M/M/1",
+        "M/G/1-PS",
+        "E2/D/3/40",
+        "H2/M/1-LPS(8)",
+        "D/E10/12",
+        "M/M/3//20",
+        "M/M/3/5/20-SIRO",
+        "M/G/1-LAS",
+        "M/G/1-RR(10 ms)",
+        "M/G/1-LCFS",
+        "M/G/1-LCFS-PR",
+        "M/G/1-PRIO",
+        "M/G/1-PRIO-PR",
+    ] {
         assert_eq!(Queue::parse(text).unwrap().to_string(), text);
     }
     assert_eq!(Queue::parse(" gi/g/1-fifo ").unwrap().to_string(), "G/G/1");
+    // The sixth place is the discipline too, and empty ones are unlimited.
+    assert_eq!(Queue::parse("m/g/1//inf/lcfs-pr").unwrap().to_string(), "M/G/1-LCFS-PR");
+    assert_eq!(Queue::parse("M/M/2/4//RSS").unwrap().to_string(), "M/M/2/4-SIRO");
 }
 
 #[test]
 fn bad_notation_is_one_line_that_says_what_would_be_right() {
     for (text, says) in [
-        ("", "1 part(s) between the slashes, not 3 or 4"),
+        ("", "1 part(s) between the slashes, not 3 to 6"),
         ("M/M", "2 part(s)"),
-        ("M/M/1/2/3", "5 part(s)"),
+        ("M/M/1/2/3/4/5", "discipline `4/5` is none of"),
         ("X/M/1", "arrivals `X` is none of M, D, G, GI, E2"),
         ("M/Q/1", "service `Q` is none of"),
         ("E/M/1", "needs a number of phases from 1 up, e.g. E2"),
@@ -166,12 +203,18 @@ fn bad_notation_is_one_line_that_says_what_would_be_right() {
         ("H3/M/1", "none of M, D, G, GI, E2 (any number) and H2"),
         ("M/M/0", "the number of servers is `0`, not a whole number from 1"),
         ("M/M/c", "the number of servers is `c`"),
-        ("M/M/-1", "discipline `1` is none of FCFS, PS and LPS(8)"),
+        ("M/M/-1", "discipline `1` is none of FCFS, PS, LPS(8)"),
         ("M/M/1.5", "the number of servers is `1.5`"),
         ("M/M/99999999999", "the number of servers is `99999999999`"),
         ("M/M/4/2", "room for 2 is less than the 4 servers"),
         ("M/M/1/0", "the room K is `0`"),
-        ("M/M/1-SRPT", "discipline `SRPT` is none of FCFS, PS and LPS(8)"),
+        ("M/M/1-SRPT", "discipline `SRPT` is none of FCFS, PS, LPS(8)"),
+        ("M/M/1-RR", "needs its quantum, a time above 0, e.g. RR(10 ms)"),
+        ("M/M/1-RR(5)", "needs its quantum"),
+        ("M/M/1-RR(0 s)", "needs its quantum"),
+        ("M/M/1//x", "the population is `x`"),
+        ("M/M/1///PS-PS", "discipline `PS-PS` is none of"),
+        ("M/M/1///-PS", "discipline `-PS` is none of"),
         ("M/M/1-", "discipline `` is none of"),
         ("M/M/1-LPS", "needs the number of jobs that share, e.g. LPS(8)"),
         ("M/M/1-LPS(0)", "needs the number of jobs"),
@@ -202,8 +245,8 @@ fn laws_that_break_their_letter_and_queues_without_an_answer() {
         ("M/G/1", poisson, "pareto(alpha = 1, min = 1 s)", "bounded-pareto, or redraw at `max =`"),
         ("M/G/1", poisson, "pareto(alpha = 0.9, min = 1 s)", "service: the law has no mean"),
         ("M/G/1-PS", poisson, "pareto(alpha = 0.9, min = 1 s)", "PS needs a mean"),
-        ("M/G/1/5", poisson, H2, "`M/G/1/5`: no formula for a limited room"),
-        ("D/M/1/5", "1.25 s", "exponential(mean = 1 s)", "unless arrivals are Poisson; there are formulas for"),
+        ("M/G/1/5-LPS(2)", poisson, WIDE, "`M/G/1/5-LPS(2)`: no formula for a limited room under this discipline"),
+        ("D/M/1/5", "1.25 s", "exponential(mean = 1 s)", "unless arrivals are Poisson or all laws are made of few"),
     ] {
         let error = ask(queue, gaps, service).expect_err(queue).to_string();
         assert!(error.contains(says), "{queue}: {error}");
@@ -214,4 +257,74 @@ fn laws_that_break_their_letter_and_queues_without_an_answer() {
         value(&ask("M/M/1/1", "exponential(rate = 3 /s)", "exponential(mean = 1 s)").unwrap(), "error_ratio"),
         ".75",
     );
+}
+
+#[test]
+fn populations() {
+    // The machine repairman: 3 servers, 12 who stay away for 20 s on average, whatever the law.
+    for away in ["exponential(mean = 20 s)", "20 s", "lognormal(mean = 20 s, cv = 3)"] {
+        let answer = ask("GI/M/3//12", away, "exponential(mean = 1 s)").unwrap();
+        let known = sojourn_theory::closed::repairman(12, 20.0, 3, 3, 1.0);
+        agree(value(&answer, "response_time_mean"), known.response_time_mean_s, 1e-12);
+        agree(value(&answer, "throughput"), known.throughput, 1e-12);
+    }
+    let shared = ask("M/G/1//5-PS", "exponential(mean = 3 s)", WIDE).unwrap();
+    let known = sojourn_theory::closed::repairman(5, 3.0, 1, 5, 1.0);
+    agree(value(&shared, "response_time_mean"), known.response_time_mean_s, 1e-12);
+    assert_eq!(value(&shared, "waiting_time_mean"), 0.0);
+    // Room for the servers only, and sources without number: Engset, and Erlang B as they grow.
+    let engset = ask("M/M/2/2/4", "exponential(mean = 4 s)", "exponential(mean = 1 s)").unwrap();
+    // By hand: p(n) ~ (4 over n) / 4^n, of whom n = 2 block 2 of 4-n who are away.
+    let weights = [1.0, 1.0, 6.0 / 16.0];
+    let asking: f64 = (0..3).map(|n| weights[n] * (4 - n) as f64).sum();
+    agree(value(&engset, "blocking_probability"), weights[2] * 2.0 / asking, 1e-12);
+    let many = ask("M/M/3/3/1000000", "exponential(mean = 500000 s)", "exponential(mean = 1 s)").unwrap();
+    agree(value(&many, "blocking_probability"), 0.210526, 1e-4);
+    let all = ask("M/M/2/9/4", "exponential(mean = 4 s)", "exponential(mean = 1 s)").unwrap();
+    assert_eq!(value(&all, "error_ratio"), 0.0);
+}
+
+#[test]
+fn all_approximations_beside_the_answer() {
+    let (gaps, service) = (law("1.25 s"), law("exponential(mean = 1 s)"));
+    let question = Question { gaps: &gaps, service: &service, sizes_s: &[2.0], all: true };
+    let answer = Queue::parse("D/M/1").unwrap().answer_to(&question).unwrap();
+    for (name, wanted, exact) in [
+        ("waiting_time_mean", "1.692731", true),
+        ("response_time_mean_at_2s", "3.692731", true),
+        ("waiting_time_mean_kraemer_langenbach_belz", "1.692963", false),
+        ("waiting_time_mean_allen_cunneen", "2.0", false),
+    ] {
+        printed(value(&answer, name), wanted);
+        assert_eq!(matches!(answer.estimate(name), Some(Estimate::Exact { .. })), exact, "{name}");
+    }
+    assert!(value(&answer, "waiting_time_mean_kingman_bound") > 1.692731);
+    assert!(value(&answer, "waiting_time_mean_marchal") > 0.0);
+    let question = Question { sizes_s: &[0.0], ..question };
+    let error = Queue::parse("D/M/1").unwrap().answer_to(&question).unwrap_err().to_string();
+    assert!(error.contains("a size of 0 s"), "{error}");
+}
+
+#[test]
+fn percentiles_of_every_law_that_is_given_in_full() {
+    // M/G/1 FCFS of a law that is not made of stages has its percentiles, and more service spreads them.
+    let p99 = |cv: f64| {
+        let answer = ask("M/G/1", "exponential(rate = 0.7 /s)", &format!("lognormal(mean = 1 s, cv = {cv})")).unwrap();
+        assert!(matches!(answer.estimate("response_time_p99"), Some(Estimate::Exact { .. })));
+        value(&answer, "response_time_p99")
+    };
+    assert!(p99(0.5) < p99(1.0) && p99(1.0) < p99(1.5));
+}
+
+#[test]
+fn disciplines_are_those_of_server_models() {
+    use sojourn_theory::queue::Discipline;
+    for text in ["FCFS", "PS", "LPS(8)", "LAS", "RR(10 ms)", "LCFS", "LCFS-PR", "PRIO", "PRIO-PR"] {
+        let discipline = Queue::parse(&format!("M/G/1-{text}")).unwrap().discipline;
+        let server = discipline.for_server().unwrap_or_else(|| panic!("no server is {text}"));
+        assert_eq!(Discipline::of_server(&server), Some(discipline));
+        assert_eq!(discipline.to_string(), text);
+    }
+    // No server model serves at random.
+    assert_eq!(Discipline::Siro.for_server(), None);
 }

@@ -1,10 +1,16 @@
 //! The formulas against published numbers, and against chains solved numerically.
 
+mod approximations;
 mod closed_and_finite;
+mod disciplines;
 mod erlang;
 mod kendall;
 mod limited_ps;
+mod naive;
 mod oracle;
+mod percentiles;
+mod phase_lps;
+mod published;
 mod renewal;
 mod single_server;
 mod system;

@@ -1,5 +1,6 @@
 //! M/G/1 under FCFS and PS.
 
+use sojourn_stats::{Dimension, Law};
 use sojourn_theory::{mg1, mg1_ps, mm1, mmck};
 
 use crate::{agree, printed};
@@ -27,6 +28,13 @@ fn processor_sharing() {
         printed(mg1_ps::exponential_response_time_variance(rho, 1.0), variance);
     }
     assert_eq!(mg1_ps::response_time_mean(1.2, 1.0), f64::INFINITY);
+    // Of any law, on a grid.
+    for rho in [0.5, 0.8, 0.9] {
+        let on_grid = mg1_ps::response_time_variance(rho, &Law::exponential(1.0)).unwrap();
+        agree(on_grid, mg1_ps::exponential_response_time_variance(rho, 1.0), 1e-3);
+    }
+    let endless = Law::parse("pareto(alpha = 1.5, mean = 1 s)", Dimension::Time).unwrap();
+    assert_eq!(mg1_ps::response_time_variance(0.5, &endless), None);
 }
 
 #[test]

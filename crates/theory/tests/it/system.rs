@@ -37,6 +37,7 @@ impl Case {
             demand_variance_s2: self.demand.scv * self.demand.mean_s.powi(2),
             demand_is_exponential: self.demand.is_exponential(),
             demand_is_constant: self.demand.scv == 0.0,
+            demand_law: None,
             policy: self.policy,
             has_immediate_information: true,
             has_links: false,

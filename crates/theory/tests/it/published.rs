@@ -1,0 +1,152 @@
+//! What Bjornstad (2006) and Fujita (2000) computed, and balancers.
+
+use sojourn_theory::fujita::{self, Work};
+use sojourn_theory::moments::{Gaps, Moments};
+use sojourn_theory::{balancing, ek_m_1, gig1, lps, mg1, mmc};
+
+use crate::{agree, printed};
+
+/// Bjornstad's equation 4.25: E[S] and the heavy-traffic wait, here Allen and Cunneen's for one server.
+fn equation_4_25(utilisation: f64, service_s: f64, gaps_scv: f64, service_scv: f64) -> f64 {
+    let gaps = Gaps::all(Moments::general(service_s / utilisation, gaps_scv));
+    service_s + gig1::allen_cunneen(1, &gaps, service_s, service_scv)
+}
+
+#[test]
+fn bjornstads_table_7_2() {
+    // Rows: gaps; columns: service; exponential, then Pareto of index 2.01, 2.2, 2.4, 2.6 with C2 = 1/(a (a-2)).
+    let scv = [1.0, 2.01, 2.2, 2.4, 2.6].map(|a: f64| if a == 1.0 { 1.0 } else { 1.0 / (a * (a - 2.0)) });
+    let table = [
+        ["1.80", "43.48", "2.89", "1.84", "1.49"],
+        ["43.48", "85.16", "44.57", "43.52", "43.18"],
+        ["2.89", "44.57", "3.98", "2.92", "2.58"],
+        ["1.84", "43.52", "2.92", "1.87", "1.53"],
+        ["1.49", "43.18", "2.58", "1.53", "1.19"],
+    ];
+    for (row, gaps) in table.iter().zip(scv) {
+        for (cell, service) in row.iter().zip(scv) {
+            printed(equation_4_25(0.95, 0.09, gaps, service), cell);
+        }
+    }
+}
+
+#[test]
+fn bjornstads_table_7_7() {
+    // Generated mean and standard deviation (his Table 7.5) of gaps (s) and service (iterations), then utilisation and the
+    // printed response time of each cell. The inputs are printed to two or three digits: within 2 %.
+    let gaps = [(0.0946, 0.0941), (0.0942, 0.197), (0.0943, 0.132), (0.0943, 0.0961), (0.0944, 0.0757)];
+    let service = [(48046.0, 48520.0), (48060.0, 77362.0), (48032.0, 58000.0), (48008.0, 45661.0), (47991.0, 37636.0)];
+    let printed = [
+        [(0.950, 1.78), (0.950, 3.11), (0.949, 2.14), (0.949, 1.66), (0.949, 1.41)],
+        [(0.954, 5.09), (0.955, 6.58), (0.954, 5.45), (0.953, 4.90), (0.953, 4.60)],
+        [(0.953, 2.78), (0.953, 4.21), (0.953, 3.15), (0.952, 2.63), (0.952, 2.35)],
+        [(0.952, 1.91), (0.952, 3.31), (0.952, 2.28), (0.951, 1.78), (0.951, 1.52)],
+        [(0.951, 1.53), (0.952, 2.91), (0.951, 1.90), (0.951, 1.41), (0.950, 1.16)],
+    ];
+    for (row, (gap_mean, gap_std)) in printed.iter().zip(gaps) {
+        for ((utilisation, response), (iterations, iterations_std)) in row.iter().zip(service) {
+            // His calibration: seconds for so many turns of an empty loop.
+            let service_s: f64 = 1.8588e-6 * iterations + 9.9379e-4;
+            let service_scv = f64::powi(1.8588e-6 * iterations_std / service_s, 2);
+            let gaps_scv = f64::powi(gap_std / gap_mean, 2);
+            agree(equation_4_25(*utilisation, service_s, gaps_scv, service_scv), *response, 0.02);
+        }
+    }
+}
+
+#[test]
+fn fujitas_equations() {
+    // Work and second moment as printed: 25.68 ms, 844.7 ms^2. Waits and slopes by equation 2.1.
+    let (mean, second) = (25.68, 844.7);
+    let rhos = [0.2, 0.4, 0.6, 0.8, 0.9];
+    let waits =
+        |helpers: u32| rhos.map(|rho| fujita::response_time_mean_of(0.0, Some(helpers), rho / mean, mean, second));
+    let slopes = |helpers: u32| {
+        rhos.map(|rho| {
+            let of = |x| fujita::response_time_mean_of(x, Some(helpers), rho / mean, mean, second);
+            of(1.0) - of(0.0)
+        })
+    };
+    let same =
+        |got: [f64; 5], wanted: [&str; 5]| got.into_iter().zip(wanted).for_each(|(got, wanted)| printed(got, wanted));
+    same(waits(1), ["4.1117", "10.9644", "24.6700", "65.7866", "148.0199"]);
+    same(waits(4), ["0.0329", "0.7017", "5.3287", "33.6827", "107.9065"]);
+    same(slopes(4), ["1.2480", "1.6240", "2.1760", "2.9520", "3.4390"]);
+    same(waits(16), ["0.0000", "0.0000", "0.0116", "2.3147", "30.4760"]);
+    same(slopes(16), ["1.2500", "1.6667", "2.4993", "4.8593", "8.1470"]);
+    for rho in rhos {
+        let (rate, scv) = (rho / mean, second / (mean * mean) - 1.0);
+        // 2.2 is the two-moment form, 2.3 Pollaczek-Khinchine, 2.4 PS.
+        for helpers in [1, 4, 16] {
+            let form = lps::response_time_mean(Some(helpers), rate, mean, scv);
+            agree(fujita::response_time_mean(Some(helpers), rate, mean, second), form, 1e-12);
+        }
+        let wait = mg1::waiting_time_mean(rate, mean, scv);
+        agree(fujita::response_time_mean_of(7.0, Some(1), rate, mean, second), wait + 7.0, 1e-12);
+        agree(fujita::response_time_mean_of(7.0, None, rate, mean, second), 7.0 / (1.0 - rho), 1e-12);
+        // To the break-even work both are the same.
+        let even = fujita::break_even_size(mean, second);
+        let first = fujita::response_time_mean_of(even, Some(1), rate, mean, second);
+        agree(first, fujita::response_time_mean_of(even, None, rate, mean, second), 1e-12);
+    }
+    assert_eq!(fujita::response_time_mean(Some(4), 0.05, mean, second), f64::INFINITY);
+}
+
+#[test]
+fn fujitas_work() {
+    // a = 0.0004851 ms/B, b = 21.55 ms, sizes lognormal(7.811, 1.573). He prints 25.68 ms and 844.7 ms^2; his own
+    // parameters give 0.06 % less for the second.
+    let sizes =
+        sojourn_stats::Law::parse("lognormal(mu = 7.811, sigma = 1.573, unit = B)", sojourn_stats::Dimension::Size);
+    let work = Work { per_byte_s: 0.0004851e-3, fixed_s: 21.55e-3, sizes: sizes.unwrap() };
+    printed(work.mean_s() * 1e3, "25.675");
+    printed(work.second_moment_s2() * 1e6, "844.20");
+    agree(work.mean_s() * 1e3, 25.68, 3e-4);
+    agree(work.second_moment_s2() * 1e6, 844.7, 1e-3);
+    printed(work.of(50_000.0) * 1e3, "45.8");
+    printed(work.of(500_000.0) * 1e3, "264.1");
+    // Equation 2.6: half of the documents are below e^7.811 bytes.
+    agree(work.cdf(work.of(7.811f64.exp())), 0.5, 1e-9);
+    assert_eq!(work.cdf(21e-3), 0.0);
+}
+
+#[test]
+fn power_of_d_choices() {
+    for (d, rho, wanted) in [
+        (2, 0.5, "1.265686"),
+        (2, 0.7, "1.614454"),
+        (2, 0.8, "1.947363"),
+        (2, 0.9, "2.614057"),
+        (2, 0.95, "3.383046"),
+        (2, 0.99, "5.431997"),
+        (3, 0.9, "2.027856"),
+        (3, 0.99, "3.857847"),
+        (5, 0.99, "2.901683"),
+        (1, 0.8, "5"),
+    ] {
+        printed(balancing::power_of_d(d, rho), wanted);
+    }
+    // Mitzenmacher's simulation of 100 servers (IEEE TPDS 12, 2001) is longer, by 9 % at most.
+    for (rho, simulated) in [(0.5, 1.2673), (0.7, 1.6202), (0.8, 1.9585), (0.9, 2.6454), (0.95, 3.4610), (0.99, 5.9275)]
+    {
+        let limit = balancing::power_of_d(2, rho);
+        assert!((1.0..1.095).contains(&(simulated / limit)), "{rho}: {simulated} against {limit}");
+    }
+    assert_eq!(balancing::power_of_d(2, 1.0), f64::INFINITY);
+}
+
+#[test]
+fn joining_the_shorter_of_two_queues() {
+    printed(balancing::join_shortest_queue(0.5).unwrap(), "1.426321");
+    printed(mmc::response_time_mean(2, 1.0, 1.0), "1.333333");
+    for rho in [0.1, 0.5, 0.8, 0.95, 0.99] {
+        // Between one queue for both and two that know nothing of each other, and better than taking turns.
+        let joined = balancing::join_shortest_queue(rho).unwrap();
+        assert!(mmc::response_time_mean(2, 2.0 * rho, 1.0) < joined, "{rho}: {joined}");
+        assert!(joined < ek_m_1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
+    }
+    // In heavy traffic it is as good as one queue.
+    let joined = balancing::join_shortest_queue(0.99).unwrap();
+    agree(joined, mmc::response_time_mean(2, 1.98, 1.0), 0.02);
+    assert!(balancing::join_shortest_queue(0.999).is_none());
+}
