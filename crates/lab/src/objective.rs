@@ -103,7 +103,12 @@ pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
     let ratios = ["utilization", "error_ratio", "abandoned_ratio", "denied_ratio", "imbalance_index"];
     match metric {
         _ if time => Some(Dimension::Time),
-        "throughput" | "file_throughput" => Some(Dimension::Rate),
+        "throughput" => Some(Dimension::Rate),
+        // Of a chain or a station of a network.
+        _ if metric.starts_with("throughput_") || metric.ends_with("_throughput") => Some(Dimension::Rate),
+        _ if ["utilization_", "queue_length_mean_", "hit_ratio_", "share_"].iter().any(|of| metric.starts_with(of)) => {
+            Some(Dimension::Number)
+        }
         _ if ratios.contains(&metric) => Some(Dimension::Number),
         _ => None,
     }

@@ -6,6 +6,7 @@
 //! would be right.
 
 mod cluster;
+mod network;
 mod program;
 mod sessions;
 mod workload;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Knowledge, Link, Network, Server};
+use sojourn_model::network::{ChainText, StationText};
+use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Link, Server};
 use sojourn_sim::{Attached, Level, Precision, server_name};
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
@@ -48,6 +50,8 @@ pub struct Experiment {
     pub workload: Workload,
     /// What answers them.
     pub system: System,
+    /// The network of queues that is asked about instead: workload and system are then nobody and nothing.
+    pub network: Option<Arc<sojourn_model::network::Network>>,
     /// How to run it.
     pub run: Run,
     /// What must hold.
@@ -66,7 +70,7 @@ pub struct System {
     /// The link that all replies share.
     pub cluster_link: Option<Link>,
     /// The same network as sessions see it, whose replies share links flow by flow.
-    pub network: Network,
+    pub network: ClusterNetwork,
     /// `[system.network]` says something.
     pub has_network: bool,
     /// `[system.server]` says what a server is; without it only a real program can be measured.
@@ -204,22 +208,54 @@ impl Experiment {
     pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites) -> Result<Experiment, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| SpecError(locate(&error, text, file)))?;
         let reader = Reader { text, file, sites };
-        if let (Some(program), "session-file") = (&raw.system.program, raw.workload.kind.get_ref().as_str()) {
+        let tables = sojourn_model::network::Text { station: raw.station, chain: raw.chain };
+        let (raw_workload, raw_system) = match (raw.workload, raw.system) {
+            (None, None) if !tables.is_empty() => {
+                let (workload, system) = network::nobody();
+                return Ok(Experiment {
+                    name: raw.name,
+                    description: raw.description,
+                    seed: raw.seed,
+                    workload,
+                    system,
+                    network: Some(Arc::new(reader.queueing_network(&tables)?)),
+                    run: reader.run(raw.run, false)?,
+                    objectives: reader.objectives(raw.objective)?,
+                });
+            }
+            (Some(workload), Some(system)) if tables.is_empty() => (workload, system),
+            (workload, system) => {
+                let written = [
+                    ("[workload]", workload.is_some()),
+                    ("[system]", system.is_some()),
+                    ("[[station]]", !tables.station.is_empty()),
+                    ("[[chain]]", !tables.chain.is_empty()),
+                ];
+                let written: Vec<&str> = written.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
+                let found = if written.is_empty() { "neither".into() } else { format!("only {}", written.join(", ")) };
+                return Err(SpecError(format!(
+                    "{}: an experiment has a [workload] and a [system], or, for a network of queues, [[station]] and [[chain]]; here is {found}",
+                    file.display()
+                )));
+            }
+        };
+        if let (Some(program), "session-file") = (&raw_system.program, raw_workload.kind.get_ref().as_str()) {
             let message = "a real program serves the files of a site, and a session file has only their names: kind = \
                            \"sessions\"";
             return Err(reader.at(program, "program", message));
         }
-        let sessions = raw.workload.is_sessions();
+        let sessions = raw_workload.is_sessions();
         let one_request_per_connection = match sessions {
             true => false,
-            false => reader.one_request_per_connection(&raw.workload)?,
+            false => reader.one_request_per_connection(&raw_workload)?,
         };
         let mut experiment = Experiment {
             name: raw.name,
             description: raw.description,
             seed: raw.seed,
-            system: reader.system(raw.system, sessions)?,
-            workload: reader.workload(raw.workload, raw.seed)?,
+            system: reader.system(raw_system, sessions)?,
+            workload: reader.workload(raw_workload, raw.seed)?,
+            network: None,
             run: reader.run(raw.run, sessions)?,
             objectives: reader.objectives(raw.objective)?,
         };
@@ -302,8 +338,12 @@ struct RawExperiment {
     description: Option<String>,
     #[serde(default = "one")]
     seed: u64,
-    workload: RawWorkload,
-    system: RawSystem,
+    workload: Option<RawWorkload>,
+    system: Option<RawSystem>,
+    #[serde(default)]
+    station: Vec<Spanned<StationText>>,
+    #[serde(default)]
+    chain: Vec<Spanned<ChainText>>,
     #[serde(default)]
     run: RawRun,
     #[serde(default)]

@@ -2,7 +2,7 @@
 //!
 //! A variation is an edit of the file, made before it is read, so that anything that can be written can be varied and
 //! every value of a variant is checked like one typed by hand. A key is a dotted path (`workload.size`,
-//! `system.tier.0.policy`) or one of a few short names ([`SHORT_NAMES`]). A value of a list may be a table of settings that
+//! `system.tier.0.policy`, `station.access-line.rate`: one of a list by its number or its name) or one of a few short names ([`SHORT_NAMES`]). A value of a list may be a table of settings that
 //! go together (`site = [{ loner_sigma = 1.143, server = "a.toml" }, ...]`): the list's own name then only says what they
 //! have in common.
 
@@ -194,9 +194,9 @@ impl Source {
     fn written(&self, key: &str) -> Option<String> {
         let mut item = self.document.as_item();
         for part in long_name(key).split('.') {
-            item = match part.parse::<usize>() {
-                Ok(index) => item.get(index)?,
-                Err(_) => item.get(part)?,
+            item = match number(item, part) {
+                Some(index) => item.get(index)?,
+                None => item.get(part)?,
             };
         }
         item.as_value().map(show)
@@ -264,6 +264,17 @@ fn drop_others_keys(document: &mut DocumentMut, key: &str, value: &Value) {
     }
 }
 
+/// Which of a list of tables `part` is: its number, or the `name` that one of them has.
+fn number(item: &Item, part: &str) -> Option<usize> {
+    part.parse().ok().or_else(|| names(item).iter().position(|name| *name == part))
+}
+
+/// The names of a list of tables, in their order.
+fn names(item: &Item) -> Vec<&str> {
+    let tables = item.as_array_of_tables().into_iter().flatten();
+    tables.map(|table| table.get("name").and_then(Item::as_str).unwrap_or_default()).collect()
+}
+
 /// Sets `key` to `value`, making tables on the way.
 fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
     let path = long_name(key);
@@ -278,9 +289,12 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
     let (last, way) = parts.split_last().expect("a split text has at least one part");
     let mut item = document.as_item_mut();
     for part in way {
-        item = match part.parse::<usize>() {
-            Ok(index) => item.get_mut(index).ok_or_else(|| format!("`{path}`: there is no number {index}"))?,
-            Err(_) => {
+        item = match number(item, part) {
+            Some(index) => item.get_mut(index).ok_or_else(|| format!("`{path}`: there is no number {index}"))?,
+            None if item.is_array_of_tables() => {
+                return Err(format!("`{path}`: {}", crate::spec::unknown("name", part, &names(item))));
+            }
+            None => {
                 let inline = item.is_inline_table();
                 let table =
                     item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{part}` would not be in a table"))?;

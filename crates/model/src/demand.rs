@@ -50,6 +50,19 @@ impl Demand {
         Ok(Demand { fixed, per_byte: per_byte.unwrap_or(0.0), text: text.trim().to_string() })
     }
 
+    /// What a job carries, at a link of `rate` bit/s.
+    pub fn carried(rate: f64) -> Demand {
+        let per_byte = 8.0 / rate;
+        let text = quantity::format(per_byte, Dimension::TimePerSize);
+        Demand { fixed: Law::constant(0.0), per_byte, text }
+    }
+
+    /// A message of its own of `size` bytes, at a link of `rate` bit/s.
+    pub fn message(size: Law, rate: f64) -> Demand {
+        let text = format!("{size} at {}", quantity::format(rate, Dimension::Bandwidth));
+        Demand { fixed: size.scaled(8.0 / rate), per_byte: 0.0, text }
+    }
+
     /// Draws the work of a request with a reply of `size` bytes.
     #[inline]
     pub fn draw(&self, size: u64, stream: &mut Stream) -> Span {

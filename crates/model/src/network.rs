@@ -1,235 +1,279 @@
-//! The way between users and a cluster as data: round trip, rates, TCP, and what balancing costs.
+//! A network of queues as data: stations, and chains of jobs that visit them.
 //!
-//! All of it is at the level of flows. A reply is a flow that shares links ([`crate::Flows`]), and what TCP adds is
-//! computed beforehand: a round trip to set a connection up, and the time that a sender in slow start waits for
-//! acknowledgements ([`Tcp::stall`]). Loss, retransmission and the congestion that flows cause each other are not in
-//! it; headers and the bytes of requests are not counted.
+//! A chain is a kind of traffic: open (jobs arrive and leave) or closed (users who think, send a job round and think
+//! again). A job draws one branch when it enters (a cache's hit or miss, a static or a dynamic page), then takes the steps
+//! of the branch in order; each step is work at a station. What a job carries is drawn once: its size is the same at every
+//! step, so that a long reply is long on the link *and* at the server.
+//!
+//! This is data only, for `theory` and `sim` alike; [`Text`] reads it from an experiment's `[[station]]` and `[[chain]]`.
+//! The price of steps in order is that a loop with a random number of turns cannot be written; the means of one are those
+//! of its mean number of visits wherever theory knows them.
+//!
+//! Both engines answer in the same rows, which carry the names given here:
+//!
+//! | row | of |
+//! |---|---|
+//! | `throughput`, `response_time_mean` (`_p90`, ...) | all jobs together; thinking is not in it |
+//! | `throughput_CHAIN`, `response_time_mean_CHAIN` (`_p90`, ...) | the jobs of a chain |
+//! | `share_CHAIN_BRANCH`, `response_time_mean_CHAIN_BRANCH` | those that took a branch, where there are several |
+//! | `hit_ratio_CHAIN` | the part that took branch 0, where a cache chooses |
+//! | `utilization_STATION` | work done over the most that could be: cores x time, or the greatest of `rates`; not of a delay |
+//! | `queue_length_mean_STATION` | jobs there, waiting or served |
+//! | `throughput_STATION` | visits per second |
+//! | `response_time_mean_STATION` | of a visit, from coming to leaving |
 
-use sojourn_stats::Span;
+mod check;
+mod text;
 
-/// The network of a cluster: each user's own link, a backbone, the cluster's hub, each server's own link. Replies cross
-/// all of them; requests and acknowledgements are small and only take their time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use std::sync::Arc;
+
+use sojourn_stats::{Law, Span};
+
+use crate::{Demand, Discipline};
+
+pub use check::{NetworkError, Place, Unstable};
+pub use text::{ChainText, StationText, Text};
+
+/// A network of queues.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Round trip between a user and the cluster, empty.
-    pub rtt: Span,
-    /// Each user's own link (bit/s); none, here and below: infinitely fast.
-    pub client_rate: Option<f64>,
-    /// The link between backbone and cluster, which all replies share (bit/s).
-    pub cluster_rate: Option<f64>,
-    /// The backbone, which all replies share too (bit/s).
-    pub backbone_rate: Option<f64>,
-    /// Each server's own link (bit/s).
-    pub server_rate: Option<f64>,
-    /// How connections use it.
-    pub tcp: Tcp,
+    /// Where work is done, in the order of the file.
+    pub stations: Vec<Node>,
+    /// Whose work it is, in the order of the file.
+    pub chains: Vec<Chain>,
 }
 
-/// What of TCP matters to a flow.
+/// A station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its name: letters, digits, `-` and `_`; no other station and no chain has it.
+    pub name: String,
+    /// How jobs are served.
+    pub kind: Kind,
+    /// Work done per second of core time; 1 is the reference.
+    pub speed: f64,
+}
+
+/// How a station serves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Every job is served at once (an infinite server): a backbone's delay, a user's terminal.
+    Delay,
+    /// Jobs wait or share.
+    Queue {
+        /// First come first served, processor sharing or limited processor sharing.
+        discipline: Discipline,
+        /// Cores; a job uses at most one. 1 where there are `rates`.
+        cores: u32,
+        /// Work done per second (at speed 1) with 1, 2, 3, ... jobs inside, all together and in equal parts, the last for all
+        /// beyond; PS only. Empty: one per core that is used.
+        rates: Vec<f64>,
+    },
+}
+
+/// Jobs of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// Its name, as [`Node::name`].
+    pub name: String,
+    /// How many there are, or how they come.
+    pub population: Population,
+    /// Bytes that a job carries, drawn once per job (with a [`Cache`], once per object); none: demands do not read it.
+    pub size: Option<Law>,
+    /// What chooses between branch 0 (a hit) and branch 1 (a miss) in place of their shares.
+    pub cache: Option<Cache>,
+    /// At least one; a job takes one of them.
+    pub branches: Vec<Branch>,
+}
+
+/// How jobs come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Population {
+    /// From outside, and they leave again.
+    Open {
+        /// Gaps between arrivals (s).
+        gaps: Law,
+    },
+    /// A fixed number of users, each with at most one job in the network.
+    Closed {
+        /// How many, at least 1.
+        users: u32,
+        /// From the end of a job to the user's next one (s).
+        think: Law,
+    },
+}
+
+/// A way through the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Its name, as [`Node::name`]; unique in its chain.
+    pub name: String,
+    /// The part of the chain's jobs that takes it; 0 under a cache, which chooses itself.
+    pub share: f64,
+    /// What they visit, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Work at a station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Number of the station.
+    pub station: usize,
+    /// Work of one visit: seconds of a core of speed 1, drawn anew at each visit, plus seconds per byte that the job carries.
+    /// At a link of C bit/s it is 8/C seconds per byte.
+    pub demand: Demand,
+    /// How many times in a row, at least 1; between two visits the job leaves and joins again.
+    pub visits: u32,
+}
+
+/// A cache that decides whether a job is a hit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cache {
+    /// What is kept.
+    pub keeps: Keeps,
+    /// The chance that a job asks for object 0, 1, ...: positive, not increasing, sum 1. Requests are independent draws.
+    pub popularity: Arc<[f64]>,
+}
+
+/// What a cache keeps; a miss brings its object in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tcp {
-    /// Bytes of a full segment.
-    pub segment: u64,
-    /// Segments that a new connection may send before the first acknowledgement.
-    pub initial_window: u32,
-    /// Acknowledgements per segment: 1, or 0.5 when every other one is left out (delayed acknowledgements).
-    pub acks_per_segment: f64,
-    /// Share of the replies that lose a packet which only a timeout brings back.
-    pub timeouts: f64,
-    /// How long such a reply waits for it.
-    pub timeout: Span,
+pub enum Keeps {
+    /// The most recently used objects.
+    Lru(Room),
+    /// The most frequently used objects since the beginning, a tie going to the one used last; in the long run the most
+    /// popular ones.
+    Lfu(Room),
+    /// Every object, for a time.
+    Ttl {
+        /// So long.
+        ttl: Span,
+        /// From its last use, rather than from the miss that brought it in.
+        renewed: bool,
+    },
 }
 
-/// The largest window (segments): beyond it no link that is modelled here ever waits.
-const WINDOW_LIMIT: u64 = 1 << 20;
-
-/// Bytes of an IP header (IP-in-IP encapsulation: RFC 2003).
-const TUNNEL_HEADER: u64 = 20;
-
-impl Default for Tcp {
-    /// Ethernet's segment of 1460 B, an initial window of 10 (RFC 6928), every other acknowledgement left out (RFC
-    /// 5681).
-    fn default() -> Tcp {
-        Tcp { segment: 1460, initial_window: 10, acks_per_segment: 0.5, timeouts: 0.0, timeout: Span::ZERO }
-    }
+/// How much a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// So many objects.
+    Objects(u64),
+    /// So many bytes: the objects' sizes are draws of [`Chain::size`].
+    Bytes(u64),
 }
 
 impl Network {
-    /// What all replies share: the slower of hub and backbone (bit/s).
-    pub fn shared_rate(&self) -> Option<f64> {
-        least([self.cluster_rate, self.backbone_rate])
+    /// The number of the station called `name`.
+    pub fn station(&self, name: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station.name == name)
     }
 
-    /// The rate of a flow that is alone (bit/s): the least of all links; none: infinitely fast.
-    pub fn nominal_rate(&self) -> Option<f64> {
-        least([self.client_rate, self.cluster_rate, self.backbone_rate, self.server_rate])
-    }
-
-    /// How long `bytes` take on the slowest link when nobody else is there.
-    pub fn transmission(&self, bytes: u64) -> Span {
-        self.nominal_rate().map_or(Span::ZERO, |rate| Span::from_secs_f64(bytes as f64 * 8.0 / rate))
-    }
-
-    /// Refuses what is no network: one line.
-    ///
-    /// # Errors
-    /// On a rate that is not above 0, a segment of 0 bytes, a window of 0 segments, acknowledgements below 0.
-    pub fn check(&self) -> Result<(), String> {
-        let rates = [
-            ("client_rate", self.client_rate),
-            ("cluster_rate", self.cluster_rate),
-            ("backbone_rate", self.backbone_rate),
-            ("server_rate", self.server_rate),
-        ];
-        if let Some((name, Some(rate))) = rates.iter().find(|(_, rate)| rate.is_some_and(|rate| !is_positive(rate))) {
-            return Err(format!("network.{name} = {rate}: a rate is above 0, as in `10 Mbit/s`"));
-        }
-        let Tcp { segment, initial_window, acks_per_segment, timeouts, .. } = self.tcp;
-        if !(0.0..=1.0).contains(&timeouts) {
-            return Err(format!("network.tcp.timeouts = {timeouts}: a share of the replies, from 0 to 1"));
-        }
-        if segment == 0 {
-            return Err("network.tcp.segment = 0: a segment has bytes, e.g. 1460".into());
-        }
-        if initial_window == 0 {
-            return Err("network.tcp.initial_window = 0: a connection begins with at least 1 segment".into());
-        }
-        if !(acks_per_segment >= 0.0 && acks_per_segment.is_finite()) {
-            return Err(format!("network.tcp.acks_per_segment = {acks_per_segment}: 1, or 0.5 when delayed"));
-        }
-        Ok(())
+    /// The number of the chain called `name`.
+    pub fn chain(&self, name: &str) -> Option<usize> {
+        self.chains.iter().position(|chain| chain.name == name)
     }
 }
 
-impl Tcp {
-    /// How long a sender whose window is `window` segments waits in all for acknowledgements while it sends `bytes` at
-    /// `rate` (bit/s; none: infinitely fast), and its window afterwards.
-    ///
-    /// A window of w segments takes w S/R to send, and its first acknowledgement comes S/R + RTT after its start: the
-    /// sender stalls for S/R + RTT - w S/R, where that is positive, after every window but the last; each window is
-    /// twice the one before (Kurose and Ross, Computer Networking, section 3.7; Cardwell, Savage and Anderson, INFOCOM
-    /// 2000, without loss). Every segment acknowledged makes the window one larger, so that after n of them it is
-    /// window + n; it stays so while the connection is idle (no restart after idleness).
-    #[inline]
-    pub fn stall(&self, window: u32, bytes: u64, rate: Option<f64>, rtt: Span) -> (Span, u32) {
-        let segments = bytes.div_ceil(self.segment);
-        let after = (u64::from(window) + segments).min(WINDOW_LIMIT) as u32;
-        let mut left = segments;
-        let mut open = u64::from(window);
-        if left <= open {
-            return (Span::ZERO, after);
-        }
-        let segment_s = rate.map_or(0.0, |rate| self.segment as f64 * 8.0 / rate);
-        let rtt_s = rtt.as_secs_f64();
-        let mut stall_s = 0.0;
-        while left > open {
-            let wait_s = segment_s + rtt_s - open as f64 * segment_s;
-            if wait_s <= 0.0 {
-                break; // larger windows never wait
-            }
-            stall_s += wait_s;
-            left -= open;
-            open *= 2;
-        }
-        (Span::from_secs_f64(stall_s), after)
-    }
-}
-
-/// What a balancer does with packets (Zhang 2002, section 2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Network address translation: rewrites the packets of both directions, so that replies pass it (a gateway).
-    Nat,
-    /// Rewrites what comes in; servers answer under the cluster's address, straight to the user (a switch).
-    SingleRewriting,
-    /// Puts what comes in into packets for the server (20 B more); replies go straight to the user.
-    IpTunnelling,
-    /// Addresses the frames that come in to the server; replies go straight to the user.
-    MacForwarding,
-}
-
-/// A balancer and its costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Balancing {
-    /// What it does with packets.
-    pub mode: Mode,
-    /// Work per packet that passes it.
-    pub per_packet: Span,
-    /// Work per connection, besides its packets.
-    pub per_connection: Span,
-    /// Cores that do the work, packets waiting for them; none: work is a delay and never waits, as in Zhang's
-    /// simulator.
-    pub cores: Option<u32>,
-}
-
-impl Mode {
-    /// Whether replies pass the balancer.
-    pub fn is_two_way(self) -> bool {
-        self == Mode::Nat
-    }
-
-    /// Its name in an experiment.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Nat => "nat",
-            Mode::SingleRewriting => "single-rewriting",
-            Mode::IpTunnelling => "ip-tunnelling",
-            Mode::MacForwarding => "mac-forwarding",
-        }
-    }
-}
-
-impl Balancing {
-    /// A balancer that costs nothing.
-    pub fn free(mode: Mode) -> Balancing {
-        Balancing { mode, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None }
-    }
-
-    /// Delay of a packet on its way in, where nothing waits: its work, and in a tunnel the longer packet on the way to
-    /// the server.
-    pub fn inbound(&self, network: &Network) -> Span {
-        let tunnel = match (self.mode, network.server_rate.or(network.cluster_rate)) {
-            (Mode::IpTunnelling, Some(rate)) => Span::from_secs_f64(TUNNEL_HEADER as f64 * 8.0 / rate),
-            _ => Span::ZERO,
+impl Node {
+    /// Work done per second with `jobs` inside; infinite at a delay.
+    pub fn rate(&self, jobs: u32) -> f64 {
+        let work = match &self.kind {
+            Kind::Delay if jobs == 0 => 0.0,
+            Kind::Delay => f64::INFINITY,
+            Kind::Queue { .. } if jobs == 0 => 0.0,
+            Kind::Queue { rates, .. } if !rates.is_empty() => rates[(jobs as usize).min(rates.len()) - 1],
+            Kind::Queue { discipline, cores, .. } => f64::from(jobs.min(usable_cores(discipline, *cores))),
         };
-        self.per_packet + tunnel
+        work * self.speed
     }
 
-    /// Delay of a packet on its way out, where nothing waits.
-    pub fn outbound(&self) -> Span {
-        if self.mode.is_two_way() { self.per_packet } else { Span::ZERO }
+    /// Work done per second when there is as much of it as can be (the last of the rates); infinite at a delay.
+    pub fn saturated_rate(&self) -> f64 {
+        self.rate(u32::MAX)
     }
 
-    /// Packets that pass the balancer for each segment of a reply: its acknowledgements, and behind NAT itself.
-    pub fn packets_per_segment(&self, tcp: &Tcp) -> f64 {
-        tcp.acks_per_segment + if self.mode.is_two_way() { 1.0 } else { 0.0 }
+    /// Work done per second at best, which utilisation is relative to; infinite at a delay.
+    pub fn largest_rate(&self) -> f64 {
+        match &self.kind {
+            Kind::Delay => f64::INFINITY,
+            Kind::Queue { rates, .. } if !rates.is_empty() => self.speed * rates.iter().copied().fold(0.0, f64::max),
+            Kind::Queue { cores, .. } => self.speed * f64::from(*cores),
+        }
     }
 
-    /// The rate (bit/s) at which replies can flow when `share` of the cores' time is left to their packets; none: no
-    /// limit.
-    pub fn reply_rate(&self, tcp: &Tcp, share: f64) -> Option<f64> {
-        let packets = self.packets_per_segment(tcp);
-        let cores = self.cores.filter(|_| self.per_packet > Span::ZERO && packets > 0.0)?;
-        let packet_rate = share * f64::from(cores) / self.per_packet.as_secs_f64();
-        Some(packet_rate / packets * tcp.segment as f64 * 8.0)
+    /// Time on a core that `work` takes here.
+    pub fn service_time(&self, work: Span) -> Span {
+        if self.speed == 1.0 { work } else { Span::from_secs_f64(work.as_secs_f64() / self.speed) }
     }
 
-    /// Refuses what is no balancer: one line.
-    ///
-    /// # Errors
-    /// Without cores, where they are counted.
-    pub fn check(&self) -> Result<(), String> {
-        match self.cores {
-            Some(0) => Err("balancing.cores = 0: at least 1; leave it out for a delay that never waits".into()),
-            _ => Ok(()),
+    /// Whether every job is served at once.
+    pub fn is_delay(&self) -> bool {
+        matches!(self.kind, Kind::Delay)
+    }
+}
+
+/// Limited PS with fewer helpers than cores leaves the rest idle.
+fn usable_cores(discipline: &Discipline, cores: u32) -> u32 {
+    match discipline {
+        Discipline::LimitedPs { helpers } => cores.min(*helpers),
+        _ => cores,
+    }
+}
+
+impl Chain {
+    /// The part of its jobs that takes each branch; `hit_ratio` is the cache's, and is not read without one.
+    pub fn shares(&self, hit_ratio: f64) -> Vec<f64> {
+        match self.cache {
+            Some(_) => vec![hit_ratio, 1.0 - hit_ratio],
+            None => self.branches.iter().map(|branch| branch.share).collect(),
+        }
+    }
+
+    /// Mean bytes of a job; 0 where it carries none.
+    pub fn size_mean(&self) -> f64 {
+        self.size.as_ref().map_or(0.0, Law::mean)
+    }
+
+    /// Mean work (s at speed 1) of one visit of `step`.
+    pub fn demand_mean(&self, step: &Step) -> f64 {
+        step.demand.moments(self.size_mean(), 0.0).0
+    }
+
+    /// Mean and variance (s, s^2, at speed 1) of the work of one visit of `step`.
+    pub fn demand_moments(&self, step: &Step) -> (f64, f64) {
+        step.demand.moments(self.size_mean(), self.size.as_ref().map_or(0.0, Law::variance))
+    }
+
+    /// Whether the work of a visit of `step` follows the exponential law.
+    pub fn demand_is_exponential(&self, step: &Step) -> bool {
+        let fixed = &step.demand.fixed;
+        match step.demand.per_byte {
+            0.0 => fixed.is_exponential(),
+            _ => fixed.mean() == 0.0 && self.size.as_ref().is_some_and(Law::is_exponential),
+        }
+    }
+
+    /// Jobs per second that come from outside; none of users.
+    pub fn arrival_rate(&self) -> Option<f64> {
+        match &self.population {
+            Population::Open { gaps } => Some(1.0 / gaps.mean()),
+            Population::Closed { .. } => None,
         }
     }
 }
 
-fn is_positive(rate: f64) -> bool {
-    rate > 0.0 && rate.is_finite()
-}
+impl Cache {
+    /// A cache over `objects` objects of which the i-th is asked for with chance proportional to i^-`exponent`.
+    pub fn zipf(keeps: Keeps, objects: u64, exponent: f64) -> Cache {
+        let weights: Vec<f64> = (1..=objects).map(|rank| (rank as f64).powf(-exponent)).collect();
+        Cache::weighted(keeps, weights)
+    }
 
-fn least<const N: usize>(rates: [Option<f64>; N]) -> Option<f64> {
-    rates.into_iter().flatten().reduce(f64::min)
+    /// A cache over objects that are asked for in proportion to `weights` (positive; put in order here).
+    pub fn weighted(keeps: Keeps, mut weights: Vec<f64>) -> Cache {
+        weights.sort_by(|one, other| other.total_cmp(one));
+        // From the smallest, so that a long tail is not lost in the sum.
+        let total: f64 = weights.iter().rev().sum();
+        weights.iter_mut().for_each(|weight| *weight /= total);
+        Cache { keeps, popularity: weights.into() }
+    }
 }

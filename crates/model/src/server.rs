@@ -415,14 +415,14 @@ impl<'de> Deserialize<'de> for Demands {
 }
 
 /// `unknown key `x`; did you mean `y`? known: ...`.
-fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let guess = sojourn_stats::nearest(word, known.iter().copied());
     let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
     format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
 }
 
 /// A TOML error on one line, with its line and the nearest valid key where a key is unknown.
-fn one_line(error: &toml::de::Error, text: &str) -> String {
+pub(crate) fn one_line(error: &toml::de::Error, text: &str) -> String {
     let message = error.message().lines().next().unwrap_or("not TOML");
     let mut ticked = message.split('`').skip(1).step_by(2);
     let message = match (message.starts_with("unknown field"), ticked.next()) {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Mode, Network, Server, Tcp};
+use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
 use sojourn_sim::{Attached, Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Site, SiteLaw};
@@ -57,7 +57,7 @@ fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Clu
         attached: Attached::Session,
         servers: vec![server; 4],
         weights: Vec::new(),
-        network: Network {
+        network: ClusterNetwork {
             rtt: Span(1_581_000),
             client_rate: Some(10e6),
             cluster_rate: Some(cluster_rate),

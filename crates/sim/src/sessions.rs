@@ -74,7 +74,7 @@ mod users;
 use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Discipline, Network, Server};
+use sojourn_model::{Balancing, ClusterNetwork, Discipline, Server};
 use sojourn_stats::Span;
 use sojourn_traffic::{Demand, Sessions, Workload};
 
@@ -106,7 +106,7 @@ pub struct Cluster {
     /// Weight of each server; none: all equal.
     pub weights: Vec<f64>,
     /// The way between users and cluster.
-    pub network: Network,
+    pub network: ClusterNetwork,
     /// What balancing costs; plays no part without a policy.
     pub balancing: Balancing,
     /// What the balancer can tell its policy. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files,

@@ -2,8 +2,8 @@
 //!
 //! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
 //! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`], [`priority`],
-//! [`balancing`], [`closed`]), and the two places that choose among them: a queue in Kendall's notation
-//! ([`queue`]) and an experiment's system ([`system`]). Nothing here simulates.
+//! [`balancing`], [`closed`]), caches ([`cache`]), and the places that choose among them: a queue in Kendall's notation
+//! ([`queue`]), an experiment's system ([`system`]) and its network of queues ([`network`]). Nothing here simulates.
 //!
 //! The decision: an answer says for each number whether it is exact, names the formula and each of its assumptions, and
 //! where there is no formula one line says why. The price: a good many systems get no number from this crate. The
@@ -26,6 +26,7 @@
 
 pub mod answer;
 pub mod balancing;
+pub mod cache;
 pub mod closed;
 mod complex;
 pub mod disorder;
@@ -44,6 +45,7 @@ pub mod mm1;
 pub mod mmc;
 pub mod mmck;
 pub mod moments;
+pub mod network;
 mod numeric;
 pub mod phase_lps;
 pub mod phase_type;

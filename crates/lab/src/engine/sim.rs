@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Link, Mode, Network};
+use sojourn_model::{Balancing, ClusterNetwork, Link, Mode};
 use sojourn_sim::{Attached, Cluster, Control, Level, Progress, Scenario, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
@@ -65,7 +65,7 @@ pub(super) fn twin(experiment: &Experiment, conditions: &Conditions<'_>) -> Resu
     let path = conditions.path.unwrap_or_default();
     if let Workload::Sessions(sessions) = &experiment.workload {
         // A connection to a gateway on this machine takes no time, and its replies no link.
-        let network = Network { rtt: path.client + path.cluster, ..Network::default() };
+        let network = ClusterNetwork { rtt: path.client + path.cluster, ..ClusterNetwork::default() };
         let cluster = cluster(experiment, sessions, network);
         let report = sojourn_sim::run_sessions_plan(&cluster, experiment.seed, live.duration, live.warm_up);
         return report.map(answer).map_err(|e| e.to_string());
@@ -106,7 +106,7 @@ fn scenario(experiment: &Experiment) -> Scenario {
     }
 }
 
-fn cluster(experiment: &Experiment, sessions: &Sessions, network: Network) -> Cluster {
+fn cluster(experiment: &Experiment, sessions: &Sessions, network: ClusterNetwork) -> Cluster {
     let system = &experiment.system;
     let tier = system.tier.as_ref();
     Cluster {

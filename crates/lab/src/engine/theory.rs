@@ -10,6 +10,12 @@ use crate::spec::Experiment;
 
 pub(super) fn answer(experiment: &Experiment) -> Answer {
     let unanswered = |why: String| Answer { notes: vec![why], ..Answer::default() };
+    if let Some(network) = &experiment.network {
+        return match sojourn_theory::network::answer(network) {
+            Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+            Err(why) => unanswered(why.to_string()),
+        };
+    }
     let (arrivals, patience) = match &experiment.workload {
         Workload::Open(open) => match open.arrivals.law() {
             Some(gaps) => (ArrivalKind::Open { gaps }, &open.patience),

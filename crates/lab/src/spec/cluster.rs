@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::Signals;
-use sojourn_model::{Balancing, Knowledge, Mode, Network, Tcp};
+use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_sim::{Attached, Level};
 use sojourn_stats::{Dimension, Span};
 
@@ -71,7 +71,7 @@ impl RawNetwork {
 }
 
 impl Reader<'_> {
-    pub(super) fn network(&self, raw: &RawNetwork, sessions: bool) -> Result<Network, SpecError> {
+    pub(super) fn network(&self, raw: &RawNetwork, sessions: bool) -> Result<ClusterNetwork, SpecError> {
         let rate = |text: &Option<Text>, key: &str| match text {
             None => Ok(None),
             Some(text) => match self.quantity(text, key, Dimension::Bandwidth)? {
@@ -131,7 +131,7 @@ impl Reader<'_> {
         if let Some(text) = &raw.timeout {
             tcp.timeout = self.span(text, "timeout")?;
         }
-        Ok(Network {
+        Ok(ClusterNetwork {
             rtt: raw.rtt.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "rtt"))?,
             client_rate: rate(&raw.client_rate, "client_rate")?,
             cluster_rate: rate(&raw.cluster_rate, "cluster_rate")?,

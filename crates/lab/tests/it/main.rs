@@ -1,5 +1,6 @@
 //! The laboratory, behaviour by behaviour.
 
+mod network;
 mod outcome;
 mod report;
 mod sessions;

@@ -1,5 +1,6 @@
 //! What a server and a link are made of, tested against their definitions.
 
+mod cluster_network;
 mod curve;
 mod flows;
 mod least_attained;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use sojourn_dispatch::Signals;
-use sojourn_model::{Admission, Balancing, DelayCurve, Discipline, Flows, Network, Server, Station};
+use sojourn_model::{Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Server, Station};
 use sojourn_stats::{Span, Stream, Time};
 use sojourn_traffic::{Demand, Sessions, Visit, Visitor};
 
@@ -39,7 +39,7 @@ pub(super) struct Engine {
     /// How long a server keeps an idle connection; none: connections serve one file.
     keep_alive: Option<Span>,
     way: Way,
-    network: Network,
+    network: ClusterNetwork,
     balancing: Balancing,
     poll_cost: Span,
     balancer: Option<Balancer>,

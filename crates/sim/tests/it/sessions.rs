@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, Mode, Network, Server, Tcp};
+use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
 use sojourn_sim::{
     Attached, Cluster, Control, Level, Precision, Report, WarmUp, demand_of, run_sessions, run_sessions_plan,
 };
@@ -47,7 +47,7 @@ pub(crate) fn cluster(site: &str, users: u32, pages: f64, server: &str) -> Clust
         attached: Attached::Session,
         servers: vec![server],
         weights: Vec::new(),
-        network: Network {
+        network: ClusterNetwork {
             rtt: Span(10 * MS),
             client_rate: Some(8e6),
             cluster_rate: Some(100e6),
@@ -539,7 +539,7 @@ fn sessions_that_arrive_are_an_open_queue() {
         sum += free - at.0;
     }
     let mut queue = cluster(PAGE, 1, 1.0, "discipline = \"fcfs\"\ndemand = \"6 ms\"");
-    (queue.sessions, queue.network) = (sessions, Network::default());
+    (queue.sessions, queue.network) = (sessions, ClusterNetwork::default());
     let report = run_sessions_plan(&queue, 4, Span(60 * SECOND), Span::ZERO).unwrap();
     assert_is(&report, "response_time_mean", sum as f64 / 2000.0 * 1e-9);
     // Nobody comes twice.

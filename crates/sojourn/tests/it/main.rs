@@ -11,6 +11,7 @@ mod docs;
 mod failure;
 mod load;
 mod namespaces;
+mod networks;
 mod policies;
 mod programs;
 mod queue;

@@ -1,12 +1,16 @@
 //! The formulas against published numbers, and against chains solved numerically.
 
 mod approximations;
+mod cache;
+mod chain;
 mod closed_and_finite;
 mod disciplines;
 mod erlang;
 mod kendall;
 mod limited_ps;
 mod naive;
+mod network;
+mod network_file;
 mod oracle;
 mod percentiles;
 mod phase_lps;

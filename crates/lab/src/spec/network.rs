@@ -1,0 +1,45 @@
+//! A network of queues, as `[[station]]` and `[[chain]]` write it in place of `[workload]` and `[system]`.
+
+use sojourn_model::ClusterNetwork;
+use sojourn_model::network::{Network, Text};
+use sojourn_stats::Law;
+use sojourn_theory::network::hit_ratios;
+use sojourn_traffic::{Closed, Sizes, Workload};
+
+use super::{Reader, SpecError, System};
+
+impl Reader<'_> {
+    /// The network; refuses one in which an open chain asks a station for more than it can do.
+    pub(super) fn queueing_network(&self, text: &Text) -> Result<Network, SpecError> {
+        let network = text.read(self.file.parent()).map_err(|(at, e)| self.error(at, e.key, &e.message))?;
+        let Some(unstable) = network.unstable(&hit_ratios(&network)) else { return Ok(network) };
+        let (chain, station) = (&network.chains[unstable.chain].name, &network.stations[unstable.station].name);
+        let rate = network.chains[unstable.chain].arrival_rate().expect("it is open");
+        let remedy = match unstable.largest_rate {
+            most if most > 0.0 => format!("stable below {most:.4} /s (now {rate:.4} /s)"),
+            _ if unstable.load.is_finite() => "the other open chains alone are too much".into(),
+            _ => "its demand there has no finite mean: bound it, e.g. `max = 1 GB`".into(),
+        };
+        let message = format!(
+            "`{chain}` is open and never settles: {:.3} of what the station `{station}` can do is asked of it; {remedy}",
+            unstable.load
+        );
+        Err(self.error(text.chain[unstable.chain].span().start, "arrivals", &message))
+    }
+}
+
+/// What stands in an experiment for workload and system where there is a network: nobody, and no server.
+pub(super) fn nobody() -> (Workload, System) {
+    let (think, sizes) = (Law::constant(0.0), Sizes::Law(Law::constant(0.0)));
+    let system = System {
+        tier: None,
+        servers: Vec::new(),
+        client_link: None,
+        cluster_link: None,
+        network: ClusterNetwork::default(),
+        has_network: false,
+        is_modelled: true,
+        program: None,
+    };
+    (Workload::Closed(Closed { users: 0, think, sizes, patience: None }), system)
+}

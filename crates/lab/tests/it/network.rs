@@ -1,0 +1,66 @@
+//! Experiments about networks of queues.
+
+use std::path::Path;
+
+use sojourn_lab::{Source, Variant};
+
+const GUIDE: &str = include_str!("../../../../docs/networks.md");
+
+/// The experiment of the guide.
+fn isp() -> &'static str {
+    GUIDE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the guide has one")
+}
+
+fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
+    let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+    Source::new(Path::new("x.toml"), text.into(), &set).and_then(|source| source.variants()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_network_is_read_and_varied_by_name() {
+    let rate = |variant: &Variant| {
+        let network = variant.experiment.network.clone().expect("a network");
+        let users = network.chain("users").expect("users");
+        let line = network.station("access-line").expect("a line");
+        let steps = &network.chains[users].branches[1].steps;
+        steps.iter().find(|step| step.station == line).expect("a visit").demand.per_byte
+    };
+    let rates: Vec<f64> = variants(isp(), &[]).unwrap().iter().map(rate).collect();
+    assert_eq!(rates, [8.0 / 768e3, 8.0 / 1.5e6, 8.0 / 6e6]);
+    let set =
+        ["station.access-line.rate=2 Mbit/s", "chain.users.branch.hit.share=0.25", "chain.users.branch.0.name=found"];
+    let one = variants(isp(), &set).unwrap().remove(0);
+    assert_eq!(rate(&one), 4e-6);
+    let network = one.experiment.network.unwrap();
+    let shares: Vec<_> = network.chains[0].branches.iter().map(|branch| (branch.name.as_str(), branch.share)).collect();
+    assert_eq!(shares, [("found", 0.25), ("miss", 0.75)]);
+    let message = variants(isp(), &["station.acces-line.rate=2 Mbit/s"]).unwrap_err();
+    assert!(message.contains("did you mean `access-line`"), "{message}");
+}
+
+#[test]
+fn every_mistake_names_line_key_and_remedy() {
+    let open =
+        isp().replace("users = 20\nthink = \"exponential(mean = 5 s)\"", "arrivals = \"exponential(rate = 1000 /s)\"");
+    let cases = [
+        (
+            isp().replace("station = \"backbone\"", "station = \"bakbone\""),
+            &["x.toml:40", "did you mean `backbone`"][..],
+        ),
+        (isp().replace("share = 0.51", "share = 1.51"), &["x.toml:22", "sum to 1.51"]),
+        (isp().replace("helpers = 16", "helprs = 16"), &["x.toml:19", "helprs", "helpers"]),
+        (isp().replace("users = 20", "users = \"20\""), &["x.toml:23"]),
+        (isp().replace("1.5 Mbit/s\"  ", "1.5 MB/s\"  "), &["x.toml:9", "rate"]),
+        (isp().replace("[[chain]]", "[workload]\nkind = \"open\"\n[[chain]]"), &["[workload]", "[[station]]"]),
+        (isp().split("[[chain]]").next().unwrap().into(), &["chain", "[[chain]]"]),
+        ("name = \"nothing\"".into(), &["[workload]", "[[station]]", "neither"]),
+        (open, &["x.toml:21", "`users` is open", "`access-line`", "stable below"]),
+    ];
+    for (text, expected) in cases {
+        let message = variants(&text, &[]).err().unwrap_or_else(|| panic!("taken: {text}"));
+        assert_eq!(message.lines().count(), 1, "more than a line: {message}");
+        for part in expected {
+            assert!(message.contains(part), "no `{part}` in: {message}");
+        }
+    }
+}

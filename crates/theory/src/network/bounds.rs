@@ -1,0 +1,72 @@
+//! Bounds of one closed chain, from its demands alone.
+//!
+//! Source: Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance (1984), chapter 5; the balanced job
+//! bounds are those of Zahorjan, Sevcik, Eager and Galler, CACM 25 (1982).
+
+use super::demands::{Demands, Serving};
+
+/// Bounds of the throughput; Little's law over a user's cycle turns them into bounds of the response time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Jobs per second at most: all users out of each other's way, or the busiest station always busy.
+    pub throughput_high: f64,
+    /// Jobs per second at least: every job waits for all others at every station.
+    pub throughput_low: f64,
+    /// The users at which the two limits of `throughput_high` meet.
+    pub saturation_users: f64,
+    /// The narrower ones, from networks in which every station is as busy as any other. Only for product form and where
+    /// stations are delays or work at a fixed rate.
+    pub balanced: Option<Balanced>,
+}
+
+/// Balanced job bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Balanced {
+    /// Jobs per second at most.
+    pub throughput_high: f64,
+    /// Jobs per second at least.
+    pub throughput_low: f64,
+}
+
+impl Bounds {
+    /// The bounds of the only chain of `network`; none where there are others, or no work.
+    pub fn of(network: &Demands) -> Option<Bounds> {
+        let ([chain], []) = (network.closed.as_slice(), network.open.as_slice()) else { return None };
+        let users = f64::from(chain.users);
+        let away_s = network.away_s(chain);
+        let mut total_s = 0.0;
+        let mut largest_s = 0.0f64;
+        let (mut queues, mut fixed) = (0.0, true);
+        for (serving, demand) in network.stations.iter().zip(&chain.demand_s) {
+            let Serving::Rates(rates) = serving else { continue };
+            // Alone a job goes at the first rate; together they never go faster than the largest.
+            let most = rates.iter().copied().fold(0.0, f64::max);
+            let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            fixed &= rates.len() == 1;
+            if least < rates[0] {
+                return None;
+            }
+            total_s += demand / rates[0];
+            largest_s = largest_s.max(demand / most);
+            queues += if *demand > 0.0 { 1.0 } else { 0.0 };
+        }
+        if users == 0.0 || away_s + total_s <= 0.0 {
+            return None;
+        }
+        let balanced = (fixed && total_s > 0.0).then(|| {
+            let mean_s = total_s / queues;
+            let waits =
+                |demand_s: f64, ratio: f64| users / (total_s + away_s + (users - 1.0) * demand_s / (1.0 + ratio));
+            Balanced {
+                throughput_high: (1.0 / largest_s).min(waits(mean_s, away_s / total_s)),
+                throughput_low: waits(largest_s, away_s / (users * total_s)),
+            }
+        });
+        Some(Bounds {
+            throughput_high: (1.0 / largest_s).min(users / (total_s + away_s)),
+            throughput_low: users / (users * total_s + away_s),
+            saturation_users: (total_s + away_s) / largest_s,
+            balanced,
+        })
+    }
+}
