@@ -225,18 +225,9 @@ impl Experiment {
             }
             (Some(workload), Some(system)) if tables.is_empty() => (workload, system),
             (workload, system) => {
-                let written = [
-                    ("[workload]", workload.is_some()),
-                    ("[system]", system.is_some()),
-                    ("[[station]]", !tables.station.is_empty()),
-                    ("[[chain]]", !tables.chain.is_empty()),
-                ];
-                let written: Vec<&str> = written.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-                let found = if written.is_empty() { "neither".into() } else { format!("only {}", written.join(", ")) };
-                return Err(SpecError(format!(
-                    "{}: an experiment has a [workload] and a [system], or, for a network of queues, [[station]] and [[chain]]; here is {found}",
-                    file.display()
-                )));
+                let written =
+                    [workload.is_some(), system.is_some(), !tables.station.is_empty(), !tables.chain.is_empty()];
+                return Err(reader.neither(written));
             }
         };
         if let (Some(program), "session-file") = (&raw_system.program, raw_workload.kind.get_ref().as_str()) {

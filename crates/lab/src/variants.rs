@@ -2,9 +2,9 @@
 //!
 //! A variation is an edit of the file, made before it is read, so that anything that can be written can be varied and
 //! every value of a variant is checked like one typed by hand. A key is a dotted path (`workload.size`,
-//! `system.tier.0.policy`, `station.access-line.rate`: one of a list by its number or its name) or one of a few short names ([`SHORT_NAMES`]). A value of a list may be a table of settings that
-//! go together (`site = [{ loner_sigma = 1.143, server = "a.toml" }, ...]`): the list's own name then only says what they
-//! have in common.
+//! `system.tier.0.policy`, `station.access-line.rate`: one of a list by its number or its name) or one of a few short names
+//! ([`SHORT_NAMES`]). A value of a list may be a table of settings that go together (`site = [{ loner_sigma = 1.143, server =
+//! "a.toml" }, ...]`): the list's own name then only says what they have in common.
 
 use std::path::{Path, PathBuf};
 
@@ -211,6 +211,10 @@ impl Source {
             return error;
         };
         let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
+        // A line may stand in a file more than once: first where it was found.
+        if self.original.lines().nth(line.saturating_sub(1)) == Some(text) {
+            return error;
+        }
         if let Some(original) = self.original.lines().position(|of| of == text) {
             return SpecError(format!("{prefix}{}: {message}", original + 1));
         }

@@ -9,6 +9,18 @@ use sojourn_traffic::{Closed, Sizes, Workload};
 use super::{Reader, SpecError, System};
 
 impl Reader<'_> {
+    /// Neither the one kind of experiment nor the other: `written` says which of the four tables are there.
+    pub(super) fn neither(&self, written: [bool; 4]) -> SpecError {
+        let names = ["[workload]", "[system]", "[[station]]", "[[chain]]"];
+        let written: Vec<&str> = names.into_iter().zip(written).filter(|(_, is)| *is).map(|(name, _)| name).collect();
+        let found = if written.is_empty() { "neither".into() } else { format!("only {}", written.join(", ")) };
+        SpecError(format!(
+            "{}: an experiment has a [workload] and a [system] or, for a network of queues, [[station]] and [[chain]]; here \
+             is {found}",
+            self.file.display()
+        ))
+    }
+
     /// The network; refuses one in which an open chain asks a station for more than it can do.
     pub(super) fn queueing_network(&self, text: &Text) -> Result<Network, SpecError> {
         let network = text.read(self.file.parent()).map_err(|(at, e)| self.error(at, e.key, &e.message))?;

@@ -40,21 +40,26 @@ fn a_network_is_read_and_varied_by_name() {
 
 #[test]
 fn every_mistake_names_line_key_and_remedy() {
-    let open =
-        isp().replace("users = 20\nthink = \"exponential(mean = 5 s)\"", "arrivals = \"exponential(rate = 1000 /s)\"");
+    // Without its variations, which would set a rate of their own.
+    let plain = isp().split("[vary]").next().expect("a text has a beginning");
+    let but = |good: &str, bad: &str| {
+        assert!(plain.contains(good), "{good}");
+        plain.replacen(good, bad, 1)
+    };
+    let users = "users = 20\nthink = \"exponential(mean = 5 s)\"";
     let cases = [
-        (
-            isp().replace("station = \"backbone\"", "station = \"bakbone\""),
-            &["x.toml:40", "did you mean `backbone`"][..],
-        ),
-        (isp().replace("share = 0.51", "share = 1.51"), &["x.toml:22", "sum to 1.51"]),
-        (isp().replace("helpers = 16", "helprs = 16"), &["x.toml:19", "helprs", "helpers"]),
-        (isp().replace("users = 20", "users = \"20\""), &["x.toml:23"]),
-        (isp().replace("1.5 Mbit/s\"  ", "1.5 MB/s\"  "), &["x.toml:9", "rate"]),
-        (isp().replace("[[chain]]", "[workload]\nkind = \"open\"\n[[chain]]"), &["[workload]", "[[station]]"]),
-        (isp().split("[[chain]]").next().unwrap().into(), &["chain", "[[chain]]"]),
+        (but("station = \"backbone\"", "station = \"bakbone\""), &["x.toml:36", "did you mean `backbone`"][..]),
+        (but("share = 0.51", "share = 1.51"), &["x.toml:31", "sum to 1.51"]),
+        (but("helpers = 16", "helprs = 16"), &["x.toml:18", "helprs", "helpers"]),
+        (but("users = 20", "users = \"20\""), &["x.toml:22"]),
+        (but("1.5 Mbit/s", "1.5 MB/s"), &["x.toml:9", "rate"]),
+        (but("[[chain]]", "[workload]\nkind = \"closed\"\n[[chain]]"), &["[workload]", "[[station]]"]),
+        (plain.split("[[chain]]").next().expect("stations").into(), &["chain", "[[chain]]"]),
         ("name = \"nothing\"".into(), &["[workload]", "[[station]]", "neither"]),
-        (open, &["x.toml:21", "`users` is open", "`access-line`", "stable below"]),
+        (
+            but(users, "arrivals = \"exponential(rate = 1000 /s)\""),
+            &["x.toml:20", "`users` is open", "`proxy`", "stable below"],
+        ),
     ];
     for (text, expected) in cases {
         let message = variants(&text, &[]).err().unwrap_or_else(|| panic!("taken: {text}"));
