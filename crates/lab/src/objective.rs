@@ -100,7 +100,7 @@ impl Objective {
 /// What `metric` is a number of; none of a name that is no metric's.
 pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
     let time = metric.contains("_time_") || metric.starts_with("lateness_");
-    let ratios = ["utilization", "error_ratio", "abandoned_ratio", "denied_ratio", "imbalance_index"];
+    let ratios = ["utilization", "error_ratio", "abandoned_ratio", "denied_ratio", "imbalance_index", "arrivals_hurst"];
     match metric {
         _ if time => Some(Dimension::Time),
         "throughput" => Some(Dimension::Rate),

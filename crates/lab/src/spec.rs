@@ -303,6 +303,8 @@ impl Experiment {
             open.arrivals.settle(capacity);
         }
         let rate = open.arrivals.rate().expect("an arrival law is settled once its scale is known");
+        // For every engine the same, so that all of them have the same plan.
+        open.arrivals.reach_until(self.run.duration.unwrap_or_default().max(self.run.live.duration));
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
         if rate >= capacity && open.arrivals.profile().is_none() {
             return Err(reader.at_key(

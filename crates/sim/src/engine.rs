@@ -183,6 +183,11 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Requests that have come so far, warm-up included.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.ledger.arrived()
+    }
+
     /// Requests that have ended so far, warm-up included.
     pub(crate) fn ended(&self) -> u64 {
         self.ledger.ended()

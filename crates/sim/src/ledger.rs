@@ -26,6 +26,11 @@ impl Ledger {
         self.arrived - 1
     }
 
+    /// Requests that came in.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
     /// A request is answered; it leaves next.
     #[inline]
     pub(crate) fn completed(&mut self) {

@@ -4,6 +4,7 @@
 //! batches as a live run's are; everything else is judged by sections of equal time.
 
 use sojourn_stats::{Histogram, Measure, Span, Time, measure};
+use sojourn_traffic::Workload;
 
 use crate::engine::{Course, Engine};
 use crate::scenario::{Report, Scenario, SimError};
@@ -42,6 +43,9 @@ pub fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) ->
         measures.push(Measure::new(metric, "s", measure::quantile_of_series(&series, p)));
     }
     measures.extend(summary::measures(&summary::others(&whole, &sections), measure::CONFIDENCE));
+    if let Workload::Open(open) = &scenario.workload {
+        measures.extend(open.arrivals.hurst_of(seed, engine.arrived()));
+    }
     let response: &Histogram = &engine.tally.response;
     Ok(Report {
         measures,

@@ -9,10 +9,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Stream};
-use sojourn_traffic::{Traced, Workload};
+use sojourn_traffic::{Open, Traced, Workload};
 
 use crate::engine::{Course, Engine};
 use crate::plan_run::run_plan;
@@ -284,6 +284,36 @@ impl<'a> Study<'a> {
         rows
     }
 
+    /// The Hurst parameter that came out of arrivals with long memory, warm-up included.
+    fn arrivals_hurst(&self) -> Option<Row> {
+        let Workload::Open(Open { arrivals, .. }) = &self.scenario.workload else { return None };
+        arrivals.hurst()?;
+        let arrived: Vec<u64> = self.replications.iter().map(Engine::arrived).collect();
+        let of = |(number, arrived): (usize, &u64)| {
+            arrivals.hurst_of(replication_seed(self.control.seed, number), *arrived)?.estimate.value()
+        };
+        let parts: Vec<Option<f64>> = match &self.pool {
+            None => arrived.iter().enumerate().map(of).collect(),
+            Some(pool) => pool.install(|| arrived.par_iter().enumerate().map(of).collect()),
+        };
+        let known: Vec<f64> = parts.iter().flatten().copied().collect();
+        let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+        Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
+    }
+
+    /// Says where runs were longer than the memory of their arrivals.
+    fn note_memory(&mut self) {
+        let Workload::Open(Open { arrivals, .. }) = &self.scenario.workload else { return };
+        let Some(memory) = arrivals.memory() else { return };
+        let longest = self.replications.iter().map(Engine::arrived).max().unwrap_or(0);
+        if longest > memory {
+            self.notes.push(format!(
+                "gaps hang together over {memory} requests at a time, and the longest replication had {longest}:                  `length = {}` in fgn(...) joins them all",
+                longest.next_power_of_two()
+            ));
+        }
+    }
+
     /// The replications that have got beyond their warm-up.
     fn measured(&self) -> Vec<&Engine> {
         self.replications.iter().filter(|engine| engine.measured() > 0).collect()
@@ -303,7 +333,8 @@ impl<'a> Study<'a> {
             let short = replications - measured.len();
             self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
         }
-        let rows = self.rows();
+        self.note_memory();
+        let rows: Vec<Row> = self.rows().into_iter().chain(self.arrivals_hurst()).collect();
         let measures = summary::measures(&rows, self.control.confidence());
         let measured = self.measured();
         let whole = merged(&measured.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>());

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use sojourn_lab::Source;
-use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
+use sojourn_stats::{Dimension, Law, Measure, Span, Stream, Time, quantity};
 use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::outln;
+use crate::table::{self, outln};
 
 /// Make or understand input
 #[derive(clap::Args)]
@@ -169,11 +169,16 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
         }
         None => {
             let text = arguments.arrivals.as_deref().expect("clap requires it without an experiment");
-            let arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
+            let mut arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?;
             if arrivals.utilization().is_some() {
                 return Err(bad_input(
                     "--arrivals: there is no system here to utilise; give a rate, e.g. `rate = 100 /s`",
                 ));
+            }
+            match arguments.requests {
+                Some(requests) => arrivals.reach(requests),
+                None if end != Time::NEVER => arrivals.reach_until(Span(end.0)),
+                None => {}
             }
             let sizes = Sizes::parse(&arguments.size).map_err(|e| bad_input(format!("--size: {e}")))?;
             let law =
@@ -188,15 +193,24 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
         return Err(bad_input("a plan has no end of its own: say how much with --requests N or --duration TIME"));
     }
     let until = Until { requests: arguments.requests.unwrap_or(u64::MAX), end };
+    let told = |written| finish(written, &workload, seed);
     match &arguments.out {
-        None => finish(generate(&workload, seed, demand, until, BufWriter::new(std::io::stdout().lock()))),
-        Some(path) => write_file(path, |out| finish(generate(&workload, seed, demand, until, out))),
+        None => told(generate(&workload, seed, demand, until, BufWriter::new(std::io::stdout().lock()))),
+        Some(path) => write_file(path, |out| told(generate(&workload, seed, demand, until, out))),
     }
 }
 
-fn finish(written: Result<u64, GenerateError>) -> Result<Exit, Failure> {
+/// Says beside the plan what cannot be read from it line by line: the Hurst parameter that came out.
+fn finish(written: Result<u64, GenerateError>, workload: &Workload, seed: u64) -> Result<Exit, Failure> {
     match written {
-        Ok(_) => Ok(Exit::Ok),
+        Ok(requests) => {
+            let Workload::Open(Open { arrivals, .. }) = workload else { return Ok(Exit::Ok) };
+            let measure = arrivals.hurst_of(seed, requests);
+            if let (Some(asked), Some(Measure { metric, estimate, .. })) = (arrivals.hurst(), measure) {
+                eprintln!("{metric}: {}, made for {asked}", table::with_interval(&estimate, "1"));
+            }
+            Ok(Exit::Ok)
+        }
         // Whoever reads from us has seen enough.
         Err(GenerateError::Io(e)) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Ok),
         Err(GenerateError::Io(e)) => Err(failed(e)),

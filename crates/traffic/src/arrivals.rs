@@ -1,51 +1,90 @@
-//! When the requests of an open workload come: a renewal process, its requests one by one or in batches, its rate as it
-//! is or shaped by a profile.
+//! When the requests of an open workload come: a renewal process, its requests one by one or in batches; gaps with long
+//! memory; or many sources that fall silent and speak again. The rate is as it is or shaped by a profile.
 
 use sojourn_stats::law::{Argument, Expression};
-use sojourn_stats::{Dimension, Law, nearest, quantity};
+use sojourn_stats::{Dimension, Law, Span, nearest, quantity};
 
+use crate::on_off::Sources;
 use crate::profile::Profile;
+use crate::self_similar::Correlated;
 use crate::workload::WorkloadError;
 
-/// The gaps of an open workload: a law whose scale may still hang on the system (`utilization = 0.7`).
+/// The arrivals of an open workload: laws whose scale may still hang on the system (`utilization = 0.7`).
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     text: String,
     utilization: Option<f64>,
     /// The law at mean 1, where the scale is a utilisation.
     shape: Option<Law>,
+    /// Of the gaps; of those of one source while it is on, where there are sources.
     gaps: Option<Law>,
-    /// Requests at each instant.
-    batch: u32,
+    process: Process,
     profile: Option<Profile>,
 }
 
+/// What is done with the law of the gaps.
+#[derive(Clone, Debug)]
+pub(crate) enum Process {
+    /// Independent gaps, so many requests after each.
+    Renewal {
+        /// Requests at each instant.
+        batch: u32,
+    },
+    /// Gaps that hang together.
+    Correlated(Correlated),
+    /// The gaps of many sources, each on and off in turn.
+    OnOff(Sources),
+}
+
+/// A law and, where its scale is a utilisation and its mean therefore 1, that.
+pub(crate) type Scaled = (Law, Option<f64>);
+
 impl Arrivals {
-    /// Reads `exponential(rate = 374 /s)`, `erlang(k = 2, mean = 10 ms)`, `hyperexponential(utilization = 0.7, cv = 2)`,
-    /// or `batches(n = 50, every = 1 s)`: 50 requests at each instant (also `batches(n = 50, utilization = 0.7)`).
+    /// Reads the law of independent gaps, or one of these:
+    ///
+    /// | text | arrivals |
+    /// |---|---|
+    /// | `exponential(rate = 374 /s)`, `erlang(k = 2, mean = 10 ms)`, any law | a renewal process |
+    /// | `batches(n = 50, every = 1 s)` | 50 requests at each instant |
+    /// | `fgn(h = 0.8, mean = 94.7 ms, cv = 1, marginal = exponential)` | gaps of this law that hang together |
+    /// | `on-off(sources = 100, on = pareto(...), off = pareto(...), rate = 50 /s)` | sources that fall silent |
+    ///
+    /// The scale of each is also a `utilization`, which [`Arrivals::settle`] turns into a rate.
     ///
     /// # Errors
     /// As [`Law::parse`]; also when two scales are given, or none.
     pub fn parse(text: &str) -> Result<Arrivals, WorkloadError> {
         let text = text.trim();
         if let Some(call) = Expression::parse(text)? {
-            if call.name == "batches" {
-                return batches(text, &call.arguments);
-            }
-            if nearest(call.name, ["batches"]).is_some() {
-                let fault = format!("unknown law `{}`; did you mean `batches`?", call.name);
-                return Err(WorkloadError::Invalid(fault));
+            match call.name {
+                "batches" => return batches(text, &call.arguments),
+                "fgn" => {
+                    let (correlated, scaled) = Correlated::parse(text, &call.arguments)?;
+                    return Ok(Arrivals::new(text, scaled, Process::Correlated(correlated)));
+                }
+                "on-off" => {
+                    let (sources, scaled) = Sources::parse(text, &call.arguments)?;
+                    return Ok(Arrivals::new(text, scaled, Process::OnOff(sources)));
+                }
+                other => {
+                    if let Some(meant) = nearest(other, ["batches", "fgn", "on-off"]) {
+                        let fault = format!("unknown law `{other}`; did you mean `{meant}`?");
+                        return Err(WorkloadError::Invalid(fault));
+                    }
+                }
             }
         }
         match Law::parse_shape(text, Dimension::Time, "utilization")? {
             Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
                 Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
             }
-            Some((shape, utilization)) => Ok(Arrivals::shaped(text, shape, utilization, 1)),
+            Some((shape, utilization)) => {
+                Ok(Arrivals::new(text, (shape, Some(utilization)), Process::Renewal { batch: 1 }))
+            }
             None => {
                 let law = Law::parse(text, Dimension::Time)?;
                 if law.mean() > 0.0 {
-                    Ok(Arrivals { text: text.into(), ..Arrivals::of(law) })
+                    Ok(Arrivals::new(text, (law, None), Process::Renewal { batch: 1 }))
                 } else {
                     Err(WorkloadError::Invalid(format!("`{text}`: the mean gap must be above 0")))
                 }
@@ -53,21 +92,44 @@ impl Arrivals {
         }
     }
 
-    /// Arrivals whose gaps (seconds) have this law.
+    /// Arrivals whose gaps (seconds) are independent draws of this law.
     pub fn of(law: Law) -> Arrivals {
-        let text = law.to_string();
-        Arrivals { text, utilization: None, shape: None, gaps: Some(law), batch: 1, profile: None }
+        Arrivals::new(&law.to_string(), (law, None), Process::Renewal { batch: 1 })
     }
 
-    fn shaped(text: &str, shape: Law, utilization: f64, batch: u32) -> Arrivals {
-        let (utilization, shape) = (Some(utilization), Some(shape));
-        Arrivals { text: text.into(), utilization, shape, gaps: None, batch, profile: None }
+    fn new(text: &str, (law, utilization): Scaled, process: Process) -> Arrivals {
+        let (shape, gaps) = if utilization.is_some() { (Some(law), None) } else { (None, Some(law)) };
+        Arrivals { text: text.into(), utilization, shape, gaps, process, profile: None }
     }
 
     /// The same arrivals at a rate that `profile` multiplies: each instant is moved to where the profile's integral is
     /// what the instant was, so that gaps keep their law and order at any rate.
     pub fn with_profile(self, profile: Profile) -> Arrivals {
         Arrivals { profile: Some(profile), ..self }
+    }
+
+    /// The same arrivals at another rate (1/s, above 0), which every gap is stretched to. None for batches, of which
+    /// there would be two ways to come at another rate, and where no rate is known yet.
+    pub fn at_rate(&self, rate: f64) -> Option<Arrivals> {
+        let (law, now) = (self.gaps.as_ref()?, self.rate()?);
+        let gaps = (self.batch() == 1).then(|| law.scaled(now / rate))?;
+        Some(Arrivals { gaps: Some(gaps), ..self.clone() })
+    }
+
+    /// Says how many requests will be asked for, at least. Gaps with long memory are drawn as one path, whose length is
+    /// known before the first of them: this many, where that is more than the usual length ([`Arrivals::memory`]). The
+    /// plan is another one then. Nothing happens where the length is written, or to other arrivals.
+    pub fn reach(&mut self, requests: u64) {
+        if let Process::Correlated(correlated) = &mut self.process {
+            correlated.reach(requests);
+        }
+    }
+
+    /// As [`Arrivals::reach`], for as many requests as come up to `end`, and a quarter more. Once the rate is settled.
+    pub fn reach_until(&mut self, end: Span) {
+        let end_s = end.as_secs_f64();
+        let levels_s = self.profile.as_ref().map_or(end_s, |profile| profile.integral(end_s));
+        self.reach((1.25 * levels_s * self.rate().unwrap_or(0.0)) as u64);
     }
 
     /// The text that was read, for messages.
@@ -84,24 +146,34 @@ impl Arrivals {
     /// where the rate was given otherwise; may be called again for another system.
     pub fn settle(&mut self, capacity: f64) {
         if let (Some(utilization), Some(shape)) = (self.utilization, &self.shape) {
-            self.gaps = Some(shape.scaled(f64::from(self.batch) / (utilization * capacity)));
+            self.gaps = Some(shape.scaled(self.requests_per_gap() / (utilization * capacity)));
         }
     }
 
     /// The law of the gaps (seconds) between requests, once settled; none where no law says it, because they come in
-    /// batches or at a rate that changes.
+    /// batches, hang together, are those of many sources, or come at a rate that changes.
     pub fn law(&self) -> Option<&Law> {
-        self.gaps.as_ref().filter(|_| self.batch == 1 && self.profile.is_none())
+        let is_renewal = match &self.process {
+            Process::Renewal { batch } => *batch == 1,
+            // Without memory the gaps are independent draws.
+            Process::Correlated(correlated) => correlated.h == 0.5,
+            Process::OnOff(_) => false,
+        };
+        self.gaps.as_ref().filter(|_| is_renewal && self.profile.is_none())
     }
 
-    /// The law of the gaps (seconds) between instants with requests, at level 1 of a profile, once settled.
+    /// The law of the gaps (seconds) between instants with requests, at level 1 of a profile, once settled. None of many
+    /// sources.
     pub fn gaps(&self) -> Option<&Law> {
-        self.gaps.as_ref()
+        self.gaps.as_ref().filter(|_| !matches!(self.process, Process::OnOff(_)))
     }
 
     /// Requests at each instant: 1, or the size of the batches.
     pub fn batch(&self) -> u32 {
-        self.batch
+        match self.process {
+            Process::Renewal { batch } => batch,
+            Process::Correlated(_) | Process::OnOff(_) => 1,
+        }
     }
 
     /// How the rate changes; none: it does not.
@@ -109,9 +181,28 @@ impl Arrivals {
         self.profile.as_ref()
     }
 
+    /// The Hurst parameter that arrivals with long memory are made for, before any profile: of their gaps (`fgn`), or of
+    /// the counts that sources with heavy tails tend to (`on-off`). None of a renewal process.
+    pub fn hurst(&self) -> Option<f64> {
+        match &self.process {
+            Process::Renewal { .. } => None,
+            Process::Correlated(correlated) => Some(correlated.h),
+            Process::OnOff(sources) => Some(sources.hurst()),
+        }
+    }
+
+    /// How many gaps in a row hang together as they should: those of one path. What comes after is independent of it.
+    /// None where there is no such bound.
+    pub fn memory(&self) -> Option<u64> {
+        match &self.process {
+            Process::Correlated(correlated) if correlated.h != 0.5 => Some(correlated.points() as u64),
+            _ => None,
+        }
+    }
+
     /// Mean arrival rate (1/s) at level 1 of a profile, once settled; 0 where the mean gap is infinite.
     pub fn rate(&self) -> Option<f64> {
-        self.gaps.as_ref().map(|law| f64::from(self.batch) / law.mean())
+        self.gaps.as_ref().map(|law| self.requests_per_gap() / law.mean())
     }
 
     /// The highest arrival rate (1/s) of the profile, or the rate where there is none.
@@ -122,11 +213,37 @@ impl Arrivals {
     /// Where no formula can follow, one line that says why.
     pub fn beyond_formulas(&self) -> Option<&'static str> {
         if self.profile.is_some() {
-            Some("no formula for a rate that changes with time: sim answers this")
-        } else if self.batch > 1 {
-            Some("no formula for requests that come in batches: sim answers this")
-        } else {
-            None
+            return Some("no formula for a rate that changes with time: sim answers this");
+        }
+        match &self.process {
+            Process::Renewal { batch: 1 } => None,
+            Process::Renewal { .. } => Some("no formula for requests that come in batches: sim answers this"),
+            Process::Correlated(correlated) if correlated.h == 0.5 => None,
+            Process::Correlated(_) => {
+                Some("formulas take gaps to be independent, and those of fgn(...) have long memory: sim answers this")
+            }
+            Process::OnOff(_) => {
+                Some("formulas take gaps to be independent, and those of on-off(...) are not: sim answers this")
+            }
+        }
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// The law that the process works on: of the gaps, or of those of one source while it is on. None before the rate is
+    /// settled.
+    pub(crate) fn base(&self) -> Option<&Law> {
+        self.gaps.as_ref()
+    }
+
+    /// Mean requests per mean gap of the law.
+    fn requests_per_gap(&self) -> f64 {
+        match &self.process {
+            Process::Renewal { batch } => f64::from(*batch),
+            Process::Correlated(_) => 1.0,
+            Process::OnOff(sources) => sources.on_at_once(),
         }
     }
 
@@ -161,10 +278,11 @@ fn batches(text: &str, arguments: &[Argument<'_>]) -> Result<Arrivals, WorkloadE
             _ => return Err(fault(&format!("`{}` is none of n, every and utilization", argument.value))),
         }
     }
-    let n = n.ok_or_else(|| fault("n is a whole number of at least 1"))?;
+    let batch = n.ok_or_else(|| fault("n is a whole number of at least 1"))?;
+    let process = Process::Renewal { batch };
     match (every_s, utilization) {
-        (Some(every_s), None) => Ok(Arrivals { text: text.into(), batch: n, ..Arrivals::of(Law::constant(every_s)) }),
-        (None, Some(utilization)) => Ok(Arrivals::shaped(text, Law::constant(1.0), utilization, n)),
+        (Some(every_s), None) => Ok(Arrivals::new(text, (Law::constant(every_s), None), process)),
+        (None, Some(utilization)) => Ok(Arrivals::new(text, (Law::constant(1.0), Some(utilization)), process)),
         _ => Err(fault("either the time between batches or a utilization, above 0")),
     }
 }

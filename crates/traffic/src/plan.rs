@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use sojourn_stats::{Law, Span, Stream, Time};
 
-use crate::arrivals::Arrivals;
+use crate::clock::Clock;
 use crate::log::Log;
-use crate::profile::Profile;
 use crate::sizes::{Sizer, Sizes};
 use crate::trace::Trace;
 use crate::workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
@@ -85,7 +84,8 @@ enum Source {
 impl Plan {
     /// The plan of an open, log or trace `workload`.
     ///
-    /// The first arrival of an open plan is one gap after the start (an ordinary renewal process). A log's requests
+    /// The first arrival of an open plan is one gap after the start (an ordinary renewal process; sources that are on and
+    /// off are in their steady state). A log's requests
     /// are spread inside their second by uniform order statistics, so that they keep their order; the plan starts with
     /// the second of the first one.
     ///
@@ -139,7 +139,7 @@ impl Iterator for Plan {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.source {
-            Source::Open(renewal) if renewal.clock.profile.is_some() => (0, None),
+            Source::Open(renewal) if renewal.clock.changes() => (0, None),
             Source::Open(_) => (usize::MAX, None),
             Source::Trace(trail) if trail.repeat => (usize::MAX, None),
             Source::Trace(trail) => (trail.remaining(), Some(trail.remaining())),
@@ -232,60 +232,6 @@ impl Mark {
         let (object, size) = self.sizes.next();
         let patience = self.patience.next();
         Request { client, class: STATIC, object, size, demand: Span::ZERO, patience }
-    }
-}
-
-/// The instants of an open workload in whole nanoseconds. What a gap has beyond them is carried into the next one: an
-/// instant is the floor of the exact sum of the gaps, so that rounding never changes the rate.
-pub(crate) struct Clock {
-    gap: Law,
-    gaps: Stream,
-    now: Time,
-    rest_ns: f64,
-    /// Requests at each instant, and how many more there are at this one.
-    batch: u32,
-    left: u32,
-    /// Where the rate changes: the profile, the sum of the gaps (s) and the place in the profile.
-    profile: Option<(Profile, f64, usize)>,
-}
-
-impl Clock {
-    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Clock, WorkloadError> {
-        let gap = arrivals.gaps().cloned().ok_or_else(|| {
-            let text = arrivals.text();
-            WorkloadError::Invalid(format!("arrivals = \"{text}\": the utilization was never settled into a rate"))
-        })?;
-        Ok(Clock {
-            gap,
-            gaps: Stream::new(seed, "source", "arrivals"),
-            now: Time::ZERO,
-            rest_ns: 0.0,
-            batch: arrivals.batch(),
-            left: 0,
-            profile: arrivals.profile().map(|profile| (profile.clone(), 0.0, 0)),
-        })
-    }
-
-    /// The next request's instant; none when nobody comes any more.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<Time> {
-        if self.left > 0 {
-            self.left -= 1;
-            return Some(self.now);
-        }
-        self.left = self.batch - 1;
-        let gap_s = self.gap.sample(&mut self.gaps);
-        if let Some((profile, sum_s, place)) = &mut self.profile {
-            *sum_s += gap_s;
-            let at = Time::from_secs_f64(profile.invert(*sum_s, place)?);
-            self.now = self.now.max(at);
-            return Some(self.now);
-        }
-        let exact_ns = gap_s * 1e9 + self.rest_ns;
-        let whole_ns = exact_ns as u64;
-        self.rest_ns = exact_ns - whole_ns as f64;
-        self.now += Span(whole_ns);
-        Some(self.now)
     }
 }
 

@@ -1,21 +1,25 @@
-//! A rate that changes with time: a ramp, or steps.
+//! A rate that changes with time: ramps, steps, lines between points, days, weeks, and what a log's rate was.
 //!
 //! A profile is a multiplier m(t) of the arrival rate. A process of any law is given that rate by a change of clock: an
 //! instant s of the unshaped process moves to the t at which the integral of m from 0 to t is s. For a Poisson process
 //! this is the inhomogeneous Poisson process (Cinlar, Introduction to Stochastic Processes, 1975, section 4.7), for
-//! others what keeps the burstiness that their law has. Profiles are piecewise linear, so that the integral is inverted
-//! in closed form; the price is that other shapes are told by steps.
+//! others what keeps the burstiness that their law has, and long memory. Profiles are piecewise linear, so that the
+//! integral is inverted in closed form; the price is that other shapes are told by many points.
 
-use sojourn_stats::law::Expression;
-use sojourn_stats::{Dimension, Span, quantity};
+mod forms;
+
+use std::path::Path;
+
+use sojourn_stats::Span;
 
 use crate::workload::WorkloadError;
 
-/// A multiplier of the arrival rate over time; the last level lasts for ever.
+/// A multiplier of the arrival rate over time; the last level lasts for ever, or all begins again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     text: String,
     pieces: Vec<Piece>,
+    period: Option<Period>,
 }
 
 /// A stretch on which the multiplier is linear; it ends where the next begins.
@@ -30,59 +34,57 @@ struct Piece {
     integral_s: f64,
 }
 
-/// How a profile is written, for messages.
-const FORMS: &str = "write `ramp(from = 0.1, to = 1, over = 60 s)` or `steps(0.5, 1, 2, every = 30 s)`";
+/// After what a profile begins again (s), and the integral of the multiplier up to there (s).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Period {
+    span_s: f64,
+    integral_s: f64,
+}
+
+/// A piece as it is written: where it begins (s), the multiplier there, and the one where it ends.
+type Corner = (f64, f64, f64);
 
 impl Profile {
-    /// Reads `ramp(from = 0.1, to = 1, over = 60 s)`, the multiplier of the rate growing evenly and then staying, or
-    /// `steps(0.5, 1, 2, every = 30 s)`, each level for that long and the last one for ever. A last level of 0 ends the
-    /// arrivals.
+    /// Reads a profile; levels are multipliers of the rate.
+    ///
+    /// | text | rate |
+    /// |---|---|
+    /// | `ramp(from = 0.1, to = 1, over = 60 s)` | grows evenly, then stays |
+    /// | `steps(0.5, 1, 2, every = 30 s)` | each level for that long, the last one for ever |
+    /// | `piecewise(0 s: 0.5, 30 s: 2, 60 s: 1)` | straight lines between points, the last level for ever |
+    /// | `daily(0 h: 0.3, 9 h: 1.5, 18 h: 1)` | straight lines between times of day, also past midnight, for ever |
+    /// | `weekly(sat: 0.4, sun: 0.3, day = daily(...))` | each day's level (1 where none is said) times that of its hour |
+    /// | `log(from = "access.clf.gz", every = 10 min)` | what the log's rate was over its mean, for ever |
+    ///
+    /// The last three take `over = 10 min`: a day, a week or the log's length in that time. A week begins on Monday. A last
+    /// level of 0 that lasts ends the arrivals.
     ///
     /// # Errors
-    /// When it is neither, a level is negative, all are 0, or it takes no time.
+    /// When it is none of these, a level is negative, all are 0, it takes no time, or the log cannot be read.
     pub fn parse(text: &str) -> Result<Profile, WorkloadError> {
-        let text = text.trim();
-        let fault = |what: &str| WorkloadError::Invalid(format!("profile `{text}`: {what}; {FORMS}"));
-        let call = Expression::parse(text)?.ok_or_else(|| fault("it is no call"))?;
-        let number = |value: &str| {
-            let level = quantity::parse(value, Dimension::Number).map_err(|e| fault(&e.to_string()))?;
-            let sane = level >= 0.0 && level.is_finite();
-            if sane { Ok(level) } else { Err(fault("a level is a number of at least 0")) }
-        };
-        let time = |value: &str| {
-            let span_s = quantity::parse(value, Dimension::Time).map_err(|e| fault(&e.to_string()))?;
-            let sane = span_s > 0.0 && span_s.is_finite();
-            if sane { Ok(span_s) } else { Err(fault("it takes longer than 0 s")) }
-        };
-        let (mut from, mut to, mut span_s, mut levels) = (None, None, None, Vec::new());
-        for argument in &call.arguments {
-            match (call.name, argument.key) {
-                ("ramp", Some("from")) => from = Some(number(argument.value)?),
-                ("ramp", Some("to")) => to = Some(number(argument.value)?),
-                ("ramp", Some("over")) | ("steps", Some("every")) => span_s = Some(time(argument.value)?),
-                ("steps", None) if argument.weight.is_none() => levels.push(number(argument.value)?),
-                _ => return Err(fault(&format!("`{}` is not one of its arguments", argument.value))),
-            }
-        }
-        let span_s = span_s.ok_or_else(|| fault("how long is not said"))?;
-        // Where each piece begins, its level there, and the level before the next one.
-        let ends: Vec<(f64, f64, f64)> = match (call.name, from, to) {
-            ("ramp", Some(from), Some(to)) => vec![(0.0, from, to), (span_s, to, to)],
-            ("steps", ..) if !levels.is_empty() => {
-                levels.iter().enumerate().map(|(k, level)| (k as f64 * span_s, *level, *level)).collect()
-            }
-            _ => return Err(fault("a level is missing")),
-        };
-        if ends.iter().all(|(_, level, end)| *level == 0.0 && *end == 0.0) {
-            return Err(fault("every level is 0, so nobody ever comes"));
-        }
+        Profile::parse_in(text, Path::new(""))
+    }
+
+    /// As [`Profile::parse`], with a log sought in the folder `dir`.
+    ///
+    /// # Errors
+    /// As [`Profile::parse`].
+    pub fn parse_in(text: &str, dir: &Path) -> Result<Profile, WorkloadError> {
+        forms::parse(text.trim(), dir)
+    }
+
+    /// The profile of these pieces, in order of time from 0; it begins again after `span_s`, if at all.
+    fn of(text: &str, corners: &[Corner], span_s: Option<f64>) -> Profile {
         let mut integral_s = 0.0;
-        let pieces = ends.into_iter().map(|(from_s, level, end)| {
-            let piece = Piece { from_s, level, slope: (end - level) / span_s, integral_s };
-            integral_s += (level + end) / 2.0 * span_s;
+        let ends = corners.iter().skip(1).map(|corner| Some(corner.0)).chain([span_s]);
+        let pieces = corners.iter().zip(ends).map(|(&(from_s, level, end), until_s)| {
+            let length_s = until_s.map_or(f64::INFINITY, |until_s| until_s - from_s);
+            let piece = Piece { from_s, level, slope: (end - level) / length_s, integral_s };
+            integral_s += if until_s.is_some() { (level + end) / 2.0 * length_s } else { 0.0 };
             piece
         });
-        Ok(Profile { pieces: pieces.collect(), text: text.into() })
+        let pieces = pieces.collect();
+        Profile { text: text.into(), pieces, period: span_s.map(|span_s| Period { span_s, integral_s }) }
     }
 
     /// The text that was read.
@@ -92,46 +94,75 @@ impl Profile {
 
     /// The multiplier `at` seconds after the start.
     pub fn level(&self, at_s: f64) -> f64 {
-        let piece = &self.pieces[self.pieces.partition_point(|piece| piece.from_s <= at_s).max(1) - 1];
-        piece.level + piece.slope * (at_s - piece.from_s)
+        let within_s = self.period.map_or(at_s, |period| at_s.rem_euclid(period.span_s));
+        let piece = self.piece_at(within_s);
+        piece.level + piece.slope * (within_s - piece.from_s)
     }
 
     /// The integral of the multiplier over the first `span_s` seconds: mean requests over the rate at level 1.
     pub fn integral(&self, span_s: f64) -> f64 {
-        let piece = &self.pieces[self.pieces.partition_point(|piece| piece.from_s <= span_s).max(1) - 1];
-        let within_s = span_s - piece.from_s;
-        piece.integral_s + (piece.level + piece.slope * within_s / 2.0) * within_s
+        let (before_s, within_s) = match self.period {
+            Some(period) => {
+                let rounds = (span_s / period.span_s).floor();
+                (rounds * period.integral_s, span_s - rounds * period.span_s)
+            }
+            None => (0.0, span_s),
+        };
+        let piece = self.piece_at(within_s);
+        let within_s = within_s - piece.from_s;
+        before_s + piece.integral_s + (piece.level + piece.slope * within_s / 2.0) * within_s
+    }
+
+    fn piece_at(&self, within_s: f64) -> &Piece {
+        &self.pieces[self.pieces.partition_point(|piece| piece.from_s <= within_s).max(1) - 1]
     }
 
     /// The highest level.
     pub fn peak(&self) -> f64 {
-        self.pieces.iter().map(|piece| piece.level).fold(0.0, f64::max)
+        let ends = self.pieces.iter().skip(1).map(|next| next.from_s).chain(self.period.map(|period| period.span_s));
+        let at_ends =
+            self.pieces.iter().zip(ends).map(|(piece, end_s)| piece.level + piece.slope * (end_s - piece.from_s));
+        self.pieces.iter().map(|piece| piece.level).chain(at_ends).fold(0.0, f64::max)
     }
 
-    /// The level that lasts.
+    /// The level that lasts; of one that begins again, the one that it ends with.
     pub fn last(&self) -> f64 {
-        self.pieces[self.pieces.len() - 1].level
+        let piece = self.pieces[self.pieces.len() - 1];
+        self.period.map_or(piece.level, |period| piece.level + piece.slope * (period.span_s - piece.from_s))
     }
 
-    /// When it has reached its last level.
+    /// When it has reached its last level, or begins again.
     pub fn span(&self) -> Span {
-        Span::from_secs_f64(self.pieces[self.pieces.len() - 1].from_s)
+        let last_s = self.pieces[self.pieces.len() - 1].from_s;
+        Span::from_secs_f64(self.period.map_or(last_s, |period| period.span_s))
     }
 
     /// When the integral is `integral_s`, which no earlier call had larger: `place` remembers where that was. None
     /// when it never gets there.
     #[inline]
     pub(crate) fn invert(&self, integral_s: f64, place: &mut usize) -> Option<f64> {
-        while self.pieces.get(*place + 1).is_some_and(|next| next.integral_s <= integral_s) {
+        while self.begin(*place + 1).is_some_and(|(_, next_s)| next_s <= integral_s) {
             *place += 1;
         }
-        let piece = &self.pieces[*place];
-        let rest_s = integral_s - piece.integral_s;
+        let (from_s, before_s) = self.begin(*place).expect("a place is one of a piece");
+        let piece = &self.pieces[*place % self.pieces.len()];
+        let rest_s = integral_s - before_s;
         if rest_s <= 0.0 {
-            return Some(piece.from_s);
+            return Some(from_s);
         }
         // level t + slope t^2 / 2 = rest, in the form that keeps its digits for small slopes.
         let speed = piece.level + (piece.level * piece.level + 2.0 * piece.slope * rest_s).max(0.0).sqrt();
-        (speed > 0.0).then(|| piece.from_s + 2.0 * rest_s / speed)
+        (speed > 0.0).then(|| from_s + 2.0 * rest_s / speed)
+    }
+
+    /// Where piece number `place`, counted through all rounds, begins (s), and the integral up to there (s).
+    #[inline]
+    fn begin(&self, place: usize) -> Option<(f64, f64)> {
+        if let Some(piece) = self.pieces.get(place) {
+            return Some((piece.from_s, piece.integral_s));
+        }
+        let period = self.period?;
+        let (rounds, piece) = ((place / self.pieces.len()) as f64, &self.pieces[place % self.pieces.len()]);
+        Some((rounds * period.span_s + piece.from_s, rounds * period.integral_s + piece.integral_s))
     }
 }

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
 
 use crate::arrivals::Arrivals;
-use crate::plan::Clock;
+use crate::clock::Clock;
 use crate::sessions::Sessions;
 use crate::site::Site;
 use crate::text::TextError;
@@ -197,7 +197,7 @@ impl Sessions {
         size: &Law,
         seed: u64,
     ) -> Result<Sessions, WorkloadError> {
-        if arrivals.gaps().is_none() {
+        if arrivals.rate().is_none() {
             let fault = "sessions come at a rate, e.g. `exponential(rate = 10 /s)`: what part of the servers' work one \
                          of them is, is not known beforehand";
             return Err(WorkloadError::Invalid(fault.into()));

@@ -47,10 +47,14 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
     let mut live = trust(&report, &system.stop());
     let shares = shares(&report, experiment.system.servers.len());
     let by_file = file_means(experiment, &report);
+    let hurst = match &experiment.workload {
+        Workload::Open(open) => open.arrivals.hurst_of(experiment.seed, report.counts.planned),
+        _ => None,
+    };
     live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
     live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
     Ok(Answer {
-        measures: report.measures.into_iter().chain(shares).chain(by_file).collect(),
+        measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
         live: Some(live),
         path: Some(path),

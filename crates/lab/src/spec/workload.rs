@@ -112,14 +112,7 @@ impl Reader<'_> {
         let clients = raw.clients.as_ref().map_or(1000, |clients| *clients.get_ref()).max(1);
         Ok(match kind {
             "open" => {
-                let text = raw.arrivals.as_ref().expect("checked above");
-                let mut arrivals =
-                    Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
-                if let Some(text) = &raw.profile {
-                    let profile =
-                        Profile::parse(text.get_ref()).map_err(|e| self.at(text, "profile", &e.to_string()))?;
-                    arrivals = arrivals.with_profile(profile);
-                }
+                let arrivals = self.arrivals(&raw)?;
                 Workload::Open(Open { arrivals, clients, sizes: sizes("constant(1 kB)")?, patience })
             }
             "closed" => {
@@ -177,7 +170,9 @@ impl Reader<'_> {
         let text = raw.arrivals.as_ref().expect("a kind that arrives needs the key");
         let arrivals = Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
         let Some(text) = &raw.profile else { return Ok(arrivals) };
-        let profile = Profile::parse(text.get_ref()).map_err(|e| self.at(text, "profile", &e.to_string()))?;
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        let profile =
+            Profile::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, "profile", &e.to_string()))?;
         Ok(arrivals.with_profile(profile))
     }
 

@@ -33,6 +33,8 @@ fn kinds() -> Vec<(&'static str, Workload)> {
         sizes: Sizes::Law(Law::constant(100.0)),
         patience: None,
     };
+    let pareto = "pareto(alpha = 1.4, mean = 1 s)";
+    let on_off = format!("on-off(sources = 50, on = {pareto}, off = exponential(mean = 1 s), rate = 800 /s)");
     let profile = Profile::parse("steps(0.2, 2, 1, every = 100 ms)").unwrap();
     vec![
         ("batches", open(arrivals("batches(n = 20, every = 20 ms)"), "webstone")),
@@ -41,6 +43,11 @@ fn kinds() -> Vec<(&'static str, Workload)> {
             open(arrivals("exponential(rate = 800 /s)").with_profile(profile), "uniform(low = 1 B, high = 1 kB)"),
         ),
         ("trace", Workload::Trace(trace)),
+        (
+            "fgn",
+            open(arrivals("fgn(h = 0.8, rate = 800 /s, marginal = weibull(shape = 0.7), length = 4096)"), "webstone"),
+        ),
+        ("on-off", open(arrivals(&on_off), "webstone")),
     ]
 }
 

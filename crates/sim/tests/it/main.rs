@@ -6,6 +6,7 @@ mod determinism;
 mod emitted;
 mod exact;
 mod links;
+mod long_memory;
 mod losses;
 mod plan_run;
 mod prediction;

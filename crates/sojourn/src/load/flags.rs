@@ -11,10 +11,10 @@ pub(crate) struct Flags {
     /// Open load with evenly spaced requests, e.g. '1000 /s'
     #[arg(long, conflicts_with_all = ["arrivals", "users"], help_heading = "Load")]
     pub(crate) rate: Option<String>,
-    /// Open load with gaps of this law, e.g. 'exponential(rate = 1000 /s)'
+    /// Open load with such gaps, e.g. 'exponential(rate = 1000 /s)' or 'fgn(h = 0.8, rate = 1000 /s)'
     #[arg(long, value_name = "LAW", conflicts_with = "users", help_heading = "Load")]
     pub(crate) arrivals: Option<String>,
-    /// Shape the rate over time: 'ramp(from = 0.1, to = 1, over = 60 s)' or 'steps(0.5, 1, 2, every = 30 s)'
+    /// Shape the rate over time: 'ramp(from = 0.1, to = 1, over = 60 s)', 'daily(0 h: 0.3, 9 h: 1.5, over = 60 s)'
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     pub(crate) profile: Option<String>,
     /// Open load with the gaps of this file: a gap a line, or gap and demand, or the records of a finished run

@@ -8,7 +8,7 @@ use sojourn_load::records::RecordFile;
 use sojourn_load::{
     Allowed, Body, Load, Method, Pacing, Schedule, Stop, Targets, Template, Tls, Url, UrlList, Version,
 };
-use sojourn_stats::{Dimension, Law, Span, Stream, quantity};
+use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
     Visitor, Workload, Wsess,
@@ -73,20 +73,12 @@ impl Order {
             (.., Some(list)) => list.targets.clone(),
             _ => Targets::Own,
         };
-        let stretch = self.tuning.stretch.max(1);
         let warm_up = span("--warm-up", &flags.warm_up)?;
-        let stop = match flags.requests {
-            Some(requests) => Stop::Requests(requests * u64::from(stretch)),
-            None => {
-                let asked = span("--duration", &flags.duration)?;
-                let measured = asked.0.saturating_sub(warm_up.0);
-                Stop::After(asked + Span(measured * u64::from(stretch - 1)))
-            }
-        };
+        let stop = self.stop(warm_up)?;
         // What users and sessions send hangs on the replies too: only a plan is held to the law of its gaps.
         let planned = flags.users.is_none() && written.is_none();
         let asked = self.arrivals()?.filter(|_| planned).and_then(|arrivals| arrivals.law().cloned());
-        let load = Load::to(&urls, self.schedule(work, site, written)?, targets);
+        let load = Load::to(&urls, self.schedule(work, site, written, stop)?, targets);
         Ok(Load {
             endpoints: list.map_or(load.endpoints, |list| list.endpoints),
             method: self.method()?,
@@ -112,6 +104,25 @@ impl Order {
             allowed: if flags.yes_i_may { Allowed::Anywhere } else { Allowed::Private },
             ..load
         })
+    }
+
+    /// When no more requests are planned.
+    fn stop(&self, warm_up: Span) -> Result<Stop, Failure> {
+        let stretch = u64::from(self.tuning.stretch.max(1));
+        if let Some(requests) = self.flags.requests {
+            return Ok(Stop::Requests(requests * stretch));
+        }
+        let asked = span("--duration", &self.flags.duration)?;
+        let measured = asked.0.saturating_sub(warm_up.0);
+        Ok(Stop::After(asked + Span(measured * (stretch - 1))))
+    }
+
+    /// The Hurst parameter of the first `requests` of the plan, where its arrivals have long memory.
+    pub(crate) fn hurst(&self, requests: u64) -> Result<Option<Measure>, Failure> {
+        let open = self.flags.users.is_none() && self.flags.sessions_file.is_none() && self.flags.wsess.is_none();
+        let Some(mut arrivals) = self.arrivals()?.filter(|_| open) else { return Ok(None) };
+        reach(&mut arrivals, self.stop(span("--warm-up", &self.flags.warm_up)?)?);
+        Ok(arrivals.hurst_of(self.seed(), requests))
     }
 
     /// The rate of the open load (1/s); none of a closed one.
@@ -210,7 +221,13 @@ impl Order {
         self.flags.seed.wrapping_add(self.tuning.round)
     }
 
-    fn schedule(&self, work: bool, site: Option<Arc<Site>>, written: Option<Sessions>) -> Result<Schedule, Failure> {
+    fn schedule(
+        &self,
+        work: bool,
+        site: Option<Arc<Site>>,
+        written: Option<Sessions>,
+        stop: Stop,
+    ) -> Result<Schedule, Failure> {
         let flags = &self.flags;
         let seed = self.seed();
         let sizes = match &flags.size {
@@ -247,7 +264,7 @@ impl Order {
             workload.check().map_err(bad_input)?;
             return Plan::new(&workload, seed, demand).map(Schedule::open).map_err(bad_input);
         }
-        let Some(arrivals) = self.arrivals()? else {
+        let Some(mut arrivals) = self.arrivals()? else {
             if work || patience.is_some() {
                 return Err(bad_input(
                     "--size, --demand and --patience need a plan: give --rate, --arrivals, --trace or --users",
@@ -255,6 +272,7 @@ impl Order {
             }
             return Ok(Schedule::saturate(self.connections()));
         };
+        reach(&mut arrivals, stop);
         let workload = Workload::Open(Open { arrivals, clients: 1000, sizes, patience });
         Plan::new(&workload, seed, demand).map(Schedule::open).map_err(bad_input)
     }
@@ -277,18 +295,25 @@ impl Order {
                 "--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`",
             ));
         }
-        let arrivals = match (self.tuning.rate, arrivals.law(), arrivals.rate()) {
-            (Some(tuned), Some(law), Some(rate)) => Arrivals::of(law.scaled(rate / tuned)),
-            (Some(_), None, _) => {
-                return Err(bad_input("--arrivals: batches have no rate that a search or a scan could vary"));
-            }
-            _ => arrivals,
+        let arrivals = match self.tuning.rate {
+            Some(tuned) => arrivals
+                .at_rate(tuned)
+                .ok_or_else(|| bad_input("--arrivals: batches have no rate that a search or a scan could vary"))?,
+            None => arrivals,
         };
         let profile = self.flags.profile.as_deref().map(Profile::parse).transpose();
         Ok(Some(match profile.map_err(|error| bad_input(format!("--profile: {error}")))? {
             Some(profile) => arrivals.with_profile(profile),
             None => arrivals,
         }))
+    }
+}
+
+/// Lets arrivals with long memory reach the end of the load.
+fn reach(arrivals: &mut Arrivals, stop: Stop) {
+    match stop {
+        Stop::Requests(requests) => arrivals.reach(requests),
+        Stop::After(end) => arrivals.reach_until(end),
     }
 }
 

@@ -41,7 +41,9 @@ impl Runner {
             }),
         };
         self.view.clear();
-        result
+        let mut report = result?;
+        report.measures.extend(order.hurst(report.counts.planned)?);
+        Ok(report)
     }
 
     /// Whether somebody wants it to end.

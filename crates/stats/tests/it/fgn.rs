@@ -132,8 +132,8 @@ fn whole_paths_sum_up_as_they_should() {
     }
 }
 
-/// Lags of a path that is long enough for the shortened way to its covariances. The sum of the products at one lag over a path
-/// has no simple variance: it is taken from 200 paths. False alarm: below 1e-8 for each of four (Student's t with 199
+/// Lags of a path that is long enough for the shortened way to its covariances. The sum of the products at one lag
+/// over a path has no simple variance: it is taken from 200 paths. False alarm: below 1e-8 for each of four (Student's t with 199
 /// degrees of freedom beyond 7 is 4e-11; the means of products over 10,000 points are near normal).
 #[test]
 fn far_lags_are_right_too() {

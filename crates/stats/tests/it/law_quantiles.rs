@@ -21,8 +21,8 @@ fn quantiles_undo_the_distribution_function() {
             let x = law.quantile(p).unwrap();
             let (low, high) = law.limits();
             assert!((low..=high).contains(&x), "{text}: the {p} quantile {x} is outside of {low} to {high}");
-            // In whichever tail is the smaller, relative to it. A law that is computed by 1 - cdf has no more digits, and one
-            // that is redrawn beyond a bound loses those that the tail beyond has.
+            // In whichever tail is the smaller, relative to it. A law that is computed by 1 - cdf has no more digits, and
+            // one that is redrawn beyond a bound loses those that the tail beyond has.
             let digits = if text.contains("max") || text.starts_with("normal") { 1e-11 } else { 4e-16 };
             let tolerance = |tail: f64| 1e-9 * tail + digits;
             let (after, before) = (x * (1.0 + 1e-11), x * (1.0 - 1e-11));

@@ -9,6 +9,8 @@ mod generate;
 mod input;
 mod log_errors;
 mod log_format;
+mod long_memory;
+mod on_off;
 mod plan;
 mod profile;
 mod replay;

@@ -3,7 +3,7 @@
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Arrivals, Plan, Planned, Profile, Workload};
 
-use crate::support::{demand, first, open};
+use crate::support::{demand, first, line, open};
 
 fn shaped(arrivals: &str, profile: &str) -> Workload {
     let mut open = open(arrivals, 10, "webstone");
@@ -74,6 +74,109 @@ fn a_profile_changes_only_when() {
     assert!(plain.iter().zip(&same).all(|(a, b)| a.at.0.abs_diff(b.at.0) <= 1));
 }
 
+/// Whatever the form, the k-th request of a law without spread comes where the integral is k gaps; the last three go round
+/// and round.
+#[test]
+fn every_form_moves_requests_to_its_integral() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines: String = (0..90).map(|second: u32| line(second, "/", 10).repeat((second as usize / 10) % 4)).collect();
+    std::fs::write(dir.path().join("access.log"), lines).unwrap();
+    for text in [
+        "ramp(from = 0, to = 3, over = 7 s)",
+        "steps(2, 0, 1, every = 3 s)",
+        "piecewise(2 s: 0.5, 4 s: 2, 4 s: 0.1, 9 s: 1)",
+        "daily(3 h: 0.2, 9 h: 1.5, 20 h: 1, over = 5 s)",
+        "weekly(mon: 0.5, sat: 0, sun: 0, day = daily(6 h: 0, 12 h: 2), over = 11 s)",
+        "log(from = \"access.log\", every = 20 s, over = 6 s)",
+    ] {
+        let profile = Profile::parse_in(text, dir.path()).unwrap();
+        let mut open = open("constant(rate = 100 /s)", 1, "webstone");
+        open.arrivals = open.arrivals.with_profile(profile.clone());
+        let plan = first(&Workload::Open(open), 1, 4000);
+        assert!(plan.windows(2).all(|pair| pair[0].at <= pair[1].at), "{text}");
+        for (index, planned) in plan.iter().enumerate() {
+            let (integral, count) = (100.0 * profile.integral(planned.at.as_secs_f64()), (index + 1) as f64);
+            assert!(
+                (integral - count).abs() < 1e-5,
+                "{text}: request {count} at {:?}, integral {integral}",
+                planned.at
+            );
+        }
+        // The level is what the integral grows by, and nowhere above the peak.
+        let mut highest: f64 = 0.0;
+        for k in 0..3000 {
+            let at_s = 0.0071 * f64::from(k) + 0.00123;
+            let grown = (profile.integral(at_s + 1e-6) - profile.integral(at_s - 1e-6)) / 2e-6;
+            let level = profile.level(at_s);
+            assert!(
+                (grown - level).abs() < 1e-3 || (level - profile.level(at_s + 1e-6)).abs() > 1e-3,
+                "{text} at {at_s}"
+            );
+            highest = highest.max(level);
+        }
+        assert!(highest <= profile.peak() + 1e-12 && highest > 0.9 * profile.peak(), "{text}: {highest}");
+    }
+}
+
+#[test]
+fn days_and_weeks_are_read_as_they_are_written() {
+    let hour = 3600.0;
+    let day = Profile::parse("daily(6 h: 0, 12 h: 2, 18 h: 1)").unwrap();
+    // Through midnight: from 1 at 18 h to 0 at 6 h.
+    for (at_h, level) in
+        [(6.0, 0.0), (9.0, 1.0), (12.0, 2.0), (15.0, 1.5), (18.0, 1.0), (0.0, 0.5), (3.0, 0.25), (27.0, 0.25)]
+    {
+        assert!((day.level(at_h * hour) - level).abs() < 1e-9, "{at_h} h: {}", day.level(at_h * hour));
+    }
+    assert_eq!((day.peak(), day.span()), (2.0, Span(86_400_000_000_000)));
+    assert!((day.integral(10.0 * 24.0 * hour) - 10.0 * day.integral(24.0 * hour)).abs() < 1e-6);
+
+    let week = Profile::parse("weekly(sat: 0.4, sun: 0.2, day = daily(6 h: 0, 12 h: 2, 18 h: 1))").unwrap();
+    let at = |day: f64, hour_of_day: f64| week.level((24.0 * day + hour_of_day) * hour);
+    assert!(
+        (at(0.0, 12.0) - 2.0).abs() < 1e-9 && (at(5.0, 12.0) - 0.8).abs() < 1e-9 && (at(6.0, 15.0) - 0.3).abs() < 1e-9
+    );
+    assert!((at(7.0, 9.0) - 1.0).abs() < 1e-9, "the next Monday");
+    // A week in seven seconds is the same, faster.
+    let fast = Profile::parse("weekly(sat: 0.4, sun: 0.2, over = 7 s)").unwrap();
+    assert_eq!((fast.level(0.5), fast.level(5.5), fast.level(6.5), fast.level(7.5)), (1.0, 0.4, 0.2, 1.0));
+}
+
+/// Arrivals at a log's mean rate with the log's profile are as many in each interval as the log had.
+#[test]
+fn a_log_gives_its_rate() {
+    let dir = tempfile::tempdir().unwrap();
+    let counts = [30u32, 0, 75, 15, 10];
+    let mut lines = String::new();
+    for (interval, count) in (0u32..).zip(counts) {
+        // The last interval is half as long as the others.
+        let span = if interval == 4 { 30 } else { 60 };
+        for k in 0..count {
+            lines += &line(interval * 60 + k * (span - 1) / (count - 1).max(1), "/", 10);
+        }
+    }
+    std::fs::write(dir.path().join("access.log"), lines).unwrap();
+    let profile = Profile::parse_in("log(from = \"access.log\", every = 1 min)", dir.path()).unwrap();
+    assert_eq!(profile.span(), Span(270_000_000_000));
+    let mut open = open(&format!("constant(rate = {} /s)", 130.0 / 270.0), 1, "webstone");
+    open.arrivals = open.arrivals.with_profile(profile);
+    let plan = first(&Workload::Open(open), 1, 260);
+    // Up to the end of each interval of two rounds, but for the one that comes at that very instant.
+    let mut expected = 0;
+    for round in 0..2 {
+        for (interval, count) in counts.iter().enumerate() {
+            let end_s = f64::from(round) * 270.0 + (60.0 * (interval + 1) as f64).min(270.0);
+            expected += *count as usize;
+            let found = plan.iter().filter(|planned| planned.at.as_secs_f64() < end_s).count();
+            assert!(found.abs_diff(expected) <= 1, "round {round}, interval {interval}: {found} for {expected}");
+        }
+    }
+    let missing = Profile::parse_in("log(from = \"none.log\", every = 1 min)", dir.path()).unwrap_err().to_string();
+    assert!(missing.contains("none.log"), "{missing}");
+    let short = Profile::parse_in("log(from = \"access.log\", every = 1 h)", dir.path()).unwrap_err().to_string();
+    assert!(short.contains("270 s"), "{short}");
+}
+
 #[test]
 fn batches_come_together() {
     let workload = Workload::Open(open("batches(n = 50, every = 1 s)", 1000, "webstone"));
@@ -105,6 +208,17 @@ fn impossible_shapes_are_refused() {
         ("steps(1, two, every = 1 s)", "two"),
         ("stairs(1, 2, every = 1 s)", "steps("),
         ("0.5", "steps("),
+        ("dayly(0 h: 1)", "did you mean `daily`"),
+        ("piecewise()", "point is missing"),
+        ("piecewise(3 s: 1, 1 s: 2)", "order"),
+        ("daily(0.5)", "not one of its arguments"),
+        ("daily(25 h: 1)", "below 24 h"),
+        ("daily(over = 1 s)", "missing"),
+        ("daily(0 h: 0)", "nobody"),
+        ("weekly(monday: 1)", "mon, tue"),
+        ("weekly(mon: 1, mon: 2)", "twice"),
+        ("weekly(day = steps(1, every = 1 h))", "daily("),
+        ("log(from = \"x\")", "both needed"),
     ] {
         let error = Profile::parse(text).unwrap_err().to_string();
         assert!(error.contains(told) && error.contains(text) && !error.contains('\n'), "{error}");

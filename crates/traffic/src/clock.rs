@@ -1,0 +1,94 @@
+//! The clock of an open workload: from gaps of whichever process to instants.
+
+use sojourn_stats::{Law, Span, Stream, Time};
+
+use crate::arrivals::{Arrivals, Process};
+use crate::on_off::SourceGaps;
+use crate::profile::Profile;
+use crate::self_similar::CorrelatedGaps;
+use crate::workload::WorkloadError;
+
+/// The instants of an open workload in whole nanoseconds. What a gap has beyond them is carried into the next one: an
+/// instant is the floor of the exact sum of the gaps, so that rounding never changes the rate.
+pub(crate) struct Clock {
+    gaps: Gaps,
+    now: Time,
+    rest_ns: f64,
+    /// Requests at each instant, and how many more there are at this one.
+    batch: u32,
+    left: u32,
+    /// Where the rate changes: the profile, the sum of the gaps (s) and the place in the profile.
+    profile: Option<(Profile, f64, usize)>,
+}
+
+/// The gaps between instants with requests (s), before any profile.
+#[allow(clippy::large_enum_variant, reason = "there is one clock per plan, and a box would cost a jump per request")]
+pub(crate) enum Gaps {
+    Independent(Law, Stream),
+    Correlated(CorrelatedGaps),
+    OfSources(SourceGaps),
+}
+
+impl Gaps {
+    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Gaps, WorkloadError> {
+        let law = arrivals.base().cloned().ok_or_else(|| {
+            let text = arrivals.text();
+            WorkloadError::Invalid(format!("arrivals = \"{text}\": the utilization was never settled into a rate"))
+        })?;
+        let stream = || Stream::new(seed, "source", "arrivals");
+        Ok(match arrivals.process() {
+            Process::Renewal { .. } => Gaps::Independent(law, stream()),
+            Process::Correlated(correlated) => Gaps::Correlated(correlated.gaps(law, stream())),
+            Process::OnOff(sources) => Gaps::OfSources(sources.gaps(law, seed)),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> f64 {
+        match self {
+            Gaps::Independent(law, stream) => law.sample(stream),
+            Gaps::Correlated(gaps) => gaps.next(),
+            Gaps::OfSources(gaps) => gaps.next(),
+        }
+    }
+}
+
+impl Clock {
+    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Clock, WorkloadError> {
+        Ok(Clock {
+            gaps: Gaps::new(arrivals, seed)?,
+            now: Time::ZERO,
+            rest_ns: 0.0,
+            batch: arrivals.batch(),
+            left: 0,
+            profile: arrivals.profile().map(|profile| (profile.clone(), 0.0, 0)),
+        })
+    }
+
+    /// Whether the rate changes, and may come to an end.
+    pub(crate) fn changes(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// The next request's instant; none when nobody comes any more.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Time> {
+        if self.left > 0 {
+            self.left -= 1;
+            return Some(self.now);
+        }
+        self.left = self.batch - 1;
+        let gap_s = self.gaps.next();
+        if let Some((profile, sum_s, place)) = &mut self.profile {
+            *sum_s += gap_s;
+            let at = Time::from_secs_f64(profile.invert(*sum_s, place)?);
+            self.now = self.now.max(at);
+            return Some(self.now);
+        }
+        let exact_ns = gap_s * 1e9 + self.rest_ns;
+        let whole_ns = exact_ns as u64;
+        self.rest_ns = exact_ns - whole_ns as f64;
+        self.now += Span(whole_ns);
+        Some(self.now)
+    }
+}
