@@ -11,13 +11,14 @@
 use std::sync::Arc;
 
 use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
-use sojourn_stats::{Batches, Span, Time, warm_up};
+use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
 use crate::agenda::{Agenda, What};
 use crate::balancer::Balancer;
 use crate::jobs::{Job, Jobs, Stage};
 use crate::ledger::Ledger;
+use crate::pilot::Pilot;
 use crate::prediction::Errors;
 use crate::scenario::{Scenario, SimError};
 use crate::summary::Part;
@@ -110,19 +111,6 @@ struct Wires {
     wires: Vec<Wire>,
 }
 
-/// The part of a replication that is looked at for the end of its warm-up.
-struct Pilot {
-    response_times: Batches,
-    /// Requests ended when it is next judged.
-    judged_at: u64,
-    longest: u64,
-}
-
-/// Requests in the first pilot, in all and per server.
-const PILOT: (u64, u64) = (5_000, 20);
-/// The pilot is kept as so many to twice so many batch means.
-const PILOT_BATCHES: usize = 1_000;
-
 impl Engine {
     /// The replication of `scenario` with this seed.
     pub(crate) fn new(scenario: &Scenario, seed: u64, course: &Course) -> Result<Engine, SimError> {
@@ -167,11 +155,7 @@ impl Engine {
             ledger: Ledger::default(),
             phase: Phase::WarmUp,
             milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
-            pilot: warm_up.is_none().then(|| Pilot {
-                response_times: Batches::new(PILOT_BATCHES, 5),
-                judged_at: PILOT.0.max(PILOT.1 * scenario.servers.len() as u64).min(course.longest_pilot),
-                longest: course.longest_pilot,
-            }),
+            pilot: warm_up.is_none().then(|| Pilot::new(scenario.servers.len(), course.longest_pilot)),
             tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
             never_settled: false,
         };
@@ -541,18 +525,11 @@ impl Engine {
     fn judge_pilot(&mut self, response_time_s: f64) {
         let ended = self.ended();
         let pilot = self.pilot.as_mut().expect("the caller has looked");
-        pilot.response_times.push(response_time_s);
-        if ended < pilot.judged_at {
-            return;
+        if let Some(settled) = pilot.push(response_time_s, ended) {
+            self.never_settled = !settled;
+            self.pilot = None;
+            self.measure_from(self.now);
         }
-        let settled = warm_up::mser(pilot.response_times.means()).is_some();
-        if !settled && 2 * pilot.judged_at <= pilot.longest {
-            pilot.judged_at *= 2;
-            return;
-        }
-        self.never_settled = !settled;
-        self.pilot = None;
-        self.measure_from(self.now);
     }
 
     /// A phase ends by the clock: the event at hand is not before its end.

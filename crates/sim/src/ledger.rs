@@ -56,6 +56,11 @@ impl Ledger {
         self.spent += u128::from((now - planned).0);
     }
 
+    /// The integral of the number inside from the start up to `now` (ns).
+    pub(crate) fn integral(&self, now: Time) -> u128 {
+        self.integral + u128::from((now - self.since).0) * u128::from(self.inside)
+    }
+
     #[inline]
     fn pass(&mut self, now: Time) {
         self.integral += u128::from((now - self.since).0) * u128::from(self.inside);
@@ -67,7 +72,6 @@ impl Ledger {
         let (count, spent) =
             inside.fold((0, self.spent), |(count, spent), planned| (count + 1, spent + u128::from((now - planned).0)));
         assert_eq!(self.arrived, self.completed + self.lost + count, "requests are neither made nor lost");
-        let integral = self.integral + u128::from((now - self.since).0) * u128::from(self.inside);
-        assert_eq!(integral, spent, "Little: the integral of the number inside is the time spent inside");
+        assert_eq!(self.integral(now), spent, "Little: the integral of the number inside is the time spent inside");
     }
 }

@@ -40,6 +40,9 @@
 //!
 //! A single queue without links or balancer has a faster way, for 10^9 jobs and more: [`single`].
 //!
+//! Networks of queues ([`run_network`]) have an event loop of their own, and users who browse ([`run_sessions`]) another;
+//! all share stations, intervals and conservation.
+//!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has
 //! the last byte. A client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
 
@@ -48,6 +51,8 @@ mod balancer;
 mod engine;
 mod jobs;
 mod ledger;
+mod network;
+mod pilot;
 mod plan_run;
 mod prediction;
 mod scenario;
@@ -58,6 +63,7 @@ mod summary;
 mod tally;
 mod timers;
 
+pub use network::run_network;
 pub use plan_run::{response_times, run_plan};
 pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
 pub use sessions::{Attached, Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Stream};
-use sojourn_traffic::{Open, Traced, Workload};
+use sojourn_traffic::{Arrivals, Traced, Workload};
 
 use crate::engine::{Course, Engine};
 use crate::plan_run::run_plan;
@@ -34,7 +34,7 @@ const GROWTH: (f64, f64) = (1.3, 4.0);
 /// utilisation 0.9 92 % of the time, confirmed 94.5 % (of a fixed length: 94.3 %).
 const CONFIRMATION: f64 = 2.0;
 /// The metrics that must be sharp whatever else is asked for.
-const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
+pub(crate) const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
 
 /// Simulates `scenario`; `progress` is called now and then, from any thread.
 ///
@@ -48,13 +48,7 @@ pub fn run(scenario: &Scenario, control: &Control, progress: &(dyn Fn(Progress) 
     if let Workload::Trace(traced) = &scenario.workload {
         return replay(scenario, traced, control);
     }
-    let mut study = Study::new(scenario, control, progress)?;
-    if study.course.finite {
-        study.add_replications()?
-    } else {
-        study.lengthen()?
-    }
-    Ok(study.report())
+    Study::new(subject(scenario, control)?, control, progress)?.run()
 }
 
 /// The one run of a trace.
@@ -81,11 +75,54 @@ fn replay(scenario: &Scenario, traced: &Traced, control: &Control) -> Result<Rep
     Ok(report)
 }
 
-struct Study<'a> {
-    scenario: &'a Scenario,
+/// One replication, whatever it is of.
+pub(crate) trait Replication: Send + Sized {
+    /// Requests that have ended so far, warm-up included.
+    fn ended(&self) -> u64;
+
+    /// Requests that have ended since the warm-up, and count.
+    fn measured(&self) -> u64;
+
+    /// Takes events until `ended` requests have ended, or nothing is left to happen (then true).
+    fn run_until(&mut self, ended: u64) -> bool;
+
+    /// No end of the warm-up was found.
+    fn never_settled(&self) -> bool;
+
+    /// The response times measured by all of `replications`.
+    fn responses(replications: &[&Self]) -> Histogram;
+
+    /// Every metric of `replications`.
+    fn rows(replications: &[&Self]) -> Vec<Row>;
+}
+
+/// Makes the replication of a seed.
+type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
+
+/// Rows and notes beside the metrics.
+type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> (Vec<Row>, Vec<String>) + 'a;
+
+/// What is replicated.
+pub(crate) struct Subject<'a, E> {
+    pub(crate) make: Box<Make<'a, E>>,
+    /// It ends by itself.
+    pub(crate) has_end: bool,
+    /// How many servers it has.
+    pub(crate) servers: usize,
+    /// The metrics that must be sharp whatever else is asked for.
+    pub(crate) always: Vec<String>,
+    /// What a reader must know beforehand.
+    pub(crate) notes: Vec<String>,
+    /// What else is known of all replications at the end.
+    pub(crate) closing: Box<Closing<'a, E>>,
+}
+
+/// Replications of a subject, and how far they are.
+pub(crate) struct Study<'a, E> {
     control: &'a Control,
     course: Course,
-    replications: Vec<Engine>,
+    subject: Subject<'a, E>,
+    replications: Vec<E>,
     pool: Option<ThreadPool>,
     outside: Outside<'a>,
     /// All was sharp at the last look.
@@ -103,28 +140,111 @@ pub(crate) struct Outside<'a> {
     pub(crate) relative: Option<f64>,
 }
 
-impl<'a> Study<'a> {
-    fn new(
-        scenario: &'a Scenario,
+impl Replication for Engine {
+    fn ended(&self) -> u64 {
+        Engine::ended(self)
+    }
+
+    fn measured(&self) -> u64 {
+        Engine::measured(self)
+    }
+
+    fn run_until(&mut self, ended: u64) -> bool {
+        Engine::run_until(self, ended)
+    }
+
+    fn never_settled(&self) -> bool {
+        self.never_settled
+    }
+
+    fn responses(replications: &[&Engine]) -> Histogram {
+        merged(&replications.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>())
+    }
+
+    fn rows(replications: &[&Engine]) -> Vec<Row> {
+        let histograms: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.response).collect();
+        let whole = merged(&histograms);
+        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
+        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+        let errors: Vec<&Errors> = replications.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
+        if !errors.is_empty() {
+            let mut all = Errors::new();
+            errors.iter().for_each(|errors| all.join(errors));
+            rows.extend(Errors::rows(&all, &errors));
+        }
+        let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
+        rows.extend(summary::others(&Part::sum(&parts), &parts));
+        rows
+    }
+}
+
+/// What is replicated of a scenario.
+fn subject<'a>(scenario: &'a Scenario, control: &Control) -> Result<Subject<'a, Engine>, SimError> {
+    scenario.check()?;
+    let has_end = matches!(scenario.workload, Workload::Replay(_));
+    let finite = control.horizon.is_some() || has_end;
+    if scenario.changes_with_time() && !finite {
+        return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
+    }
+    let mut notes = Vec::new();
+    if let Some((utilization, rate, stable)) = scenario.load().filter(|(utilization, ..)| *utilization >= 1.0) {
+        match finite || scenario.sheds_load() {
+            false => return Err(SimError::Unstable { utilization, rate, stable }),
+            true => notes.push(format!(
+                "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
+                 is of an overloaded system",
+                if scenario.changes_with_time() { " at its peak" } else { "" }
+            )),
+        }
+    }
+    let make = Box::new(move |seed: u64, course: &Course| Engine::new(scenario, seed, course));
+    let always = ALWAYS.map(String::from).to_vec();
+    let seed = control.seed;
+    let closing = Box::new(move |replications: &[Engine], pool: Option<&ThreadPool>| {
+        let Workload::Open(open) = &scenario.workload else { return (Vec::new(), Vec::new()) };
+        let hurst = arrivals_hurst(&open.arrivals, seed, replications, pool);
+        (hurst.into_iter().collect(), short_memory(&open.arrivals, replications).into_iter().collect())
+    });
+    Ok(Subject { make, has_end, servers: scenario.servers.len(), always, notes, closing })
+}
+
+/// The Hurst parameter that came out of arrivals with long memory, warm-up included.
+fn arrivals_hurst(arrivals: &Arrivals, seed: u64, replications: &[Engine], pool: Option<&ThreadPool>) -> Option<Row> {
+    arrivals.hurst()?;
+    let arrived: Vec<u64> = replications.iter().map(Engine::arrived).collect();
+    let of = |(number, arrived): (usize, &u64)| {
+        arrivals.hurst_of(replication_seed(seed, number), *arrived)?.estimate.value()
+    };
+    let parts: Vec<Option<f64>> = match pool {
+        None => arrived.iter().enumerate().map(of).collect(),
+        Some(pool) => pool.install(|| arrived.par_iter().enumerate().map(of).collect()),
+    };
+    let known: Vec<f64> = parts.iter().flatten().copied().collect();
+    let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
+}
+
+/// Says where runs were longer than the memory of their arrivals.
+fn short_memory(arrivals: &Arrivals, replications: &[Engine]) -> Option<String> {
+    let memory = arrivals.memory()?;
+    let longest = replications.iter().map(Engine::arrived).max().unwrap_or(0);
+    (longest > memory).then(|| {
+        format!(
+            "gaps hang together over {memory} requests at a time, and the longest replication had {longest}: `length = {}` in \
+             fgn(...) joins them all",
+            longest.next_power_of_two()
+        )
+    })
+}
+
+impl<'a, E: Replication> Study<'a, E> {
+    /// The replications that `control` asks for, none of which has begun.
+    pub(crate) fn new(
+        mut subject: Subject<'a, E>,
         control: &'a Control,
         progress: &'a (dyn Fn(Progress) + Sync),
-    ) -> Result<Study<'a>, SimError> {
-        scenario.check()?;
-        let finite = control.horizon.is_some() || matches!(scenario.workload, Workload::Replay(_));
-        if scenario.changes_with_time() && !finite {
-            return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
-        }
-        let mut notes = Vec::new();
-        if let Some((utilization, rate, stable)) = scenario.load().filter(|(utilization, ..)| *utilization >= 1.0) {
-            match finite || scenario.sheds_load() {
-                false => return Err(SimError::Unstable { utilization, rate, stable }),
-                true => notes.push(format!(
-                    "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
-                     is of an overloaded system",
-                    if scenario.changes_with_time() { " at its peak" } else { "" }
-                )),
-            }
-        }
+    ) -> Result<Study<'a, E>, SimError> {
+        let finite = control.horizon.is_some() || subject.has_end;
         let least = if control.precision.is_some() && !finite { LEAST_REPLICATIONS } else { 2 };
         let replications = u64::from(control.replications.max(least));
         let course = Course {
@@ -140,10 +260,11 @@ impl<'a> Study<'a> {
         };
         let pool = pool(control)?;
         let outside = Outside::new(control, progress);
+        let notes = std::mem::take(&mut subject.notes);
         let mut study = Study {
-            scenario,
             control,
             course,
+            subject,
             replications: Vec::new(),
             pool,
             outside,
@@ -155,11 +276,21 @@ impl<'a> Study<'a> {
         Ok(study)
     }
 
+    /// Plays until all is sharp, or the budget is spent.
+    pub(crate) fn run(mut self) -> Result<Report, SimError> {
+        if self.course.finite {
+            self.add_replications()?
+        } else {
+            self.lengthen()?
+        }
+        Ok(self.report())
+    }
+
     /// Makes replications up to number `count`.
     fn engage(&mut self, count: usize) -> Result<(), SimError> {
         for number in self.replications.len()..count {
             let seed = replication_seed(self.control.seed, number);
-            self.replications.push(Engine::new(self.scenario, seed, &self.course)?);
+            self.replications.push((self.subject.make)(seed, &self.course)?);
         }
         Ok(())
     }
@@ -167,7 +298,7 @@ impl<'a> Study<'a> {
     /// Makes every replication longer until all is sharp, or the budget is spent.
     fn lengthen(&mut self) -> Result<(), SimError> {
         let budget = (self.control.max_jobs / self.replications.len() as u64).max(1);
-        let floor = FLOOR.0.max(FLOOR.1 * self.scenario.servers.len() as u64);
+        let floor = FLOOR.0.max(FLOOR.1 * self.subject.servers as u64);
         let mut length = if self.control.precision.is_some() { floor.min(budget) } else { budget };
         loop {
             self.outside.planned = (length * self.replications.len() as u64).max(self.jobs_so_far());
@@ -233,7 +364,7 @@ impl<'a> Study<'a> {
         }
     }
 
-    fn play(&mut self, one: impl Fn(&mut Engine, &Outside<'_>) + Sync + Send) {
+    fn play(&mut self, one: impl Fn(&mut E, &Outside<'_>) + Sync + Send) {
         let outside = &self.outside;
         play(self.pool.as_ref(), &mut self.replications, |engine| one(engine, outside));
     }
@@ -248,7 +379,8 @@ impl<'a> Study<'a> {
             self.converged = true;
             return None;
         };
-        let widest = widest(&self.measures(), self.control);
+        let asked = |metric: &str| self.subject.always.iter().chain(&self.control.metrics).any(|of| of == metric);
+        let widest = widest_of(&self.measures(), asked);
         self.outside.relative = Some(widest);
         let sharp = widest <= precision.relative;
         if sharp && (self.sharp || self.course.finite) {
@@ -260,68 +392,21 @@ impl<'a> Study<'a> {
     }
 
     fn jobs_so_far(&self) -> u64 {
-        self.replications.iter().map(Engine::ended).sum()
+        self.replications.iter().map(E::ended).sum()
     }
 
     fn measures(&self) -> Vec<Measure> {
-        summary::measures(&self.rows(), self.control.confidence())
-    }
-
-    fn rows(&self) -> Vec<Row> {
-        let measured = self.measured();
-        let histograms: Vec<&Histogram> = measured.iter().map(|engine| &engine.tally.response).collect();
-        let whole = merged(&histograms);
-        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
-        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
-        let errors: Vec<&Errors> = measured.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
-        if !errors.is_empty() {
-            let mut all = Errors::new();
-            errors.iter().for_each(|errors| all.join(errors));
-            rows.extend(Errors::rows(&all, &errors));
-        }
-        let parts: Vec<Part> = measured.iter().map(|engine| engine.part()).collect();
-        rows.extend(summary::others(&Part::sum(&parts), &parts));
-        rows
-    }
-
-    /// The Hurst parameter that came out of arrivals with long memory, warm-up included.
-    fn arrivals_hurst(&self) -> Option<Row> {
-        let Workload::Open(Open { arrivals, .. }) = &self.scenario.workload else { return None };
-        arrivals.hurst()?;
-        let arrived: Vec<u64> = self.replications.iter().map(Engine::arrived).collect();
-        let of = |(number, arrived): (usize, &u64)| {
-            arrivals.hurst_of(replication_seed(self.control.seed, number), *arrived)?.estimate.value()
-        };
-        let parts: Vec<Option<f64>> = match &self.pool {
-            None => arrived.iter().enumerate().map(of).collect(),
-            Some(pool) => pool.install(|| arrived.par_iter().enumerate().map(of).collect()),
-        };
-        let known: Vec<f64> = parts.iter().flatten().copied().collect();
-        let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
-        Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
-    }
-
-    /// Says where runs were longer than the memory of their arrivals.
-    fn note_memory(&mut self) {
-        let Workload::Open(Open { arrivals, .. }) = &self.scenario.workload else { return };
-        let Some(memory) = arrivals.memory() else { return };
-        let longest = self.replications.iter().map(Engine::arrived).max().unwrap_or(0);
-        if longest > memory {
-            self.notes.push(format!(
-                "gaps hang together over {memory} requests at a time, and the longest replication had {longest}:                  `length = {}` in fgn(...) joins them all",
-                longest.next_power_of_two()
-            ));
-        }
+        summary::measures(&E::rows(&self.measured()), self.control.confidence())
     }
 
     /// The replications that have got beyond their warm-up.
-    fn measured(&self) -> Vec<&Engine> {
+    fn measured(&self) -> Vec<&E> {
         self.replications.iter().filter(|engine| engine.measured() > 0).collect()
     }
 
     fn report(mut self) -> Report {
         let replications = self.replications.len();
-        let unsettled = self.replications.iter().filter(|engine| engine.never_settled).count();
+        let unsettled = self.replications.iter().filter(|engine| engine.never_settled()).count();
         if unsettled > 0 {
             self.notes.push(format!(
                 "MSER-5 found no end of the warm-up in {unsettled} of {replications} replications: near saturation, or \
@@ -333,16 +418,19 @@ impl<'a> Study<'a> {
             let short = replications - measured.len();
             self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
         }
-        self.note_memory();
-        let rows: Vec<Row> = self.rows().into_iter().chain(self.arrivals_hurst()).collect();
-        let measures = summary::measures(&rows, self.control.confidence());
         let measured = self.measured();
-        let whole = merged(&measured.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>());
+        let mut rows = E::rows(&measured);
+        let whole = E::responses(&measured);
+        let jobs = measured.iter().map(|engine| engine.measured()).sum();
+        let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref());
+        rows.extend(more_rows);
+        self.notes.extend(more_notes);
+        let measures = summary::measures(&rows, self.control.confidence());
         let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
         let converged = self.converged && measures.iter().filter(too_few).count() < measures.len();
         Report {
             response_time_cdf: summary::cdf(&whole),
-            jobs: measured.iter().map(|engine| engine.measured()).sum(),
+            jobs,
             replications: replications as u32,
             converged,
             measures,
@@ -383,9 +471,12 @@ pub(crate) fn pool(control: &Control) -> Result<Option<ThreadPool>, SimError> {
 
 /// The widest interval (half-width over number) of the metrics that must be sharp.
 pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
-    let asked =
-        |measure: &&Measure| ALWAYS.contains(&measure.metric.as_str()) || control.metrics.contains(&measure.metric);
-    measures.iter().filter(asked).map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
+    widest_of(measures, |metric| ALWAYS.contains(&metric) || control.metrics.iter().any(|of| of == metric))
+}
+
+fn widest_of(measures: &[Measure], asked: impl Fn(&str) -> bool) -> f64 {
+    let asked = measures.iter().filter(|measure| asked(&measure.metric));
+    asked.map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
 }
 
 /// How many times as much it takes until intervals this wide are as narrow as `relative`.

@@ -118,6 +118,10 @@ fn text(folder: &Folder, path: &Path) -> String {
         lines.push(mean_table(folder));
         lines.push("\nTail of the response time".into());
         lines.push(tail_table(folder));
+        if let Some(table) = network_table(folder) {
+            lines.push("\nChains and stations".into());
+            lines.push(table);
+        }
     }
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for variant in &run.variants {
@@ -211,6 +215,60 @@ fn tail_table(folder: &Folder) -> String {
         table.add_row(row);
     }
     table.to_string()
+}
+
+/// More lines than this are not read on a terminal; the report and `outcomes.csv` have them.
+const NETWORK_LINES: usize = 40;
+
+/// What is known of each chain and station of a network; none of any other system.
+fn network_table(folder: &Folder) -> Option<String> {
+    let named = |prefix: &str| {
+        let mut names: Vec<&str> = Vec::new();
+        for name in folder.outcomes.iter().filter_map(|row| row.measure.metric.strip_prefix(prefix)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
+    let stations = named("queue_length_mean_");
+    let chains = named("throughput_").into_iter().filter(|name| !stations.contains(name));
+    let names: Vec<&str> = chains.chain(stations.iter().copied()).collect();
+    let variants = folder.run.variants.len();
+    if stations.is_empty() || names.len() * variants > NETWORK_LINES {
+        return None;
+    }
+    let shown = [
+        ("response_time_mean", "response time", "s"),
+        ("throughput", "throughput", "1/s"),
+        ("utilization", "utilization", "1"),
+        ("hit_ratio", "hit ratio", "1"),
+    ];
+    let cell = |variant: usize, (metric, name): (&str, &str), unit: &str, engine| {
+        find(folder, variant, engine, &format!("{metric}_{name}")).map(|estimate| plus_minus(estimate, unit))
+    };
+    let columns: Vec<_> = shown
+        .into_iter()
+        .flat_map(|(metric, title, unit)| ["theory", "sim"].map(|engine| (metric, title, unit, engine)))
+        .filter(|(metric, _, unit, engine)| {
+            let known =
+                |variant: usize| names.iter().any(|name| cell(variant, (*metric, *name), unit, engine).is_some());
+            (0..variants).any(known)
+        })
+        .collect();
+    let mut header = vec!["of".to_string()];
+    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title}, {engine}")));
+    let mut table = new_table(&header);
+    for (index, variant) in folder.run.variants.iter().enumerate() {
+        for name in &names {
+            let label = if variants == 1 { (*name).into() } else { format!("{}: {name}", variant.label) };
+            let cells = columns.iter().map(|(metric, _, unit, engine)| {
+                cell(index, (*metric, *name), unit, engine).unwrap_or_else(|| "-".into())
+            });
+            table.add_row([label].into_iter().chain(cells));
+        }
+    }
+    Some(table.to_string())
 }
 
 fn find<'a>(folder: &'a Folder, variant: usize, engine: &'a str, metric: &str) -> Option<&'a Estimate> {

@@ -7,16 +7,16 @@
 
 use sojourn_stats::Stream;
 
-/// See the module.
+/// A table of weights: an index is drawn from it in constant time.
 #[derive(Clone, Debug)]
-pub(crate) struct Alias {
+pub struct Alias {
     /// Share of the column that is its own, and whose the rest is.
     columns: Vec<(f64, u32)>,
 }
 
 impl Alias {
     /// The table of these weights, of which at least one is above 0 and none below.
-    pub(crate) fn new(weights: &[f64]) -> Alias {
+    pub fn new(weights: &[f64]) -> Alias {
         let total: f64 = weights.iter().sum();
         let scale = weights.len() as f64 / total;
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
@@ -38,7 +38,7 @@ impl Alias {
 
     /// An index, drawn by weight.
     #[inline]
-    pub(crate) fn sample(&self, stream: &mut Stream) -> u32 {
+    pub fn sample(&self, stream: &mut Stream) -> u32 {
         let place = stream.uniform() * self.columns.len() as f64;
         let column = (place as usize).min(self.columns.len() - 1);
         let (own, other) = self.columns[column];

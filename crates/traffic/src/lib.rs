@@ -31,6 +31,7 @@ pub mod webstone;
 mod workload;
 mod written;
 
+pub use alias::Alias;
 pub use arrivals::Arrivals;
 pub use documents::Documents;
 pub use generate::generate;

@@ -31,8 +31,9 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         let remark = now.relative.map_or(String::new(), |relative| format!("± {:.1} %", relative * 100.0));
         (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
     };
-    let report = match &experiment.workload {
-        Workload::Sessions(sessions) => {
+    let report = match (&experiment.network, &experiment.workload) {
+        (Some(network), _) => sojourn_sim::run_network(network, &control, &progress),
+        (None, Workload::Sessions(sessions)) => {
             sojourn_sim::run_sessions(&cluster(experiment, sessions, experiment.system.network), &control, &progress)
         }
         _ => sojourn_sim::run(&scenario(experiment), &control, &progress),

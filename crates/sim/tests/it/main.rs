@@ -8,6 +8,8 @@ mod exact;
 mod links;
 mod long_memory;
 mod losses;
+mod network_caches;
+mod networks;
 mod plan_run;
 mod prediction;
 mod refusals;

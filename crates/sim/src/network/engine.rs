@@ -1,0 +1,465 @@
+//! One replication of a network: the event loop.
+//!
+//! The next event is the earlier of two candidates: the stations' timers (an indexed heap, one timer per queue) and the
+//! events of jobs that are at no queue. A departure comes before whatever else is due at that instant, a delay that ends
+//! before a job that comes.
+//!
+//! A job draws all that it will ever need when it comes: its branch or its object, its size, and the work of *every*
+//! branch that it might have taken, each branch from a stream of its own. So another hit ratio, another cache or another
+//! share changes which branch a job takes and nothing else, and networks are compared under common random numbers. The
+//! price is a few draws that are thrown away. Chains and users have streams of their own: adding one shifts nobody
+//! else's numbers.
+//!
+//! Conservation is asserted at every pause, exactly and in whole nanoseconds, for every chain and for every station:
+//! those who came have gone or are inside, and the integral of the number inside is the time spent inside (Little). No
+//! queue was busier than its cores, and no closed chain has lost a user.
+
+use std::sync::Arc;
+
+use sojourn_model::network::Population;
+use sojourn_model::{Admission, Station};
+use sojourn_stats::{Span, Stream, Time};
+
+use super::cache::Cache;
+use super::events::{Events, What};
+use super::graded::Graded;
+use super::jobs::{Job, Jobs};
+use super::layout::{Chain, Choice, Kind, Layout};
+use super::summary::Part;
+use super::tally::{Spent, Tally};
+use crate::engine::Course;
+use crate::ledger::Ledger;
+use crate::pilot::Pilot;
+use crate::timers::Timers;
+
+/// One replication.
+pub(super) struct Engine {
+    now: Time,
+    pub(super) layout: Arc<Layout>,
+    sources: Vec<Source>,
+    accepts_until: Time,
+    places: Vec<Place>,
+    timers: Timers,
+    events: Events,
+    jobs: Jobs,
+    phase: Phase,
+    /// When the clock ends this phase.
+    milestone: Time,
+    pilot: Option<Pilot>,
+    /// No pilot ends before this: caches that begin empty are not yet what they will be.
+    settled_after: Time,
+    ended: u64,
+    /// What is measured.
+    pub(super) tally: Tally,
+    /// No end of the warm-up was found.
+    pub(super) never_settled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Measuring,
+    /// A run with an end takes in no more jobs; those inside still go out and are measured.
+    Draining,
+}
+
+/// Where the jobs of a chain come from.
+struct Source {
+    /// One for each user of a closed chain; one in all of an open one.
+    draws: Vec<Draws>,
+    /// What the next gap of an open chain has beyond whole nanoseconds, so that rounding never changes the rate.
+    rest_ns: f64,
+    cache: Option<Cache>,
+    /// Bytes of the objects that a cache is asked for, where they have any.
+    object_bytes: Vec<u64>,
+    ledger: Ledger,
+    /// Users that think.
+    thinking: u32,
+}
+
+/// Random numbers by purpose.
+struct Draws {
+    /// Gaps or thinking times.
+    pauses: Stream,
+    /// Branches or objects.
+    choices: Stream,
+    sizes: Stream,
+    /// Work, by branch.
+    work: Vec<Stream>,
+}
+
+/// A station, and who has come and gone.
+struct Place {
+    kind: Running,
+    ledger: Ledger,
+}
+
+enum Running {
+    Queue(Station),
+    Graded(Graded),
+    Delay,
+}
+
+impl Engine {
+    /// The replication of `layout` with this seed.
+    pub(super) fn new(layout: &Arc<Layout>, seed: u64, course: &Course) -> Engine {
+        let warm_up = match course.warm_up {
+            None if course.finite => Some(Span::ZERO),
+            other => other,
+        };
+        let places = layout.stations.iter().map(|station| Place {
+            kind: match &station.kind {
+                Kind::Queue { discipline, cores } => Running::Queue(Station::new(discipline.clone(), *cores, None)),
+                Kind::Graded { rates } => Running::Graded(Graded::new(rates)),
+                Kind::Delay => Running::Delay,
+            },
+            ledger: Ledger::default(),
+        });
+        let sources: Vec<Source> = layout.chains.iter().map(|chain| Source::new(chain, seed)).collect();
+        let settled = sources.iter().flat_map(|source| &source.cache).map(Cache::settled_after).max();
+        let branches: Vec<usize> = layout.chains.iter().map(|chain| chain.branches.len()).collect();
+        let mut engine = Engine {
+            now: Time::ZERO,
+            sources,
+            accepts_until: course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon),
+            places: places.collect(),
+            timers: Timers::new(layout.stations.len()),
+            events: Events::default(),
+            jobs: Jobs::new(layout.steps_most()),
+            phase: Phase::WarmUp,
+            milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
+            pilot: warm_up.is_none().then(|| Pilot::new(layout.stations.len(), course.longest_pilot)),
+            settled_after: Time::ZERO + settled.unwrap_or_default(),
+            ended: 0,
+            tally: Tally::new(&branches, layout.stations.len(), course.finite),
+            never_settled: false,
+            layout: Arc::clone(layout),
+        };
+        for chain in 0..layout.chains.len() as u32 {
+            match layout.chains[chain as usize].population {
+                Population::Open { .. } => engine.plan_next(chain, Time::ZERO),
+                Population::Closed { users, .. } => (0..users).for_each(|user| engine.let_think(chain, user)),
+            }
+        }
+        engine
+    }
+
+    /// Jobs that have gone out so far, warm-up included.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Jobs that have gone out since the warm-up, and count.
+    pub(super) fn measured(&self) -> u64 {
+        if self.phase == Phase::WarmUp { 0 } else { self.tally.ended() }
+    }
+
+    /// Takes events until `ended` jobs have gone out, or nothing is left to happen (then true).
+    pub(super) fn run_until(&mut self, ended: u64) -> bool {
+        let mut over = false;
+        while self.ended < ended {
+            if !self.step() {
+                over = true;
+                if self.phase == Phase::Measuring && self.milestone != Time::NEVER {
+                    self.pass_milestone();
+                }
+                break;
+            }
+        }
+        self.settle_books();
+        over
+    }
+
+    /// What has been counted since measuring began.
+    pub(super) fn part(&self) -> Part {
+        let closed = self.phase == Phase::Draining;
+        let (end, after) =
+            if closed { (self.tally.until, self.tally.after.clone()) } else { (self.now, self.spent(self.now)) };
+        Part::new(&self.layout, &self.tally, end, &after)
+    }
+
+    /// What each station has spent up to `now`, an instant between the last event and the next.
+    fn spent(&self, now: Time) -> Vec<Spent> {
+        let spent = |place: &Place| Spent { done: place.done(now), integral: place.ledger.integral(now) };
+        self.places.iter().map(spent).collect()
+    }
+
+    /// Takes one event; false when there is none.
+    #[inline]
+    fn step(&mut self) -> bool {
+        let (departure, event) = (self.timers.first_at(), self.events.first_at());
+        let at = departure.min(event);
+        if at == Time::NEVER {
+            return false;
+        }
+        assert!(at >= self.now, "time never goes back");
+        while at >= self.milestone {
+            self.pass_milestone();
+        }
+        self.now = at;
+        if departure == at {
+            self.depart(self.timers.first());
+            return true;
+        }
+        match self.events.take().expect("an event is due") {
+            What::DelayEnds { slot } => self.leave_station(slot),
+            What::Comes { chain, user } => {
+                if matches!(self.layout.chains[chain as usize].population, Population::Open { .. }) {
+                    self.plan_next(chain, at);
+                } else {
+                    self.sources[chain as usize].thinking -= 1;
+                }
+                self.enter(chain, user);
+            }
+        }
+        true
+    }
+
+    /// Draws when the next job of an open chain comes.
+    #[inline]
+    fn plan_next(&mut self, chain: u32, now: Time) {
+        let Population::Open { gaps } = &self.layout.chains[chain as usize].population else {
+            unreachable!("only an open chain has gaps")
+        };
+        let source = &mut self.sources[chain as usize];
+        let gap_ns = gaps.sample(&mut source.draws[0].pauses) * 1e9 + source.rest_ns;
+        let whole_ns = gap_ns.floor();
+        source.rest_ns = gap_ns - whole_ns;
+        let at = now + Span(whole_ns as u64);
+        if at < self.accepts_until {
+            self.events.add(at, What::Comes { chain, user: 0 });
+        }
+    }
+
+    /// Lets a user of a closed chain think about its next job.
+    #[inline]
+    fn let_think(&mut self, chain: u32, user: u32) {
+        let Population::Closed { think, .. } = &self.layout.chains[chain as usize].population else {
+            unreachable!("only users think")
+        };
+        let source = &mut self.sources[chain as usize];
+        source.thinking += 1;
+        let at = self.now + Span::from_secs_f64(think.sample(&mut source.draws[user as usize].pauses));
+        if at < self.accepts_until {
+            self.events.add(at, What::Comes { chain, user });
+        }
+    }
+
+    /// A job comes in.
+    #[inline]
+    fn enter(&mut self, chain: u32, user: u32) {
+        let Engine { now, layout, sources, jobs, tally, .. } = self;
+        let (now, written) = (*now, &layout.chains[chain as usize]);
+        let source = &mut sources[chain as usize];
+        source.ledger.enter(now);
+        let draws = &mut source.draws[user as usize];
+        let (taken, size) = match &written.choice {
+            Choice::Only => (0, written.draw_size(&mut draws.sizes)),
+            Choice::Shares { up_to } => {
+                let drawn = draws.choices.uniform();
+                let taken = up_to.iter().position(|share| drawn < *share).unwrap_or(up_to.len() - 1);
+                (taken, written.draw_size(&mut draws.sizes))
+            }
+            Choice::Cache(stored) => {
+                let object = stored.popularity.sample(&mut draws.choices);
+                let cache = source.cache.as_mut().expect("a chain that asks a cache has one");
+                let size = source.object_bytes.get(object as usize).copied().unwrap_or(0);
+                (usize::from(!cache.ask(object, now)), size)
+            }
+        };
+        tally.came(chain, taken);
+        let job = Job { asked: now, came: now, chain, user, branch: taken as u32, step: 0, inside: true };
+        let slot = jobs.put(job);
+        let work = jobs.work(slot);
+        for (index, (steps, stream)) in written.branches.iter().zip(&mut draws.work).enumerate() {
+            for (number, step) in steps.iter().enumerate() {
+                let drawn = step.draw(size, stream);
+                if index == taken {
+                    work[number] = drawn;
+                }
+            }
+        }
+        self.go_on(slot);
+    }
+
+    /// A job comes to the station of its present step, or goes out when it has taken them all.
+    #[inline]
+    fn go_on(&mut self, slot: u32) {
+        let now = self.now;
+        let Job { chain, branch, step, .. } = *self.jobs.at(slot);
+        let Some(step_there) = self.layout.chains[chain as usize].branches[branch as usize].get(step as usize) else {
+            return self.complete(slot);
+        };
+        let station = step_there.station;
+        self.jobs.at(slot).came = now;
+        let work = self.jobs.work(slot)[step as usize];
+        let place = &mut self.places[station];
+        place.ledger.enter(now);
+        match &mut place.kind {
+            Running::Delay => self.events.add(now + work, What::DelayEnds { slot }),
+            Running::Graded(graded) => {
+                graded.arrive(now, slot, work);
+                self.timers.set(station, graded.next_departure());
+            }
+            Running::Queue(queue) => {
+                let due = queue.next_departure();
+                let admission = queue.arrive(now, u64::from(slot), work);
+                assert!(admission != Admission::Denied, "the stations of a network have no limit");
+                if queue.next_departure() != due {
+                    self.timers.set(station, queue.next_departure());
+                }
+            }
+        }
+    }
+
+    /// A queue finishes a job.
+    #[inline]
+    fn depart(&mut self, station: usize) {
+        let slot = match &mut self.places[station].kind {
+            Running::Queue(queue) => {
+                let departure = queue.depart(self.now).expect("the timer is the station's next departure");
+                self.timers.set(station, queue.next_departure());
+                departure.job as u32
+            }
+            Running::Graded(graded) => {
+                let job = graded.depart();
+                self.timers.set(station, graded.next_departure());
+                job
+            }
+            Running::Delay => unreachable!("a delay has no timer"),
+        };
+        self.leave_station(slot);
+    }
+
+    /// A job has taken its present step.
+    #[inline]
+    fn leave_station(&mut self, slot: u32) {
+        let now = self.now;
+        let job = self.jobs.at(slot);
+        let Job { chain, branch, step, came, .. } = *job;
+        job.step += 1;
+        let station = self.layout.chains[chain as usize].branches[branch as usize][step as usize].station;
+        let ledger = &mut self.places[station].ledger;
+        ledger.completed();
+        ledger.leave(came, now);
+        self.tally.visited(station, came, now);
+        self.go_on(slot);
+    }
+
+    /// A job goes out.
+    #[inline]
+    fn complete(&mut self, slot: u32) {
+        let Job { chain, branch, user, asked, .. } = *self.jobs.at(slot);
+        self.jobs.release(slot);
+        let ledger = &mut self.sources[chain as usize].ledger;
+        ledger.completed();
+        ledger.leave(asked, self.now);
+        self.ended += 1;
+        self.tally.completed(chain, branch, asked, self.now);
+        if self.pilot.is_some() {
+            self.judge_pilot((self.now - asked).as_secs_f64());
+        }
+        if matches!(self.layout.chains[chain as usize].population, Population::Closed { .. }) {
+            self.let_think(chain, user);
+        }
+    }
+
+    /// Adds a response time to the pilot, and at its end begins measuring.
+    fn judge_pilot(&mut self, response_time_s: f64) {
+        if self.now < self.settled_after {
+            return;
+        }
+        let pilot = self.pilot.as_mut().expect("the caller has looked");
+        if let Some(settled) = pilot.push(response_time_s, self.ended) {
+            self.never_settled = !settled;
+            self.pilot = None;
+            self.measure_from(self.now);
+        }
+    }
+
+    /// A phase ends by the clock: the event at hand is not before its end.
+    #[cold]
+    fn pass_milestone(&mut self) {
+        let at = self.milestone;
+        match self.phase {
+            Phase::WarmUp => self.measure_from(at),
+            Phase::Measuring => {
+                self.phase = Phase::Draining;
+                self.milestone = Time::NEVER;
+                self.tally.close(at, self.spent(at));
+            }
+            Phase::Draining => unreachable!("nothing comes after draining"),
+        }
+    }
+
+    fn measure_from(&mut self, now: Time) {
+        self.phase = Phase::Measuring;
+        self.milestone = self.accepts_until.max(now);
+        self.tally.restart(now, self.spent(now));
+    }
+
+    /// Asserts the conservation laws.
+    fn settle_books(&self) {
+        let now = self.now;
+        for (number, (source, chain)) in self.sources.iter().zip(&self.layout.chains).enumerate() {
+            let inside = || self.jobs.inside().filter(move |job| job.chain as usize == number);
+            source.ledger.assert_balanced(now, inside().map(|job| job.asked));
+            if let Population::Closed { users, .. } = chain.population {
+                assert_eq!(source.thinking + inside().count() as u32, users, "a closed chain keeps its users");
+            }
+        }
+        for (number, (place, station)) in self.places.iter().zip(&self.layout.stations).enumerate() {
+            let here = self.jobs.inside().filter(|job| {
+                let steps = &self.layout.chains[job.chain as usize].branches[job.branch as usize];
+                steps[job.step as usize].station == number
+            });
+            place.ledger.assert_balanced(now, here.map(|job| job.came));
+            let most = now.as_secs_f64() * station.capacity();
+            let done = place.done(now).as_secs_f64();
+            assert!(done <= most * (1.0 + 1e-9) + 1e-6, "a station did more work than it can");
+        }
+    }
+}
+
+impl Place {
+    /// Work done up to `now`: core time, but under rates that depend on the number inside.
+    fn done(&self, now: Time) -> Span {
+        match &self.kind {
+            Running::Queue(queue) => queue.busy(now),
+            Running::Graded(graded) => graded.done(now),
+            Running::Delay => Span::ZERO,
+        }
+    }
+}
+
+impl Source {
+    fn new(chain: &Chain, seed: u64) -> Source {
+        let name = format!("chain {}", chain.name);
+        let draws = |entity: &str| Draws {
+            pauses: Stream::new(seed, entity, "pauses"),
+            choices: Stream::new(seed, entity, "choices"),
+            sizes: Stream::new(seed, entity, "sizes"),
+            work: chain.branch_names.iter().map(|of| Stream::new(seed, entity, &format!("work of {of}"))).collect(),
+        };
+        let all = match chain.population {
+            Population::Open { .. } => vec![draws(&name)],
+            Population::Closed { users, .. } => (0..users).map(|user| draws(&format!("{name}, user {user}"))).collect(),
+        };
+        let mut source = Source {
+            draws: all,
+            rest_ns: 0.0,
+            cache: None,
+            object_bytes: Vec::new(),
+            ledger: Ledger::default(),
+            thinking: 0,
+        };
+        if let Choice::Cache(stored) = &chain.choice {
+            let sizes = &mut Stream::new(seed, &name, "objects");
+            if chain.size.is_some() {
+                source.object_bytes = (0..stored.objects()).map(|_| chain.draw_size(sizes)).collect();
+            }
+            source.cache = Some(stored.cache(&source.object_bytes, &mut Stream::new(seed, &name, "past")));
+        }
+        source
+    }
+}

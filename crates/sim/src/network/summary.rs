@@ -1,0 +1,170 @@
+//! From the counts of replications to rows of metrics, in the names of [`sojourn_model::network`].
+
+use sojourn_stats::{Histogram, Time};
+
+use super::engine::Engine;
+use super::layout::{Choice, Kind, Layout};
+use super::tally::{Spent, Tally};
+use crate::study::merged;
+use crate::summary::{self, QUANTILES, Row};
+
+/// What one replication counted, beside its response times.
+pub(super) struct Part {
+    elapsed_s: f64,
+    chains: Vec<ChainPart>,
+    stations: Vec<StationPart>,
+}
+
+#[derive(Clone, Default)]
+struct ChainPart {
+    completions: u64,
+    came: u64,
+    first_branch: u64,
+    /// Number and sum (s) of the response times by branch.
+    branches: Vec<(u64, f64)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct StationPart {
+    /// Work done over the most that could be, times the length of the part (s).
+    done_s: f64,
+    /// Integral of the number there (s).
+    inside_s: f64,
+    visits: u64,
+    spent_s: f64,
+}
+
+impl Part {
+    /// Of a tally whose window ends at `end`, where the stations have spent `after`.
+    pub(super) fn new(layout: &Layout, tally: &Tally, end: Time, after: &[Spent]) -> Part {
+        let chains = tally.chains.iter().map(|chain| ChainPart {
+            completions: chain.completions,
+            came: chain.came,
+            first_branch: chain.first_branch,
+            branches: chain.branches.iter().map(|(count, ns)| (*count, *ns as f64 * 1e-9)).collect(),
+        });
+        let spent = after.iter().zip(&tally.before).zip(&tally.stations).zip(&layout.stations);
+        let stations = spent.map(|(((after, before), visits), station)| StationPart {
+            done_s: (after.done - before.done).as_secs_f64() / station.capacity(),
+            inside_s: (after.integral - before.integral) as f64 * 1e-9,
+            visits: visits.visits,
+            spent_s: visits.spent_ns as f64 * 1e-9,
+        });
+        Part {
+            elapsed_s: end.saturating_since(tally.since).as_secs_f64(),
+            chains: chains.collect(),
+            stations: stations.collect(),
+        }
+    }
+
+    /// All parts together; of no part, nothing.
+    fn sum(parts: &[Part], layout: &Layout) -> Part {
+        let mut whole = Part {
+            elapsed_s: 0.0,
+            chains: layout.chains.iter().map(|chain| ChainPart::empty(chain.branches.len())).collect(),
+            stations: vec![StationPart::default(); layout.stations.len()],
+        };
+        for part in parts {
+            whole.elapsed_s += part.elapsed_s;
+            for (all, some) in whole.chains.iter_mut().zip(&part.chains) {
+                all.completions += some.completions;
+                all.came += some.came;
+                all.first_branch += some.first_branch;
+                for (all, some) in all.branches.iter_mut().zip(&some.branches) {
+                    *all = (all.0 + some.0, all.1 + some.1);
+                }
+            }
+            for (all, some) in whole.stations.iter_mut().zip(&part.stations) {
+                all.done_s += some.done_s;
+                all.inside_s += some.inside_s;
+                all.visits += some.visits;
+                all.spent_s += some.spent_s;
+            }
+        }
+        whole
+    }
+}
+
+impl ChainPart {
+    fn empty(branches: usize) -> ChainPart {
+        ChainPart { branches: vec![(0, 0.0); branches], ..ChainPart::default() }
+    }
+}
+
+/// The response times of all chains and replications.
+pub(super) fn responses(replications: &[&Engine]) -> Histogram {
+    let chains = replications.iter().flat_map(|engine| &engine.tally.chains);
+    merged(&chains.map(|chain| &chain.response).collect::<Vec<_>>())
+}
+
+/// Every metric of `replications` of `layout`.
+pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut times = |suffix: &str, parts: &[&Histogram]| {
+        let whole = merged(parts);
+        rows.push(summary::mean(&format!("response_time_mean{suffix}"), &whole, parts));
+        let quantiles = QUANTILES.iter();
+        rows.extend(quantiles.map(|(metric, p)| summary::quantile(&format!("{metric}{suffix}"), &whole, parts, *p)));
+    };
+    let all: Vec<Histogram> = replications.iter().map(|engine| responses(&[engine])).collect();
+    times("", &all.iter().collect::<Vec<_>>());
+    for (number, chain) in layout.chains.iter().enumerate() {
+        let parts: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.chains[number].response).collect();
+        times(&format!("_{}", chain.name), &parts);
+    }
+    let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
+    rows.extend(others(layout, &Part::sum(&parts, layout), &parts));
+    rows
+}
+
+fn others(layout: &Layout, whole: &Part, parts: &[Part]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
+        rows.push(Row { metric, unit, whole: of(whole), parts: parts.iter().map(of).collect(), samples });
+    };
+    let rate = |count: u64, part: &Part| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
+    let completions = |part: &Part| part.chains.iter().map(|chain| chain.completions).sum::<u64>();
+    add("throughput".into(), "1/s", completions(whole), &|part| rate(completions(part), part));
+    for (number, chain) in layout.chains.iter().enumerate() {
+        let (name, totals) = (&chain.name, &whole.chains[number]);
+        add(format!("throughput_{name}"), "1/s", totals.completions, &|part| {
+            rate(part.chains[number].completions, part)
+        });
+        if matches!(chain.choice, Choice::Cache(_)) {
+            add(format!("hit_ratio_{name}"), "1", totals.came, &|part| {
+                ratio(part.chains[number].first_branch as f64, part.chains[number].came)
+            });
+        }
+        if chain.branches.len() == 1 {
+            continue;
+        }
+        let ended: u64 = totals.branches.iter().map(|(count, _)| count).sum();
+        for (index, branch) in chain.branch_names.iter().enumerate() {
+            let taken = |part: &Part| part.chains[number].branches[index];
+            add(format!("share_{name}_{branch}"), "1", ended, &|part| {
+                ratio(taken(part).0 as f64, part.chains[number].branches.iter().map(|(count, _)| count).sum())
+            });
+            add(format!("response_time_mean_{name}_{branch}"), "s", taken(whole).0, &|part| {
+                ratio(taken(part).1, taken(part).0)
+            });
+        }
+    }
+    for (number, station) in layout.stations.iter().enumerate() {
+        let name = &station.name;
+        let visits = whole.stations[number].visits;
+        let per_time = |sum_s: f64, part: &Part| (part.elapsed_s > 0.0).then(|| sum_s / part.elapsed_s);
+        if !matches!(station.kind, Kind::Delay) {
+            add(format!("utilization_{name}"), "1", visits, &|part| per_time(part.stations[number].done_s, part));
+        }
+        add(format!("queue_length_mean_{name}"), "1", visits, &|part| per_time(part.stations[number].inside_s, part));
+        add(format!("throughput_{name}"), "1/s", visits, &|part| rate(part.stations[number].visits, part));
+        add(format!("response_time_mean_{name}"), "s", visits, &|part| {
+            ratio(part.stations[number].spent_s, part.stations[number].visits)
+        });
+    }
+    rows
+}
+
+fn ratio(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}

@@ -1,0 +1,42 @@
+//! The part of a replication that is looked at for the end of its warm-up.
+
+use sojourn_stats::{Batches, warm_up};
+
+/// Response times since the start, judged by MSER-5 again and again until they have settled.
+pub(crate) struct Pilot {
+    response_times: Batches,
+    /// Requests ended when it is next judged.
+    judged_at: u64,
+    longest: u64,
+}
+
+/// Requests in the first pilot, in all and per server.
+const FIRST: (u64, u64) = (5_000, 20);
+/// The pilot is kept as so many to twice so many batch means.
+const BATCHES: usize = 1_000;
+
+impl Pilot {
+    /// Of a system of so many servers; no longer than `longest` requests.
+    pub(crate) fn new(servers: usize, longest: u64) -> Pilot {
+        Pilot {
+            response_times: Batches::new(BATCHES, 5),
+            judged_at: FIRST.0.max(FIRST.1 * servers as u64).min(longest),
+            longest,
+        }
+    }
+
+    /// Adds a response time, the last of `ended` requests. At the end of the pilot: whether it has settled.
+    #[inline]
+    pub(crate) fn push(&mut self, response_time_s: f64, ended: u64) -> Option<bool> {
+        self.response_times.push(response_time_s);
+        if ended < self.judged_at {
+            return None;
+        }
+        let settled = warm_up::mser(self.response_times.means()).is_some();
+        if !settled && 2 * self.judged_at <= self.longest {
+            self.judged_at *= 2;
+            return None;
+        }
+        Some(settled)
+    }
+}
