@@ -2,6 +2,7 @@
 
 mod describe;
 mod fit;
+mod hurst;
 
 use std::fs;
 use std::io::BufWriter;
@@ -30,6 +31,8 @@ enum Verb {
     Describe(describe::Describe),
     /// Write the workload that fits an access log or a capture, or the law that fits a column of numbers
     Fit(fit::Fit),
+    /// Say how self-similar a column of numbers is: ten estimates of the Hurst parameter, and a verdict
+    Hurst(hurst::Arguments),
     /// Write a plan as CSV: who asks for what, and when
     Generate(Generate),
     /// Draw a web site as SURGE does, say what it is, and write its files for a web server to serve
@@ -109,6 +112,7 @@ pub(crate) fn traffic(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Describe(arguments) => describe::run(arguments),
         Verb::Fit(arguments) => fit::run(arguments),
+        Verb::Hurst(arguments) => hurst::hurst(arguments),
         Verb::Generate(arguments) => generate_plan(arguments),
         Verb::Site(arguments) => site(arguments),
     }

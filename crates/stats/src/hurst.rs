@@ -108,6 +108,15 @@ pub struct Hurst {
     /// Whittle's H of the series' block means, for blocks of 1, 2, 4, ... numbers.
     #[serde(skip)]
     pub scales: Vec<Scale>,
+    /// The scale from which on H stays: the H to take if the finding is long-range dependence.
+    #[serde(skip)]
+    pub settled: Scale,
+    /// Where the level changes.
+    #[serde(skip)]
+    pub shift: Option<Shift>,
+    /// The strongest cycle.
+    #[serde(skip)]
+    pub cycle: Option<Cycle>,
     /// Whittle's H of the same numbers shuffled.
     #[serde(skip)]
     pub shuffled: Estimate,
@@ -173,12 +182,17 @@ pub fn estimate(series: &[f64]) -> Result<Hurst, HurstError> {
         warnings: Vec::new(),
         finding: Finding::Undecided,
         scales: Vec::new(),
+        settled: Scale { block: 1, estimate: fgn.estimate() },
+        shift: None,
+        cycle: None,
         shuffled: fgn.estimate(),
         points: series.len(),
     };
     drop(periodogram);
     let evidence = Evidence::gather(original, series, &mut bins);
     (hurst.finding, hurst.verdict, hurst.warnings) = verdict::judge(&hurst, &evidence);
+    hurst.settled = evidence.settled();
+    (hurst.shift, hurst.cycle) = (evidence.shift, evidence.cycle);
     (hurst.scales, hurst.shuffled) = (evidence.scales, evidence.shuffled);
     Ok(hurst)
 }

@@ -7,6 +7,7 @@ mod canvas;
 pub(super) mod chart;
 mod curves;
 mod dots;
+pub mod hurst;
 pub mod scan;
 mod shares;
 mod sweep;

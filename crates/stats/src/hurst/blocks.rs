@@ -73,6 +73,9 @@ pub(super) fn differenced_variance(series: &[f64]) -> Reading {
     Reading::biased(1.0 + 0.5 * slope, DIFFERENCED_BIAS, plot)
 }
 
-const VARIANCE_BIAS: &str = "low for large H, since block means are measured about the series' own mean";
-const ABSOLUTE_BIAS: &str = "low for large H, since block means are measured about the series' own mean";
-const DIFFERENCED_BIAS: &str = "none known for fractional Gaussian noise; scatters more than the others";
+const VARIANCE_BIAS: &str =
+    "low for large H (0.03 at 0.7, 0.06 at 0.9 of 16,384 numbers): means are measured about the series' own";
+const ABSOLUTE_BIAS: &str =
+    "low for large H (0.02 at 0.7, 0.06 at 0.9 of 16,384 numbers): means are measured about the series' own";
+const DIFFERENCED_BIAS: &str =
+    "none known for fractional Gaussian noise; looks most at the smallest blocks, where short-range dependence is";

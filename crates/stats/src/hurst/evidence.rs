@@ -8,14 +8,17 @@ use crate::Stream;
 
 /// H of block means may differ by this much between scales before anything is made of it: real series are no exact
 /// model, and long ones would show it.
-const IMMATERIAL: f64 = 0.02;
+const IMMATERIAL: f64 = 0.05;
 /// ... and by this many standard errors: one in sixteen thousand by chance.
 pub(super) const BEYOND_CHANCE: f64 = 4.0;
+/// Once it is known that H does change, longer blocks have to agree within this many, so that what is still changing is
+/// not taken for settled.
+const SETTLED: f64 = 2.0;
 /// A model explains a series better than another from this difference of log-likelihoods on: odds of 1,000 to 1.
 const BETTER: f64 = 6.9;
-/// The standardised bridge of partial sums of independent numbers goes beyond this one time in a million (2 e^(-z^2 / 2)
-/// bounds Kolmogorov's law); that of numbers with larger H, which is smoother, more rarely.
-const SHIFTED: f64 = 5.4;
+/// The standardised bridge of partial sums of independent numbers goes beyond this seven times in ten thousand
+/// (2 e^(-z^2 / 2) bounds Kolmogorov's law); that of numbers with larger H, which is smoother, more rarely.
+const SHIFTED: f64 = 4.0;
 
 /// Whittle's H of block means.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +71,7 @@ impl Evidence {
         let autoregression = bins_of(&means).and_then(|bins| autoregression(&bins));
         let rising = at_onset.estimate.h > scales[0].estimate.h;
         // A shift makes block means look dependent: where H grows, it is judged by the dependence of single numbers.
-        let h = if rising { scales[0].estimate } else { at_onset.estimate }.ci_high.min(1.0 - whittle::EDGE);
+        let h = if rising { scales[0].estimate } else { at_onset.estimate }.h;
         let shift = if rising {
             shift(original, &series, 1, at_onset.block, h)
         } else {
@@ -106,15 +109,21 @@ fn scales(series: &[f64], own: Estimate) -> Vec<Scale> {
     scales
 }
 
-/// The first scale with which all longer ones agree. The H of longer blocks is a part of what the shorter ones know, so
-/// their difference has the difference of their variances (Hausman, Econometrica 46(6), 1978).
+/// The first scale with which all longer ones agree: the first of all, unless that is beyond doubt wrong. The H of longer
+/// blocks is a part of what the shorter ones know, so their difference has the difference of their variances (Hausman,
+/// Econometrica 46(6), 1978).
 fn onset(scales: &[Scale]) -> usize {
-    let agree = |fine: &Estimate, coarse: &Estimate| {
+    let agree = |fine: &Estimate, coarse: &Estimate, immaterial: f64, errors: f64| {
         let variance = coarse.standard_error.powi(2) - fine.standard_error.powi(2);
-        (coarse.h - fine.h).abs() <= IMMATERIAL + BEYOND_CHANCE * variance.max(0.0).sqrt()
+        (coarse.h - fine.h).abs() <= immaterial + errors * variance.max(0.0).sqrt()
     };
-    let settled = |at: usize| scales[at + 1..].iter().all(|later| agree(&scales[at].estimate, &later.estimate));
-    (0..scales.len()).find(|at| settled(*at)).expect("nothing comes after the last")
+    let settled = |at: usize, immaterial: f64, errors: f64| {
+        scales[at + 1..].iter().all(|later| agree(&scales[at].estimate, &later.estimate, immaterial, errors))
+    };
+    if settled(0, IMMATERIAL, BEYOND_CHANCE) {
+        return 0;
+    }
+    (1..scales.len()).find(|at| settled(*at, 0.0, SETTLED)).expect("nothing comes after the last")
 }
 
 fn autoregression(bins: &Bins) -> Option<(f64, f64)> {

@@ -26,14 +26,18 @@ const SURE: f64 = 4.9;
 const NEAR: f64 = 1.96;
 /// Block means with an H above this have no level of their own.
 const WALKING: f64 = 0.97;
+/// An autoregression with this correlation of neighbours is as good as a random walk.
+const WALK: f64 = 0.95;
 /// A shift that takes this share of H - 1/2 with it explains it.
 const EXPLAINED: f64 = 0.5;
 /// The largest deviation has at most this share of the variance of a series without extremes.
 const EXTREME: f64 = 0.2;
 /// Estimators with intervals may differ by this much beyond chance before it is said.
 const IMMATERIAL: f64 = 0.05;
-/// Those without may differ from Whittle's by this much.
-const APART: f64 = 0.2;
+/// With fewer numbers the imitations of self-similarity are not told from it.
+const ENOUGH: usize = 4096;
+/// Those without may differ from Whittle's by this much, and by five over the root of the numbers there are.
+const APART: f64 = 0.15;
 
 /// The finding, the verdict, and the warnings that go with it.
 pub(super) fn judge(hurst: &Hurst, evidence: &Evidence) -> (Finding, String, Vec<String>) {
@@ -48,16 +52,17 @@ fn find(hurst: &Hurst, evidence: &Evidence) -> Finding {
     let from_half = (settled.h - 0.5) / settled.standard_error;
     let explained = evidence.shift.is_some_and(|shift| explains(&shift.without, &settled))
         || evidence.cycle.is_some_and(|cycle| explains(&cycle.without, &evidence.scales[0].estimate));
-    if evidence.autoregression.is_some() && (evidence.onset == 0 || from_half < SURE) {
-        return Finding::ShortRange;
-    }
-    if walks(hurst, evidence) || explained {
-        return Finding::NotStationary;
+    let walks = walks(hurst, evidence);
+    match evidence.autoregression {
+        Some((correlation, _)) if walks && correlation > WALK => return Finding::NotStationary,
+        Some(_) if evidence.onset == 0 || falls(evidence) => return Finding::ShortRange,
+        _ if walks || explained => return Finding::NotStationary,
+        _ => {}
     }
     match from_half {
-        z if z >= SURE && evidence.autoregression.is_none() => Finding::LongRange,
+        z if z >= SURE => Finding::LongRange,
         z if z <= -SURE => Finding::Antipersistent,
-        z if evidence.onset > 0 && z < SURE && falls(evidence) => Finding::ShortRange,
+        _ if evidence.onset > 0 && falls(evidence) => Finding::ShortRange,
         z if z.abs() < NEAR && evidence.onset == 0 => Finding::Independent,
         _ => Finding::Undecided,
     }
@@ -129,6 +134,12 @@ fn warnings(hurst: &Hurst, evidence: &Evidence) -> Vec<String> {
         ));
     }
     warnings.extend(disagreement(hurst));
+    if hurst.points < ENOUGH {
+        warnings.push(format!(
+            "{} numbers are few: below {ENOUGH} level shifts and short-range dependence can pass for self-similarity",
+            hurst.points
+        ));
+    }
     if evidence.largest_share > EXTREME {
         warnings.push(format!(
             "one number makes {:.0} % of the variance: with tails that heavy every estimator that uses variances is unsteady",
@@ -149,14 +160,17 @@ fn warnings(hurst: &Hurst, evidence: &Evidence) -> Vec<String> {
 fn disagreement(hurst: &Hurst) -> Option<String> {
     let readings = hurst.readings();
     let half = |low: Option<f64>, high: Option<f64>| Some(0.5 * (high? - low?));
-    let with: Vec<(&str, f64, f64)> =
-        readings.iter().filter_map(|(name, r)| Some((*name, r.h, half(r.ci_low, r.ci_high)?))).take(4).collect();
-    let apart = with.iter().enumerate().any(|(index, (_, h, half))| {
-        with[index + 1..].iter().any(|(_, other, others)| {
+    // FARIMA is another model: of fractional Gaussian noise it says 0.98 where H is 0.9.
+    let model_free = [&hurst.whittle_fgn, &hurst.local_whittle, &hurst.wavelet];
+    let with: Vec<(f64, f64)> = model_free.iter().filter_map(|r| Some((r.h, half(r.ci_low, r.ci_high)?))).collect();
+    let apart = with.iter().enumerate().any(|(index, (h, half))| {
+        with[index + 1..].iter().any(|(other, others)| {
             (h - other).abs() > IMMATERIAL + BEYOND_CHANCE / NEAR * (half * half + others * others).sqrt()
         })
     });
-    let far = readings.iter().any(|(_, r)| (r.h - hurst.whittle_fgn.h).abs() > APART);
+    let most = APART + 5.0 / (hurst.points as f64).sqrt();
+    let without = readings.iter().filter(|(_, r)| r.ci_low.is_none());
+    let far = without.into_iter().any(|(_, r)| (r.h - hurst.whittle_fgn.h).abs() > most);
     if !apart && !far {
         return None;
     }
@@ -171,7 +185,8 @@ fn words(finding: Finding, hurst: &Hurst, evidence: &Evidence, warnings: &[Strin
     let h = interval(&settled.estimate);
     let longest = evidence.scales[evidence.scales.len() - 1].block;
     let shuffled = evidence.shuffled.h;
-    let but = if warnings.is_empty() { "" } else { ". But read the warnings: something else may be what is seen" };
+    let doubtful = !warnings.is_empty();
+    let but = if doubtful { "; but read the warnings, something else may be what is seen" } else { "" };
     match finding {
         Finding::Independent => format!(
             "Not self-similar: H = {h} holds 0.5, as of independent numbers, and nothing else speaks for dependence{but}."
@@ -182,8 +197,9 @@ fn words(finding: Finding, hurst: &Hurst, evidence: &Evidence, warnings: &[Strin
             interval(&evidence.scales[evidence.scales.len() - 1].estimate)
         ),
         Finding::LongRange if evidence.onset == 0 => format!(
-            "Self-similar: H = {h}, the same in blocks of 1 to {longest} numbers; shuffled, the same numbers give \
-             {shuffled:.2}, so it is their order{but}."
+            "{}: H = {h}, the same in blocks of 1 to {longest} numbers; shuffled, the same numbers give \
+             {shuffled:.2}, so it is their order{but}.",
+            if doubtful { "Perhaps self-similar" } else { "Self-similar" }
         ),
         Finding::LongRange => format!(
             "Long-range dependent from blocks of {} numbers on, with H = {h}; at shorter range it is not fractional noise, \
@@ -195,7 +211,8 @@ fn words(finding: Finding, hurst: &Hurst, evidence: &Evidence, warnings: &[Strin
         ),
         Finding::NotStationary => {
             "Not stationary, as far as can be seen, and so not called self-similar: a changing level looks like a large H \
-             to every estimator. Cut the series where it changes, or take out the trend, and ask again."
+             to every estimator. Cut the series where it changes, or take out what changes it (a trend, a cycle; of a walk, take \
+             the steps), and ask again."
                 .into()
         }
         Finding::Undecided => format!(

@@ -6,9 +6,10 @@
 //!
 //! Decisions: Daubechies' wavelet with three vanishing moments, which does not see a trend up to a parabola; coefficients
 //! that would reach over an end are left out; the last octave is the last with eight coefficients; the first is the
-//! first from the second on with which the line fits the points (chi-squared at 5 %, in the manner of Veitch, Abry and
-//! Taqqu, Fractals 11(4), 2003), because the first octaves of a series in discrete time obey no power law. The price is
-//! that the interval takes coefficients for independent, which they nearly are, and the choice of octave for given.
+//! fourth, because the first octaves of a series in discrete time obey no power law, or the first after it with which the
+//! line fits the points (chi-squared at one in a thousand, in the manner of Veitch, Abry and Taqqu, Fractals 11(4), 2003).
+//! The price is precision, half of what Whittle's estimator has, and an interval that takes coefficients for independent,
+//! which they nearly are.
 
 use std::f64::consts::LN_2;
 
@@ -24,10 +25,12 @@ use crate::measure::CONFIDENCE;
 const LEAST_COEFFICIENTS: usize = 8;
 /// Fewest octaves of a line: two parameters, and two octaves to see whether it fits.
 const LEAST_OCTAVES: usize = 3;
-/// The first octave is never the very first, whose power law is the most disturbed.
-const FIRST: usize = 2;
-/// A worse fit than one in twenty is taken for no power law.
-const WORST_FIT: f64 = 0.05;
+/// Where there are octaves enough, the first three are left out: there the spectrum of a series in discrete time is no power
+/// law yet.
+const FIRST: usize = 4;
+/// A worse fit than one in a thousand is taken for no power law: asking for more would throw away good octaves by chance, and
+/// the precision with them.
+const WORST_FIT: f64 = 0.001;
 
 /// The energy of one octave.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,9 @@
 
 use std::f64::consts::{PI, TAU};
 
+use sojourn_stats::fgn::autocovariance;
 use sojourn_stats::hurst::spectrum;
 use statrs::function::gamma::gamma;
-
-use crate::noise::fgn_covariance;
 
 /// 4,001 aliases one by one, and an integral for those beyond, which is good to 1e-9 of the sum.
 #[test]
@@ -32,7 +31,7 @@ fn densities_integrate_to_the_covariances() {
     for h in [0.3, 0.5, 0.7, 0.8, 0.9] {
         for lag in [0, 1, 10] {
             let found = covariance(|frequency| spectrum::fgn(h, frequency), lag);
-            assert!((found - fgn_covariance(h, lag)).abs() < 1e-6, "{h}, lag {lag}: {found}");
+            assert!((found - autocovariance(h, lag)).abs() < 1e-6, "{h}, lag {lag}: {found}");
         }
         let d = h - 0.5;
         let variance = gamma(1.0 - 2.0 * d) / gamma(1.0 - d).powi(2);

@@ -5,6 +5,8 @@ mod fgn;
 mod fits;
 mod goodness;
 mod histogram;
+mod hurst_estimators;
+mod hurst_imitations;
 mod hurst_input;
 mod hurst_spectrum;
 mod hurst_whittle;

@@ -3,6 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use realfft::RealFftPlanner;
 use sojourn_stats::Stream;
+use sojourn_stats::fgn::Fgn;
 
 /// Independent standard normal numbers.
 pub(crate) fn white(n: usize, stream: &mut Stream) -> Vec<f64> {
@@ -11,14 +12,7 @@ pub(crate) fn white(n: usize, stream: &mut Stream) -> Vec<f64> {
 
 /// Fractional Gaussian noise of variance 1.
 pub(crate) fn fgn(h: f64, n: usize, stream: &mut Stream) -> Vec<f64> {
-    let covariances: Vec<f64> = (0..=n).map(|k| fgn_covariance(h, k)).collect();
-    gaussian(&covariances, stream)
-}
-
-/// Its covariance at lag k.
-pub(crate) fn fgn_covariance(h: f64, k: usize) -> f64 {
-    let (k, power) = (k as f64, 2.0 * h);
-    0.5 * ((k + 1.0).powf(power) - 2.0 * k.powf(power) + (k - 1.0).abs().powf(power))
+    Fgn::new(h, n).unwrap().path(stream)
 }
 
 /// FARIMA(0, d, 0) of variance 1, d = h - 1/2 (Beran 1994, equation 2.43).

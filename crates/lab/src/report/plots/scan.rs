@@ -36,11 +36,14 @@ pub fn svg(points: &[Point], title: &str) -> String {
     let most = points.iter().map(|point| point.x).fold(0.0, f64::max);
     let (low, high) = if high > 0.0 { (low, high) } else { (1e-3, 1.0) };
     let axes = (Axis::linear(0.0, most, LEFT, RIGHT), Axis::log(low, high, BOTTOM, TOP));
-    let text =
-        drawing(WIDTH, HEIGHT, &format!("Response time over {title}"), |canvas| draw(canvas, points, title, &axes));
-    let alone =
-        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"plot\"");
-    text.replacen("<svg class=\"plot\"", &alone, 1).replacen(
+    alone(WIDTH, HEIGHT, &format!("Response time over {title}"), |canvas| draw(canvas, points, title, &axes))
+}
+
+/// A drawing that stands alone in a file of its own, with its size and its style sheet.
+pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
+    let head =
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" class=\"plot\"");
+    drawing(width, height, title, draw).replacen("<svg class=\"plot\"", &head, 1).replacen(
         "</title>",
         &format!("</title>\n<style>{STYLE}</style>"),
         1,

@@ -1,0 +1,82 @@
+//! `sojourn traffic hurst`: how self-similar is a column of numbers?
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sojourn_lab::folder::write_whole;
+use sojourn_lab::report::plots;
+use sojourn_stats::hurst::{self, Hurst};
+use sojourn_traffic::describe::read_column;
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::table::{new_table, outln};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The file: one number per line (gaps between requests, requests per second, ...), `-` for standard input
+    file: PathBuf,
+    /// Take this column of a CSV file
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// Print every estimate and the verdict as JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw what every estimator looked at, and the local averages, into this file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
+    let name =
+        if arguments.file == Path::new("-") { "standard input".into() } else { arguments.file.display().to_string() };
+    let text = read(&arguments.file).map_err(|e| bad_input(format!("cannot read {name}: {e}")))?;
+    let series = read_column(&text, arguments.column.as_deref(), &name).map_err(bad_input)?;
+    drop(text);
+    let hurst = hurst::estimate(&series).map_err(|e| bad_input(format!("{name}: {e}")))?;
+    if let Some(path) = &arguments.plot {
+        write_whole(path, plots::hurst::svg(&hurst, &series, &name).as_bytes()).map_err(failed)?;
+    }
+    if arguments.json {
+        outln(&serde_json::to_string_pretty(&hurst).expect("estimates are plain JSON"));
+    } else {
+        print(&hurst);
+    }
+    Ok(Exit::Ok)
+}
+
+fn read(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    if file == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text)?;
+    } else {
+        fs::File::open(file)?.read_to_string(&mut text)?;
+    }
+    Ok(text)
+}
+
+fn print(hurst: &Hurst) {
+    let mut table = new_table(&["estimator", "H", "interval (95 %)", "known bias"]);
+    if let Some(column) = table.column_mut(3) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for (name, reading) in hurst.readings() {
+        let h = if reading.h.is_finite() { format!("{:.3}", reading.h) } else { "-".into() };
+        let interval = match (reading.ci_low, reading.ci_high) {
+            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+            _ => String::new(),
+        };
+        table.add_row([name.replace('_', " "), h, interval, reading.known_bias.unwrap_or_default().into()]);
+    }
+    outln(&table.to_string());
+    let blocks: Vec<String> = hurst.scales.iter().map(|scale| scale.block.to_string()).collect();
+    let mut table = new_table(&[&["averaged over".to_owned()], blocks.as_slice()].concat());
+    table.add_row(
+        ["Whittle's H".to_owned()].into_iter().chain(hurst.scales.iter().map(|s| format!("{:.2}", s.estimate.h))),
+    );
+    outln(&table.to_string());
+    outln(&hurst.verdict);
+    for warning in &hurst.warnings {
+        outln(&format!("warning: {warning}"));
+    }
+}
