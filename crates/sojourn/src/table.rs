@@ -79,6 +79,40 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     }
 }
 
+/// Prints measures of several engines beside each other, for verbs without a run folder.
+pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_json: bool) {
+    if as_json {
+        let row = |engine: &str, measure: &Measure| {
+            let mut row = sojourn_lab::outcome::measure_to_json(measure);
+            row["engine"] = json!(engine);
+            row
+        };
+        let rows: Vec<_> =
+            engines.iter().flat_map(|(engine, all)| all.iter().map(|measure| row(engine, measure))).collect();
+        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+        return;
+    }
+    let mut table =
+        new_table(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
+    let mut metrics: Vec<&str> = Vec::new();
+    for measure in engines.iter().flat_map(|(_, all)| *all) {
+        if !metrics.contains(&measure.metric.as_str()) {
+            metrics.push(&measure.metric);
+        }
+    }
+    for metric in metrics {
+        let cell = |all: &[Measure]| {
+            let found = all.iter().find(|measure| measure.metric == metric);
+            found.map_or("-".into(), |measure| plus_minus(&measure.estimate, &measure.unit))
+        };
+        table.add_row(std::iter::once(metric.to_owned()).chain(engines.iter().map(|(_, all)| cell(all))));
+    }
+    outln(&table.to_string());
+    for note in notes {
+        outln(&format!("  {note}"));
+    }
+}
+
 /// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
 pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
     let Some(value) = estimate.value() else { return "too few samples".into() };

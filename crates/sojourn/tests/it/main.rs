@@ -16,5 +16,6 @@ mod networks;
 mod policies;
 mod programs;
 mod queue;
+mod queue_by_sim;
 mod sojourn;
 mod tidy;
