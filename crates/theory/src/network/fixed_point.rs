@@ -25,14 +25,22 @@ const TOLERANCE: f64 = 1e-11;
 /// Rounds over all stations; a single station needs two or three.
 const ROUNDS: usize = 500;
 
-/// Solves `network` by `solve`, a solver of product form, with a delay in place of each of `outside`; gives the steady state,
-/// with the throughput of every chain, and the time of a visit where there is a delay in place of the station.
+/// What was found.
+pub(super) struct Found {
+    pub(super) steady: Steady,
+    /// Jobs per second of every chain, open ones included.
+    pub(super) throughput: Vec<f64>,
+    /// How long a visit takes where there is a delay in place of the station.
+    pub(super) taken_as: Vec<Option<VisitTime>>,
+}
+
+/// Solves `network` by `product_form`, a solver of that, with a delay in place of each of `outside`.
 pub(super) fn solve(
     network: &Network,
     visits: &Visits,
     outside: &[usize],
     product_form: &dyn Fn(&Demands) -> Result<Steady, Unanswered>,
-) -> Result<(Steady, Vec<f64>, Vec<Option<VisitTime>>), Unanswered> {
+) -> Result<Found, Unanswered> {
     let mut taken_as = vec![None; network.stations.len()];
     for &station in outside {
         // As if nobody were there: his first step.
@@ -70,7 +78,7 @@ pub(super) fn solve(
         }
         let moved = before.iter().zip(&rates).map(|(before, now)| (now / before - 1.0).abs()).fold(0.0, f64::max);
         if moved < 10.0 * TOLERANCE {
-            return Ok((steady, rates, taken_as));
+            return Ok(Found { steady, throughput: rates, taken_as });
         }
     }
     Err(Unanswered("the fixed point of throughput and delay was not found: sim answers this".into()))

@@ -134,8 +134,8 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
     }
     let method = Method::of(&visits.demands(network, &placeholders(network, &outside)));
     notes.insert(0, format!("formula: {}", method.name()));
-    let (steady, throughput, taken_as) =
-        fixed_point::solve(network, &visits, &outside, &|demands| method.solve(demands))?;
+    let found = fixed_point::solve(network, &visits, &outside, &|demands| method.solve(demands))?;
+    let fixed_point::Found { steady, throughput, taken_as } = found;
 
     let hits: Vec<Option<HitRatio>> = network
         .chains
