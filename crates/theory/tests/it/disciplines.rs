@@ -122,13 +122,11 @@ fn least_attained_service() {
     let heavy = las::response_time_mean(0.5, &law("pareto(alpha = 1.5, mean = 1 s)"));
     assert!((1.0..2.0).contains(&heavy), "{heavy}");
     assert_eq!(las::response_time_mean(1.0, &law("1 s")), f64::INFINITY);
-    // Small jobs gain: Pareto sizes of index 2.01 to 2.6 at the load of Bjornstad (2006, chapter 6), 0.95 and 0.09 s.
-    let mut longer = 0.0;
-    for alpha in [2.01, 2.2, 2.4, 2.6] {
+    // Small jobs gain: Pareto sizes at the load of Bjornstad (2006, chapter 6), 0.95 of a server, 0.09 s each. The wanted are
+    // integrals of the response time by size over 200,000 strata of ln x; sharing takes 1.8 s whatever the index.
+    for (alpha, wanted) in [(2.01, "0.91747"), (2.2, "1.07295"), (2.4, "1.24040"), (2.6, "1.40955")] {
         let pareto = law(&format!("pareto(alpha = {alpha}, mean = 0.09 s)"));
-        let mean_s = las::response_time_mean(0.95 / 0.09, &pareto);
-        assert!(mean_s > longer && mean_s < 1.8, "{alpha}: {mean_s}");
-        longer = mean_s;
+        printed(las::response_time_mean(0.95 / 0.09, &pareto), wanted);
     }
 }
 
