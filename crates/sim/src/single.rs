@@ -129,7 +129,7 @@ pub fn run(
     let mut come = 0u64;
     let arrivals = arrivals.into_iter().take_while(|_| {
         come += 1;
-        if come % CHUNK == 0 {
+        if come.is_multiple_of(CHUNK) {
             (control.progress)(come);
             return !cancelled();
         }
