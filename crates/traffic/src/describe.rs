@@ -8,6 +8,7 @@
 mod cache;
 mod capture;
 mod column;
+mod hurst;
 mod log;
 mod popularity;
 mod rate;

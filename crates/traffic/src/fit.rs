@@ -166,10 +166,11 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let _ = writeln!(text, "profile = \"steps({}, every = {every_s} s)\"", levels.join(", "));
     }
     text += &comment(&format!("Sizes. {}", size.verdict()));
-    text += &comment(&format!("The law's mean is {:+.1} % off the data's.", (size_fit.mean_ratio - 1.0) * 100.0));
     if size_law != size_fit.law {
         text += &comment("Its variance is infinite, so it is cut at the largest size that was seen.");
     }
+    let off = size_law.mean() / size.mean - 1.0;
+    text += &comment(&format!("The law's mean, as written, is {:+.1} % off the data's.", off * 100.0));
     let size_text = if zeros > 0.0 {
         text += &comment(&format!("{:.1} % of the replies had no body.", zeros * 100.0));
         let part = ((1.0 - zeros) * 1e6).round() / 1e6;

@@ -19,3 +19,4 @@ mod queue;
 mod queue_by_sim;
 mod sojourn;
 mod tidy;
+mod understand;

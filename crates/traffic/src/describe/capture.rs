@@ -2,7 +2,7 @@
 
 use sojourn_stats::Dimension;
 
-use super::{Description, Facts, Rate, Variable, ascending, mean, profiled, scv};
+use super::{Description, Facts, Rate, Variable, ascending, hurst, mean, profiled, scv};
 use crate::capture::{Begin, Capture, Connection, End};
 
 /// What a capture holds: connections and how they went, gaps between their SYNs, durations, bytes.
@@ -61,6 +61,7 @@ pub fn describe_capture(capture: &Capture) -> Description {
     facts.number("gap_scv", scv(&gaps_s), "1");
     let gap = Variable::of("gap", "Gaps between the first SYNs of connections", &gaps_s, Dimension::Time);
     gap.tell(&mut facts);
+    hurst::tell(&openings_s, span_s, &arrivals, &mut facts);
 
     let mut remarks = Vec::new();
     if !arrivals.levels.is_empty() {

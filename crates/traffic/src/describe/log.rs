@@ -2,7 +2,7 @@
 
 use sojourn_stats::{Dimension, Stream};
 
-use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, mean, profiled, scv, sessions};
+use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
 use crate::log::{Log, Method};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
@@ -47,6 +47,7 @@ pub fn describe(log: &Log) -> Description {
         .push("a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into());
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
+    hurst::tell(&instants_s, span_s, &arrivals, &mut facts);
 
     facts.group("sizes");
     facts.count("bytes", log.bytes());

@@ -15,6 +15,8 @@ const WITH_P_VALUE: usize = 3;
 const BOOTSTRAP_DRAWS: usize = 99;
 /// A distance from a law that nobody would see in a plot.
 const NEAR: f64 = 0.02;
+/// A distance from a law of another shape.
+const FAR: f64 = 0.1;
 
 /// A quantity with its laws. Only its positive values count.
 #[derive(Clone, Debug, Serialize)]
@@ -100,8 +102,11 @@ impl Variable {
         let Some(best) = self.fits.first() else {
             return format!("No law: {}.", self.no_fit.as_deref().unwrap_or("there is nothing to fit"));
         };
-        let near =
-            if best.kolmogorov < NEAR { "near enough that a plot hardly shows it" } else { "and no plot hides it" };
+        let near = match best.kolmogorov {
+            near if near < NEAR => "near enough that a plot hardly shows it",
+            far if far < FAR => "and a plot shows where it leaves them",
+            _ => "which is another shape",
+        };
         let next = self
             .fits
             .get(1)
