@@ -16,8 +16,8 @@ const ROW: f64 = 17.0;
 /// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
 const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
                      .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
-                     .f-series-3{fill:#a70}.f-series-4{fill:#b37}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
-                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#a70}.s-series-4{stroke:#b37}\
+                     .f-series-3{fill:#84a}.f-series-4{fill:#666}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
+                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#84a}.s-series-4{stroke:#666}\
                      .s-series-5{stroke:#888}polyline{fill:none}";
 
 /// A drawing.
