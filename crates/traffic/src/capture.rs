@@ -13,8 +13,8 @@ mod follow;
 mod packet;
 mod read;
 
+use core::net::SocketAddr;
 use std::io;
-use std::net::SocketAddr;
 
 use thiserror::Error;
 

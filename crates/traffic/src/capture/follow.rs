@@ -1,7 +1,7 @@
 //! Following connections by the flags and sequence numbers of their segments.
 
+use core::net::SocketAddr;
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 use super::packet::Segment;
 use super::{Begin, Connection, End};

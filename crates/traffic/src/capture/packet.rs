@@ -1,6 +1,6 @@
 //! From the bytes of a packet to what matters of its TCP segment.
 
-use std::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TransportSlice};
 
