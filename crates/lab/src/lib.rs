@@ -11,6 +11,7 @@ pub mod folder;
 pub mod host;
 pub mod objective;
 pub mod outcome;
+pub mod plan;
 pub mod report;
 mod run;
 pub mod search;

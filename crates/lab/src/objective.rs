@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use crate::spec::SpecError;
@@ -23,7 +24,8 @@ pub struct Objective {
 }
 
 /// What a measurement says about an objective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// It holds over the whole interval.
     Holds,
@@ -66,10 +68,7 @@ impl Objective {
         if limit.starts_with('=') {
             return Err(fail("write `<` or `>`: measured numbers are never equal to a limit".into()));
         }
-        let metric = match name {
-            short if SHORT.contains(&short) => format!("response_time_{short}"),
-            full => full.to_owned(),
-        };
+        let metric = full_name(name);
         let dimension = dimension(&metric).ok_or_else(|| {
             fail(format!("`{name}` is no metric; there are {}, error_ratio, throughput", SHORT.join(", ")))
         })?;
@@ -94,6 +93,14 @@ impl Objective {
             (false, false) => Judgement::Fails,
             _ => Judgement::Undecided,
         }
+    }
+}
+
+/// `response_time_p99` for `p99`, and any other name as it is.
+pub(crate) fn full_name(name: &str) -> String {
+    match name {
+        short if SHORT.contains(&short) => format!("response_time_{short}"),
+        full => full.to_owned(),
     }
 }
 

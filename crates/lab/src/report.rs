@@ -12,8 +12,8 @@
 
 mod compare;
 mod fill;
-mod html;
-mod number;
+pub(crate) mod html;
+pub(crate) mod number;
 pub mod plots;
 mod sections;
 pub mod traffic;

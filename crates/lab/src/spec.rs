@@ -79,6 +79,15 @@ pub struct System {
     pub program: Option<Program>,
 }
 
+/// What to do with an open workload that is more than the system can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overload {
+    /// It is an error.
+    Refused,
+    /// It is an experiment like others, for who asks about its utilisation.
+    Taken,
+}
+
 /// A balancer.
 #[derive(Clone, Debug)]
 pub struct Tier {
@@ -201,13 +210,18 @@ impl Experiment {
     /// # Errors
     /// One line that names the file, the line, the key and what would be right.
     pub fn parse(text: &str, file: &Path) -> Result<Experiment, SpecError> {
-        Experiment::parse_with(text, file, &Sites::default())
+        Experiment::parse_with(text, file, &Sites::default(), Overload::Refused)
     }
 
     /// The same with the sites of other variants at hand: a site is drawn once, and shared.
-    pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites) -> Result<Experiment, SpecError> {
-        let raw: RawExperiment = toml::from_str(text).map_err(|error| SpecError(locate(&error, text, file)))?;
-        let reader = Reader { text, file, sites };
+    pub(crate) fn parse_with(
+        text: &str,
+        file: &Path,
+        sites: &Sites,
+        overload: Overload,
+    ) -> Result<Experiment, SpecError> {
+        let raw: RawExperiment = toml::from_str(text).map_err(|error| located(&error, text, file))?;
+        let reader = Reader { text, file, sites, overload };
         let tables = sojourn_model::network::Text { station: raw.station, chain: raw.chain };
         let (raw_workload, raw_system) = match (raw.workload, raw.system) {
             (None, None) if !tables.is_empty() => {
@@ -306,7 +320,7 @@ impl Experiment {
         // For every engine the same, so that all of them have the same plan.
         open.arrivals.reach_until(self.run.duration.unwrap_or_default().max(self.run.live.duration));
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
-        if rate >= capacity && open.arrivals.profile().is_none() {
+        if rate >= capacity && open.arrivals.profile().is_none() && reader.overload == Overload::Refused {
             return Err(reader.at_key(
                 "arrivals",
                 &format!(
@@ -346,6 +360,9 @@ struct RawExperiment {
     _vary: toml::Table,
     #[serde(default, rename = "variant")]
     _variant: Vec<toml::Table>,
+    // Read by `plan`.
+    #[serde(default, rename = "plan")]
+    _plan: toml::Table,
 }
 
 fn one() -> u64 {
@@ -458,6 +475,7 @@ struct Reader<'a> {
     text: &'a str,
     file: &'a Path,
     sites: &'a Sites,
+    overload: Overload,
 }
 
 impl Reader<'_> {
@@ -653,6 +671,7 @@ impl Reader<'_> {
                 if !below && !written.starts_with('>') {
                     return Err(fail("an objective starts with < or >, e.g. `< 500 ms`"));
                 }
+                let metric = objective::full_name(&metric);
                 let Some(dimension) = objective::dimension(&metric) else {
                     let known =
                         ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
@@ -736,7 +755,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 /// A serde error as one line, with the nearest valid key where a key is unknown.
-fn locate(error: &toml::de::Error, text: &str, file: &Path) -> String {
+pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecError {
     let line = error.span().map_or(1, |span| line_of(text, span.start));
     let message = error.message().lines().next().unwrap_or("not TOML").to_string();
     let mut ticked = message.split('`').skip(1).step_by(2);
@@ -750,5 +769,5 @@ fn locate(error: &toml::de::Error, text: &str, file: &Path) -> String {
         false if message.starts_with("invalid") => format!(" in `{written}`"),
         false => String::new(),
     };
-    format!("{}:{line}: {message}{remedy}", file.display())
+    SpecError(format!("{}:{line}: {message}{remedy}", file.display()))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::spec::{Experiment, Sites, SpecError};
+use crate::spec::{Experiment, Overload, Sites, SpecError};
 
 /// Short names of what is varied most.
 pub const SHORT_NAMES: &[(&str, &str)] = &[
@@ -170,15 +170,13 @@ impl Source {
         combinations.iter().map(|settings| self.variant(&keys, settings, &sites)).collect()
     }
 
+    /// The experiment with these settings, whatever varies besides; one that is overloaded is none the worse for it.
+    pub(crate) fn candidate(&self, settings: &[(String, Value)]) -> Result<Experiment, SpecError> {
+        self.experiment(settings, &Sites::default(), Overload::Taken)
+    }
+
     fn variant(&self, keys: &[String], settings: &[(String, Value)], sites: &Sites) -> Result<Variant, SpecError> {
-        let mut document = self.document.clone();
-        for (key, value) in settings {
-            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
-            drop_others_keys(&mut document, key, value);
-        }
-        let text = document.to_string();
-        let experiment =
-            Experiment::parse_with(&text, &self.file, sites).map_err(|e| self.relocate(e, &text, settings))?;
+        let experiment = self.experiment(settings, sites, Overload::Refused)?;
         let settings = keys
             .iter()
             .map(|key| {
@@ -188,6 +186,21 @@ impl Source {
             })
             .collect();
         Ok(Variant { settings, experiment })
+    }
+
+    fn experiment(
+        &self,
+        settings: &[(String, Value)],
+        sites: &Sites,
+        overload: Overload,
+    ) -> Result<Experiment, SpecError> {
+        let mut document = self.document.clone();
+        for (key, value) in settings {
+            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
+            drop_others_keys(&mut document, key, value);
+        }
+        let text = document.to_string();
+        Experiment::parse_with(&text, &self.file, sites, overload).map_err(|e| self.relocate(e, &text, settings))
     }
 
     /// What the file itself says at `key`.
@@ -243,14 +256,14 @@ fn together(key: &str, value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-fn show(value: &Value) -> String {
+pub(crate) fn show(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_string(),
         None => value.to_string().trim().to_string(),
     }
 }
 
-fn long_name(key: &str) -> &str {
+pub(crate) fn long_name(key: &str) -> &str {
     SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
 }
 

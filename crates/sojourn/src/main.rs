@@ -17,6 +17,7 @@ mod interrupt;
 mod load;
 mod queue;
 mod report;
+mod plan;
 mod run;
 mod table;
 mod traffic;
@@ -35,6 +36,8 @@ struct Arguments {
 enum Verb {
     /// Answer an experiment: what should happen, what would happen, what did happen
     Run(run::Arguments),
+    /// Find the cheapest system that meets the objectives
+    Plan(plan::Arguments),
     /// Write the report of a run folder anew
     Report(report::Arguments),
     /// Put load on a web server and measure it
@@ -65,6 +68,7 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Load(arguments) => load::load(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),

@@ -6,7 +6,7 @@ use super::{Engine, engine_title};
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The page around `body`, which is HTML; `title` is text.
-pub(super) fn page(title: &str, body: &str) -> String {
+pub(crate) fn page(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -19,7 +19,7 @@ pub(super) fn page(title: &str, body: &str) -> String {
 }
 
 /// `text` as HTML, fit for an element or a quoted attribute. Control characters, which HTML forbids, become U+FFFD.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
@@ -37,7 +37,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// `items` in words, at most `limit` of them: "a, b and c", "a, b and 3 more".
-pub(super) fn and_list(items: &[String], limit: usize) -> String {
+pub(crate) fn and_list(items: &[String], limit: usize) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
@@ -47,17 +47,17 @@ pub(super) fn and_list(items: &[String], limit: usize) -> String {
 }
 
 /// `n` things: "1 variant", "6 variants".
-pub(super) fn count(n: usize, noun: &str) -> String {
+pub(crate) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The engine's name in its colour, after its marker.
-pub(super) fn engine(engine: Engine) -> String {
+pub(crate) fn engine(engine: Engine) -> String {
     format!("<span class=\"engine t-{}\">{}{}</span>", engine.name(), icon(engine), engine_title(engine))
 }
 
 /// The marker that stands for the engine in every plot.
-pub(super) fn icon(engine: Engine) -> String {
+pub(crate) fn icon(engine: Engine) -> String {
     let shape = match engine {
         Engine::Theory => "M6 0L12 6L6 12L0 6Z",
         Engine::Sim => "M6 1a5 5 0 1 0 .01 0Z",

@@ -25,7 +25,7 @@ const BYTES: [Scale; 4] = [
 
 impl Scale {
     /// The scale for times around `seconds`.
-    pub(super) fn of_time(seconds: f64) -> Scale {
+    pub(crate) fn of_time(seconds: f64) -> Scale {
         pick(&SECONDS, seconds)
     }
 }
@@ -40,13 +40,13 @@ fn pick(scales: &[Scale; 4], value: f64) -> Scale {
 }
 
 /// `value` in SI `unit`, to three significant digits: "83.1 ms".
-pub(super) fn quantity(value: f64, unit: &str) -> String {
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
     let (per_si, unit) = scaled(value, unit);
     join(&significant(value * per_si), &unit)
 }
 
 /// `value` with its half width, both to two digits of the half width: "83.1 ± 1.2 ms".
-pub(super) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
+pub(crate) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
     let (per_si, unit) = scaled(value, unit);
     let (value, half) = (value * per_si, half * per_si);
     if half <= 0.0 || !half.is_finite() {
@@ -57,7 +57,7 @@ pub(super) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
 }
 
 /// An estimate as the tables show it: with its half width, or the word that says why there is none.
-pub(super) fn estimate(estimate: &Estimate, unit: &str) -> String {
+pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     match *estimate {
         Estimate::Sampled { value, ci_low, ci_high, .. } => with_half_width(value, (ci_high - ci_low) / 2.0, unit),
         Estimate::Exact { value } => quantity(value, unit),
@@ -67,7 +67,7 @@ pub(super) fn estimate(estimate: &Estimate, unit: &str) -> String {
 }
 
 /// A difference as a percentage with its sign: "+3.1 %".
-pub(super) fn signed_percent(ratio: f64) -> String {
+pub(crate) fn signed_percent(ratio: f64) -> String {
     let percent = ratio * 100.0;
     let decimals = if percent.abs() < 9.95 { 1 } else { 0 };
     let text = format!("{percent:+.decimals$}").replace('-', "\u{2212}");
@@ -76,7 +76,7 @@ pub(super) fn signed_percent(ratio: f64) -> String {
 }
 
 /// Three significant digits, never in scientific notation between 1e-4 and 1e9.
-pub(super) fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     if value.is_nan() {
         return "undefined".to_owned();
     }

@@ -5,6 +5,7 @@
 
 mod canvas;
 pub(super) mod chart;
+pub(crate) mod costs;
 mod curves;
 mod dots;
 pub mod hurst;

@@ -2,6 +2,7 @@
 
 mod network;
 mod outcome;
+mod plan;
 mod report;
 mod sessions;
 mod spec;

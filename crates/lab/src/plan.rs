@@ -1,0 +1,404 @@
+//! What to buy: the cheapest system that meets every objective, out of all that may be varied.
+//!
+//! A plan is an experiment file with `[objective]` and `[plan]`: what may be chosen and what each choice costs
+//! ([`choice`]). Candidates that are overloaded, or of which theory says that they miss an objective, are left out; the
+//! others are simulated, the most telling of the cheapest first, until nothing cheaper can be left ([`search`]). An
+//! objective is met where it is at the unfavourable end of the interval. What is found is asked further ([`advice`]):
+//! what its bottleneck is and what relieving it buys, how much its traffic may grow, and how it does under other
+//! traffic of the same rate, since an agreement has to hold for the worst of them (Fujita 2000, section 6).
+//!
+//! The price of pruning by formulas is that an approximate one may be wrong: it excludes a candidate only where it misses
+//! by more than [`APPROXIMATION`] of the limit.
+
+pub mod advice;
+pub mod choice;
+mod page;
+pub mod search;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use serde::Serialize;
+use serde_json::json;
+use sojourn_sim::Precision;
+use sojourn_stats::{Estimate, Measure};
+
+use crate::answer::Answer;
+use crate::engine::{self, Conditions};
+use crate::folder::{Writer, write_whole};
+use crate::host;
+use crate::objective::{Judgement, Objective};
+use crate::run::{Context, Progress, RunError};
+use crate::spec::{Engine, Experiment, SpecError};
+use crate::variants::{Source, label};
+use advice::{Growth, Part, Relief, Traffic};
+use choice::Choices;
+use search::{Candidate, Fate, judged};
+
+/// By how much of the limit an approximate formula has to miss an objective before it excludes a candidate.
+pub const APPROXIMATION: f64 = 0.25;
+/// The first look at a candidate: a failure that shows at this precision needs no better one.
+const GLANCE: (Precision, u64) = (Precision { relative: 0.15, confidence: 0.95 }, 200_000);
+/// Where the limit lies inside the interval, so many times as many requests are simulated, once.
+const LONGER: u64 = 5;
+
+/// What an objective's metric was found to be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answered {
+    /// The objective as written.
+    pub objective: String,
+    /// The metric.
+    pub metric: String,
+    /// The limit, in the metric's SI unit.
+    pub limit: f64,
+    /// None where the simulator does not measure it.
+    pub estimate: Option<Estimate>,
+    /// Whether it holds.
+    pub judgement: Judgement,
+}
+
+/// A candidate that meets every objective.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Offer {
+    /// What it is, in a line.
+    pub label: String,
+    /// The settings and their values.
+    pub settings: Vec<(String, String)>,
+    /// What it costs.
+    pub cost: f64,
+    /// Each objective.
+    pub answers: Vec<Answered>,
+    /// Parts of the system, the busiest first.
+    pub parts: Vec<Part>,
+}
+
+/// The candidate nearest to an objective that none meets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Nearest {
+    /// What it is, in a line.
+    pub label: String,
+    /// What it costs.
+    pub cost: f64,
+    /// Each objective.
+    pub answers: Vec<Answered>,
+    /// A reason why no candidate can, where there is one.
+    pub impossible: Option<String>,
+}
+
+/// How many candidates met which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// All of them.
+    pub candidates: usize,
+    /// More work comes than they can do.
+    pub overloaded: usize,
+    /// Left out by theory.
+    pub excluded: usize,
+    /// Simulated.
+    pub simulated: usize,
+    /// Weaker than one that misses.
+    pub weaker: usize,
+    /// Never asked, because they are dearer than what was wanted.
+    pub dearer: usize,
+}
+
+/// A plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The question.
+    pub name: String,
+    /// What costs are in.
+    pub unit: String,
+    /// What must hold.
+    pub objectives: Vec<String>,
+    /// What became of the candidates.
+    pub tally: Tally,
+    /// The cheapest that meets every objective, and the next cheapest.
+    pub offers: Vec<Offer>,
+    /// Where there is no offer: how close one comes.
+    pub nearest: Option<Nearest>,
+    /// What each next stronger choice would buy the cheapest.
+    pub reliefs: Vec<Relief>,
+    /// How much the traffic of the cheapest may grow.
+    pub growth: Option<Growth>,
+    /// How the cheapest does under other traffic.
+    pub traffic: Vec<Traffic>,
+    /// Every candidate that was asked something: label, cost and fate.
+    pub asked: Vec<(String, f64, Fate)>,
+    /// Whether it was interrupted: the plan may not be the cheapest then.
+    pub interrupted: bool,
+    /// The settings of the cheapest as `key=value`, for `sojourn run --set`.
+    pub set: Vec<String>,
+}
+
+/// Plans `source`; gives the folder written (`plan.json`, `candidates.csv`, `report.html`) and what is in it.
+///
+/// # Errors
+/// As [`crate::run()`]; also without `[plan]`, without objectives, and where the traffic is given as a utilisation, which would
+/// grow with the system.
+pub fn plan(source: &Source, context: &Context<'_>) -> Result<(PathBuf, Plan), RunError> {
+    let choices = Choices::read(source)?;
+    let mut candidates = choices.candidates();
+    let mut planner = Planner { source, choices: &choices, context, done: 0, of: 0 };
+    planner.check(&candidates)?;
+    let mut writer = Writer::create(context.out.as_deref(), &planner.experiment(&candidates[0])?.name)?;
+    writer.event(&json!({"event": "asked", "plan": context.command, "date": host::date()}));
+    let result = planner.plan(&mut candidates);
+    if result.is_err() {
+        writer.discard();
+    }
+    let plan = result?;
+    write(&writer, source, &plan)?;
+    Ok((writer.path().to_path_buf(), plan))
+}
+
+/// Asks the engines about candidates.
+pub(crate) struct Planner<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) choices: &'a Choices,
+    context: &'a Context<'a>,
+    /// Simulations so far, and how many candidates were open at the start.
+    done: usize,
+    of: usize,
+}
+
+impl Planner<'_> {
+    /// Refuses, before anything is simulated, what no plan can be made of.
+    fn check(&self, candidates: &[Candidate]) -> Result<(), RunError> {
+        let fail = |message: &str| Err(SpecError(format!("{}: {message}", self.source.file.display())).into());
+        for candidate in candidates {
+            let experiment = self.experiment(candidate)?;
+            if experiment.objectives.is_empty() {
+                return fail("a plan needs an objective, e.g. `p99 = \"< 200 ms\"` under [objective]");
+            }
+            if experiment.grows_with_its_system() {
+                return fail(
+                    "the traffic is given as a utilization, which would grow with every server bought: give its rate",
+                );
+            }
+            engine::check(&experiment, &[Engine::Sim])
+                .map_err(|message| SpecError(format!("{}: {message}", self.source.file.display())))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn experiment(&self, candidate: &Candidate) -> Result<Experiment, RunError> {
+        Ok(self.source.candidate(&self.choices.settings(candidate))?)
+    }
+
+    fn plan(&mut self, candidates: &mut [Candidate]) -> Result<Plan, RunError> {
+        for candidate in candidates.iter_mut() {
+            candidate.fate = self.prune(candidate)?;
+        }
+        self.of = candidates.iter().filter(|candidate| candidate.fate == Fate::Open).count();
+        let complete = search::search(self.choices, candidates, &mut |candidate| self.simulate(candidate))?;
+        let first = self.experiment(&candidates[0])?;
+        let mut plan = Plan {
+            name: first.name,
+            unit: self.choices.unit.clone(),
+            objectives: first.objectives.iter().map(|objective| objective.text.clone()).collect(),
+            tally: tally(candidates),
+            offers: Vec::new(),
+            nearest: None,
+            reliefs: Vec::new(),
+            growth: None,
+            traffic: Vec::new(),
+            asked: Vec::new(),
+            interrupted: !complete,
+            set: Vec::new(),
+        };
+        let cheapest: Vec<&Candidate> = candidates
+            .iter()
+            .filter(|candidate| matches!(candidate.fate, Fate::Meets(_)))
+            .take(self.choices.offers)
+            .collect();
+        for candidate in &cheapest {
+            plan.offers.push(self.offer(candidate)?);
+        }
+        if let Some(best) = cheapest.first() {
+            plan.set = plan.offers[0].settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let advice = advice::ask(self, best)?;
+            (plan.reliefs, plan.growth, plan.traffic) = (advice.reliefs, advice.growth, advice.traffic);
+            plan.interrupted |= advice.interrupted;
+        } else if complete {
+            plan.nearest = self.nearest(candidates)?;
+        }
+        let asked = candidates.iter().filter(|candidate| !matches!(candidate.fate, Fate::Open | Fate::Weaker));
+        plan.asked =
+            asked.map(|candidate| (self.label(candidate), candidate.cost, candidate.fate.clone())).collect();
+        Ok(plan)
+    }
+
+    pub(crate) fn label(&self, candidate: &Candidate) -> String {
+        let told = self.choices.told(candidate);
+        label(told.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// What becomes of a candidate without simulation.
+    fn prune(&self, candidate: &Candidate) -> Result<Fate, RunError> {
+        let experiment = self.experiment(candidate)?;
+        if let Some(utilization) = experiment.utilization().filter(|utilization| *utilization >= 1.0) {
+            return Ok(Fate::Overloaded(utilization));
+        }
+        let told = self.ask(Engine::Theory, &experiment, &|_, _| {})?;
+        let misses = experiment.objectives.iter().find_map(|objective| excluded(objective, &told.measures));
+        Ok(misses.map_or(Fate::Open, |answer| Fate::Excluded { answer }))
+    }
+
+    /// What the simulator says of a candidate; none where it was interrupted.
+    fn simulate(&mut self, candidate: &Candidate) -> Result<Option<Fate>, RunError> {
+        let experiment = self.experiment(candidate)?;
+        self.done += 1;
+        let label = self.label(candidate);
+        Ok(self.judge(&experiment, &label)?.map(|(answers, _)| judged(answers)))
+    }
+
+    /// What the simulator says of every objective, and all that it said; none where it was interrupted. First a glance, then
+    /// as precisely as the file asks, then once more for longer where that does not decide.
+    pub(crate) fn judge(
+        &self,
+        experiment: &Experiment,
+        label: &str,
+    ) -> Result<Option<(Vec<Answered>, Answer)>, RunError> {
+        let mut glance = experiment.clone();
+        (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1.min(experiment.run.max_jobs));
+        let mut longer = experiment.clone();
+        longer.run.max_jobs = experiment.run.max_jobs.saturating_mul(LONGER);
+        if let Some(precision) = &mut longer.run.precision {
+            precision.relative /= (LONGER as f64).sqrt();
+        }
+        for (number, experiment) in [&glance, experiment, &longer].into_iter().enumerate() {
+            let answer = self.ask(Engine::Sim, experiment, &|done, remark| {
+                let variant = (self.done.saturating_sub(1), self.of.max(self.done));
+                (self.context.progress)(Progress { variant, label, engine: Engine::Sim, done, remark });
+            })?;
+            if self.context.cancel.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let answers: Vec<Answered> =
+                experiment.objectives.iter().map(|objective| answered(objective, &answer.measures)).collect();
+            let decided = |answer: &Answered| matches!(answer.judgement, Judgement::Holds | Judgement::Fails);
+            let fails = answers.iter().any(|answer| answer.judgement == Judgement::Fails);
+            // What seems to hold at a glance is confirmed as precisely as was asked.
+            if fails || number == 2 || (number == 1 && answers.iter().all(decided)) {
+                return Ok(Some((answers, answer)));
+            }
+        }
+        unreachable!("the third answer is taken as it is")
+    }
+
+    fn ask(
+        &self,
+        engine: Engine,
+        experiment: &Experiment,
+        progress: &(dyn Fn(f64, &str) + Sync),
+    ) -> Result<Answer, RunError> {
+        let conditions = Conditions {
+            program: &self.context.program,
+            folder: std::path::Path::new(""),
+            index: 0,
+            threads: self.context.threads,
+            cancel: &self.context.cancel,
+            path: None,
+            progress,
+        };
+        let label = experiment.name.clone();
+        engine::ask(engine, experiment, &conditions)
+            .map_err(|message| RunError::Engine { engine: engine.name(), label, message })
+    }
+
+    fn offer(&self, candidate: &Candidate) -> Result<Offer, RunError> {
+        let Fate::Meets(answers) = &candidate.fate else { unreachable!("an offer meets every objective") };
+        let experiment = self.experiment(candidate)?;
+        let mut glance = experiment.clone();
+        (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1);
+        let answer = self.ask(Engine::Sim, &glance, &|_, _| {})?;
+        Ok(Offer {
+            label: self.label(candidate),
+            settings: self.choices.told(candidate),
+            cost: candidate.cost,
+            answers: answers.clone(),
+            parts: advice::parts(&experiment, &answer.measures),
+        })
+    }
+
+    /// The candidate that comes nearest, and why none can do, if that is known.
+    fn nearest(&self, candidates: &[Candidate]) -> Result<Option<Nearest>, RunError> {
+        // Where none was simulated, the last of those that are not overloaded: it is the dearest.
+        let simulated = candidates.iter().filter_map(|candidate| match &candidate.fate {
+            Fate::Misses(answers) => Some((candidate, answers.clone())),
+            _ => None,
+        });
+        let nearest = simulated.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
+        let nearest = match nearest {
+            Some((candidate, answers)) => Some((candidate, answers)),
+            None => match candidates.iter().rev().find(|candidate| !matches!(candidate.fate, Fate::Overloaded(_))) {
+                Some(candidate) => {
+                    let judged = self.judge(&self.experiment(candidate)?, &self.label(candidate))?;
+                    judged.map(|(answers, _)| (candidate, answers))
+                }
+                None => None,
+            },
+        };
+        let Some((candidate, answers)) = nearest else { return Ok(None) };
+        let impossible = advice::impossible(&self.experiment(candidate)?);
+        Ok(Some(Nearest { label: self.label(candidate), cost: candidate.cost, answers, impossible }))
+    }
+}
+
+/// The objective that theory says is missed.
+fn excluded(objective: &Objective, measures: &[Measure]) -> Option<Answered> {
+    let answer = answered(objective, measures);
+    let estimate = answer.estimate.as_ref()?;
+    let margin = match estimate {
+        Estimate::Exact { .. } => 0.0,
+        _ => APPROXIMATION * objective.limit.abs(),
+    };
+    let value = estimate.value()?;
+    let by = if objective.below { value - objective.limit } else { objective.limit - value };
+    (by >= 0.0 && by >= margin).then_some(answer)
+}
+
+fn answered(objective: &Objective, measures: &[Measure]) -> Answered {
+    let estimate = measures.iter().find(|measure| measure.metric == objective.metric).map(|m| m.estimate.clone());
+    Answered {
+        objective: objective.text.clone(),
+        metric: objective.metric.clone(),
+        limit: objective.limit,
+        judgement: estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate)),
+        estimate,
+    }
+}
+
+/// How far the worst objective is from its limit: the larger of value over limit and limit over value of those that do not
+/// hold.
+fn distance(answers: &[Answered]) -> f64 {
+    let of = |answer: &Answered| match answer.estimate.as_ref().and_then(Estimate::value) {
+        Some(value) if answer.judgement != Judgement::Holds => (value / answer.limit).max(answer.limit / value),
+        Some(_) => 1.0,
+        None => f64::INFINITY,
+    };
+    answers.iter().map(of).fold(1.0, f64::max)
+}
+
+fn tally(candidates: &[Candidate]) -> Tally {
+    let mut tally = Tally { candidates: candidates.len(), ..Tally::default() };
+    for candidate in candidates {
+        let count = match candidate.fate {
+            Fate::Overloaded(_) => &mut tally.overloaded,
+            Fate::Excluded { .. } => &mut tally.excluded,
+            Fate::Meets(_) | Fate::Misses(_) => &mut tally.simulated,
+            Fate::Weaker => &mut tally.weaker,
+            Fate::Open => &mut tally.dearer,
+        };
+        *count += 1;
+    }
+    tally
+}
+
+fn write(writer: &Writer, source: &Source, plan: &Plan) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(plan).map_err(io::Error::other)?;
+    write_whole(&writer.path().join("plan.json"), json.as_bytes())?;
+    write_whole(&writer.path().join("report.html"), page::render(plan, &source.text()).as_bytes())
+}

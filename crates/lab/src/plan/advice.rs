@@ -1,0 +1,189 @@
+//! What else there is to know of a plan: what is busiest and what relieving it buys, how much the traffic may grow, and how it
+//! does under other traffic.
+
+use serde::Serialize;
+use sojourn_stats::Measure;
+use sojourn_traffic::Workload;
+use toml_edit::Value;
+
+use super::search::{Candidate, Fate, judged};
+use super::{Answered, Planner};
+use crate::run::RunError;
+use crate::spec::Experiment;
+
+/// How narrow the bracket of the growth becomes.
+const GROWTH_WITHIN: f64 = 0.05;
+
+/// A part of the system and how busy it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Which.
+    pub name: String,
+    /// Its utilisation.
+    pub utilization: f64,
+}
+
+/// What the next stronger value of a choice buys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Relief {
+    /// The setting.
+    pub key: String,
+    /// Its value in the plan.
+    pub from: String,
+    /// Its next value.
+    pub to: String,
+    /// What that costs more.
+    pub cost: f64,
+    /// Each objective then.
+    pub answers: Vec<Answered>,
+}
+
+/// How much the traffic may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Growth {
+    /// The largest factor at which every objective was seen to hold.
+    pub holds: f64,
+    /// The smallest above it at which not every one was; none up to the largest factor asked about.
+    pub fails: Option<f64>,
+}
+
+/// The plan under other traffic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Its name.
+    pub name: String,
+    /// The arrivals.
+    pub arrivals: String,
+    /// Each objective under it.
+    pub answers: Vec<Answered>,
+    /// Whether every one holds.
+    pub holds: bool,
+}
+
+pub(super) struct Advice {
+    pub(super) reliefs: Vec<Relief>,
+    pub(super) growth: Option<Growth>,
+    pub(super) traffic: Vec<Traffic>,
+    pub(super) interrupted: bool,
+}
+
+pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, RunError> {
+    let mut advice = Advice { reliefs: Vec::new(), growth: None, traffic: Vec::new(), interrupted: true };
+    for (number, choice) in planner.choices.choices.iter().enumerate() {
+        let (now, next) = (best.picks[number], best.picks[number] + 1);
+        if next >= choice.values.len() {
+            continue;
+        }
+        let mut picks = best.picks.clone();
+        picks[number] = next;
+        let relieved = planner.choices.candidate(picks);
+        let experiment = planner.experiment(&relieved)?;
+        if experiment.utilization().is_some_and(|utilization| utilization >= 1.0) {
+            continue;
+        }
+        let Some((answers, _)) = planner.judge(&experiment, &planner.label(&relieved))? else { return Ok(advice) };
+        advice.reliefs.push(Relief {
+            key: choice.key.clone(),
+            from: crate::variants::show(&choice.values[now]),
+            to: crate::variants::show(&choice.values[next]),
+            cost: relieved.cost - best.cost,
+            answers,
+        });
+    }
+    let Some(growth) = growth(planner, best)? else { return Ok(advice) };
+    advice.growth = growth;
+    for (name, arrivals) in &planner.choices.traffic {
+        let mut settings = planner.choices.settings(best);
+        settings.push(("arrivals".into(), Value::from(arrivals.as_str())));
+        let experiment = planner.source.candidate(&settings)?;
+        let Some((answers, _)) = planner.judge(&experiment, name)? else { return Ok(advice) };
+        let holds = matches!(judged(answers.clone()), Fate::Meets(_));
+        advice.traffic.push(Traffic { name: name.clone(), arrivals: arrivals.clone(), answers, holds });
+    }
+    advice.interrupted = false;
+    Ok(advice)
+}
+
+/// The growth that the cheapest survives; the inner none where its workload cannot grow, the outer one where it was
+/// interrupted.
+fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growth>>, RunError> {
+    let experiment = planner.experiment(best)?;
+    let mut found = Growth { holds: 1.0, fails: None };
+    let mut next = planner.choices.growth;
+    if next <= 1.0 {
+        return Ok(Some(None));
+    }
+    loop {
+        let Some(grown) = experiment.grown(next) else { return Ok(Some(None)) };
+        let holds = match grown.utilization() {
+            Some(utilization) if utilization >= 1.0 => false,
+            _ => match planner.judge(&grown, &format!("traffic x {next:.2}"))? {
+                Some((answers, _)) => matches!(judged(answers), Fate::Meets(_)),
+                None => return Ok(None),
+            },
+        };
+        match holds {
+            true => found.holds = next,
+            false => found.fails = Some(next),
+        }
+        match found.fails {
+            Some(fails) if fails > found.holds * (1.0 + GROWTH_WITHIN) => next = (fails * found.holds).sqrt(),
+            _ => return Ok(Some(Some(found))),
+        }
+    }
+}
+
+/// How busy each part is, the busiest first.
+pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> {
+    let value = |metric: &str| measures.iter().find(|measure| measure.metric == metric)?.estimate.value();
+    let mut parts = Vec::new();
+    if let Some(utilization) = value("utilization") {
+        parts.push(Part { name: "servers".into(), utilization });
+    }
+    let bits = value("throughput").map(|rate| rate * experiment.workload.size_moments().0 * 8.0);
+    let rate = experiment.system.cluster_link.and_then(|link| link.rate);
+    if let (Some(bits), Some(rate)) = (bits, rate) {
+        parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+    }
+    parts.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
+    parts
+}
+
+/// Why no system of this kind can meet an objective about the mean: what even an empty one takes.
+pub(super) fn impossible(experiment: &Experiment) -> Option<String> {
+    let system = &experiment.system;
+    let fastest = system.servers.iter().map(|server| server.speed).fold(0.0, f64::max);
+    let path: f64 = system.client_link.iter().chain(&system.cluster_link).map(|l| 2.0 * l.delay.as_secs_f64()).sum();
+    let least = path + experiment.demand_moments().0 / fastest;
+    let mean = experiment.objectives.iter().find(|o| o.below && o.metric == "response_time_mean" && o.limit < least)?;
+    Some(format!("`{}`: without any waiting a request takes {:.3} ms in the mean", mean.text, 1e3 * least))
+}
+
+impl Experiment {
+    /// Work that comes over work that can be done, where the workload is open and both are known.
+    pub(crate) fn utilization(&self) -> Option<f64> {
+        match &self.workload {
+            Workload::Open(open) => Some(open.arrivals.rate()? / self.capacity()),
+            _ => None,
+        }
+    }
+
+    /// Whether its rate is given as a share of what the system can do.
+    pub(crate) fn grows_with_its_system(&self) -> bool {
+        matches!(&self.workload, Workload::Open(open) if open.arrivals.utilization().is_some())
+    }
+
+    /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where the workload
+    /// is a recording.
+    pub(crate) fn grown(&self, factor: f64) -> Option<Experiment> {
+        let mut grown = self.clone();
+        match &mut grown.workload {
+            Workload::Open(open) => open.arrivals = open.arrivals.faster(factor)?,
+            Workload::Closed(closed) => closed.users = (f64::from(closed.users) * factor).round() as u32,
+            Workload::Trace(traced) => traced.speed *= factor,
+            Workload::Replay(replay) => replay.speed *= factor,
+            Workload::Sessions(_) => return None,
+        }
+        Some(grown)
+    }
+}

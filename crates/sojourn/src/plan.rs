@@ -1,0 +1,182 @@
+//! `sojourn plan FILE`.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sojourn_lab::objective::Judgement;
+use sojourn_lab::plan::search::Fate;
+use sojourn_lab::plan::{Answered, Plan};
+use sojourn_lab::{Context, Progress, RunError, Source};
+
+use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::{interrupt, table};
+
+/// Find the cheapest system that meets the objectives
+///
+/// The file is an experiment with [objective] and [plan]: what may be chosen, and what each choice costs. Formulas leave
+/// out what cannot do, simulation confirms with intervals what can. Also says what the bottleneck is, what relieving it buys,
+/// how much the traffic may grow, and what other traffic of the same rate would do.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The experiment with a [plan], a TOML file
+    file: PathBuf,
+    /// Change a value of the file, e.g. `--set workload.arrivals='exponential(rate = 500 /s)'`; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run seed, instead of the file's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Threads of the simulator [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Folder to write [default: runs/NAME-N]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Then run the plan live, and show it beside theory and sim
+    #[arg(long)]
+    live: bool,
+    /// Print the plan as JSON
+    #[arg(long, conflicts_with = "live")]
+    json: bool,
+}
+
+pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
+    let cancel = interrupt::flag();
+    let mut set = arguments.set.clone();
+    set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
+    let source = Source::read(&arguments.file, &set).map_err(bad_input)?;
+    let bar = bar(arguments.json);
+    let progress = |now: Progress<'_>| {
+        bar.set_prefix(format!("{} of at most {}", now.variant.0 + 1, now.variant.1));
+        bar.set_position((now.done * 1000.0) as u64);
+        bar.set_message(format!("{} {}", now.label, now.remark));
+    };
+    let context = Context {
+        program: std::env::current_exe().map_err(failed)?,
+        out: arguments.out.clone(),
+        threads: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
+        cancel: Arc::clone(&cancel),
+        command: format!("sojourn plan {}", arguments.file.display()),
+        progress: &progress,
+    };
+    let result = sojourn_lab::plan::plan(&source, &context);
+    bar.finish_and_clear();
+    let (path, plan) = result.map_err(|error| match error {
+        RunError::Spec(error) => bad_input(error),
+        other => failed(other),
+    })?;
+    if arguments.json {
+        table::outln(&serde_json::to_string_pretty(&plan).expect("a plan is plain JSON"));
+    } else {
+        table::outln(&text(&plan, &path));
+    }
+    let exit = match plan.offers.is_empty() {
+        _ if plan.interrupted => Exit::Interrupted,
+        true => Exit::Missed,
+        false => Exit::Ok,
+    };
+    if !arguments.live || exit != Exit::Ok {
+        return Ok(exit);
+    }
+    set.extend(plan.set);
+    let source = Source::read(&arguments.file, &set).map_err(bad_input)?;
+    let engines = sojourn_lab::Engine::parse_list("theory,sim,live").map_err(bad_input)?;
+    let context = Context { out: Some(path.join("live")), ..context };
+    let (path, folder) = sojourn_lab::run(&source, Some(&engines), &context).map_err(|error| match error {
+        RunError::Spec(error) => bad_input(error),
+        other => failed(other),
+    })?;
+    table::print(&folder, &path, false)
+}
+
+/// The plan for a terminal.
+fn text(plan: &Plan, path: &Path) -> String {
+    let cost = |cost: f64| format!("{cost} {}", plan.unit).trim_end().to_owned();
+    let heads = |first: &[&'static str]| -> Vec<String> {
+        first.iter().map(|head| (*head).to_owned()).chain(plan.objectives.iter().cloned()).collect()
+    };
+    let table = |head: &[String], rows: Vec<Vec<String>>| {
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let mut table = table::new_table(&head);
+        rows.into_iter().for_each(|row| drop(table.add_row(row)));
+        table.to_string()
+    };
+    let row = |first: Vec<String>, answers: &[Answered]| [first, answers.iter().map(told).collect()].concat();
+    let mut parts = vec![plan.name.clone()];
+    let tally = &plan.tally;
+    parts.push(format!(
+        "{} candidates: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than \
+         what was wanted",
+        tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
+    ));
+    if plan.interrupted {
+        parts.push("interrupted: something may be cheaper".into());
+    }
+    if !plan.offers.is_empty() {
+        let rows = plan.offers.iter().map(|offer| {
+            let busy: Vec<String> =
+                offer.parts.iter().map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization)).collect();
+            row(vec![offer.label.clone(), cost(offer.cost), busy.join(", ")], &offer.answers)
+        });
+        parts.push(table(&heads(&["cheapest first", "cost", "busy"]), rows.collect()));
+    }
+    if let Some(nearest) = &plan.nearest {
+        parts.push("No candidate meets every objective. The nearest:".into());
+        let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
+        parts.push(table(&heads(&["candidate", "cost"]), vec![of]));
+        parts.extend(nearest.impossible.iter().map(|why| format!("None can: {why}")));
+    } else if plan.offers.is_empty() {
+        let utilization = plan.asked.iter().filter_map(|(_, _, fate)| match fate {
+            Fate::Overloaded(utilization) => Some(*utilization),
+            _ => None,
+        });
+        let least = utilization.fold(f64::INFINITY, f64::min);
+        parts.push(format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"));
+    }
+    if !plan.reliefs.is_empty() {
+        let rows = plan.reliefs.iter().map(|relief| {
+            let what = format!("{} {} instead of {}", relief.key, relief.to, relief.from);
+            row(vec![what, cost(relief.cost)], &relief.answers)
+        });
+        parts.push(table(&heads(&["more would buy", "for another"]), rows.collect()));
+    }
+    if let Some(growth) = plan.growth {
+        parts.push(match growth.fails {
+            Some(fails) => format!(
+                "The cheapest survives {:.2} times the traffic; at {fails:.2} times it misses an objective.",
+                growth.holds
+            ),
+            None => format!("The cheapest survives {:.2} times the traffic and more.", growth.holds),
+        });
+    }
+    if !plan.traffic.is_empty() {
+        let rows = plan.traffic.iter().map(|traffic| row(vec![traffic.name.clone()], &traffic.answers));
+        parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
+        if plan.traffic.iter().any(|traffic| !traffic.holds) {
+            parts.push("Under some of this traffic it misses: an agreement on service has to hold for the worst.".into());
+        }
+    }
+    parts.push(format!("{}", path.join("report.html").display()));
+    parts.join("\n")
+}
+
+fn told(answer: &Answered) -> String {
+    let unit = if answer.metric.contains("_time_") { "s" } else { "1" };
+    let number = answer.estimate.as_ref().map_or("not measured".into(), |found| table::with_interval(found, unit));
+    match answer.judgement {
+        Judgement::Holds => number,
+        other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let bar = match !quiet && std::io::stderr().is_terminal() {
+        true => ProgressBar::new(1000),
+        false => ProgressBar::hidden(),
+    };
+    let style = ProgressStyle::with_template("{prefix:.bold} [{bar:30}] {msg} ({elapsed})");
+    bar.set_style(style.expect("the template is valid").progress_chars("=> "));
+    bar
+}
