@@ -144,13 +144,16 @@ pub fn plan(source: &Source, context: &Context<'_>) -> Result<(PathBuf, Plan), R
     planner.check(&candidates)?;
     let mut writer = Writer::create(context.out.as_deref(), &planner.experiment(&candidates[0])?.name)?;
     writer.event(&json!({"event": "asked", "plan": context.command, "date": host::date()}));
-    let result = planner.plan(&mut candidates);
-    if result.is_err() {
-        writer.discard();
+    match planner.plan(&mut candidates) {
+        Ok(plan) => {
+            write(&writer, source, &plan)?;
+            Ok((writer.path().to_path_buf(), plan))
+        }
+        Err(error) => {
+            writer.discard();
+            Err(error)
+        }
     }
-    let plan = result?;
-    write(&writer, source, &plan)?;
-    Ok((writer.path().to_path_buf(), plan))
 }
 
 /// Asks the engines about candidates.
