@@ -228,8 +228,7 @@ impl Planner<'_> {
             plan.nearest = self.nearest(candidates)?;
         }
         let asked = candidates.iter().filter(|candidate| !matches!(candidate.fate, Fate::Open | Fate::Weaker));
-        plan.asked =
-            asked.map(|candidate| (self.label(candidate), candidate.cost, candidate.fate.clone())).collect();
+        plan.asked = asked.map(|candidate| (self.label(candidate), candidate.cost, candidate.fate.clone())).collect();
         Ok(plan)
     }
 
@@ -241,7 +240,7 @@ impl Planner<'_> {
     /// What becomes of a candidate without simulation.
     fn prune(&self, candidate: &Candidate) -> Result<Fate, RunError> {
         let experiment = self.experiment(candidate)?;
-        if let Some(utilization) = experiment.utilization().filter(|utilization| *utilization >= 1.0) {
+        if let Some(utilization) = experiment.utilization().filter(|utilization| !(*utilization < 1.0)) {
             return Ok(Fate::Overloaded(utilization));
         }
         let told = self.ask(Engine::Theory, &experiment, &|_, _| {})?;
@@ -307,8 +306,11 @@ impl Planner<'_> {
             progress,
         };
         let label = experiment.name.clone();
-        engine::ask(engine, experiment, &conditions)
-            .map_err(|message| RunError::Engine { engine: engine.name(), label, message })
+        engine::ask(engine, experiment, &conditions).map_err(|message| RunError::Engine {
+            engine: engine.name(),
+            label,
+            message,
+        })
     }
 
     fn offer(&self, candidate: &Candidate) -> Result<Offer, RunError> {

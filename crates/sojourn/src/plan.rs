@@ -133,7 +133,8 @@ fn text(plan: &Plan, path: &Path) -> String {
             _ => None,
         });
         let least = utilization.fold(f64::INFINITY, f64::min);
-        parts.push(format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"));
+        parts
+            .push(format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"));
     }
     if !plan.reliefs.is_empty() {
         let rows = plan.reliefs.iter().map(|relief| {
@@ -155,7 +156,9 @@ fn text(plan: &Plan, path: &Path) -> String {
         let rows = plan.traffic.iter().map(|traffic| row(vec![traffic.name.clone()], &traffic.answers));
         parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
         if plan.traffic.iter().any(|traffic| !traffic.holds) {
-            parts.push("Under some of this traffic it misses: an agreement on service has to hold for the worst.".into());
+            parts.push(
+                "Under some of this traffic it misses: an agreement on service has to hold for the worst.".into(),
+            );
         }
     }
     parts.push(format!("{}", path.join("report.html").display()));

@@ -150,12 +150,6 @@ impl Arrivals {
         }
     }
 
-    /// The same arrivals, `factor` times as fast; none before their rate is settled. A profile keeps its own time.
-    pub fn faster(&self, factor: f64) -> Option<Arrivals> {
-        let gaps = Some(self.gaps.as_ref()?.scaled(1.0 / factor));
-        Some(Arrivals { gaps, utilization: None, shape: None, ..self.clone() })
-    }
-
     /// The law of the gaps (seconds) between requests, once settled; none where no law says it, because they come in
     /// batches, hang together, are those of many sources, or come at a rate that changes.
     pub fn law(&self) -> Option<&Law> {

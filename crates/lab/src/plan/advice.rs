@@ -1,10 +1,13 @@
 //! What else there is to know of a plan: what is busiest and what relieving it buys, how much the traffic may grow, and how it
 //! does under other traffic.
 
+use std::sync::Arc;
+
 use serde::Serialize;
+use sojourn_model::network::Population;
 use sojourn_stats::Measure;
+use sojourn_theory::network::hit_ratios;
 use sojourn_traffic::Workload;
-use toml_edit::Value;
 
 use super::search::{Candidate, Fate, judged};
 use super::{Answered, Planner};
@@ -52,7 +55,7 @@ pub struct Growth {
 pub struct Traffic {
     /// Its name.
     pub name: String,
-    /// The arrivals.
+    /// The arrivals, or whatever else it sets.
     pub arrivals: String,
     /// Each objective under it.
     pub answers: Vec<Answered>,
@@ -92,13 +95,13 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
     }
     let Some(growth) = growth(planner, best)? else { return Ok(advice) };
     advice.growth = growth;
-    for (name, arrivals) in &planner.choices.traffic {
-        let mut settings = planner.choices.settings(best);
-        settings.push(("arrivals".into(), Value::from(arrivals.as_str())));
+    for (name, changes) in &planner.choices.traffic {
+        let settings = [planner.choices.settings(best), changes.clone()].concat();
         let experiment = planner.source.candidate(&settings)?;
         let Some((answers, _)) = planner.judge(&experiment, name)? else { return Ok(advice) };
         let holds = matches!(judged(answers.clone()), Fate::Meets(_));
-        advice.traffic.push(Traffic { name: name.clone(), arrivals: arrivals.clone(), answers, holds });
+        let set: Vec<String> = changes.iter().map(|(_, value)| crate::variants::show(value)).collect();
+        advice.traffic.push(Traffic { name: name.clone(), arrivals: set.join(", "), answers, holds });
     }
     advice.interrupted = false;
     Ok(advice)
@@ -137,13 +140,21 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
 pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> {
     let value = |metric: &str| measures.iter().find(|measure| measure.metric == metric)?.estimate.value();
     let mut parts = Vec::new();
-    if let Some(utilization) = value("utilization") {
-        parts.push(Part { name: "servers".into(), utilization });
-    }
-    let bits = value("throughput").map(|rate| rate * experiment.workload.size_moments().0 * 8.0);
-    let rate = experiment.system.cluster_link.and_then(|link| link.rate);
-    if let (Some(bits), Some(rate)) = (bits, rate) {
-        parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+    if let Some(network) = &experiment.network {
+        for station in &network.stations {
+            if let Some(utilization) = value(&format!("utilization_{}", station.name)) {
+                parts.push(Part { name: station.name.clone(), utilization });
+            }
+        }
+    } else {
+        if let Some(utilization) = value("utilization") {
+            parts.push(Part { name: "servers".into(), utilization });
+        }
+        let bits = value("throughput").map(|rate| rate * experiment.workload.size_moments().0 * 8.0);
+        let rate = experiment.system.cluster_link.and_then(|link| link.rate);
+        if let (Some(bits), Some(rate)) = (bits, rate) {
+            parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+        }
     }
     parts.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
     parts
@@ -153,6 +164,9 @@ pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> 
 pub(super) fn impossible(experiment: &Experiment) -> Option<String> {
     let system = &experiment.system;
     let fastest = system.servers.iter().map(|server| server.speed).fold(0.0, f64::max);
+    if experiment.network.is_some() || fastest <= 0.0 {
+        return None;
+    }
     let path: f64 = system.client_link.iter().chain(&system.cluster_link).map(|l| 2.0 * l.delay.as_secs_f64()).sum();
     let least = path + experiment.demand_moments().0 / fastest;
     let mean = experiment.objectives.iter().find(|o| o.below && o.metric == "response_time_mean" && o.limit < least)?;
@@ -160,10 +174,12 @@ pub(super) fn impossible(experiment: &Experiment) -> Option<String> {
 }
 
 impl Experiment {
-    /// Work that comes over work that can be done, where the workload is open and both are known.
+    /// Work that comes over work that can be done, where the workload is open and both are known; of a network that of the
+    /// station that is asked too much, if one is.
     pub(crate) fn utilization(&self) -> Option<f64> {
-        match &self.workload {
-            Workload::Open(open) => Some(open.arrivals.rate()? / self.capacity()),
+        match (&self.network, &self.workload) {
+            (Some(network), _) => Some(network.unstable(&hit_ratios(network))?.load),
+            (None, Workload::Open(open)) => Some(open.arrivals.rate()? / self.capacity()),
             _ => None,
         }
     }
@@ -173,13 +189,23 @@ impl Experiment {
         matches!(&self.workload, Workload::Open(open) if open.arrivals.utilization().is_some())
     }
 
-    /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where the workload
-    /// is a recording.
+    /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where that cannot
+    /// be said.
     pub(crate) fn grown(&self, factor: f64) -> Option<Experiment> {
         let mut grown = self.clone();
+        let more = |users: u32| (f64::from(users) * factor).round() as u32;
+        if let Some(network) = &mut grown.network {
+            for chain in &mut Arc::make_mut(network).chains {
+                match &mut chain.population {
+                    Population::Open { gaps } => *gaps = gaps.scaled(1.0 / factor),
+                    Population::Closed { users, .. } => *users = more(*users),
+                }
+            }
+            return Some(grown);
+        }
         match &mut grown.workload {
-            Workload::Open(open) => open.arrivals = open.arrivals.faster(factor)?,
-            Workload::Closed(closed) => closed.users = (f64::from(closed.users) * factor).round() as u32,
+            Workload::Open(open) => open.arrivals = open.arrivals.at_rate(open.arrivals.rate()? * factor)?,
+            Workload::Closed(closed) => closed.users = more(closed.users),
             Workload::Trace(traced) => traced.speed *= factor,
             Workload::Replay(replay) => replay.speed *= factor,
             Workload::Sessions(_) => return None,

@@ -27,7 +27,7 @@ use crate::spec::{SpecError, located, unknown};
 use crate::variants::{Source, long_name, show};
 
 /// Keys whose values, from the first to the last, only ever make a system better. Their suffix suffices.
-const STRONGER: [&str; 3] = ["servers", "cores", "_rate"];
+const STRONGER: [&str; 4] = ["servers", "cores", "_rate", ".rate"];
 /// More candidates than this are a mistake.
 const MOST: usize = 1_000_000;
 
@@ -42,8 +42,8 @@ pub struct Choices {
     pub offers: usize,
     /// Growth of the traffic is looked for up to this factor.
     pub growth: f64,
-    /// Other arrivals of the same rate, by name.
-    pub traffic: Vec<(String, String)>,
+    /// Other traffic of the same rate, by name: what it sets.
+    pub traffic: Vec<(String, Vec<(String, Value)>)>,
 }
 
 /// Something to choose.
@@ -123,11 +123,16 @@ impl Choices {
         }
         let mut traffic = Vec::new();
         for (name, arrivals) in plan.traffic {
-            let text = arrivals.as_str().ok_or_else(|| {
-                let example = "an arrival law such as \"hyperexponential(rate = 300 /s, cv = 3)\"";
-                SpecError(format!("{}: plan.traffic.{name}: it is {example}", file.display()))
-            })?;
-            traffic.push((name, text.to_owned()));
+            let set = match &arrivals {
+                toml::Value::String(_) => vec![("arrivals".to_owned(), edited(&arrivals))],
+                toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), edited(value))).collect(),
+                _ => {
+                    let wrong = "it is an arrival law such as \"hyperexponential(rate = 300 /s, cv = 3)\", or a table of \
+                                 settings such as { \"chain.users.arrivals\" = \"...\" }";
+                    return Err(SpecError(format!("{}: plan.traffic.{name}: {wrong}", file.display())));
+                }
+            };
+            traffic.push((name, set));
         }
         Ok(Choices {
             choices,
@@ -155,7 +160,8 @@ impl Choices {
     /// The one with these values.
     pub fn candidate(&self, picks: Vec<usize>) -> Candidate {
         let cost = self.choices.iter().zip(&picks).map(|(choice, &value)| {
-            let times = choice.per.map_or(1.0, |other| number(&self.choices[other].values[picks[other]]).unwrap_or(1.0));
+            let times =
+                choice.per.map_or(1.0, |other| number(&self.choices[other].values[picks[other]]).unwrap_or(1.0));
             choice.costs[value] * times
         });
         Candidate { cost: cost.sum(), picks, fate: Fate::Open }
@@ -184,11 +190,11 @@ impl Choice {
             (None, Some(costs)) => {
                 return Err(format!("`costs` has {} numbers and `values` {}: one for each", costs.len(), values.len()));
             }
-            (Some(cost), None) => numbers
-                .iter()
-                .map(|number| number.map(|number| number * cost))
-                .collect::<Option<_>>()
-                .ok_or("`cost` is of each of a number of things; these values are no numbers: give `costs`, one for each")?,
+            (Some(cost), None) => {
+                numbers.iter().map(|number| number.map(|number| number * cost)).collect::<Option<_>>().ok_or(
+                    "`cost` is of each of a number of things; these values are no numbers: give `costs`, one for each",
+                )?
+            }
         };
         if costs.iter().any(|cost| !(cost.is_finite() && *cost >= 0.0)) {
             return Err("a cost is a number from 0 up".into());
@@ -221,8 +227,12 @@ fn values(raw: &toml::Value) -> Result<Vec<Value>, String> {
         return Ok((low..=high).map(Value::from).collect());
     }
     let list = raw.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
-    // What TOML wrote, TOML reads.
-    Ok(list.iter().map(|value| value.to_string().parse().expect("a value of a TOML file")).collect())
+    Ok(list.iter().map(edited).collect())
+}
+
+/// A value as edits take it.
+fn edited(value: &toml::Value) -> Value {
+    value.to_string().parse().expect("what TOML wrote, TOML reads")
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -40,8 +40,7 @@ fn masthead(plan: &Plan) -> String {
         Some(fails) => format!(" Its traffic may grow {:.2} times; at {fails:.2} times it misses.", growth.holds),
         None => format!(" Its traffic may grow {:.2} times and more.", growth.holds),
     });
-    let objectives: Vec<String> =
-        plan.objectives.iter().map(|text| format!("<code>{}</code>", escape(text))).collect();
+    let objectives: Vec<String> = plan.objectives.iter().map(|text| format!("<code>{}</code>", escape(text))).collect();
     let tally = &plan.tally;
     let facts = format!(
         "{}: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than what was wanted",
@@ -53,7 +52,9 @@ fn masthead(plan: &Plan) -> String {
         tally.dearer
     );
     let interrupted = match plan.interrupted {
-        true => "<p class=\"verdict warn\"><strong>INCOMPLETE</strong> It was interrupted: something may be cheaper.</p>\n",
+        true => {
+            "<p class=\"verdict warn\"><strong>INCOMPLETE</strong> It was interrupted: something may be cheaper.</p>\n"
+        }
         false => "",
     };
     format!(

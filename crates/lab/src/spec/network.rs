@@ -6,7 +6,7 @@ use sojourn_stats::Law;
 use sojourn_theory::network::hit_ratios;
 use sojourn_traffic::{Closed, Sizes, Workload};
 
-use super::{Reader, SpecError, System};
+use super::{Overload, Reader, SpecError, System};
 
 impl Reader<'_> {
     /// Neither the one kind of experiment nor the other: `written` says which of the four tables are there.
@@ -24,7 +24,8 @@ impl Reader<'_> {
     /// The network; refuses one in which an open chain asks a station for more than it can do.
     pub(super) fn queueing_network(&self, text: &Text) -> Result<Network, SpecError> {
         let network = text.read(self.file.parent()).map_err(|(at, e)| self.error(at, e.key, &e.message))?;
-        let Some(unstable) = network.unstable(&hit_ratios(&network)) else { return Ok(network) };
+        let unstable = network.unstable(&hit_ratios(&network)).filter(|_| self.overload == Overload::Refused);
+        let Some(unstable) = unstable else { return Ok(network) };
         let (chain, station) = (&network.chains[unstable.chain].name, &network.stations[unstable.station].name);
         let rate = network.chains[unstable.chain].arrival_rate().expect("it is open");
         let remedy = match unstable.largest_rate {

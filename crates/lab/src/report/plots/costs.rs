@@ -40,8 +40,15 @@ pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &st
                    filled. The line is the limit.";
     let drawings = drawing.into_iter().collect();
     let escaped = crate::report::html::escape(&heading);
-    Figure { id: "plot-costs", heading: &escaped, columns: "one", legend: String::new(), drawings, caption: caption.into() }
-        .html()
+    Figure {
+        id: "plot-costs",
+        heading: &escaped,
+        columns: "one",
+        legend: String::new(),
+        drawings,
+        caption: caption.into(),
+    }
+    .html()
 }
 
 fn draw(
