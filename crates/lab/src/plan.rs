@@ -240,7 +240,7 @@ impl Planner<'_> {
     /// What becomes of a candidate without simulation.
     fn prune(&self, candidate: &Candidate) -> Result<Fate, RunError> {
         let experiment = self.experiment(candidate)?;
-        if let Some(utilization) = experiment.utilization().filter(|utilization| !(*utilization < 1.0)) {
+        if let Some(utilization) = experiment.overload() {
             return Ok(Fate::Overloaded(utilization));
         }
         let told = self.ask(Engine::Theory, &experiment, &|_, _| {})?;

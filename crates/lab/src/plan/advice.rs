@@ -81,7 +81,7 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
         picks[number] = next;
         let relieved = planner.choices.candidate(picks);
         let experiment = planner.experiment(&relieved)?;
-        if experiment.utilization().is_some_and(|utilization| utilization >= 1.0) {
+        if experiment.overload().is_some() {
             continue;
         }
         let Some((answers, _)) = planner.judge(&experiment, &planner.label(&relieved))? else { return Ok(advice) };
@@ -118,12 +118,13 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
     }
     loop {
         let Some(grown) = experiment.grown(next) else { return Ok(Some(None)) };
-        let holds = match grown.utilization() {
-            Some(utilization) if utilization >= 1.0 => false,
-            _ => match planner.judge(&grown, &format!("traffic x {next:.2}"))? {
+        let holds = if grown.overload().is_some() {
+            false
+        } else {
+            match planner.judge(&grown, &format!("traffic x {next:.2}"))? {
                 Some((answers, _)) => matches!(judged(answers), Fate::Meets(_)),
                 None => return Ok(None),
-            },
+            }
         };
         match holds {
             true => found.holds = next,
@@ -174,12 +175,14 @@ pub(super) fn impossible(experiment: &Experiment) -> Option<String> {
 }
 
 impl Experiment {
-    /// Work that comes over work that can be done, where the workload is open and both are known; of a network that of the
-    /// station that is asked too much, if one is.
-    pub(crate) fn utilization(&self) -> Option<f64> {
+    /// Where more work comes than can be done: the utilisation that this would be, of a network that of the station that is
+    /// asked too much.
+    pub(crate) fn overload(&self) -> Option<f64> {
         match (&self.network, &self.workload) {
             (Some(network), _) => Some(network.unstable(&hit_ratios(network))?.load),
-            (None, Workload::Open(open)) => Some(open.arrivals.rate()? / self.capacity()),
+            (None, Workload::Open(open)) => {
+                Some(open.arrivals.rate()? / self.capacity()).filter(|utilization| *utilization >= 1.0)
+            }
             _ => None,
         }
     }
