@@ -78,7 +78,7 @@ pub struct Chain {
     pub name: String,
     /// How many there are, or how they come.
     pub population: Population,
-    /// Bytes that a job carries, drawn once per job (with a [`Cache`], once per object); none: demands do not read it.
+    /// Bytes that a job carries, drawn once per job (with a [`Cache`], once per object and run); none: demands do not read it.
     pub size: Option<Law>,
     /// What chooses between branch 0 (a hit) and branch 1 (a miss) in place of their shares.
     pub cache: Option<Cache>,

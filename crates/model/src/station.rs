@@ -2,7 +2,8 @@
 //!
 //! One machine serves all disciplines that share: at most `helpers` jobs share `cores` cores equally, a FIFO queue in
 //! front. FCFS is helpers = cores, PS is helpers without bound. (Those that do not share in order of arrival, such as
-//! priorities, leave who is served to an [`Order`], and only the books are kept here.) Sharing is kept by virtual time (Zhang 1990; for generalised
+//! priorities, leave who is served to an [`Order`], and only the books are kept here.) Sharing is kept by virtual time
+//! (Zhang 1990; for generalised
 //! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
 //! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
 //!

@@ -9,8 +9,8 @@
 //!
 //! * An open chain's first job comes one gap after the start; users begin by thinking.
 //! * The response time is from coming into the network to leaving it; thinking is not in it.
-//! * A job carries its size through all of its steps. Under a cache the size is the object's, drawn once per object and
-//!   replication.
+//! * A job carries its size through all of its steps. Under a cache the size is the object's, drawn once for all
+//!   replications: they ask the same site.
 //! * A cache begins full of what an endless past would have left there (`cache`). A miss brings its object in at once.
 //! * Where the rate of a station depends on the number there, all share it equally (`graded`).
 
@@ -54,7 +54,7 @@ pub fn run_network(
             Some(_) => notes.push(format!("{fault}: what is shown is of an overloaded network")),
         }
     }
-    let layout = Arc::new(Layout::new(network));
+    let layout = Arc::new(Layout::new(network, control.seed));
     let mut always: Vec<String> = ALWAYS.map(String::from).to_vec();
     always.extend(network.chains.iter().map(|chain| format!("response_time_mean_{}", chain.name)));
     let servers = network.stations.len();

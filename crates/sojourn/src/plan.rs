@@ -100,7 +100,9 @@ fn text(plan: &Plan, path: &Path) -> String {
     let table = |head: &[String], rows: Vec<Vec<String>>| {
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
         let mut table = table::new_table(&head);
-        rows.into_iter().for_each(|row| drop(table.add_row(row)));
+        for row in rows {
+            table.add_row(row);
+        }
         table.to_string()
     };
     let row = |first: Vec<String>, answers: &[Answered]| [first, answers.iter().map(told).collect()].concat();

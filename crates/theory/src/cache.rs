@@ -127,7 +127,8 @@ pub fn most_popular(popularity: &[f64], capacity: f64) -> f64 {
 }
 
 /// Objects that live for `ttl_s`, counted from their last use where `renewed`, else from the miss that brought them in, when
-/// requests are Poisson: 1 - e^(-l T) or l T / (1 + l T) of the requests for an object that come at rate l (renewal argument; Fofack,
+/// requests are Poisson: 1 - e^(-l T) or l T / (1 + l T) of the requests for an object that come at rate l (renewal
+/// argument; Fofack,
 /// Nain, Neglia and Towsley, Performance evaluation of hierarchical TTL-based cache networks, Computer Networks 65, 2014).
 pub fn time_to_live(popularity: &[f64], ttl_s: f64, renewed: bool, request_rate: f64) -> f64 {
     let of = |p: f64| {

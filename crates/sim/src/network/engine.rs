@@ -70,8 +70,6 @@ struct Source {
     /// What the next gap of an open chain has beyond whole nanoseconds, so that rounding never changes the rate.
     rest_ns: f64,
     cache: Option<Cache>,
-    /// Bytes of the objects that a cache is asked for, where they have any.
-    object_bytes: Vec<u64>,
     ledger: Ledger,
     /// Users that think.
     thinking: u32,
@@ -263,7 +261,7 @@ impl Engine {
             Choice::Cache(stored) => {
                 let object = stored.popularity.sample(&mut draws.choices);
                 let cache = source.cache.as_mut().expect("a chain that asks a cache has one");
-                let size = source.object_bytes.get(object as usize).copied().unwrap_or(0);
+                let size = stored.bytes.get(object as usize).copied().unwrap_or(0);
                 (usize::from(!cache.ask(object, now)), size)
             }
         };
@@ -445,20 +443,9 @@ impl Source {
             Population::Open { .. } => vec![draws(&name)],
             Population::Closed { users, .. } => (0..users).map(|user| draws(&format!("{name}, user {user}"))).collect(),
         };
-        let mut source = Source {
-            draws: all,
-            rest_ns: 0.0,
-            cache: None,
-            object_bytes: Vec::new(),
-            ledger: Ledger::default(),
-            thinking: 0,
-        };
+        let mut source = Source { draws: all, rest_ns: 0.0, cache: None, ledger: Ledger::default(), thinking: 0 };
         if let Choice::Cache(stored) = &chain.choice {
-            let sizes = &mut Stream::new(seed, &name, "objects");
-            if chain.size.is_some() {
-                source.object_bytes = (0..stored.objects()).map(|_| chain.draw_size(sizes)).collect();
-            }
-            source.cache = Some(stored.cache(&source.object_bytes, &mut Stream::new(seed, &name, "past")));
+            source.cache = Some(stored.cache(&mut Stream::new(seed, &name, "past")));
         }
         source
     }

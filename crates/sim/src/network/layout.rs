@@ -51,6 +51,8 @@ pub(super) enum Choice {
 pub(super) struct Stored {
     written: network::Cache,
     pub(super) popularity: Alias,
+    /// Bytes of each object, where they have any: what is asked for is the same in every replication.
+    pub(super) bytes: Vec<u64>,
 }
 
 /// A visit.
@@ -62,8 +64,8 @@ pub(super) struct Step {
 }
 
 impl Layout {
-    /// Of a network that has been checked.
-    pub(super) fn new(network: &Network) -> Layout {
+    /// Of a network that has been checked, with its objects drawn from the run's `seed`.
+    pub(super) fn new(network: &Network, seed: u64) -> Layout {
         let station = |node: &network::Node| {
             let kind = match &node.kind {
                 Written::Delay => Kind::Delay,
@@ -82,7 +84,7 @@ impl Layout {
         let chain = |chain: &network::Chain| Chain {
             name: chain.name.clone(),
             population: chain.population.clone(),
-            choice: Choice::of(chain),
+            choice: Choice::of(chain, seed),
             size: chain.size.clone(),
             branch_names: chain.branches.iter().map(|branch| branch.name.clone()).collect(),
             branches: chain.branches.iter().map(|branch| branch.steps.iter().flat_map(visits).collect()).collect(),
@@ -115,16 +117,26 @@ impl Chain {
     /// Bytes of a job; 0 where it carries none.
     #[inline]
     pub(super) fn draw_size(&self, stream: &mut Stream) -> u64 {
-        // To the nearest byte; the conversion saturates.
-        self.size.as_ref().map_or(0, |law| (law.sample(stream) + 0.5) as u64)
+        self.size.as_ref().map_or(0, |law| whole_bytes(law, stream))
     }
 }
 
+/// To the nearest byte; the conversion saturates.
+#[inline]
+fn whole_bytes(law: &Law, stream: &mut Stream) -> u64 {
+    (law.sample(stream) + 0.5) as u64
+}
+
 impl Choice {
-    fn of(chain: &network::Chain) -> Choice {
+    fn of(chain: &network::Chain, seed: u64) -> Choice {
         match &chain.cache {
             Some(written) => {
-                Choice::Cache(Stored { written: written.clone(), popularity: Alias::new(&written.popularity) })
+                let mut sizes = Stream::new(seed, &format!("chain {}", chain.name), "objects");
+                let bytes = chain.size.as_ref().map_or(Vec::new(), |law| {
+                    written.popularity.iter().map(|_| whole_bytes(law, &mut sizes)).collect()
+                });
+                let popularity = Alias::new(&written.popularity);
+                Choice::Cache(Stored { written: written.clone(), popularity, bytes })
             }
             None if chain.branches.len() == 1 => Choice::Only,
             None => {
@@ -145,11 +157,11 @@ impl Stored {
         self.written.popularity.len() as u32
     }
 
-    /// The cache at the end of a past drawn from `past`; `bytes` are those of the objects, if they have any.
-    pub(super) fn cache(&self, bytes: &[u64], past: &mut Stream) -> Cache {
+    /// The cache at the end of a past drawn from `past`.
+    pub(super) fn cache(&self, past: &mut Stream) -> Cache {
         let room = |room: Room| match room {
             Room::Objects(places) => (places, Sizes::Places),
-            Room::Bytes(room) => (room, Sizes::Bytes(bytes.to_vec())),
+            Room::Bytes(room) => (room, Sizes::Bytes(self.bytes.clone())),
         };
         match self.written.keeps {
             Keeps::Lru(written) => {

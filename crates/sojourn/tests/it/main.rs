@@ -13,6 +13,7 @@ mod hurst;
 mod load;
 mod namespaces;
 mod networks;
+mod networks_both;
 mod policies;
 mod programs;
 mod queue;

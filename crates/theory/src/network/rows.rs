@@ -8,7 +8,8 @@ use crate::system::Unanswered;
 
 /// What theory says of `network`: the rows that [`sojourn_model::network`] lists (means only), and, of a single closed chain
 /// within product form, bounds that its demands alone imply: `bound_low_throughput` and `bound_high_throughput`
-/// (asymptotic), `balanced_low_throughput` and `balanced_high_throughput` (balanced job bounds), the same of `response_time_mean`, and `saturation_users`, beyond
+/// (asymptotic), `balanced_low_throughput` and `balanced_high_throughput` (balanced job bounds), the same of
+/// `response_time_mean`, and `saturation_users`, beyond
 /// which users wait for each other whatever happens.
 ///
 /// # Errors

@@ -126,7 +126,8 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
     for (station, node) in network.stations.iter().enumerate() {
         if let Some(why) = outside_product_form(network, &visits, station) {
             notes.push(format!(
-                "`{}`: {why}; taken as a delay, of what M/G/1 under limited PS takes at its throughput (Fujita 2000, section 4.3)",
+                "`{}`: {why}; taken as a delay, of what M/G/1 under limited PS takes at its throughput (Fujita 2000, \
+                 section 4.3)",
                 node.name
             ));
             outside.push(station);

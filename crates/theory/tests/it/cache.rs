@@ -11,7 +11,8 @@ fn zipf(objects: u64, exponent: f64) -> Vec<f64> {
 }
 
 /// LRU in another way: an object is hit when fewer than `capacity` others were asked for since its last request. In Poisson time
-/// the others are there independently (Flajolet, Gardy and Thimonier, Discrete Applied Mathematics 39, 1992), so that their number
+/// the others are there independently (Flajolet, Gardy and Thimonier, Discrete Applied Mathematics 39, 1992), so that
+/// their number
 /// is a sum of coins, and the time since the last request exponential: an integral over it.
 fn by_integral(popularity: &[f64], capacity: usize) -> f64 {
     // u = e^(-t) turns the integral into one over (0, 1): p u^(p-1) du, and with v = u^p into dv.

@@ -234,7 +234,8 @@ fn caches_choose_the_branch() {
             "[[station]]\nname = \"line\"\ndiscipline = \"ps\"\n[[station]]\nname = \"proxy\"\ndiscipline = \"ps\"\n\
              [[chain]]\nname = \"users\"\n{population}\ncache = {{ {cache} }}\n\
              [[chain.branch]]\nsteps = [{{ station = \"proxy\", demand = \"10 ms\" }}]\n\
-             [[chain.branch]]\nsteps = [{{ station = \"proxy\", demand = \"10 ms\" }}, {{ station = \"line\", demand = \"100 ms\" }}]\n"
+             [[chain.branch]]\nsteps = [{{ station = \"proxy\", demand = \"10 ms\" }}, \
+             {{ station = \"line\", demand = \"100 ms\" }}]\n"
         )
     };
     let open = "arrivals = \"exponential(rate = 5 /s)\"";
