@@ -133,7 +133,7 @@ fn a_discipline_takes_its_own_keys_only() {
         .iter()
         .map(|variant| variant.experiment.system.servers[0].discipline.name())
         .collect();
-    assert_eq!(names, ["least-attained-service", "round-robin", "lcfs", "priority"]);
+    assert_eq!(names, ["limited-ps", "least-attained-service", "round-robin", "lcfs", "priority"], "first as written");
 }
 
 /// A simulator can predict response times, and tell a policy of single requests; a gateway cannot.

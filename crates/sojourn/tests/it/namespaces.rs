@@ -50,7 +50,8 @@ fn two_hosts_send_each_request_of_the_one_plan_once() {
         shell.args(["--user", "--map-root-user", "--net", "--mount", "sh", "-c", command]);
         shell
     };
-    let can = namespaces("ip link add a type veth peer name b").output().is_ok_and(|output| output.status.success());
+    let can =
+        namespaces("ip link add link1 type veth peer name link2").output().is_ok_and(|output| output.status.success());
     if !can {
         assert!(std::env::var("CI").is_err(), "in CI there are network namespaces and iproute2: see `sojourn doctor`");
         eprintln!("SKIPPED: no unprivileged network namespaces, or no `ip`: see `sojourn doctor`");

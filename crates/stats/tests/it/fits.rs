@@ -13,8 +13,11 @@ fn draws(text: &str, count: usize) -> Vec<f64> {
     (0..count).map(|_| law.sample(&mut stream)).collect()
 }
 
+/// A family, a law of it as text, and its parameters.
+type Known = (Family, &'static str, &'static [(&'static str, f64)]);
+
 /// A law of each family, and the parameters that were put in.
-const KNOWN: [(Family, &str, &[(&str, f64)]); 9] = [
+const KNOWN: [Known; 9] = [
     (Family::Exponential, "exponential(mean = 9 kB)", &[("mean", 9e3)]),
     (Family::Gamma, "gamma(shape = 2.5, scale = 400 B)", &[("shape", 2.5), ("scale", 400.0)]),
     (Family::Lognormal, "lognormal(mu = 7.881, sigma = 1.339, unit = B)", &[("mu", 7.881), ("sigma", 1.339)]),
