@@ -674,7 +674,7 @@ impl Reader<'_> {
                 let metric = objective::full_name(&metric);
                 let Some(dimension) = objective::dimension(&metric) else {
                     let known =
-                        ["response_time_mean", "response_time_p90", "response_time_p99", "throughput", "error_ratio"];
+                        ["mean", "p50", "p90", "p95", "p99", "p99.9", "throughput", "error_ratio", "utilization"];
                     return Err(fail(&unknown("metric", &metric, &known)));
                 };
                 let limit = quantity::parse(written[1..].trim(), dimension).map_err(|e| fail(&e.to_string()))?;

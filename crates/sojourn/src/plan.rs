@@ -114,7 +114,9 @@ fn text(plan: &Plan, path: &Path) -> String {
         tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
     ));
     if plan.interrupted {
-        parts.push("interrupted: something may be cheaper".into());
+        parts.push(
+            "interrupted: what follows is not all, and where no traffic was tried something may be cheaper".into(),
+        );
     }
     if !plan.offers.is_empty() {
         let rows = plan.offers.iter().map(|offer| {
@@ -168,7 +170,11 @@ fn text(plan: &Plan, path: &Path) -> String {
 }
 
 fn told(answer: &Answered) -> String {
-    let unit = if answer.metric.contains("_time_") { "s" } else { "1" };
+    let unit = match answer.metric.as_str() {
+        metric if metric.contains("_time_") => "s",
+        metric if metric.starts_with("throughput") => "1/s",
+        _ => "1",
+    };
     let number = answer.estimate.as_ref().map_or("not measured".into(), |found| table::with_interval(found, unit));
     match answer.judgement {
         Judgement::Holds => number,

@@ -117,6 +117,9 @@ impl Choices {
         if all > MOST {
             return Err(SpecError(format!("{}: {all} candidates are too many; at most {MOST}", file.display())));
         }
+        if plan.offers == Some(0) {
+            return Err(SpecError(format!("{}: plan.offers is at least 1", file.display())));
+        }
         let growth = plan.growth.unwrap_or(4.0);
         if !(growth >= 1.0 && growth.is_finite()) {
             return Err(SpecError(format!("{}: plan.growth is a factor of at least 1, e.g. 4", file.display())));
@@ -134,13 +137,7 @@ impl Choices {
             };
             traffic.push((name, set));
         }
-        Ok(Choices {
-            choices,
-            unit: plan.unit.unwrap_or_default(),
-            offers: plan.offers.unwrap_or(3).max(1),
-            growth,
-            traffic,
-        })
+        Ok(Choices { choices, unit: plan.unit.unwrap_or_default(), offers: plan.offers.unwrap_or(3), growth, traffic })
     }
 
     /// Every combination, unasked, from the cheapest to the dearest.
