@@ -34,7 +34,7 @@ use crate::spec::{Engine, Experiment, SpecError};
 use crate::variants::{Source, label};
 use advice::{Growth, Part, Relief, Traffic};
 use choice::Choices;
-use search::{Candidate, Fate, judged};
+use search::{Candidate, Fate};
 
 /// By how much of the limit an approximate formula has to miss an objective before it excludes a candidate.
 pub const APPROXIMATION: f64 = 0.25;
@@ -50,12 +50,30 @@ pub struct Answered {
     pub objective: String,
     /// The metric.
     pub metric: String,
-    /// The limit, in the metric's SI unit.
+    /// Its SI unit, `1` for a ratio; empty where it is not measured.
+    pub unit: String,
+    /// The limit, in that unit.
     pub limit: f64,
     /// None where the simulator does not measure it.
     pub estimate: Option<Estimate>,
     /// Whether it holds.
     pub judgement: Judgement,
+}
+
+/// What the simulator found of a system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Simulated {
+    /// Each objective.
+    pub answers: Vec<Answered>,
+    /// Parts of the system, the busiest first.
+    pub parts: Vec<Part>,
+}
+
+impl Simulated {
+    /// Whether every objective holds.
+    pub fn holds(&self) -> bool {
+        self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
+    }
 }
 
 /// A candidate that meets every objective.
@@ -67,10 +85,8 @@ pub struct Offer {
     pub settings: Vec<(String, String)>,
     /// What it costs.
     pub cost: f64,
-    /// Each objective.
-    pub answers: Vec<Answered>,
-    /// Parts of the system, the busiest first.
-    pub parts: Vec<Part>,
+    /// What was found of it.
+    pub simulated: Simulated,
 }
 
 /// The candidate nearest to an objective that none meets.
@@ -126,13 +142,15 @@ pub struct Plan {
     pub traffic: Vec<Traffic>,
     /// Every candidate that was asked something: label, cost and fate.
     pub asked: Vec<(String, f64, Fate)>,
-    /// Whether it was interrupted: the plan may not be the cheapest then.
+    /// Whether the search was interrupted: something may be cheaper then.
     pub interrupted: bool,
+    /// Whether what was asked of the cheapest besides was: some of `reliefs`, `growth` and `traffic` are missing then.
+    pub cut_short: bool,
     /// The settings of the cheapest as `key=value`, for `sojourn run --set`.
     pub set: Vec<String>,
 }
 
-/// Plans `source`; gives the folder written (`plan.json`, `candidates.csv`, `report.html`) and what is in it.
+/// Plans `source`; gives the folder written (`plan.json`, `report.html`) and what is in it.
 ///
 /// # Errors
 /// As [`crate::run()`]; also without `[plan]`, without objectives, and where the traffic is given as a utilisation, which would
@@ -209,21 +227,28 @@ impl Planner<'_> {
             traffic: Vec::new(),
             asked: Vec::new(),
             interrupted: !complete,
+            cut_short: false,
             set: Vec::new(),
         };
-        let cheapest: Vec<&Candidate> = candidates
+        let cheapest = candidates.iter().filter_map(|candidate| match &candidate.fate {
+            Fate::Meets(simulated) => Some((candidate, simulated)),
+            _ => None,
+        });
+        let cheapest: Vec<(&Candidate, &Simulated)> = cheapest.take(self.choices.offers).collect();
+        plan.offers = cheapest
             .iter()
-            .filter(|candidate| matches!(candidate.fate, Fate::Meets(_)))
-            .take(self.choices.offers)
+            .map(|(candidate, simulated)| Offer {
+                label: self.label(candidate),
+                settings: self.choices.told(candidate),
+                cost: candidate.cost,
+                simulated: (*simulated).clone(),
+            })
             .collect();
-        for candidate in &cheapest {
-            plan.offers.push(self.offer(candidate)?);
-        }
-        if let Some(best) = cheapest.first() {
+        if let Some((best, _)) = cheapest.first() {
             plan.set = plan.offers[0].settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
             let advice = advice::ask(self, best)?;
             (plan.reliefs, plan.growth, plan.traffic) = (advice.reliefs, advice.growth, advice.traffic);
-            plan.interrupted |= advice.interrupted;
+            plan.cut_short = advice.cut_short;
         } else if complete {
             plan.nearest = self.nearest(candidates)?;
         }
@@ -253,16 +278,13 @@ impl Planner<'_> {
         let experiment = self.experiment(candidate)?;
         self.done += 1;
         let label = self.label(candidate);
-        Ok(self.judge(&experiment, &label)?.map(|(answers, _)| judged(answers)))
+        let simulated = self.judge(&experiment, &label)?;
+        Ok(simulated.map(|found| if found.holds() { Fate::Meets(found) } else { Fate::Misses(found) }))
     }
 
-    /// What the simulator says of every objective, and all that it said; none where it was interrupted. First a glance, then
-    /// as precisely as the file asks, then once more for longer where that does not decide.
-    pub(crate) fn judge(
-        &self,
-        experiment: &Experiment,
-        label: &str,
-    ) -> Result<Option<(Vec<Answered>, Answer)>, RunError> {
+    /// What the simulator says of every objective; none where it was interrupted. First a glance, then as precisely as the file
+    /// asks, then once more for longer where that does not decide.
+    pub(crate) fn judge(&self, experiment: &Experiment, label: &str) -> Result<Option<Simulated>, RunError> {
         let mut glance = experiment.clone();
         (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1.min(experiment.run.max_jobs));
         let mut longer = experiment.clone();
@@ -284,7 +306,7 @@ impl Planner<'_> {
             let fails = answers.iter().any(|answer| answer.judgement == Judgement::Fails);
             // What seems to hold at a glance is confirmed as precisely as was asked.
             if fails || number == 2 || (number == 1 && answers.iter().all(decided)) {
-                return Ok(Some((answers, answer)));
+                return Ok(Some(Simulated { answers, parts: advice::parts(experiment, &answer.measures) }));
             }
         }
         unreachable!("the third answer is taken as it is")
@@ -313,35 +335,19 @@ impl Planner<'_> {
         })
     }
 
-    fn offer(&self, candidate: &Candidate) -> Result<Offer, RunError> {
-        let Fate::Meets(answers) = &candidate.fate else { unreachable!("an offer meets every objective") };
-        let experiment = self.experiment(candidate)?;
-        let mut glance = experiment.clone();
-        (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1);
-        let answer = self.ask(Engine::Sim, &glance, &|_, _| {})?;
-        Ok(Offer {
-            label: self.label(candidate),
-            settings: self.choices.told(candidate),
-            cost: candidate.cost,
-            answers: answers.clone(),
-            parts: advice::parts(&experiment, &answer.measures),
-        })
-    }
-
     /// The candidate that comes nearest, and why none can do, if that is known.
     fn nearest(&self, candidates: &[Candidate]) -> Result<Option<Nearest>, RunError> {
-        // Where none was simulated, the last of those that are not overloaded: it is the dearest.
         let simulated = candidates.iter().filter_map(|candidate| match &candidate.fate {
-            Fate::Misses(answers) => Some((candidate, answers.clone())),
+            Fate::Misses(simulated) => Some((candidate, simulated.answers.clone())),
             _ => None,
         });
-        let nearest = simulated.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
-        let nearest = match nearest {
-            Some((candidate, answers)) => Some((candidate, answers)),
+        let nearest = match simulated.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))) {
+            Some(nearest) => Some(nearest),
+            // Where none was simulated, the dearest of those that are not overloaded.
             None => match candidates.iter().rev().find(|candidate| !matches!(candidate.fate, Fate::Overloaded(_))) {
                 Some(candidate) => {
                     let judged = self.judge(&self.experiment(candidate)?, &self.label(candidate))?;
-                    judged.map(|(answers, _)| (candidate, answers))
+                    judged.map(|simulated| (candidate, simulated.answers))
                 }
                 None => None,
             },
@@ -366,13 +372,14 @@ fn excluded(objective: &Objective, measures: &[Measure]) -> Option<Answered> {
 }
 
 fn answered(objective: &Objective, measures: &[Measure]) -> Answered {
-    let estimate = measures.iter().find(|measure| measure.metric == objective.metric).map(|m| m.estimate.clone());
+    let measure = measures.iter().find(|measure| measure.metric == objective.metric);
     Answered {
         objective: objective.text.clone(),
         metric: objective.metric.clone(),
+        unit: measure.map_or(String::new(), |measure| measure.unit.clone()),
         limit: objective.limit,
-        judgement: estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate)),
-        estimate,
+        estimate: measure.map(|measure| measure.estimate.clone()),
+        judgement: measure.map_or(Judgement::Unknown, |measure| objective.judge(&measure.estimate)),
     }
 }
 

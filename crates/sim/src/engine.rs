@@ -94,6 +94,9 @@ enum Source {
     Plan(Plan),
     /// Scripts, and what each user asks when it has thought.
     Users(Vec<(Script, Request)>),
+    /// A plan that has come to its end. It is let go, since one with long memory is as long as all that it drew, and
+    /// replications are kept.
+    Spent,
 }
 
 /// What is predicted of the requests inside.
@@ -163,6 +166,7 @@ impl Engine {
         match &engine.source {
             Source::Plan(_) => engine.plan_next(),
             Source::Users(users) => (0..users.len() as u32).for_each(|user| engine.let_think(user)),
+            Source::Spent => unreachable!("it has just been made"),
         }
         Ok(engine)
     }
@@ -298,6 +302,9 @@ impl Engine {
                 NEVER
             }
         };
+        if self.next.at == Time::NEVER {
+            self.source = Source::Spent;
+        }
     }
 
     /// Lets a user think about its next request.

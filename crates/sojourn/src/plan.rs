@@ -73,7 +73,7 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
         table::outln(&text(&plan, &path));
     }
     let exit = match plan.offers.is_empty() {
-        _ if plan.interrupted => Exit::Interrupted,
+        _ if plan.interrupted || plan.cut_short => Exit::Interrupted,
         true => Exit::Missed,
         false => Exit::Ok,
     };
@@ -114,15 +114,19 @@ fn text(plan: &Plan, path: &Path) -> String {
         tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
     ));
     if plan.interrupted {
-        parts.push(
-            "interrupted: what follows is not all, and where no traffic was tried something may be cheaper".into(),
-        );
+        parts.push("interrupted: something may be cheaper".into());
+    } else if plan.cut_short {
+        parts.push("interrupted: some of what follows the offers is missing".into());
     }
     if !plan.offers.is_empty() {
         let rows = plan.offers.iter().map(|offer| {
-            let busy: Vec<String> =
-                offer.parts.iter().map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization)).collect();
-            row(vec![offer.label.clone(), cost(offer.cost), busy.join(", ")], &offer.answers)
+            let busy: Vec<String> = offer
+                .simulated
+                .parts
+                .iter()
+                .map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization))
+                .collect();
+            row(vec![offer.label.clone(), cost(offer.cost), busy.join(", ")], &offer.simulated.answers)
         });
         parts.push(table(&heads(&["cheapest first", "cost", "busy"]), rows.collect()));
     }
@@ -170,12 +174,8 @@ fn text(plan: &Plan, path: &Path) -> String {
 }
 
 fn told(answer: &Answered) -> String {
-    let unit = match answer.metric.as_str() {
-        metric if metric.contains("_time_") => "s",
-        metric if metric.starts_with("throughput") => "1/s",
-        _ => "1",
-    };
-    let number = answer.estimate.as_ref().map_or("not measured".into(), |found| table::with_interval(found, unit));
+    let number =
+        answer.estimate.as_ref().map_or("not measured".into(), |found| table::with_interval(found, &answer.unit));
     match answer.judgement {
         Judgement::Holds => number,
         other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),

@@ -9,7 +9,7 @@ use sojourn_stats::Measure;
 use sojourn_theory::network::hit_ratios;
 use sojourn_traffic::Workload;
 
-use super::search::{Candidate, Fate, judged};
+use super::search::Candidate;
 use super::{Answered, Planner};
 use crate::run::RunError;
 use crate::spec::Experiment;
@@ -67,11 +67,11 @@ pub(super) struct Advice {
     pub(super) reliefs: Vec<Relief>,
     pub(super) growth: Option<Growth>,
     pub(super) traffic: Vec<Traffic>,
-    pub(super) interrupted: bool,
+    pub(super) cut_short: bool,
 }
 
 pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, RunError> {
-    let mut advice = Advice { reliefs: Vec::new(), growth: None, traffic: Vec::new(), interrupted: true };
+    let mut advice = Advice { reliefs: Vec::new(), growth: None, traffic: Vec::new(), cut_short: true };
     for (number, choice) in planner.choices.choices.iter().enumerate() {
         let (now, next) = (best.picks[number], best.picks[number] + 1);
         if next >= choice.values.len() {
@@ -84,13 +84,13 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
         if experiment.overload().is_some() {
             continue;
         }
-        let Some((answers, _)) = planner.judge(&experiment, &planner.label(&relieved))? else { return Ok(advice) };
+        let Some(found) = planner.judge(&experiment, &planner.label(&relieved))? else { return Ok(advice) };
         advice.reliefs.push(Relief {
             key: choice.key.clone(),
             from: crate::variants::show(&choice.values[now]),
             to: crate::variants::show(&choice.values[next]),
             cost: relieved.cost - best.cost,
-            answers,
+            answers: found.answers,
         });
     }
     let Some(growth) = growth(planner, best)? else { return Ok(advice) };
@@ -98,12 +98,12 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
     for (name, changes) in &planner.choices.traffic {
         let settings = [planner.choices.settings(best), changes.clone()].concat();
         let experiment = planner.source.candidate(&settings)?;
-        let Some((answers, _)) = planner.judge(&experiment, name)? else { return Ok(advice) };
-        let holds = matches!(judged(answers.clone()), Fate::Meets(_));
+        let Some(found) = planner.judge(&experiment, name)? else { return Ok(advice) };
+        let holds = found.holds();
         let set: Vec<String> = changes.iter().map(|(_, value)| crate::variants::show(value)).collect();
-        advice.traffic.push(Traffic { name: name.clone(), arrivals: set.join(", "), answers, holds });
+        advice.traffic.push(Traffic { name: name.clone(), arrivals: set.join(", "), answers: found.answers, holds });
     }
-    advice.interrupted = false;
+    advice.cut_short = false;
     Ok(advice)
 }
 
@@ -122,7 +122,7 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
             false
         } else {
             match planner.judge(&grown, &format!("traffic x {next:.2}"))? {
-                Some((answers, _)) => matches!(judged(answers), Fate::Meets(_)),
+                Some(found) => found.holds(),
                 None => return Ok(None),
             }
         };

@@ -51,11 +51,14 @@ fn masthead(plan: &Plan) -> String {
         tally.weaker,
         tally.dearer
     );
-    let interrupted = match plan.interrupted {
-        true => {
-            "<p class=\"verdict warn\"><strong>INCOMPLETE</strong> It was interrupted: something may be cheaper.</p>\n"
-        }
-        false => "",
+    let interrupted = match (plan.interrupted, plan.cut_short) {
+        (true, _) => "It was interrupted: something may be cheaper.",
+        (false, true) => "It was interrupted: some of what follows the offers is missing.",
+        (false, false) => "",
+    };
+    let interrupted = match interrupted {
+        "" => String::new(),
+        why => format!("<p class=\"verdict warn\"><strong>INCOMPLETE</strong> {why}</p>\n"),
     };
     format!(
         "<header>\n<p class=\"kicker\">Sojourn plan</p>\n<h1>{}</h1>\n<p class=\"question\">The cheapest that meets {}</p>\n\
@@ -76,9 +79,8 @@ fn cell(answer: &Answered) -> String {
 
 /// An answer in words: its number with the half width.
 pub(super) fn told(answer: &Answered) -> String {
-    let unit = crate::objective::dimension(&answer.metric).map_or("1", |dimension| dimension.si_unit());
     match &answer.estimate {
-        Some(found) => estimate(found, unit),
+        Some(found) => estimate(found, &answer.unit),
         None => "not measured".to_owned(),
     }
 }
@@ -101,9 +103,13 @@ fn columns(first: &[&str], plan: &Plan) -> Vec<String> {
 fn offers(plan: &Plan) -> String {
     let nearest = plan.nearest.iter().map(|nearest| (&nearest.label, nearest.cost, &nearest.answers, String::new()));
     let offers = plan.offers.iter().map(|offer| {
-        let parts: Vec<String> =
-            offer.parts.iter().map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization)).collect();
-        (&offer.label, offer.cost, &offer.answers, parts.join(", "))
+        let parts: Vec<String> = offer
+            .simulated
+            .parts
+            .iter()
+            .map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization))
+            .collect();
+        (&offer.label, offer.cost, &offer.simulated.answers, parts.join(", "))
     });
     let rows: String = offers
         .chain(nearest)
@@ -153,8 +159,8 @@ fn drawing(plan: &Plan) -> String {
         .asked
         .iter()
         .filter_map(|(_, cost, fate)| match fate {
-            Fate::Meets(answers) | Fate::Misses(answers) => {
-                let first = answers.first()?;
+            Fate::Meets(found) | Fate::Misses(found) => {
+                let first = found.answers.first()?;
                 let value = first.estimate.as_ref().and_then(Estimate::value)?;
                 let interval = first.estimate.as_ref().and_then(Estimate::interval);
                 let meets = matches!(fate, Fate::Meets(_));
@@ -164,7 +170,7 @@ fn drawing(plan: &Plan) -> String {
         })
         .collect();
     let first = plan.asked.iter().find_map(|(_, _, fate)| match fate {
-        Fate::Meets(answers) | Fate::Misses(answers) => answers.first(),
+        Fate::Meets(found) | Fate::Misses(found) => found.answers.first(),
         _ => None,
     });
     let Some(first) = first else { return String::new() };
@@ -180,8 +186,12 @@ fn candidates(plan: &Plan) -> String {
             let what = match fate {
                 Fate::Overloaded(utilization) => format!("overloaded: a utilisation of {utilization:.2}"),
                 Fate::Excluded { answer } => format!("theory: misses `{}`, {}", answer.objective, told(answer)),
-                Fate::Meets(answers) => format!("meets: {}", answers.iter().map(told).collect::<Vec<_>>().join(", ")),
-                Fate::Misses(answers) => format!("misses: {}", answers.iter().map(told).collect::<Vec<_>>().join(", ")),
+                Fate::Meets(found) => {
+                    format!("meets: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
+                }
+                Fate::Misses(found) => {
+                    format!("misses: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
+                }
                 Fate::Open | Fate::Weaker => return String::new(),
             };
             let (label, price) = (escape(label), escape(&cost(plan, *price)));

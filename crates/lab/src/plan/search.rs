@@ -6,9 +6,8 @@
 
 use serde::Serialize;
 
-use super::Answered;
 use super::choice::Choices;
-use crate::objective::Judgement;
+use super::{Answered, Simulated};
 
 /// A combination of values.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,20 +33,12 @@ pub enum Fate {
         /// The objective, and what theory says.
         answer: Answered,
     },
-    /// It was simulated, and every objective holds.
-    Meets(Vec<Answered>),
-    /// It was simulated, and not every objective was seen to hold.
-    Misses(Vec<Answered>),
+    /// Every objective holds.
+    Meets(Simulated),
+    /// Not every objective was seen to hold.
+    Misses(Simulated),
     /// A stronger one misses.
     Weaker,
-}
-
-/// What a simulation says of all objectives together.
-pub(crate) fn judged(answers: Vec<Answered>) -> Fate {
-    match answers.iter().all(|answer| answer.judgement == Judgement::Holds) {
-        true => Fate::Meets(answers),
-        false => Fate::Misses(answers),
-    }
 }
 
 /// Asks `simulate` about open candidates, which are sorted by cost, until the cheapest `choices.offers` that meet every
@@ -139,7 +130,8 @@ mod tests {
         let mut asked = 0;
         let complete = search(&choices, &mut candidates, &mut |candidate| {
             asked += 1;
-            let fate = if does(candidate) { Fate::Meets(Vec::new()) } else { Fate::Misses(Vec::new()) };
+            let fate =
+                if does(candidate) { Fate::Meets(Simulated::default()) } else { Fate::Misses(Simulated::default()) };
             Ok::<_, Infallible>(Some(fate))
         });
         assert_eq!(complete, Ok(true));
@@ -158,13 +150,14 @@ mod tests {
         let mut left = 3;
         let result = search(&choices, &mut candidates, &mut |_| {
             left -= 1;
-            Ok::<_, Infallible>((left > 0).then(|| Fate::Misses(Vec::new())))
+            Ok::<_, Infallible>((left > 0).then(|| Fate::Misses(Simulated::default())))
         });
         assert_eq!(result, Ok(false));
         assert_eq!(candidates.iter().filter(|c| matches!(c.fate, Fate::Misses(_))).count(), 2);
         // Where none does, every candidate is known to miss, itself or through a stronger one.
         let mut candidates = choices.candidates();
-        search(&choices, &mut candidates, &mut |_| Ok::<_, Infallible>(Some(Fate::Misses(Vec::new())))).unwrap();
+        search(&choices, &mut candidates, &mut |_| Ok::<_, Infallible>(Some(Fate::Misses(Simulated::default()))))
+            .unwrap();
         assert!(candidates.iter().all(|candidate| candidate.fate != Fate::Open));
     }
 }

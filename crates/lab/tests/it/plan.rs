@@ -57,9 +57,11 @@ fn theory_prunes_and_simulation_confirms_the_cheapest() {
     assert_eq!(found.offers[0].settings, [("servers".to_string(), "4".to_string())]);
     assert_eq!((found.offers[0].cost, found.offers.len()), (20.0, 3));
     assert_eq!((found.tally.overloaded, found.tally.excluded), (2, 1), "one and two servers, and three by formula");
-    let Some(Estimate::Sampled { ci_low, ci_high, .. }) = found.offers[0].answers[0].estimate else { panic!() };
+    let Some(Estimate::Sampled { ci_low, ci_high, .. }) = found.offers[0].simulated.answers[0].estimate else {
+        panic!()
+    };
     assert!(ci_low < 0.04 && 0.04 < ci_high * 1.05 && ci_high < 0.05, "{ci_low} to {ci_high}: 1/(50 - 25)");
-    let busiest = &found.offers[0].parts[0];
+    let busiest = &found.offers[0].simulated.parts[0];
     assert!((busiest.utilization - 0.5).abs() < 0.03, "{busiest:?}");
     // 1/(50 - 25 g) = 50 ms at g = 1.2.
     let growth = found.growth.unwrap();
@@ -76,7 +78,7 @@ fn other_traffic_of_the_same_rate_is_worse() {
     let found = planned(&format!("{FILE}{more}")).unwrap_or_else(|e| panic!("{e}"));
     let [bursty] = &found.traffic[..] else { panic!("{:?}", found.traffic) };
     let of = |answers: &[sojourn_lab::plan::Answered]| answers[0].estimate.as_ref().unwrap().value().unwrap();
-    assert!(of(&bursty.answers) > of(&found.offers[0].answers), "{bursty:?}");
+    assert!(of(&bursty.answers) > of(&found.offers[0].simulated.answers), "{bursty:?}");
 }
 
 #[test]
