@@ -9,6 +9,7 @@ use sojourn_theory::system::{ArrivalKind, System};
 use sojourn_traffic::{Arrivals, Open, Plan, Planned, Sizes, Workload};
 
 use crate::client::{Client, Reply, request};
+use crate::model;
 use crate::settings::CalibrateError;
 use crate::target::Axis;
 
@@ -154,6 +155,7 @@ impl Run {
         let Sizes::Law(sizes) = &open.sizes else { return None };
         let gaps = open.arrivals.law()?;
         let demand = server.demand("");
+        let server = &model::for_theory(server);
         let (demand_mean_s, demand_variance_s2) = demand.moments(sizes.mean(), sizes.variance());
         let answer = sojourn_theory::system::answer(&System {
             arrivals: ArrivalKind::Open { gaps },

@@ -141,7 +141,7 @@ pub fn calibrate(
     let loads = Loads {
         client: &client,
         alone_s,
-        work_s: work.levels[reference].value,
+        work_s: server.demand("").moments(target.levels[reference].x, 0.0).0,
         cores: ramp.cores,
         overhead_s,
         before_s: Cell::new(None),
@@ -289,7 +289,8 @@ struct Loads<'a> {
     client: &'a Client<'a>,
     /// What the idle server takes for a reply (s).
     alone_s: f64,
-    /// What the model was made with as the work of a request (s).
+    /// What the model says is the work of a request at the reference level (s), which the line through all levels need not
+    /// share with that level's own measurement.
     work_s: f64,
     cores: u32,
     overhead_s: f64,
@@ -360,10 +361,17 @@ impl Loads<'_> {
             && (own_error > GOOD || served == Served::Unknown)
             && *error < BETTER * own_error
         {
+            let why = match best {
+                Discipline::TimeSlices { .. } => {
+                    "the kernel shares the core in slices, newcomers first, and theory, which has no formula for that, \
+                     is asked of the latter"
+                }
+                _ => "requests this short are over before the kernel shares the core",
+            };
             if served != Served::Unknown {
                 notes.push(format!(
                     "discipline: {} predicts the load curve better than {} (largest error {:.1} % instead of {:.1} %), \
-                     which is what is served at once: requests this short are over before the kernel shares the core",
+                     which is what is served at once: {why}",
                     name(best),
                     name(&own),
                     100.0 * error,
@@ -403,6 +411,7 @@ impl Loads<'_> {
 pub(crate) fn name(discipline: &Discipline) -> String {
     match discipline {
         Discipline::LimitedPs { helpers } => format!("limited-ps({helpers})"),
+        Discipline::TimeSlices { quantum, .. } => format!("time-slices({})", model::time_text(quantum.as_secs_f64())),
         other => other.name().into(),
     }
 }

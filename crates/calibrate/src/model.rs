@@ -1,7 +1,7 @@
 //! From measurements to a server model.
 
 use sojourn_model::{Demand, Discipline, Server};
-use sojourn_stats::Line;
+use sojourn_stats::{Line, Span};
 
 use crate::demand::Work;
 use crate::helpers::Served;
@@ -11,6 +11,10 @@ use crate::target::{Axis, Target};
 
 /// Variation of the demand at one x below this is taken for the clock's and the kernel's; it lengthens no wait by more than 4 %.
 const CV_MIN: f64 = 0.2;
+
+/// Time slices that are tried: a Linux kernel's, 0.7 ms times 1 + log2 of its cores (or 0.75 ms before version 6.12), and twice
+/// and half of what two cores have.
+const SLICES_S: [f64; 3] = [0.7e-3, 1.4e-3, 2.8e-3];
 
 /// The demand as a server model writes it, and the coefficient of variation at the reference level.
 pub(crate) fn demand(target: &Target, idle: &Idle, work: &Work) -> Result<(Demand, f64), CalibrateError> {
@@ -54,7 +58,8 @@ pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
     Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None }
 }
 
-/// The disciplines between first come, first served, and the one that the helpers would make of it.
+/// The disciplines between first come, first served, and the one that the helpers would make of it; and, on one core, the
+/// time slices that a kernel makes of that.
 pub(crate) fn candidates(cores: u32, served: Served) -> Vec<Discipline> {
     let most = match served {
         Served::Limited(helpers) => Some(helpers),
@@ -72,8 +77,22 @@ pub(crate) fn candidates(cores: u32, served: Served) -> Vec<Discipline> {
         Some(most) => Discipline::LimitedPs { helpers: most },
         None => Discipline::Ps,
     });
+    if cores == 1 && most.is_none_or(|most| most > 1) {
+        let helpers = most.unwrap_or(u32::MAX);
+        all.extend(SLICES_S.map(|slice_s| Discipline::TimeSlices { quantum: Span::from_secs_f64(slice_s), helpers }));
+    }
     all.dedup();
     all
+}
+
+/// What theory is asked of in the place of a discipline that it has no formula for.
+pub(crate) fn for_theory(server: &Server) -> Server {
+    let discipline = match server.discipline {
+        Discipline::TimeSlices { helpers: u32::MAX, .. } => Discipline::Ps,
+        Discipline::TimeSlices { helpers, .. } => Discipline::LimitedPs { helpers },
+        ref known => known.clone(),
+    };
+    Server { discipline, ..server.clone() }
 }
 
 /// What an idle server's reply takes beyond the work.

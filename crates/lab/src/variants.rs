@@ -269,8 +269,11 @@ pub(crate) fn long_name(key: &str) -> &str {
 
 /// A variation to another discipline leaves out what the file has for its own only.
 fn drop_others_keys(document: &mut DocumentMut, key: &str, value: &Value) {
-    const OWN: [(&str, &[&str]); 3] =
-        [("helpers", &["limited-ps"]), ("quantum", &["round-robin"]), ("preemptive", &["lcfs", "priority"])];
+    const OWN: [(&str, &[&str]); 3] = [
+        ("helpers", &["limited-ps", "time-slices"]),
+        ("quantum", &["round-robin", "time-slices"]),
+        ("preemptive", &["lcfs", "priority"]),
+    ];
     if long_name(key) == "system.server.discipline" {
         let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
         if let (Some(server), Some(discipline)) = (server.and_then(Item::as_table_like_mut), value.as_str()) {

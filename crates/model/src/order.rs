@@ -40,6 +40,9 @@ impl Order {
             Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } | Discipline::DelayCurve(_) => None,
             Discipline::LeastAttained => Some(Order::Levels(Levels::default())),
             Discipline::RoundRobin { quantum } => Some(Order::Turns(Turns::new(quantum))),
+            Discipline::TimeSlices { quantum, helpers } => {
+                Some(Order::Turns(Turns::with_newcomers_first(quantum, helpers)))
+            }
             Discipline::Lcfs { preemptive } => ranked(Rule::NewestFirst, preemptive),
             Discipline::Priority { preemptive } => ranked(Rule::ByClass, preemptive),
         }

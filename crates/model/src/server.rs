@@ -1,9 +1,10 @@
 //! The server model: a small TOML file that `theory` and `sim` read and a live node can be.
 //!
 //! ```toml
-//! discipline = "limited-ps"      # fcfs | ps | limited-ps | least-attained-service | round-robin | lcfs | priority
-//! helpers = 16                   # jobs served at once, by limited-ps only
-//! # quantum = "10 ms"            # the longest turn on the core, of round-robin only
+//! discipline = "limited-ps"      # fcfs | ps | limited-ps | least-attained-service | round-robin | time-slices | lcfs
+//!                                # | priority
+//! helpers = 16                   # jobs served at once, by limited-ps and time-slices only
+//! # quantum = "10 ms"            # the longest turn on the core, of round-robin and time-slices only
 //! # preemptive = true            # whether an arrival takes the core from a job, of lcfs and priority only
 //! cores = 1
 //! speed = 1
@@ -76,6 +77,14 @@ pub enum Discipline {
         /// The longest turn.
         quantum: Span,
     },
+    /// Time slices as a kernel gives them to processes: round robin in which an arrival takes the core at once, and whom
+    /// it interrupts is next. At most `helpers` jobs take turns, a FIFO queue in front. One core only.
+    TimeSlices {
+        /// The longest turn.
+        quantum: Span,
+        /// Jobs that take turns; [`u32::MAX`] for any number.
+        helpers: u32,
+    },
     /// Last come, first served.
     Lcfs {
         /// An arrival takes the core from a job at once, which goes on later where it was (preemptive resume).
@@ -117,6 +126,12 @@ impl Server {
                 return text;
             }
             Discipline::RoundRobin { quantum } => drop(writeln!(text, "quantum = \"{} ns\"", quantum.0)),
+            Discipline::TimeSlices { quantum, helpers } => {
+                let _ = writeln!(text, "quantum = \"{} ns\"", quantum.0);
+                if *helpers < u32::MAX {
+                    let _ = writeln!(text, "helpers = {helpers}");
+                }
+            }
             Discipline::Lcfs { preemptive } | Discipline::Priority { preemptive } => {
                 let _ = writeln!(text, "preemptive = {preemptive}");
             }
@@ -164,6 +179,7 @@ impl Discipline {
             Discipline::LimitedPs { .. } => "limited-ps",
             Discipline::LeastAttained => "least-attained-service",
             Discipline::RoundRobin { .. } => "round-robin",
+            Discipline::TimeSlices { .. } => "time-slices",
             Discipline::Lcfs { .. } => "lcfs",
             Discipline::Priority { .. } => "priority",
             Discipline::DelayCurve(_) => "delay-curve",
@@ -177,11 +193,15 @@ impl Discipline {
     pub fn check(&self, cores: u32) -> Result<(), String> {
         match self {
             _ if cores == 0 => Err("cores: a server has at least 1".into()),
-            Discipline::LeastAttained | Discipline::RoundRobin { .. } if cores > 1 => {
+            Discipline::LeastAttained | Discipline::RoundRobin { .. } | Discipline::TimeSlices { .. } if cores > 1 => {
                 Err(format!("cores = {cores}: {} is modelled on 1 core only", self.name()))
             }
-            Discipline::LimitedPs { helpers: 0 } => Err("helpers: at least 1 job is served at once".into()),
-            Discipline::RoundRobin { quantum: Span::ZERO } => Err("quantum: a turn is longer than 0 s".into()),
+            Discipline::LimitedPs { helpers: 0 } | Discipline::TimeSlices { helpers: 0, .. } => {
+                Err("helpers: at least 1 job is served at once".into())
+            }
+            Discipline::RoundRobin { quantum: Span::ZERO } | Discipline::TimeSlices { quantum: Span::ZERO, .. } => {
+                Err("quantum: a turn is longer than 0 s".into())
+            }
             _ => Ok(()),
         }
     }
@@ -231,17 +251,19 @@ enum Name {
     LimitedPs,
     LeastAttained,
     RoundRobin,
+    TimeSlices,
     Lcfs,
     Priority,
     DelayCurve,
 }
 
-const NAMES: [(&str, Name); 8] = [
+const NAMES: [(&str, Name); 9] = [
     ("fcfs", Name::Fcfs),
     ("ps", Name::Ps),
     ("limited-ps", Name::LimitedPs),
     ("least-attained-service", Name::LeastAttained),
     ("round-robin", Name::RoundRobin),
+    ("time-slices", Name::TimeSlices),
     ("lcfs", Name::Lcfs),
     ("priority", Name::Priority),
     ("delay-curve", Name::DelayCurve),
@@ -300,11 +322,11 @@ impl TryFrom<Raw> for Server {
 impl Raw {
     /// The discipline, with the keys that only it has.
     fn discipline(&self) -> Result<Discipline, String> {
-        if self.helpers.is_some() && !matches!(self.discipline, Name::LimitedPs) {
-            return Err("helpers: only limited-ps has them; leave it out".into());
+        if self.helpers.is_some() && !matches!(self.discipline, Name::LimitedPs | Name::TimeSlices) {
+            return Err("helpers: only limited-ps and time-slices have them; leave it out".into());
         }
-        if self.quantum.is_some() && !matches!(self.discipline, Name::RoundRobin) {
-            return Err("quantum: only round-robin has one; leave it out".into());
+        if self.quantum.is_some() && !matches!(self.discipline, Name::RoundRobin | Name::TimeSlices) {
+            return Err("quantum: only round-robin and time-slices have one; leave it out".into());
         }
         if self.preemptive.is_some() && !matches!(self.discipline, Name::Lcfs | Name::Priority) {
             return Err("preemptive: only lcfs and priority can be; leave it out".into());
@@ -318,15 +340,22 @@ impl Raw {
                 Discipline::LimitedPs { helpers }
             }
             Name::LeastAttained => Discipline::LeastAttained,
-            Name::RoundRobin => {
-                let text = self.quantum.as_deref().ok_or("round-robin needs `quantum`, the longest turn: \"10 ms\"")?;
-                let quantum_s = quantity::parse(text, Dimension::Time).map_err(|e| format!("quantum: {e}"))?;
-                Discipline::RoundRobin { quantum: Span::from_secs_f64(quantum_s) }
-            }
+            Name::RoundRobin => Discipline::RoundRobin { quantum: self.quantum("round-robin")? },
+            Name::TimeSlices => Discipline::TimeSlices {
+                quantum: self.quantum("time-slices")?,
+                helpers: self.helpers.unwrap_or(u32::MAX),
+            },
             Name::Lcfs => Discipline::Lcfs { preemptive },
             Name::Priority => Discipline::Priority { preemptive },
             Name::DelayCurve => unreachable!("read by `into_curve`"),
         })
+    }
+
+    fn quantum(&self, of: &str) -> Result<Span, String> {
+        let text = self.quantum.as_deref();
+        let text = text.ok_or_else(|| format!("{of} needs `quantum`, the longest turn: \"10 ms\""))?;
+        let quantum_s = quantity::parse(text, Dimension::Time).map_err(|e| format!("quantum: {e}"))?;
+        Ok(Span::from_secs_f64(quantum_s))
     }
 
     fn into_curve(self) -> Result<Server, String> {

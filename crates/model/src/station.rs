@@ -174,6 +174,7 @@ impl Station {
             Discipline::DelayCurve(curve) => (u32::MAX, UNSHARED, Some(Special::Curve(curve))),
             Discipline::LeastAttained
             | Discipline::RoundRobin { .. }
+            | Discipline::TimeSlices { .. }
             | Discipline::Lcfs { .. }
             | Discipline::Priority { .. } => (0, cores, order),
         };

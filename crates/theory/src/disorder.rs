@@ -6,11 +6,10 @@
 //! 1962); LCFS: that over 1-rho; random service (SIRO): that over 1-rho/2 (Takacs, Delay distributions for one line with
 //! Poisson input, general holding times, and various orders of service, Bell System Technical Journal 42, 1963; Kingman,
 //! On queues in which customers are served in random order, 1962). LCFS with preemption, each going on where it was, is
-//! another queue: its response time is a busy period begun by the job's own service, with the moments E\[S\]/(1-rho) and
+//! another queue: its response time is a busy period ([`crate::busy_period`]), with the moments E\[S\]/(1-rho) and
 //! E\[S^2\]/(1-rho)^3 (Kleinrock, Queueing Systems I, 1975, section 5.8).
 
-use crate::complex::Complex;
-use crate::{mg1, numeric, tail};
+use crate::mg1;
 
 /// Who is served next, of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,23 +50,4 @@ pub fn preempted_response_time_mean_of(service_s: f64, arrival_rate: f64, servic
 pub fn preempted_response_time_second_moment(arrival_rate: f64, service_mean_s: f64, second_moment_s2: f64) -> f64 {
     let utilisation = arrival_rate * service_mean_s;
     if utilisation >= 1.0 { f64::INFINITY } else { second_moment_s2 / (1.0 - utilisation).powi(3) }
-}
-
-/// P(T > t) of M/M/1-LCFS with preemption: the busy period (Kleinrock, Queueing Systems I, 1975, section 5.8).
-pub fn preempted_markovian_tail(t_s: f64, arrival_rate: f64, service_mean_s: f64) -> f64 {
-    if t_s <= 0.0 || arrival_rate * service_mean_s >= 1.0 {
-        return 1.0;
-    }
-    let service_rate = 1.0 / service_mean_s;
-    let transform = |s: Complex| {
-        let all = s + (arrival_rate + service_rate);
-        Complex::new(2.0 * service_rate, 0.0) / (all + (all * all + -4.0 * arrival_rate * service_rate).sqrt())
-    };
-    tail::invert(t_s, |s| (Complex::ONE - transform(s)) / s).clamp(0.0, 1.0)
-}
-
-/// The `p`-quantile (s) of the same.
-pub fn preempted_markovian_quantile(p: f64, arrival_rate: f64, service_mean_s: f64) -> f64 {
-    let mean_s = preempted_response_time_mean_of(service_mean_s, arrival_rate, service_mean_s);
-    numeric::smooth_quantile(p, mean_s, |t| preempted_markovian_tail(t, arrival_rate, service_mean_s))
 }

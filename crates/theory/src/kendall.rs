@@ -180,7 +180,7 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
 }
 
 impl Discipline {
-    /// What a server model says; none of a delay curve, where nothing is shared.
+    /// What a server model says; none of a delay curve, where nothing is shared, and of time slices.
     pub fn of_server(discipline: &ServerDiscipline) -> Option<Discipline> {
         match discipline {
             ServerDiscipline::Fcfs => Some(Discipline::Fcfs),
@@ -192,7 +192,8 @@ impl Discipline {
             }
             ServerDiscipline::Lcfs { preemptive } => Some(Discipline::Lcfs { preemptive: *preemptive }),
             ServerDiscipline::Priority { preemptive } => Some(Discipline::Priority { preemptive: *preemptive }),
-            ServerDiscipline::DelayCurve(_) => None,
+            // No formula is known for it.
+            ServerDiscipline::TimeSlices { .. } | ServerDiscipline::DelayCurve(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What should happen?
 //!
 //! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
-//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`], [`priority`],
+//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`], [`busy_period`], [`priority`],
 //! [`balancing`], [`closed`]), caches ([`cache`]), and the places that choose among them: a queue in Kendall's notation
 //! ([`queue`]), an experiment's system ([`system`]) and its network of queues ([`network`]). Nothing here simulates.
 //!
@@ -26,6 +26,7 @@
 
 pub mod answer;
 pub mod balancing;
+pub mod busy_period;
 pub mod cache;
 pub mod closed;
 mod complex;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use sojourn_stats::Law;
 
 use crate::answer::Value;
+use crate::busy_period::BusyPeriod;
 use crate::markovian_lps::MarkovianSharing;
 use crate::tail::{self, Tail};
-use crate::{disorder, fujita, las, lps, mg1_ps, mmc, numeric};
+use crate::{fujita, las, lps, mg1_ps, mmc, numeric};
 
 /// The law of the response time.
 #[derive(Clone, Debug)]
@@ -41,11 +42,8 @@ pub(crate) enum ResponseLaw {
     },
     /// M/M/c under PS and limited PS.
     MarkovianSharing(Arc<MarkovianSharing>),
-    /// M/M/1 under LCFS with preemption.
-    BusyPeriod {
-        arrival_rate: f64,
-        service_mean_s: f64,
-    },
+    /// M/G/1 under LCFS with preemption.
+    BusyPeriod(BusyPeriod),
 }
 
 impl ResponseLaw {
@@ -61,9 +59,7 @@ impl ResponseLaw {
             // It is known by its quantiles.
             ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.tail(t_s),
-            ResponseLaw::BusyPeriod { arrival_rate, service_mean_s } => {
-                disorder::preempted_markovian_tail(t_s, arrival_rate, service_mean_s)
-            }
+            ResponseLaw::BusyPeriod(ref period) => period.tail(t_s),
         }
     }
 
@@ -76,7 +72,7 @@ impl ResponseLaw {
             | ResponseLaw::Delayed { .. }
             | ResponseLaw::ConstantPs { .. }
             | ResponseLaw::MarkovianSharing(_)
-            | ResponseLaw::BusyPeriod { .. } => true,
+            | ResponseLaw::BusyPeriod(_) => true,
         }
     }
 
@@ -98,9 +94,7 @@ impl ResponseLaw {
                 numeric::quantile(p, scale, |t| mmc::delayed_tail(t, delay_probability, drain_rate, service_mean_s))
             }
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.quantile(p),
-            ResponseLaw::BusyPeriod { arrival_rate, service_mean_s } => {
-                disorder::preempted_markovian_quantile(p, arrival_rate, service_mean_s)
-            }
+            ResponseLaw::BusyPeriod(ref period) => period.quantile(p),
         }
     }
 }

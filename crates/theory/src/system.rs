@@ -97,6 +97,9 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     if system.servers.iter().any(|server| matches!(server.discipline, ServerDiscipline::DelayCurve(_))) {
         return refuse("no formula for a server that is a delay curve: sim answers this");
     }
+    if system.servers.iter().any(|server| matches!(server.discipline, ServerDiscipline::TimeSlices { .. })) {
+        return refuse("no formula for time slices: sim answers this, and limited-ps is near where slices are short");
+    }
     if !(system.path_s >= 0.0 && system.path_s.is_finite()) {
         return refuse("the time on the path must be finite and not negative");
     }
@@ -379,6 +382,6 @@ fn station(system: &System, server: &Server) -> Station {
         None if system.demand_is_constant => Moments::constant(mean),
         None => Moments::from_variance(mean, system.demand_variance_s2 / server.speed.powi(2)),
     };
-    let discipline = Discipline::of_server(&server.discipline).expect("a delay curve was refused above");
+    let discipline = Discipline::of_server(&server.discipline).expect("what it does not know was refused above");
     Station::new(service, law, server.cores, discipline, server.capacity)
 }

@@ -1,11 +1,12 @@
 //! Round robin: turns of at most one quantum on a core, in order of arrival; who is not done goes to the end of the
-//! queue. A turn that ends when a job arrives ends first.
+//! queue. A turn that ends when a job arrives ends first. The same with newcomers first: an arrival takes the core at
+//! once, and whom it interrupts is next, with a whole turn. No more than `helpers` take turns; the others queue for that.
 //!
 //! While nobody comes or leaves, rounds repeat, so many of them are done at once: what they gave everybody is one
 //! number (`given`), and a job's `left` is kept as if it had been there from the start. Who leaves first is who needs
 //! the fewest turns, and of these the first in the queue: known at an arrival from who it was before, and looked for
-//! among all at a departure. So an arrival is O(1), a departure O(n), and a turn between two events O(1). Nothing is
-//! rounded.
+//! among all at a departure. So an arrival is O(1) (O(n) with newcomers first), a departure O(n), and a turn between two
+//! events O(1). Nothing is rounded.
 
 use std::collections::VecDeque;
 
@@ -19,8 +20,13 @@ pub(crate) struct Turns {
     /// `left` is as of the start of the job's turn, plus `given`.
     pub(super) jobs: Jobs,
     quantum: u64,
+    newcomers_first: bool,
+    /// Jobs that take turns at most.
+    helpers: usize,
     /// The one on the core first.
     queue: VecDeque<u32>,
+    /// Those without a helper, in order of arrival; their `left` is their service.
+    waiting: VecDeque<u32>,
     /// When the present turn began.
     turn_began: Time,
     /// What whole rounds gave each job (ns).
@@ -36,12 +42,20 @@ impl Turns {
         Turns {
             jobs: Jobs::default(),
             quantum: quantum.0,
+            newcomers_first: false,
+            helpers: usize::MAX,
             queue: VecDeque::new(),
+            waiting: VecDeque::new(),
             turn_began: Time::ZERO,
             given: 0,
             unserved: 0,
             next: None,
         }
+    }
+
+    /// The same with newcomers first, and at most `helpers` that take turns.
+    pub(super) fn with_newcomers_first(quantum: Span, helpers: u32) -> Turns {
+        Turns { newcomers_first: true, helpers: helpers as usize, ..Turns::new(quantum) }
     }
 
     /// Does the turns up to `now`.
@@ -79,10 +93,20 @@ impl Turns {
 
     pub(super) fn arrive(&mut self, now: Time, arrival: Arrival) -> u32 {
         let slot = self.jobs.put(now, arrival);
+        if self.queue.len() >= self.helpers {
+            self.waiting.push_back(slot);
+            return slot;
+        }
         self.jobs.at(slot).left += self.given;
+        self.unserved += 1;
+        if self.newcomers_first {
+            self.interrupt(now);
+            self.queue.push_front(slot);
+            self.go_on();
+            return slot;
+        }
         let before = self.queue.len() as u64;
         self.queue.push_back(slot);
-        self.unserved += 1;
         match self.next {
             None => {
                 self.turn_began = now;
@@ -104,6 +128,24 @@ impl Turns {
         slot
     }
 
+    /// Ends the present turn.
+    fn interrupt(&mut self, now: Time) {
+        if let Some(&slot) = self.queue.front() {
+            let elapsed = (now - self.turn_began).0;
+            self.jobs.at(slot).left -= elapsed;
+        }
+        self.turn_began = now;
+    }
+
+    /// Gives a free helper to the first of those that wait, who goes first.
+    fn admit(&mut self) {
+        if let Some(slot) = self.waiting.pop_front() {
+            self.jobs.at(slot).left += self.given;
+            self.unserved += 1;
+            self.queue.push_front(slot);
+        }
+    }
+
     pub(super) fn due(&self) -> Time {
         self.next.map_or(Time::NEVER, |(_, at)| at)
     }
@@ -113,12 +155,18 @@ impl Turns {
         debug_assert_eq!(Some((slot, at)), self.next, "who leaves is on the core");
         let departure = self.jobs.depart(slot, at);
         self.turn_began = at;
+        self.admit();
         self.go_on();
         departure
     }
 
     pub(super) fn cancel(&mut self, now: Time, slot: u32) {
-        let place = self.queue.iter().position(|other| *other == slot).expect("everybody inside is in the queue");
+        if let Some(place) = self.waiting.iter().position(|other| *other == slot) {
+            self.waiting.remove(place);
+            self.jobs.remove(slot);
+            return;
+        }
+        let place = self.queue.iter().position(|other| *other == slot).expect("everybody else inside takes turns");
         if self.jobs.at(slot).started == Time::NEVER {
             self.unserved -= 1;
         }
@@ -127,12 +175,15 @@ impl Turns {
         if place == 0 {
             // What is left of its turn is nobody's.
             self.turn_began = now;
+        } else if !self.waiting.is_empty() {
+            self.interrupt(now);
         }
+        self.admit();
         self.go_on();
     }
 
     pub(super) fn occupancy(&self) -> (u32, u32) {
-        let inside = self.queue.len() as u32;
+        let inside = (self.queue.len() + self.waiting.len()) as u32;
         (inside, inside.min(1))
     }
 

@@ -21,14 +21,16 @@ struct Definition {
     clock: u64,
     served: Vec<Job>,
     waiting: Vec<Job>,
+    /// Without a helper.
+    outside: Vec<Job>,
     turn_left: u64,
     departures: Vec<Departure>,
 }
 
 impl Definition {
     fn new(discipline: Discipline, cores: usize) -> Definition {
-        let (served, waiting, departures) = (Vec::new(), Vec::new(), Vec::new());
-        Definition { discipline, cores, clock: 0, served, waiting, turn_left: 0, departures }
+        let (served, waiting, outside, departures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Definition { discipline, cores, clock: 0, served, waiting, outside, turn_left: 0, departures }
     }
 
     /// The lowest goes first.
@@ -42,8 +44,17 @@ impl Definition {
 
     fn quantum(&self) -> Option<u64> {
         match self.discipline {
-            Discipline::RoundRobin { quantum } => Some(quantum.0),
+            Discipline::RoundRobin { quantum } | Discipline::TimeSlices { quantum, .. } => Some(quantum.0),
             _ => None,
+        }
+    }
+
+    /// Lets newcomers in, who take the core at once.
+    fn hand_out_helpers(&mut self) {
+        let Discipline::TimeSlices { helpers, .. } = self.discipline else { return };
+        while !self.outside.is_empty() && self.served.len() + self.waiting.len() < helpers as usize {
+            self.waiting.splice(0..0, self.served.drain(..));
+            self.waiting.insert(0, self.outside.remove(0));
         }
     }
 
@@ -55,6 +66,7 @@ impl Definition {
                 let job = self.served.remove(0);
                 self.waiting.push(job);
             }
+            self.hand_out_helpers();
             while self.served.len() < self.cores && !self.waiting.is_empty() {
                 let place = match self.quantum() {
                     Some(quantum) => {
@@ -91,13 +103,17 @@ impl Definition {
                 self.waiting.push(worst);
             }
         }
-        self.waiting.push(job);
+        match self.discipline {
+            Discipline::TimeSlices { .. } => self.outside.push(job),
+            _ => self.waiting.push(job),
+        }
         self.settle();
     }
 
     fn cancel(&mut self, number: u64) {
         self.served.retain(|job| job.number != number);
         self.waiting.retain(|job| job.number != number);
+        self.outside.retain(|job| job.number != number);
         self.settle();
     }
 
@@ -128,10 +144,12 @@ fn agrees_with_the_definition_on_random_small_cases() {
     for case in 0..3000 {
         let cores = 1 + stream.below(3);
         let preemptive = stream.below(2) == 0;
-        let (discipline, cores) = match stream.below(3) {
+        let quantum = Span(1 + stream.below(7) as u64);
+        let (discipline, cores) = match stream.below(4) {
             0 => (Discipline::Lcfs { preemptive }, cores),
             1 => (Discipline::Priority { preemptive }, cores),
-            _ => (Discipline::RoundRobin { quantum: Span(1 + stream.below(7) as u64) }, 1),
+            2 => (Discipline::TimeSlices { quantum, helpers: [2, 3, u32::MAX][stream.below(3)] }, 1),
+            _ => (Discipline::RoundRobin { quantum }, 1),
         };
         let spread = 3 + stream.below(12);
         let mut definition = Definition::new(discipline.clone(), cores);
@@ -161,7 +179,7 @@ fn agrees_with_the_definition_on_random_small_cases() {
                 Admission::Denied => panic!("{label}: there is no limit"),
             }
             if definition.departures.is_empty() {
-                let inside = definition.served.len() + definition.waiting.len();
+                let inside = definition.served.len() + definition.waiting.len() + definition.outside.len();
                 assert_eq!(station.occupancy(), (inside as u32, definition.served.len() as u32), "{label}");
                 assert_eq!(station.next_departure(), definition.next(), "{label}, after {number}");
             }
@@ -183,14 +201,18 @@ fn departures(discipline: Discipline, most: usize) -> Vec<Departure> {
     all
 }
 
-/// Without anybody of another class priority is FCFS, and so are turns that are never too short.
+/// Without anybody of another class priority is FCFS, and so are turns that are never too short; with newcomers first
+/// those are LCFS with preemption.
 #[test]
-fn one_class_and_long_turns_are_fcfs() {
+fn one_class_and_long_turns_are_simpler_disciplines() {
     let fcfs = departures(Discipline::Fcfs, 900);
     for preemptive in [false, true] {
         assert_eq!(departures(Discipline::Priority { preemptive }, 900), fcfs);
     }
     assert_eq!(departures(Discipline::RoundRobin { quantum: Span(900) }, 900), fcfs);
+    let newest_first = departures(Discipline::Lcfs { preemptive: true }, 900);
+    assert_eq!(departures(Discipline::TimeSlices { quantum: Span(900), helpers: u32::MAX }, 900), newest_first);
+    assert_eq!(departures(Discipline::TimeSlices { quantum: Span(900), helpers: 1 }, 900), fcfs);
 }
 
 /// Turns of a nanosecond are processor sharing within a turn of everybody else.
@@ -227,7 +249,9 @@ fn a_preempted_job_goes_on_where_it_was() {
 /// What is modelled on one core is refused on two.
 #[test]
 fn some_disciplines_have_one_core() {
-    for discipline in [Discipline::LeastAttained, Discipline::RoundRobin { quantum: Span(1) }] {
+    let quantum = Span(1);
+    let slices = Discipline::TimeSlices { quantum, helpers: 2 };
+    for discipline in [Discipline::LeastAttained, Discipline::RoundRobin { quantum }, slices] {
         let refused = discipline.check(2).unwrap_err();
         assert!(refused.contains("cores = 2") && refused.contains(discipline.name()), "{refused}");
         assert_eq!(discipline.check(1), Ok(()));

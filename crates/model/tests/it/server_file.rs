@@ -27,6 +27,12 @@ fn every_discipline_is_read_and_written() {
     let cases = [
         ("least-attained-service", "", Discipline::LeastAttained),
         ("round-robin", "quantum = \"10 ms\"", Discipline::RoundRobin { quantum: Span(10_000_000) }),
+        ("time-slices", "quantum = \"1 ms\"", Discipline::TimeSlices { quantum: Span(1_000_000), helpers: u32::MAX }),
+        (
+            "time-slices",
+            "quantum = \"1 ms\"\nhelpers = 4",
+            Discipline::TimeSlices { quantum: Span(1_000_000), helpers: 4 },
+        ),
         ("lcfs", "", Discipline::Lcfs { preemptive: false }),
         ("lcfs", "preemptive = true", Discipline::Lcfs { preemptive: true }),
         ("priority", "preemptive = false", Discipline::Priority { preemptive: false }),

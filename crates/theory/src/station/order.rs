@@ -2,6 +2,7 @@
 
 use super::{Station, Times};
 use crate::answer::{Value, brief};
+use crate::busy_period::BusyPeriod;
 use crate::disorder::{self, Next};
 use crate::kendall::Discipline;
 use crate::las;
@@ -63,7 +64,11 @@ impl Station {
             waiting_mean: Some(Value::exact(0.0)),
             delay_probability: Some(Value::exact(0.0)),
             spread: std.is_finite().then_some(Spread::Known(std)),
-            law: exponential.then_some(ResponseLaw::BusyPeriod { arrival_rate: rate, service_mean_s: mean }),
+            law: self
+                .law
+                .clone()
+                .or_else(|| self.service.law())
+                .and_then(|law| BusyPeriod::new(rate, &law).map(ResponseLaw::BusyPeriod)),
             by_size: Some(BySize::Stretched(response / mean)),
             ..Times::new(
                 Value::exact(response),

@@ -2,6 +2,7 @@
 //! that a right formula fails with a chance below 1e-6 in all.
 
 use sojourn_stats::{Estimate, Stream};
+use sojourn_theory::busy_period::BusyPeriod;
 use sojourn_theory::disorder::{self, Next};
 use sojourn_theory::priority::{self, Class};
 use sojourn_theory::queue::{self, Question, Queue};
@@ -77,6 +78,30 @@ fn means_spreads_and_sizes_as_played() {
     }
 }
 
+/// The law of the response time under LCFS with preemption, by the share of jobs above its own quantiles.
+#[test]
+fn busy_periods_as_played() {
+    for (number, service) in
+        ["1 s", "erlang(k = 3, mean = 1 s)", "hyperexponential(mean = 1 s, cv = 2)"].into_iter().enumerate()
+    {
+        let gaps = "exponential(rate = 0.6 /s)";
+        let jobs = drawn(400_000, gaps, service, 100 + number as u64);
+        let served = play(Rule::LastPreempts, usize::MAX, &jobs, &mut Stream::new(7, "naive", "choice"));
+        let period = BusyPeriod::new(0.6, &law(service)).unwrap();
+        let answer = ask("M/G/1-LCFS-PR", gaps, service, &[]);
+        for (p, name) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
+            let quantile = period.quantile(p);
+            agree(value(&answer, &format!("response_time_{name}")), quantile, 1e-12);
+            // Constant services end together; half a service on, nobody does.
+            let at = if number == 0 { quantile + 0.5 } else { quantile };
+            let above: Vec<f64> = served.iter().map(|job| f64::from(u8::from(job.response > at))).collect();
+            is_mean_of(period.tail(at), &above, 0.4, &format!("{service} at {name}"));
+        }
+    }
+    assert!(BusyPeriod::new(1.0, &law("1 s")).is_none());
+    assert!(BusyPeriod::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
+}
+
 #[test]
 fn random_and_last_in_closed_form() {
     // M/M/1: E[W^2] = 2 rho / (1-rho)^2 in order, 4 rho / ((2-rho) (1-rho)^2) at random, 2 rho / (1-rho)^3 last first.
@@ -100,9 +125,9 @@ fn random_and_last_in_closed_form() {
     };
     let steps = 200_000;
     let below: f64 = (0..steps).map(|k| density((f64::from(k) + 0.5) / f64::from(steps)) / f64::from(steps)).sum();
-    agree(disorder::preempted_markovian_tail(1.0, rho, 1.0), 1.0 - below, 1e-6);
-    let median = disorder::preempted_markovian_quantile(0.5, rho, 1.0);
-    agree(disorder::preempted_markovian_tail(median, rho, 1.0), 0.5, 1e-8);
+    let period = BusyPeriod::new(rho, &law("exponential(mean = 1 s)")).unwrap();
+    agree(period.tail(1.0), 1.0 - below, 1e-6);
+    agree(period.tail(period.quantile(0.5)), 0.5, 1e-8);
 }
 
 #[test]
