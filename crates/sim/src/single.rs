@@ -114,13 +114,21 @@ const CHUNK: u64 = 1 << 18;
 /// (without sign, each over the job's own response time).
 ///
 /// # Errors
-/// When the queue makes no sense, a class has no name, or nobody comes after the warm-up.
+/// When the queue makes no sense, a class has no name or that of another, or nobody comes after the warm-up.
 pub fn run(
     queue: &Queue,
     arrivals: impl IntoIterator<Item = Arrival>,
     control: &Control<'_>,
 ) -> Result<Report, SimError> {
     queue.discipline.check(queue.cores).map_err(SimError::Invalid)?;
+    for (number, name) in control.classes.iter().enumerate().filter(|_| control.classes.len() > 1) {
+        if name.is_empty() || control.classes[..number].contains(name) {
+            return Err(SimError::Invalid(format!(
+                "class {} is called `{name}`: every class needs a name of its own",
+                number + 1
+            )));
+        }
+    }
     let several = control.classes.len() > 1;
     let mut book = Book::new();
     let mut by_class: Vec<Book> = control.classes.iter().filter(|_| several).map(|_| Book::new()).collect();

@@ -3,8 +3,7 @@
 use sojourn_stats::{Estimate, Measure};
 
 /// The percentiles that are answered where their law is known: name and probability.
-pub(crate) const PERCENTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// What theory says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,6 +59,13 @@ impl Value {
 
     fn estimate(self) -> Estimate {
         if self.exact { Estimate::Exact { value: self.number } } else { Estimate::Approximate { value: self.number } }
+    }
+}
+
+/// A row for each of [`PERCENTILES`].
+pub(crate) fn push_percentiles(answer: &mut Answer, exact: bool, quantile: impl Fn(f64) -> f64) {
+    for (name, p) in PERCENTILES {
+        answer.push(format!("response_time_{name}"), "s", Value { number: quantile(p), exact });
     }
 }
 

@@ -24,6 +24,15 @@ pub struct Repairman {
     pub loss: f64,
 }
 
+/// P(n at the server), n = 0 to `room` <= `users`.
+pub fn number_probabilities(users: u32, room: u32, think_mean_s: f64, cores: u32, service_mean_s: f64) -> Vec<f64> {
+    // Zero think time makes every ratio infinite: then as many as fit are always at the server.
+    numeric::birth_death(room as usize, |n| {
+        let thinking = f64::from(users) - (n as f64 - 1.0);
+        thinking * service_mean_s / ((n as f64).min(f64::from(cores)) * think_mean_s)
+    })
+}
+
 /// Solves M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of `cores`
 /// cores that serves at most `helpers` jobs at once (FCFS: `cores`).
 pub fn repairman(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
@@ -40,11 +49,7 @@ pub fn repairman_with_room(
     service_mean_s: f64,
 ) -> Repairman {
     let busy = |n: f64| n.min(f64::from(cores));
-    // Zero think time makes every ratio infinite: then as many as fit are always at the server.
-    let p = numeric::birth_death(room as usize, |n| {
-        let thinking = f64::from(users) - (n as f64 - 1.0);
-        thinking * service_mean_s / (busy(n as f64) * think_mean_s)
-    });
+    let p = number_probabilities(users, room, think_mean_s, cores, service_mean_s);
     let mean = |of: &dyn Fn(f64) -> f64| -> f64 { p.iter().enumerate().map(|(n, p)| p * of(n as f64)).sum() };
     let working = mean(&|n| busy(n));
     let throughput = working / service_mean_s;

@@ -1,8 +1,8 @@
 //! What should happen?
 //!
 //! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
-//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`], [`busy_period`], [`priority`],
-//! [`balancing`], [`closed`]), caches ([`cache`]), and the places that choose among them: a queue in Kendall's notation
+//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`],
+//! [`busy_period`], [`priority`], [`balancing`], [`closed`], [`finite_fcfs`]), caches ([`cache`]), and the places that choose among them: a queue in Kendall's notation
 //! ([`queue`]), an experiment's system ([`system`]) and its network of queues ([`network`]). Nothing here simulates.
 //!
 //! The decision: an answer says for each number whether it is exact, names the formula and each of its assumptions, and
@@ -32,6 +32,7 @@ pub mod closed;
 mod complex;
 pub mod disorder;
 pub mod ek_m_1;
+pub mod finite_fcfs;
 pub mod fujita;
 pub mod gi_m_c;
 pub mod gig1;

@@ -22,7 +22,8 @@ pub fn solve(capacity: u32, arrival_rate: f64, service: &Law) -> Option<Finite> 
     let utilisation = arrival_rate * mean_s;
     // P(a service sees more than j arrivals), and with it P(it sees none).
     let more: Vec<f64> = (0..k).map(|j| sees_more_than(j, arrival_rate, service)).collect();
-    let none = (1.0 - more[0]).max(f64::MIN_POSITIVE);
+    // Where a service never sees none, to the last digit, somebody is always left behind: any small number says so.
+    let none = (1.0 - more[0]).max(f64::EPSILON);
     // Departures that leave n behind, n = 0 to K-1, up to a factor.
     let mut left = vec![1.0];
     for n in 0..k - 1 {

@@ -8,7 +8,8 @@
 use sojourn_stats::Law;
 use thiserror::Error;
 
-use crate::answer::{Answer, PERCENTILES, Value, brief};
+use crate::answer::{Answer, Value, brief, push_percentiles};
+use crate::finite_fcfs::FiniteFcfs;
 pub use crate::kendall::{Discipline, Letter, Queue};
 use crate::moments::{Gaps, Moments, Shape};
 use crate::response::Spread;
@@ -105,6 +106,7 @@ pub enum QueueError {
     Question(String),
 }
 
+const NO_PERCENTILES: &str = "response_time percentiles: no formula for this law and discipline; sim answers them";
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
 pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
                                   discipline: take bounded-pareto, or redraw at `max =` (PS needs a mean, but no \
@@ -134,7 +136,8 @@ impl Queue {
     /// `response_time_mean_at_10s` for each size asked for, `delay_probability` (of not starting at once),
     /// `break_even_size` (the work to which FCFS and PS give the same mean response time), `utilization`, `throughput`,
     /// `number_in_system_mean`, and, where the room is limited, `blocking_probability` and `error_ratio`, the same number.
-    /// When all approximations are asked for, the mean wait by each (`waiting_time_mean_kraemer_langenbach_belz`, ...).
+    /// When all approximations are asked for, the mean wait by each (`waiting_time_mean_kraemer_langenbach_belz`, ...), where
+    /// jobs are served one after the other and there is room for all.
     ///
     /// A mean wait that is infinite because the service law has no second moment is no error: the row is left out and
     /// a note says why.
@@ -174,7 +177,13 @@ impl Queue {
                 "break_even_size: to this work FCFS and PS give the same mean response time; PS is kinder to less",
             );
         }
-        if question.all {
+        let first =
+            matches!(self.discipline, Discipline::Fcfs | Discipline::Lcfs { preemptive: false } | Discipline::Siro);
+        if question.all && (self.capacity.is_some() || !first) {
+            answer.note(
+                "approximations: of the wait where nobody is interrupted, nobody shares and there is room for all",
+            );
+        } else if question.all {
             for (name, wait) in gig1::approximations(self.servers, &arrivals, service.mean_s, service.scv) {
                 answer.push(format!("waiting_time_mean_{name}"), "s", Value::approximate(wait));
             }
@@ -188,7 +197,8 @@ impl Queue {
     /// has no times, and a note that says so.
     ///
     /// # Errors
-    /// When the discipline is not a priority, a law breaks its letter, arrivals are not Poisson, or there is no formula.
+    /// When the discipline is not a priority, a law breaks its letter, arrivals are not Poisson, two classes have one name, no
+    /// class has a mean response time, or there is no formula.
     pub fn answer_classes(&self, classes: &[Class]) -> Result<Answer, QueueError> {
         let refuse = |why: &str| Err(QueueError::Unsupported { queue: Box::new(self.clone()), why: why.into() });
         let Discipline::Priority { preemptive } = self.discipline else {
@@ -199,8 +209,20 @@ impl Queue {
         if self.capacity.is_some() || self.population.is_some() {
             return refuse("no formula for classes with limited room or population");
         }
+        if classes.is_empty() {
+            return Err(QueueError::Question(format!(
+                "`{self}` serves by class: give each with its arrivals and service"
+            )));
+        }
         let mut known = Vec::new();
-        for class in classes {
+        for (number, class) in classes.iter().enumerate() {
+            if class.name.is_empty() || classes[..number].iter().any(|other| other.name == class.name) {
+                return Err(QueueError::Question(format!(
+                    "class {} is called `{}`: every class needs a name of its own, or its rows could not be told apart",
+                    number + 1,
+                    class.name
+                )));
+            }
             let gaps = self.checked("arrivals", self.arrivals, &class.gaps)?;
             let service = self.checked("service", self.service, &class.service)?;
             if !gaps.is_exponential() {
@@ -232,6 +254,12 @@ impl Queue {
             let rates: Vec<f64> = known.iter().map(|(rate, _)| *rate).collect();
             priority::non_preemptive_servers(self.servers, &rates, mean_s)
         };
+        if !times.iter().any(|times| times.response_time_mean_s.is_finite()) {
+            return refuse(
+                "no class has a mean response time: the most urgent asks for all that there is, or its service has no second \
+                 moment",
+            );
+        }
         Ok(self.class_rows(classes, &known, &times))
     }
 
@@ -251,7 +279,7 @@ impl Queue {
             let name = &class.name;
             if !times.response_time_mean_s.is_finite() {
                 let why = if service.scv.is_finite() {
-                    "more urgent classes leave it too little of the server"
+                    "it and the more urgent classes ask for more than there is"
                 } else {
                     "the second moment of a service is infinite"
                 };
@@ -335,6 +363,15 @@ impl Queue {
         answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
         answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
         answer.push("service_time_mean", "s", Value::exact(service.mean_s));
+        let in_order = matches!(self.discipline, Discipline::Fcfs | Discipline::LimitedPs { .. })
+            && places == station.usable_cores();
+        if in_order && service.is_exponential() {
+            let law = FiniteFcfs::of_population(population, room, away.mean_s, station.usable_cores(), service.mean_s);
+            answer.push("response_time_std", "s", Value::exact(law.std_s()));
+            push_percentiles(&mut answer, true, |p| law.quantile(p));
+        } else {
+            answer.note(NO_PERCENTILES);
+        }
         answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
         let used = f64::from(station.usable_cores()) / f64::from(self.servers);
         answer.push("utilization", "1", Value::exact(solved.utilisation * used));
@@ -391,13 +428,8 @@ fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: 
         answer.push("response_time_std", "s", Value::exact(std_s));
     }
     match &times.law {
-        Some(law) => {
-            for (name, p) in PERCENTILES {
-                let quantile = Value { number: law.quantile(p), exact: law.is_exact() };
-                answer.push(format!("response_time_{name}"), "s", quantile);
-            }
-        }
-        None => answer.note("response_time percentiles: no formula for this law and discipline; sim answers them"),
+        Some(law) => push_percentiles(answer, law.is_exact(), |p| law.quantile(p)),
+        None => answer.note(NO_PERCENTILES),
     }
     for &size in sizes_s {
         match &times.by_size {

@@ -6,6 +6,7 @@ use sojourn_stats::Law;
 
 use crate::answer::Value;
 use crate::busy_period::BusyPeriod;
+use crate::finite_fcfs::FiniteFcfs;
 use crate::markovian_lps::MarkovianSharing;
 use crate::tail::{self, Tail};
 use crate::{fujita, las, lps, mg1_ps, mmc, numeric};
@@ -44,6 +45,8 @@ pub(crate) enum ResponseLaw {
     MarkovianSharing(Arc<MarkovianSharing>),
     /// M/G/1 under LCFS with preemption.
     BusyPeriod(BusyPeriod),
+    /// M/M/c under FCFS where no more than so many are found.
+    Finite(Arc<FiniteFcfs>),
 }
 
 impl ResponseLaw {
@@ -60,6 +63,7 @@ impl ResponseLaw {
             ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.tail(t_s),
             ResponseLaw::BusyPeriod(ref period) => period.tail(t_s),
+            ResponseLaw::Finite(ref law) => law.tail(t_s),
         }
     }
 
@@ -72,7 +76,8 @@ impl ResponseLaw {
             | ResponseLaw::Delayed { .. }
             | ResponseLaw::ConstantPs { .. }
             | ResponseLaw::MarkovianSharing(_)
-            | ResponseLaw::BusyPeriod(_) => true,
+            | ResponseLaw::BusyPeriod(_)
+            | ResponseLaw::Finite(_) => true,
         }
     }
 
@@ -95,6 +100,7 @@ impl ResponseLaw {
             }
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.quantile(p),
             ResponseLaw::BusyPeriod(ref period) => period.quantile(p),
+            ResponseLaw::Finite(ref law) => law.quantile(p),
         }
     }
 }

@@ -12,8 +12,9 @@ use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::Law;
 use thiserror::Error;
 
-use crate::answer::{Answer, PERCENTILES, Value, brief};
+use crate::answer::{Answer, Value, brief, push_percentiles};
 use crate::closed;
+use crate::finite_fcfs::FiniteFcfs;
 use crate::kendall::Discipline;
 use crate::moments::{Gaps, Moments};
 use crate::numeric;
@@ -151,6 +152,13 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
     answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s + system.path_s));
     answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
     answer.push("service_time_mean", "s", Value::exact(station.service.mean_s));
+    let cores = station.usable_cores();
+    if system.demand_is_exponential && places == cores {
+        let law = FiniteFcfs::of_population(users, users, away_mean_s, cores, station.service.mean_s);
+        push_percentiles(&mut answer, true, |p| system.path_s + law.quantile(p));
+    } else {
+        answer.note("response_time percentiles: no formula");
+    }
     answer.push("throughput", "1/s", Value::exact(solved.throughput));
     let used = f64::from(station.usable_cores()) / f64::from(station.cores);
     answer.push("utilization", "1", Value::exact(solved.utilisation * used));
@@ -299,8 +307,8 @@ fn times(groups: &[Group], path_s: f64, answer: &mut Answer) {
     let laws: Option<Vec<(f64, ResponseLaw)>> =
         parts.iter().map(|(weight, times)| Some((weight / served, times.law.clone()?))).collect();
     match laws.as_deref() {
-        Some([(_, law)]) => percentiles(answer, law.is_exact(), |p| path_s + law.quantile(p)),
-        Some(laws) => percentiles(answer, laws.iter().all(|(_, law)| law.is_exact()), |p| {
+        Some([(_, law)]) => push_percentiles(answer, law.is_exact(), |p| path_s + law.quantile(p)),
+        Some(laws) => push_percentiles(answer, laws.iter().all(|(_, law)| law.is_exact()), |p| {
             let tail = |t| laws.iter().map(|(weight, law)| weight * law.tail(t)).sum();
             path_s + numeric::quantile(p, response.number, tail)
         }),
@@ -318,12 +326,6 @@ fn times(groups: &[Group], path_s: f64, answer: &mut Answer) {
 fn note_path(path_s: f64, answer: &mut Answer) {
     if path_s > 0.0 {
         answer.note(format!("path: {} s of every response time, the same for all", brief(path_s)));
-    }
-}
-
-fn percentiles(answer: &mut Answer, exact: bool, quantile: impl Fn(f64) -> f64) {
-    for (name, p) in PERCENTILES {
-        answer.push(format!("response_time_{name}"), "s", Value { number: quantile(p), exact });
     }
 }
 

@@ -1,16 +1,17 @@
 //! A solution as outcome rows; their names are those of [`sojourn_model::network`].
 
-use sojourn_model::network::Network;
+use sojourn_model::network::{Network, Population};
+use sojourn_stats::Law;
 
 use super::solution::{Solution, solve};
 use crate::answer::{Answer, Value};
 use crate::system::Unanswered;
 
-/// What theory says of `network`: the rows that [`sojourn_model::network`] lists (means only), and, of a single closed chain
-/// within product form, bounds that its demands alone imply: `bound_low_throughput` and `bound_high_throughput`
-/// (asymptotic), `balanced_low_throughput` and `balanced_high_throughput` (balanced job bounds), the same of
-/// `response_time_mean`, and `saturation_users`, beyond
-/// which users wait for each other whatever happens.
+/// What theory says of `network`: the rows that [`sojourn_model::network`] lists (means only), and bounds that the demands alone
+/// imply. Of a single closed chain within product form: `bound_low_throughput` and `bound_high_throughput` (asymptotic),
+/// `balanced_low_throughput` and `balanced_high_throughput` (balanced job bounds), the same of `response_time_mean`, and
+/// `saturation_users`, beyond which users wait for each other whatever happens. Of each closed chain beside others:
+/// `bound_high_throughput_NAME` and `bound_low_response_time_mean_NAME`.
 ///
 /// # Errors
 /// As [`solve`].
@@ -75,23 +76,31 @@ fn stations(network: &Network, solution: &Solution, answer: &mut Answer) {
 }
 
 fn bounds(network: &Network, solution: &Solution, answer: &mut Answer) {
-    let Some(bounds) = solution.bounds else { return };
-    let [chain] = network.chains.as_slice() else { return };
-    let sojourn_model::network::Population::Closed { users, think } = &chain.population else { return };
+    let exact = solution.hit_ratios.iter().all(|hit| hit.is_none_or(|hit| hit.exact));
+    let of = |number: f64| Value { number, exact };
     // Little's law over the whole cycle turns a bound of one into a bound of the other.
-    let time = |throughput: f64| f64::from(*users) / throughput - think.mean();
+    let time = |users: u32, think: &Law, throughput: f64| of(f64::from(users) / throughput - think.mean());
+    for (chain, highest) in network.chains.iter().zip(&solution.highest_throughput) {
+        let (Population::Closed { users, think }, Some(highest)) = (&chain.population, highest) else { continue };
+        if network.chains.len() > 1 && highest.is_finite() {
+            answer.push(format!("bound_high_throughput_{}", chain.name), "1/s", of(*highest));
+            answer.push(format!("bound_low_response_time_mean_{}", chain.name), "s", time(*users, think, *highest));
+        }
+    }
+    let ([chain], Some(bounds)) = (network.chains.as_slice(), solution.bounds) else { return };
+    let Population::Closed { users, think } = &chain.population else { return };
     let mut pair = |kind: &str, low: f64, high: f64| {
-        answer.push(format!("{kind}_low_throughput"), "1/s", Value::exact(low));
-        answer.push(format!("{kind}_high_throughput"), "1/s", Value::exact(high));
-        answer.push(format!("{kind}_low_response_time_mean"), "s", Value::exact(time(high)));
-        answer.push(format!("{kind}_high_response_time_mean"), "s", Value::exact(time(low)));
+        answer.push(format!("{kind}_low_throughput"), "1/s", of(low));
+        answer.push(format!("{kind}_high_throughput"), "1/s", of(high));
+        answer.push(format!("{kind}_low_response_time_mean"), "s", time(*users, think, high));
+        answer.push(format!("{kind}_high_response_time_mean"), "s", time(*users, think, low));
     };
     pair("bound", bounds.throughput_low, bounds.throughput_high);
     if let Some(balanced) = bounds.balanced {
         pair("balanced", balanced.throughput_low, balanced.throughput_high);
     }
     if bounds.saturation_users.is_finite() {
-        answer.push("saturation_users", "1", Value::exact(bounds.saturation_users));
+        answer.push("saturation_users", "1", of(bounds.saturation_users));
     }
 }
 

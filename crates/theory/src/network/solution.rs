@@ -2,7 +2,7 @@
 
 use sojourn_model::network::{Keeps, Network, Population};
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, highest_throughputs};
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits, outside_product_form};
 use super::{convolution, fixed_point, hit_ratios, mva};
@@ -38,6 +38,8 @@ pub struct Solution {
     pub bottleneck: Option<usize>,
     /// Bounds of the only chain, where there are users of one kind alone and all is within product form.
     pub bounds: Option<Bounds>,
+    /// Jobs per second of each closed chain at most, whatever the disciplines; none of open chains.
+    pub highest_throughput: Vec<Option<f64>>,
     /// One line per formula and assumption.
     pub notes: Vec<String>,
 }
@@ -187,6 +189,10 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
             chain.branches.iter().map(|branch| branch.steps.iter().map(step).sum()).collect()
         })
         .collect();
+    // As the work is: a delay in a station's place is longer than a job needs.
+    let mut highest = highest_throughputs(&visits.demands(network, &vec![None; network.stations.len()])).into_iter();
+    let highest_throughput =
+        network.chains.iter().map(|chain| if chain.arrival_rate().is_none() { highest.next() } else { None }).collect();
     let response = |(row, rate): (&Vec<f64>, &f64)| row.iter().sum::<f64>() / rate;
     Ok(Solution {
         response_time_mean_s: numbers.iter().zip(&throughput).map(response).collect(),
@@ -196,6 +202,7 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
         hit_ratios: hits,
         stations,
         bounds: outside.is_empty().then(|| Bounds::of(&visits.demands(network, &taken_as))).flatten(),
+        highest_throughput,
         numbers,
         exact,
         bottleneck,

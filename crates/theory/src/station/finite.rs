@@ -1,12 +1,15 @@
 //! Stations with room for so many.
 
+use std::sync::Arc;
+
 use super::{Flow, PHASE_TYPE, Solution, Station, Times};
 use crate::answer::Value;
+use crate::finite_fcfs::FiniteFcfs;
 use crate::kendall::Discipline;
 use crate::mg1k;
 use crate::mmck::{self, Finite};
 use crate::moments::Gaps;
-use crate::response::BySize;
+use crate::response::{BySize, ResponseLaw, Spread};
 
 impl Station {
     pub(super) fn solve_finite(&self, gaps: &Gaps, capacity: u32) -> Solution {
@@ -23,7 +26,7 @@ impl Station {
             Discipline::Lcfs { preemptive: false } | Discipline::Siro => {
                 let (flow, times) = self.under(Discipline::Fcfs).finite(gaps, capacity)?;
                 let formula = format!("{} has the means of FCFS: {}", self.discipline, times.formula);
-                return Ok((flow, Times { formula, ..times }));
+                return Ok((flow, Times { formula, law: None, spread: None, ..times }));
             }
             discipline => return Err(format!("no formula for a limited room under {discipline}: sim answers this")),
         }
@@ -81,10 +84,16 @@ impl Station {
         };
         let (flow, mut times) = self.with(&solved, formula, self.assumptions(gaps, !insensitive));
         let found = mmck::number_probabilities(cores, capacity, rate * mean);
-        let delayed: f64 = found.iter().take(capacity as usize).skip(places as usize).sum();
+        // An empty sum would be -0.
+        let delayed = found.iter().take(capacity as usize).skip(places as usize).fold(0.0, |sum, p| sum + p);
         times.delay_probability = Some(Value::exact(delayed / (1.0 - solved.loss).max(f64::MIN_POSITIVE)));
         if self.discipline == Discipline::Ps || capacity <= cores {
             times.by_size = Some(BySize::Stretched(solved.response_time_mean_s / mean));
+        }
+        if places == cores && self.service.is_exponential() {
+            let law = FiniteFcfs::with_room(cores, capacity, rate, mean);
+            times.spread = Some(Spread::Known(law.std_s()));
+            times.law = Some(ResponseLaw::Finite(Arc::new(law)));
         }
         (flow, times)
     }

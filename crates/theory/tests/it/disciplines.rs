@@ -247,6 +247,12 @@ fn what_is_not_known_is_refused_by_name() {
     assert!(refused("M/G/1", class(poisson)).contains("only -PRIO and -PRIO-PR serve by class"));
     assert!(refused("GI/G/1-PRIO", class("2 s")).contains("those of gold are not"));
     assert!(refused("M/G/2-PRIO", class(poisson)).contains("one exponential service"));
+    let busy = "exponential(rate = 1.5 /s)";
+    assert!(refused("M/G/1-PRIO", class(busy)).contains("no class has a mean response time"));
+    let both = [class(poisson), class(poisson)];
+    let error = Queue::parse("M/G/1-PRIO").unwrap().answer_classes(&both).unwrap_err().to_string();
+    assert!(error.starts_with("class 2 is called `gold`: every class needs a name of its own"), "{error}");
+    assert!(Queue::parse("M/M/2-PRIO").unwrap().answer_classes(&[]).is_err());
 }
 
 #[test]

@@ -300,6 +300,13 @@ fn all_approximations_beside_the_answer() {
     }
     assert!(value(&answer, "waiting_time_mean_kingman_bound") > 1.692731);
     assert!(value(&answer, "waiting_time_mean_marchal") > 0.0);
+    // Who shares, or is turned away, does not wait as they say.
+    let poisson = law("exponential(rate = 0.8 /s)");
+    for queue in ["M/M/1-PS", "M/M/1/5", "M/M/1-LCFS-PR"] {
+        let answer = Queue::parse(queue).unwrap().answer_to(&Question { gaps: &poisson, ..question }).unwrap();
+        assert!(answer.estimate("waiting_time_mean_marchal").is_none(), "{queue}");
+        assert!(answer.notes.iter().any(|note| note.starts_with("approximations: ")), "{queue}: {:?}", answer.notes);
+    }
     let question = Question { sizes_s: &[0.0], ..question };
     let error = Queue::parse("D/M/1").unwrap().answer_to(&question).unwrap_err().to_string();
     assert!(error.contains("a size of 0 s"), "{error}");

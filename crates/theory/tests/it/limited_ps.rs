@@ -12,14 +12,19 @@ struct Table {
     case: Vec<Case>,
 }
 
+/// Exact numbers of M/H2/1-LPS(K) as printed, for each K.
 #[derive(Deserialize)]
-struct Case {
-    scv: f64,
-    utilisation: f64,
-    places: Vec<u32>,
-    response: Vec<String>,
+pub(crate) struct Case {
+    pub(crate) scv: f64,
+    pub(crate) utilisation: f64,
+    pub(crate) places: Vec<u32>,
+    pub(crate) response: Vec<String>,
     #[serde(default)]
-    wait: Vec<String>,
+    pub(crate) wait: Vec<String>,
+}
+
+pub(crate) fn exact_table() -> Vec<Case> {
+    toml::from_str::<Table>(include_str!("../data/limited_ps.toml")).unwrap().case
 }
 
 fn chain(arrival_phases: usize, scv: f64, utilisation: f64, cores: usize, places: u32) -> Steady {
@@ -36,8 +41,7 @@ fn chain(arrival_phases: usize, scv: f64, utilisation: f64, cores: usize, places
 
 #[test]
 fn the_exact_table_and_the_chain_agree_and_the_form_is_as_near_as_it_says() {
-    let table: Table = toml::from_str(include_str!("../data/limited_ps.toml")).unwrap();
-    for case in &table.case {
+    for case in exact_table() {
         for (i, &places) in case.places.iter().enumerate() {
             let exact = chain(1, case.scv, case.utilisation, 1, places);
             printed(exact.response_time_mean, &case.response[i]);

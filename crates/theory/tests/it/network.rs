@@ -1,6 +1,6 @@
 //! Networks against books, against each other's algorithms and against their Markov chains.
 
-use sojourn_theory::network::bounds::Bounds;
+use sojourn_theory::network::bounds::{Bounds, highest_throughputs};
 use sojourn_theory::network::{ClosedChain, Demands, Serving, Steady, convolution, mva};
 
 use crate::chain::Chain;
@@ -298,4 +298,32 @@ fn bounds_hold_and_the_balanced_ones_are_narrower() {
     let exact = mva::exact(&network).unwrap().throughput[0];
     agree(balanced.throughput_low, exact, 1e-12);
     agree(balanced.throughput_high, exact, 1e-12);
+}
+
+#[test]
+fn no_chain_is_faster_than_its_bound() {
+    let stations = || vec![one(), Serving::cores(2), one(), Serving::Delay];
+    for (first, second, open) in [(1, 1, 0.0), (3, 9, 0.0), (30, 4, 0.2), (60, 1, 0.5), (12, 12, 0.9)] {
+        let network = Demands {
+            stations: stations(),
+            closed: vec![chain(first, 4.0, &[2.0, 3.0, 1.0, 0.5]), chain(second, 0.5, &[0.1, 0.0, 1.5, 0.0])],
+            open: if open > 0.0 { vec![vec![open, 0.0, 0.1, 0.0]] } else { Vec::new() },
+        };
+        let (exact, highest) = (convolution::exact(&network).unwrap(), highest_throughputs(&network));
+        for (throughput, highest) in exact.throughput.iter().zip(highest) {
+            assert!(*throughput <= highest * (1.0 + 1e-12), "{throughput} is more than {highest}");
+        }
+    }
+    // A user alone attains the one limit, a crowd beside nobody else the other, of what open chains leave.
+    let alone = Demands::single(stations(), 1, 4.0, vec![2.0, 3.0, 1.0, 0.5]);
+    agree(highest_throughputs(&alone)[0], convolution::exact(&alone).unwrap().throughput[0], 1e-12);
+    let crowd = Demands::single(stations(), 3000, 4.0, vec![2.0, 3.0, 1.0, 0.5]);
+    let crowd = Demands { open: vec![vec![0.5, 0.0, 0.0, 0.0]], ..crowd };
+    agree(highest_throughputs(&crowd)[0], 0.25, 1e-12);
+    agree(convolution::exact(&crowd).unwrap().throughput[0], 0.25, 1e-3);
+    // Where company speeds jobs up, a job alone is not the fastest.
+    let company = Demands::single(vec![Serving::Rates(vec![1.0, 3.0]), one()], 2, 1.0, vec![2.0, 0.1]);
+    let (exact, bounds) = (convolution::exact(&company).unwrap().throughput[0], Bounds::of(&company).unwrap());
+    assert!(exact <= bounds.throughput_high && exact <= highest_throughputs(&company)[0], "{exact} {bounds:?}");
+    agree(bounds.throughput_high, 2.0 / (2.0 / 1.5 + 0.1 + 1.0), 1e-12);
 }

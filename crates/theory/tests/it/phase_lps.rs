@@ -1,6 +1,5 @@
 //! Queues of exponential stages: against another solution of the same chain, and against formulas that share nothing with it.
 
-use serde::Deserialize;
 use sojourn_stats::law::ErlangBranch;
 use sojourn_theory::gi_m_c::GiMc;
 use sojourn_theory::moments::{Gaps, Moments, balanced_means};
@@ -8,24 +7,10 @@ use sojourn_theory::phase_lps::{PhaseQueue, Steady};
 use sojourn_theory::phase_type::PhaseType;
 use sojourn_theory::{mg1, mg1k, mmc, mmck};
 
+use crate::limited_ps::exact_table;
 use crate::naive::law;
 use crate::oracle::Chain;
 use crate::{agree, printed};
-
-#[derive(Deserialize)]
-struct Table {
-    case: Vec<Case>,
-}
-
-#[derive(Deserialize)]
-struct Case {
-    scv: f64,
-    utilisation: f64,
-    places: Vec<u32>,
-    response: Vec<String>,
-    #[serde(default)]
-    wait: Vec<String>,
-}
 
 fn stages(text: &str) -> PhaseType {
     PhaseType::of(&law(text).erlang_mixture().unwrap_or_else(|| panic!("{text} is not made of stages")))
@@ -41,8 +26,7 @@ fn solve(gaps: PhaseType, service: PhaseType, cores: u32, places: u32, capacity:
 
 #[test]
 fn the_table_to_its_digits() {
-    let table: Table = toml::from_str(include_str!("../data/limited_ps.toml")).unwrap();
-    for case in &table.case {
+    for case in exact_table() {
         for (i, &places) in case.places.iter().enumerate() {
             let gaps = stages(&format!("exponential(rate = {} /s)", case.utilisation));
             let solved = solve(gaps, h2(case.scv), 1, places, None);
@@ -151,6 +135,13 @@ fn limited_room() {
     let shared = mg1k::solve(10, 0.8, &law("exponential(mean = 1 s)")).unwrap();
     agree(shared.response_time_mean_s, 3.797098, 1e-6);
     assert!(mg1k::solve(1_000_000, 0.8, &law("1 s")).is_none());
+    // So much work that no service ends without arrivals: full but for the gap after each departure.
+    for rate in [45.0, 1000.0] {
+        let flooded = mg1k::solve(10, rate, &law("1 s")).unwrap();
+        agree(flooded.loss, 1.0 - 1.0 / rate, 1e-9);
+        agree(flooded.number_mean, 10.0 - 1.0 / rate, 1e-9);
+        agree(flooded.throughput, 1.0, 1e-9);
+    }
 }
 
 #[test]
