@@ -11,44 +11,20 @@
 use std::sync::Arc;
 
 use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Histogram, Span, Time};
 use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
 
 use crate::agenda::{Agenda, What};
 use crate::balancer::Balancer;
+use crate::course::{Course, Phases, Turn};
 use crate::jobs::{Job, Jobs, Stage};
 use crate::ledger::Ledger;
-use crate::pilot::Pilot;
 use crate::prediction::Errors;
 use crate::scenario::{Scenario, SimError};
-use crate::summary::Part;
+use crate::study::{Replication, merged};
+use crate::summary::{self, Part, QUANTILES, Row};
 use crate::tally::Tally;
 use crate::timers::Timers;
-
-/// How one replication is played.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Course {
-    /// Measuring starts here; none: where MSER-5 says, on a pilot.
-    pub(crate) warm_up: Option<Span>,
-    /// No request is accepted from here on.
-    pub(crate) horizon: Option<Span>,
-    /// The run has an end: a horizon, or a log's.
-    pub(crate) finite: bool,
-    /// Longest pilot in search of the end of the warm-up (requests).
-    pub(crate) longest_pilot: u64,
-    /// Keep every response time.
-    pub(crate) keep_series: bool,
-    /// Predict the time at the server.
-    pub(crate) predict: Option<Knowledge>,
-}
-
-impl Course {
-    /// The one run of a plan.
-    pub(crate) fn of_plan(warm_up: Span, horizon: Span) -> Course {
-        let (warm_up, horizon) = (Some(warm_up), Some(horizon));
-        Course { warm_up, horizon, finite: true, longest_pilot: 0, keep_series: true, predict: None }
-    }
-}
 
 /// One replication.
 pub(crate) struct Engine {
@@ -56,7 +32,6 @@ pub(crate) struct Engine {
     source: Source,
     /// The next planned request; at [`Time::NEVER`] when there is none.
     next: Planned,
-    accepts_until: Time,
     balancer: Option<Balancer>,
     servers: Vec<Server>,
     /// Some server's speed is not 1.
@@ -71,22 +46,9 @@ pub(crate) struct Engine {
     jobs: Jobs,
     predictor: Option<Predictor>,
     ledger: Ledger,
-    phase: Phase,
-    /// When the clock ends this phase.
-    milestone: Time,
-    pilot: Option<Pilot>,
+    phases: Phases,
     /// What is measured.
     pub(crate) tally: Tally,
-    /// No end of the warm-up was found.
-    pub(crate) never_settled: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    WarmUp,
-    Measuring,
-    /// A finite run accepts no more requests; those inside still end and are measured.
-    Draining,
 }
 
 #[allow(clippy::large_enum_variant, reason = "there is one source per replication")]
@@ -129,16 +91,10 @@ impl Engine {
         };
         let client_link = scenario.client_link.filter(|link| !link.is_instant());
         let cluster_link = scenario.cluster_link.filter(|link| !link.is_instant());
-        let warm_up = match course.warm_up {
-            None if course.finite => Some(Span::ZERO),
-            other => other,
-        };
-        let horizon = course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon);
         let mut engine = Engine {
             now: Time::ZERO,
             source,
             next: NEVER,
-            accepts_until: horizon,
             balancer: Balancer::new(scenario, seed)?,
             stations: scenario.servers.iter().map(station).collect(),
             timers: Timers::new(scenario.servers.len()),
@@ -156,11 +112,8 @@ impl Engine {
                 predicted: Vec::new(),
             }),
             ledger: Ledger::default(),
-            phase: Phase::WarmUp,
-            milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
-            pilot: warm_up.is_none().then(|| Pilot::new(scenario.servers.len(), course.longest_pilot)),
+            phases: Phases::new(course, scenario.servers.len()),
             tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
-            never_settled: false,
         };
         engine.tally.predictions = course.predict.map(|_| Errors::new());
         match &engine.source {
@@ -176,42 +129,17 @@ impl Engine {
         self.ledger.arrived()
     }
 
-    /// Requests that have ended so far, warm-up included.
-    pub(crate) fn ended(&self) -> u64 {
-        self.ledger.ended()
-    }
-
     /// Takes the events before `end`.
     pub(crate) fn run_before(&mut self, end: Time) {
         while self.next_at() < end && self.step() {}
         self.settle_books();
     }
 
-    /// Requests that have ended since the warm-up, and count.
-    pub(crate) fn measured(&self) -> u64 {
-        if self.phase == Phase::WarmUp { 0 } else { self.tally.ended() }
-    }
-
-    /// Takes events until `ended` requests have ended, or nothing is left to happen (then true).
-    pub(crate) fn run_until(&mut self, ended: u64) -> bool {
-        let mut over = false;
-        while self.ended() < ended {
-            if !self.step() {
-                over = true;
-                if self.phase == Phase::Measuring && self.milestone != Time::NEVER {
-                    self.pass_milestone();
-                }
-                break;
-            }
-        }
-        self.settle_books();
-        over
-    }
-
     /// Begins measuring at `now`, unless that has happened: an instant between the last event and the next.
     pub(crate) fn start_measuring(&mut self, now: Time) {
-        if self.phase == Phase::WarmUp {
-            self.measure_from(now);
+        if self.phases.is_warming_up() {
+            let turn = self.phases.begin(now);
+            self.take(turn);
         }
     }
 
@@ -224,7 +152,7 @@ impl Engine {
     /// and the next, unless that has closed.
     pub(crate) fn part_at(&self, now: Time) -> Part {
         let tally = &self.tally;
-        let closed = self.phase == Phase::Draining;
+        let closed = self.phases.is_draining();
         let end = if closed { tally.until } else { now };
         let busy = if closed { tally.busy_after.clone() } else { self.busy(now) };
         let elapsed_s = end.saturating_since(tally.since).as_secs_f64();
@@ -254,51 +182,15 @@ impl Engine {
         self.timers.first_at().min(self.agenda.first_at()).min(self.next.at)
     }
 
-    /// Takes one event; false when there is none.
-    #[inline]
-    fn step(&mut self) -> bool {
-        let departure = self.timers.first_at();
-        let entry = self.agenda.first_at();
-        let mut at = departure.min(entry).min(self.next.at);
-        let deadline = self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline);
-        if at == Time::NEVER {
-            // Deadlines without anybody inside go on for ever.
-            return false;
-        }
-        at = at.min(deadline);
-        assert!(at >= self.now, "time never goes back");
-        while at >= self.milestone {
-            self.pass_milestone();
-        }
-        self.now = at;
-        if deadline == at {
-            let stations = &self.stations;
-            let balancer = self.balancer.as_mut().expect("only a balancer has deadlines");
-            balancer.poll(at, |server| Some(stations[server].occupancy().0));
-        } else if departure == at {
-            self.depart(self.timers.first());
-        } else if entry == at {
-            self.take_entry();
-        } else {
-            let Planned { at, request } = self.next;
-            self.plan_next();
-            self.arrive(at, &request);
-        }
-        true
-    }
-
     /// Draws the next planned request.
     #[inline]
     fn plan_next(&mut self) {
         let Source::Plan(plan) = &mut self.source else { unreachable!("users plan for themselves") };
         self.next = match plan.next() {
-            Some(planned) if planned.at < self.accepts_until => planned,
+            Some(planned) if self.phases.accepts(planned.at) => planned,
             Some(_) => NEVER,
             None => {
-                self.accepts_until = self.now;
-                if self.phase == Phase::Measuring {
-                    self.milestone = self.now;
-                }
+                self.phases.accept_until(self.now);
                 NEVER
             }
         };
@@ -314,7 +206,7 @@ impl Engine {
         let step = script.step();
         *request = step.request;
         let at = self.now + step.think;
-        if at < self.accepts_until {
+        if self.phases.accepts(at) {
             self.agenda.add(at, What::UserAsks, user, 0);
         }
     }
@@ -462,8 +354,8 @@ impl Engine {
         let Job { planned, number, .. } = self.jobs.slab[slot as usize];
         self.tally.completed(planned, number, self.now);
         self.ledger.completed();
-        if self.pilot.is_some() {
-            self.judge_pilot((self.now - planned).as_secs_f64());
+        if let Some(turn) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
+            self.take(turn);
         }
         self.leave(slot);
     }
@@ -528,45 +420,92 @@ impl Engine {
         self.lose(slot);
     }
 
-    /// Adds a response time to the pilot, and at its end looks whether the warm-up is over.
-    fn judge_pilot(&mut self, response_time_s: f64) {
-        let ended = self.ended();
-        let pilot = self.pilot.as_mut().expect("the caller has looked");
-        if let Some(settled) = pilot.push(response_time_s, ended) {
-            self.never_settled = !settled;
-            self.pilot = None;
-            self.measure_from(self.now);
+    /// The end of a phase.
+    fn take(&mut self, turn: Turn) {
+        match turn {
+            Turn::Begin(at) => self.tally.restart(at, self.busy(at)),
+            Turn::Close(at) => self.tally.close(at, self.busy(at)),
+        }
+    }
+}
+
+impl Replication for Engine {
+    fn phases(&self) -> &Phases {
+        &self.phases
+    }
+
+    fn ended(&self) -> u64 {
+        self.ledger.ended()
+    }
+
+    fn counted(&self) -> u64 {
+        self.tally.ended()
+    }
+
+    #[inline]
+    fn step(&mut self) -> bool {
+        let departure = self.timers.first_at();
+        let entry = self.agenda.first_at();
+        let mut at = departure.min(entry).min(self.next.at);
+        let deadline = self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline);
+        if at == Time::NEVER {
+            // Deadlines without anybody inside go on for ever.
+            return false;
+        }
+        at = at.min(deadline);
+        assert!(at >= self.now, "time never goes back");
+        while let Some(turn) = self.phases.passed(at) {
+            self.take(turn);
+        }
+        self.now = at;
+        if deadline == at {
+            let stations = &self.stations;
+            let balancer = self.balancer.as_mut().expect("only a balancer has deadlines");
+            balancer.poll(at, |server| Some(stations[server].occupancy().0));
+        } else if departure == at {
+            self.depart(self.timers.first());
+        } else if entry == at {
+            self.take_entry();
+        } else {
+            let Planned { at, request } = self.next;
+            self.plan_next();
+            self.arrive(at, &request);
+        }
+        true
+    }
+
+    fn finish(&mut self) {
+        if let Some(turn) = self.phases.finished() {
+            self.take(turn);
         }
     }
 
-    /// A phase ends by the clock: the event at hand is not before its end.
-    #[cold]
-    fn pass_milestone(&mut self) {
-        let at = self.milestone;
-        match self.phase {
-            Phase::WarmUp => self.measure_from(at),
-            Phase::Measuring => {
-                self.phase = Phase::Draining;
-                self.milestone = Time::NEVER;
-                self.tally.close(at, self.busy(at));
-            }
-            Phase::Draining => unreachable!("nothing comes after draining"),
-        }
-    }
-
-    fn measure_from(&mut self, now: Time) {
-        self.phase = Phase::Measuring;
-        self.milestone = self.accepts_until.max(now);
-        self.tally.restart(now, self.busy(now));
-    }
-
-    /// Asserts the conservation laws.
-    fn settle_books(&mut self) {
+    fn settle_books(&self) {
         self.ledger.assert_balanced(self.now, self.jobs.inside().map(|job| job.planned));
         for (station, server) in self.stations.iter().zip(&self.servers) {
             let most = u128::from(self.now.0) * u128::from(server.cores);
             assert!(u128::from(station.busy(self.now).0) <= most, "a server spent more core time than it has");
         }
+    }
+
+    fn responses(replications: &[&Engine]) -> Histogram {
+        merged(&replications.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>())
+    }
+
+    fn rows(replications: &[&Engine]) -> Vec<Row> {
+        let histograms: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.response).collect();
+        let whole = merged(&histograms);
+        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
+        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+        let errors: Vec<&Errors> = replications.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
+        if !errors.is_empty() {
+            let mut all = Errors::new();
+            errors.iter().for_each(|errors| all.join(errors));
+            rows.extend(Errors::rows(&all, &errors));
+        }
+        let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
+        rows.extend(summary::others(&Part::sum(&parts), &parts));
+        rows
     }
 }
 

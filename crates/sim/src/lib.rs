@@ -48,6 +48,7 @@
 
 mod agenda;
 mod balancer;
+mod course;
 mod engine;
 mod jobs;
 mod ledger;

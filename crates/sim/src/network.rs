@@ -26,15 +26,13 @@ mod tally;
 use std::sync::Arc;
 
 use sojourn_model::network::{Network, Population};
-use sojourn_stats::Histogram;
 
 use engine::Engine;
 use layout::Layout;
 
-use crate::engine::Course;
+use crate::course::Course;
 use crate::scenario::{Control, Progress, Report, SimError};
-use crate::study::{ALWAYS, Replication, Study, Subject};
-use crate::summary::Row;
+use crate::study::{ALWAYS, Study, Subject};
 
 /// Simulates `network`; `progress` is called now and then, from any thread.
 ///
@@ -62,35 +60,6 @@ pub fn run_network(
     let closing = Box::new(|_: &[Engine], _: Option<&_>| (Vec::new(), Vec::new()));
     let subject = Subject { make, has_end: false, servers, always, notes, closing };
     Study::new(subject, control, progress)?.run()
-}
-
-impl Replication for Engine {
-    fn ended(&self) -> u64 {
-        Engine::ended(self)
-    }
-
-    fn measured(&self) -> u64 {
-        Engine::measured(self)
-    }
-
-    fn run_until(&mut self, ended: u64) -> bool {
-        Engine::run_until(self, ended)
-    }
-
-    fn never_settled(&self) -> bool {
-        self.never_settled
-    }
-
-    fn responses(replications: &[&Engine]) -> Histogram {
-        summary::responses(replications)
-    }
-
-    fn rows(replications: &[&Engine]) -> Vec<Row> {
-        match replications.first() {
-            Some(first) => summary::rows(&first.layout, replications),
-            None => vec![crate::summary::mean("response_time_mean", &Histogram::new(), &[])],
-        }
-    }
 }
 
 /// Refuses users for whom no time ever passes.

@@ -6,8 +6,10 @@
 use sojourn_stats::{Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::Workload;
 
-use crate::engine::{Course, Engine};
+use crate::course::Course;
+use crate::engine::Engine;
 use crate::scenario::{Report, Scenario, SimError};
+use crate::study::Replication;
 use crate::summary::{self, QUANTILES};
 
 /// Sections of equal time.

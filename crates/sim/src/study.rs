@@ -14,11 +14,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Stream};
 use sojourn_traffic::{Arrivals, Traced, Workload};
 
-use crate::engine::{Course, Engine};
+use crate::course::{Course, Phases};
+use crate::engine::Engine;
 use crate::plan_run::run_plan;
-use crate::prediction::Errors;
 use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
-use crate::summary::{self, Part, QUANTILES, Row};
+use crate::summary::{self, Row};
 
 /// Requests that each replication measures in the first round, in all and per server: no metric is believed from fewer.
 const FLOOR: (u64, u64) = (10_000, 40);
@@ -77,17 +77,41 @@ fn replay(scenario: &Scenario, traced: &Traced, control: &Control) -> Result<Rep
 
 /// One replication, whatever it is of.
 pub(crate) trait Replication: Send + Sized {
+    /// Where in its course it is.
+    fn phases(&self) -> &Phases;
+
     /// Requests that have ended so far, warm-up included.
     fn ended(&self) -> u64;
 
+    /// Requests that have ended since counting began.
+    fn counted(&self) -> u64;
+
+    /// Takes one event; false when there is none.
+    fn step(&mut self) -> bool;
+
+    /// Nothing is left to happen.
+    fn finish(&mut self);
+
+    /// Asserts the conservation laws.
+    fn settle_books(&self);
+
     /// Requests that have ended since the warm-up, and count.
-    fn measured(&self) -> u64;
+    fn measured(&self) -> u64 {
+        if self.phases().is_warming_up() { 0 } else { self.counted() }
+    }
 
     /// Takes events until `ended` requests have ended, or nothing is left to happen (then true).
-    fn run_until(&mut self, ended: u64) -> bool;
-
-    /// No end of the warm-up was found.
-    fn never_settled(&self) -> bool;
+    fn run_until(&mut self, ended: u64) -> bool {
+        let mut over = false;
+        while self.ended() < ended && !over {
+            over = !self.step();
+        }
+        if over {
+            self.finish();
+        }
+        self.settle_books();
+        over
+    }
 
     /// The response times measured by all of `replications`.
     fn responses(replications: &[&Self]) -> Histogram;
@@ -138,44 +162,6 @@ pub(crate) struct Outside<'a> {
     jobs: AtomicU64,
     pub(crate) planned: u64,
     pub(crate) relative: Option<f64>,
-}
-
-impl Replication for Engine {
-    fn ended(&self) -> u64 {
-        Engine::ended(self)
-    }
-
-    fn measured(&self) -> u64 {
-        Engine::measured(self)
-    }
-
-    fn run_until(&mut self, ended: u64) -> bool {
-        Engine::run_until(self, ended)
-    }
-
-    fn never_settled(&self) -> bool {
-        self.never_settled
-    }
-
-    fn responses(replications: &[&Engine]) -> Histogram {
-        merged(&replications.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>())
-    }
-
-    fn rows(replications: &[&Engine]) -> Vec<Row> {
-        let histograms: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.response).collect();
-        let whole = merged(&histograms);
-        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
-        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
-        let errors: Vec<&Errors> = replications.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
-        if !errors.is_empty() {
-            let mut all = Errors::new();
-            errors.iter().for_each(|errors| all.join(errors));
-            rows.extend(Errors::rows(&all, &errors));
-        }
-        let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
-        rows.extend(summary::others(&Part::sum(&parts), &parts));
-        rows
-    }
 }
 
 /// What is replicated of a scenario.
@@ -406,7 +392,7 @@ impl<'a, E: Replication> Study<'a, E> {
 
     fn report(mut self) -> Report {
         let replications = self.replications.len();
-        let unsettled = self.replications.iter().filter(|engine| engine.never_settled()).count();
+        let unsettled = self.replications.iter().filter(|engine| engine.phases().never_settled()).count();
         if unsettled > 0 {
             self.notes.push(format!(
                 "MSER-5 found no end of the warm-up in {unsettled} of {replications} replications: near saturation, or \

@@ -18,18 +18,19 @@ use std::sync::Arc;
 
 use sojourn_model::network::Population;
 use sojourn_model::{Admission, Station};
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Histogram, Span, Stream, Time};
 
 use super::cache::Cache;
 use super::events::{Events, What};
 use super::graded::Graded;
 use super::jobs::{Job, Jobs};
 use super::layout::{Chain, Choice, Kind, Layout};
-use super::summary::Part;
+use super::summary::{self, Part};
 use super::tally::{Spent, Tally};
-use crate::engine::Course;
+use crate::course::{Course, Phases, Turn};
 use crate::ledger::Ledger;
-use crate::pilot::Pilot;
+use crate::study::Replication;
+use crate::summary::Row;
 use crate::timers::Timers;
 
 /// One replication.
@@ -37,30 +38,16 @@ pub(super) struct Engine {
     now: Time,
     pub(super) layout: Arc<Layout>,
     sources: Vec<Source>,
-    accepts_until: Time,
     places: Vec<Place>,
     timers: Timers,
     events: Events,
     jobs: Jobs,
-    phase: Phase,
-    /// When the clock ends this phase.
-    milestone: Time,
-    pilot: Option<Pilot>,
+    phases: Phases,
     /// No pilot ends before this: caches that begin empty are not yet what they will be.
     settled_after: Time,
     ended: u64,
     /// What is measured.
     pub(super) tally: Tally,
-    /// No end of the warm-up was found.
-    pub(super) never_settled: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    WarmUp,
-    Measuring,
-    /// A run with an end takes in no more jobs; those inside still go out and are measured.
-    Draining,
 }
 
 /// Where the jobs of a chain come from.
@@ -101,10 +88,6 @@ enum Running {
 impl Engine {
     /// The replication of `layout` with this seed.
     pub(super) fn new(layout: &Arc<Layout>, seed: u64, course: &Course) -> Engine {
-        let warm_up = match course.warm_up {
-            None if course.finite => Some(Span::ZERO),
-            other => other,
-        };
         let places = layout.stations.iter().map(|station| Place {
             kind: match &station.kind {
                 Kind::Queue { discipline, cores } => Running::Queue(Station::new(discipline.clone(), *cores, None)),
@@ -119,18 +102,14 @@ impl Engine {
         let mut engine = Engine {
             now: Time::ZERO,
             sources,
-            accepts_until: course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon),
             places: places.collect(),
             timers: Timers::new(layout.stations.len()),
             events: Events::default(),
             jobs: Jobs::new(layout.steps_most()),
-            phase: Phase::WarmUp,
-            milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
-            pilot: warm_up.is_none().then(|| Pilot::new(layout.stations.len(), course.longest_pilot)),
+            phases: Phases::new(course, layout.stations.len()),
             settled_after: Time::ZERO + settled.unwrap_or_default(),
             ended: 0,
             tally: Tally::new(&branches, layout.stations.len(), course.finite),
-            never_settled: false,
             layout: Arc::clone(layout),
         };
         for chain in 0..layout.chains.len() as u32 {
@@ -142,35 +121,9 @@ impl Engine {
         engine
     }
 
-    /// Jobs that have gone out so far, warm-up included.
-    pub(super) fn ended(&self) -> u64 {
-        self.ended
-    }
-
-    /// Jobs that have gone out since the warm-up, and count.
-    pub(super) fn measured(&self) -> u64 {
-        if self.phase == Phase::WarmUp { 0 } else { self.tally.ended() }
-    }
-
-    /// Takes events until `ended` jobs have gone out, or nothing is left to happen (then true).
-    pub(super) fn run_until(&mut self, ended: u64) -> bool {
-        let mut over = false;
-        while self.ended < ended {
-            if !self.step() {
-                over = true;
-                if self.phase == Phase::Measuring && self.milestone != Time::NEVER {
-                    self.pass_milestone();
-                }
-                break;
-            }
-        }
-        self.settle_books();
-        over
-    }
-
     /// What has been counted since measuring began.
     pub(super) fn part(&self) -> Part {
-        let closed = self.phase == Phase::Draining;
+        let closed = self.phases.is_draining();
         let (end, after) =
             if closed { (self.tally.until, self.tally.after.clone()) } else { (self.now, self.spent(self.now)) };
         Part::new(&self.layout, &self.tally, end, &after)
@@ -180,37 +133,6 @@ impl Engine {
     fn spent(&self, now: Time) -> Vec<Spent> {
         let spent = |place: &Place| Spent { done: place.done(now), integral: place.ledger.integral(now) };
         self.places.iter().map(spent).collect()
-    }
-
-    /// Takes one event; false when there is none.
-    #[inline]
-    fn step(&mut self) -> bool {
-        let (departure, event) = (self.timers.first_at(), self.events.first_at());
-        let at = departure.min(event);
-        if at == Time::NEVER {
-            return false;
-        }
-        assert!(at >= self.now, "time never goes back");
-        while at >= self.milestone {
-            self.pass_milestone();
-        }
-        self.now = at;
-        if departure == at {
-            self.depart(self.timers.first());
-            return true;
-        }
-        match self.events.take().expect("an event is due") {
-            What::DelayEnds { slot } => self.leave_station(slot),
-            What::Comes { chain, user } => {
-                if matches!(self.layout.chains[chain as usize].population, Population::Open { .. }) {
-                    self.plan_next(chain, at);
-                } else {
-                    self.sources[chain as usize].thinking -= 1;
-                }
-                self.enter(chain, user);
-            }
-        }
-        true
     }
 
     /// Draws when the next job of an open chain comes.
@@ -224,7 +146,7 @@ impl Engine {
         let whole_ns = gap_ns.floor();
         source.rest_ns = gap_ns - whole_ns;
         let at = now + Span(whole_ns as u64);
-        if at < self.accepts_until {
+        if self.phases.accepts(at) {
             self.events.add(at, What::Comes { chain, user: 0 });
         }
     }
@@ -238,7 +160,7 @@ impl Engine {
         let source = &mut self.sources[chain as usize];
         source.thinking += 1;
         let at = self.now + Span::from_secs_f64(think.sample(&mut source.draws[user as usize].pauses));
-        if at < self.accepts_until {
+        if self.phases.accepts(at) {
             self.events.add(at, What::Comes { chain, user });
         }
     }
@@ -354,49 +276,74 @@ impl Engine {
         ledger.leave(asked, self.now);
         self.ended += 1;
         self.tally.completed(chain, branch, asked, self.now);
-        if self.pilot.is_some() {
-            self.judge_pilot((self.now - asked).as_secs_f64());
+        if self.now >= self.settled_after
+            && let Some(turn) = self.phases.settled(self.now - asked, self.ended, self.now)
+        {
+            self.take(turn);
         }
         if matches!(self.layout.chains[chain as usize].population, Population::Closed { .. }) {
             self.let_think(chain, user);
         }
     }
 
-    /// Adds a response time to the pilot, and at its end begins measuring.
-    fn judge_pilot(&mut self, response_time_s: f64) {
-        if self.now < self.settled_after {
-            return;
-        }
-        let pilot = self.pilot.as_mut().expect("the caller has looked");
-        if let Some(settled) = pilot.push(response_time_s, self.ended) {
-            self.never_settled = !settled;
-            self.pilot = None;
-            self.measure_from(self.now);
+    /// The end of a phase.
+    fn take(&mut self, turn: Turn) {
+        match turn {
+            Turn::Begin(at) => self.tally.restart(at, self.spent(at)),
+            Turn::Close(at) => self.tally.close(at, self.spent(at)),
         }
     }
+}
 
-    /// A phase ends by the clock: the event at hand is not before its end.
-    #[cold]
-    fn pass_milestone(&mut self) {
-        let at = self.milestone;
-        match self.phase {
-            Phase::WarmUp => self.measure_from(at),
-            Phase::Measuring => {
-                self.phase = Phase::Draining;
-                self.milestone = Time::NEVER;
-                self.tally.close(at, self.spent(at));
+impl Replication for Engine {
+    fn phases(&self) -> &Phases {
+        &self.phases
+    }
+
+    fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    fn counted(&self) -> u64 {
+        self.tally.ended()
+    }
+
+    #[inline]
+    fn step(&mut self) -> bool {
+        let (departure, event) = (self.timers.first_at(), self.events.first_at());
+        let at = departure.min(event);
+        if at == Time::NEVER {
+            return false;
+        }
+        assert!(at >= self.now, "time never goes back");
+        while let Some(turn) = self.phases.passed(at) {
+            self.take(turn);
+        }
+        self.now = at;
+        if departure == at {
+            self.depart(self.timers.first());
+            return true;
+        }
+        match self.events.take().expect("an event is due") {
+            What::DelayEnds { slot } => self.leave_station(slot),
+            What::Comes { chain, user } => {
+                if matches!(self.layout.chains[chain as usize].population, Population::Open { .. }) {
+                    self.plan_next(chain, at);
+                } else {
+                    self.sources[chain as usize].thinking -= 1;
+                }
+                self.enter(chain, user);
             }
-            Phase::Draining => unreachable!("nothing comes after draining"),
+        }
+        true
+    }
+
+    fn finish(&mut self) {
+        if let Some(turn) = self.phases.finished() {
+            self.take(turn);
         }
     }
 
-    fn measure_from(&mut self, now: Time) {
-        self.phase = Phase::Measuring;
-        self.milestone = self.accepts_until.max(now);
-        self.tally.restart(now, self.spent(now));
-    }
-
-    /// Asserts the conservation laws.
     fn settle_books(&self) {
         let now = self.now;
         for (number, (source, chain)) in self.sources.iter().zip(&self.layout.chains).enumerate() {
@@ -415,6 +362,17 @@ impl Engine {
             let most = now.as_secs_f64() * station.capacity();
             let done = place.done(now).as_secs_f64();
             assert!(done <= most * (1.0 + 1e-9) + 1e-6, "a station did more work than it can");
+        }
+    }
+
+    fn responses(replications: &[&Engine]) -> Histogram {
+        summary::responses(replications)
+    }
+
+    fn rows(replications: &[&Engine]) -> Vec<Row> {
+        match replications.first() {
+            Some(first) => summary::rows(&first.layout, replications),
+            None => vec![crate::summary::mean("response_time_mean", &Histogram::new(), &[])],
         }
     }
 }

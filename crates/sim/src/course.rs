@@ -1,0 +1,143 @@
+//! The course of a replication: it warms up, measures and, where it has an end, drains.
+
+use sojourn_model::Knowledge;
+use sojourn_stats::{Span, Time};
+
+use crate::pilot::Pilot;
+
+/// How one replication is played.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// Measuring starts here; none: where MSER-5 says, on a pilot.
+    pub(crate) warm_up: Option<Span>,
+    /// No request is accepted from here on.
+    pub(crate) horizon: Option<Span>,
+    /// The run has an end: a horizon, or a log's.
+    pub(crate) finite: bool,
+    /// Longest pilot in search of the end of the warm-up (requests).
+    pub(crate) longest_pilot: u64,
+    /// Keep every response time.
+    pub(crate) keep_series: bool,
+    /// Predict the time at the server.
+    pub(crate) predict: Option<Knowledge>,
+}
+
+impl Course {
+    /// The one run of a plan.
+    pub(crate) fn of_plan(warm_up: Span, horizon: Span) -> Course {
+        let (warm_up, horizon) = (Some(warm_up), Some(horizon));
+        Course { warm_up, horizon, finite: true, longest_pilot: 0, keep_series: true, predict: None }
+    }
+}
+
+/// Where in its course a replication is.
+pub(crate) struct Phases {
+    phase: Phase,
+    /// When the clock ends this phase.
+    milestone: Time,
+    accepts_until: Time,
+    /// Looks for the end of the warm-up, where nobody says when it is.
+    pilot: Option<Pilot>,
+    never_settled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Measuring,
+    /// A run with an end accepts no more requests; those inside still end and are measured.
+    Draining,
+}
+
+/// What the end of a phase means to those who count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Counting begins anew at this instant.
+    Begin(Time),
+    /// The window of throughputs and utilisations closes at this instant.
+    Close(Time),
+}
+
+impl Phases {
+    /// The beginning of `course`, in a system of so many servers.
+    pub(crate) fn new(course: &Course, servers: usize) -> Phases {
+        let warm_up = course.warm_up.or(course.finite.then_some(Span::ZERO));
+        Phases {
+            phase: Phase::WarmUp,
+            milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
+            accepts_until: course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon),
+            pilot: warm_up.is_none().then(|| Pilot::new(servers, course.longest_pilot)),
+            never_settled: false,
+        }
+    }
+
+    /// Whether who comes at `at` is let in.
+    #[inline]
+    pub(crate) fn accepts(&self, at: Time) -> bool {
+        at < self.accepts_until
+    }
+
+    /// Whether nothing counts yet.
+    pub(crate) fn is_warming_up(&self) -> bool {
+        self.phase == Phase::WarmUp
+    }
+
+    /// Whether the window of throughputs and utilisations has closed.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.phase == Phase::Draining
+    }
+
+    /// No end of the warm-up was found.
+    pub(crate) fn never_settled(&self) -> bool {
+        self.never_settled
+    }
+
+    /// Nobody comes any more from `now` on.
+    pub(crate) fn accept_until(&mut self, now: Time) {
+        self.accepts_until = now;
+        if self.phase == Phase::Measuring {
+            self.milestone = now;
+        }
+    }
+
+    /// The next end of a phase that an event at `at` is not before; ask until there is none.
+    #[inline]
+    pub(crate) fn passed(&mut self, at: Time) -> Option<Turn> {
+        if at < self.milestone { None } else { Some(self.pass()) }
+    }
+
+    /// The end of the phase where nothing is left to happen, if it is still to come.
+    pub(crate) fn finished(&mut self) -> Option<Turn> {
+        (self.phase == Phase::Measuring && self.milestone != Time::NEVER).then(|| self.pass())
+    }
+
+    /// Begins measuring at `now`, an instant between the last event and the next.
+    pub(crate) fn begin(&mut self, now: Time) -> Turn {
+        self.phase = Phase::Measuring;
+        self.milestone = self.accepts_until.max(now);
+        Turn::Begin(now)
+    }
+
+    /// Shows a response time, of the last of `ended` requests, to the pilot: with it the warm-up may be over.
+    #[inline]
+    pub(crate) fn settled(&mut self, response_time: Span, ended: u64, now: Time) -> Option<Turn> {
+        let settled = self.pilot.as_mut()?.push(response_time.as_secs_f64(), ended)?;
+        self.never_settled = !settled;
+        self.pilot = None;
+        Some(self.begin(now))
+    }
+
+    #[cold]
+    fn pass(&mut self) -> Turn {
+        let at = self.milestone;
+        match self.phase {
+            Phase::WarmUp => self.begin(at),
+            Phase::Measuring => {
+                self.phase = Phase::Draining;
+                self.milestone = Time::NEVER;
+                Turn::Close(at)
+            }
+            Phase::Draining => unreachable!("nothing comes after draining"),
+        }
+    }
+}
