@@ -13,6 +13,7 @@ mod child;
 mod compare;
 mod doctor;
 mod exit;
+mod experiment;
 mod interrupt;
 mod load;
 mod plan;

@@ -1,16 +1,14 @@
 //! `sojourn plan FILE`.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::search::Fate;
 use sojourn_lab::plan::{Answered, Plan};
-use sojourn_lab::{Context, Progress, RunError, Source};
+use sojourn_lab::{Context, Engine, Progress};
 
-use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::exit::{Exit, Failure};
+use crate::experiment::{Flags, bar, failure};
 use crate::{interrupt, table};
 
 /// Find the cheapest system that meets the objectives
@@ -22,15 +20,8 @@ use crate::{interrupt, table};
 pub(crate) struct Arguments {
     /// The experiment with a [plan], a TOML file
     file: PathBuf,
-    /// Change a value of the file, e.g. `--set workload.arrivals='exponential(rate = 500 /s)'`; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Run seed, instead of the file's
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Threads of the simulator [default: one per core]
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    flags: Flags,
     /// Folder to write [default: runs/NAME-N]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -44,29 +35,18 @@ pub(crate) struct Arguments {
 
 pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::flag();
-    let mut set = arguments.set.clone();
-    set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
-    let source = Source::read(&arguments.file, &set).map_err(bad_input)?;
+    let source = arguments.flags.source(&arguments.file, &[])?;
     let bar = bar(arguments.json);
     let progress = |now: Progress<'_>| {
         bar.set_prefix(format!("{} of at most {}", now.variant.0 + 1, now.variant.1));
         bar.set_position((now.done * 1000.0) as u64);
         bar.set_message(format!("{} {}", now.label, now.remark));
     };
-    let context = Context {
-        program: std::env::current_exe().map_err(failed)?,
-        out: arguments.out.clone(),
-        threads: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
-        cancel: Arc::clone(&cancel),
-        command: format!("sojourn plan {}", arguments.file.display()),
-        progress: &progress,
-    };
+    let command = format!("sojourn plan {}", arguments.file.display());
+    let context = arguments.flags.context(arguments.out.clone(), command, &cancel, &progress)?;
     let result = sojourn_lab::plan::plan(&source, &context);
     bar.finish_and_clear();
-    let (path, plan) = result.map_err(|error| match error {
-        RunError::Spec(error) => bad_input(error),
-        other => failed(other),
-    })?;
+    let (path, plan) = result.map_err(|error| failure(error, &cancel))?;
     if arguments.json {
         table::outln(&serde_json::to_string_pretty(&plan).expect("a plan is plain JSON"));
     } else {
@@ -80,14 +60,11 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     if !arguments.live || exit != Exit::Ok {
         return Ok(exit);
     }
-    set.extend(plan.set);
-    let source = Source::read(&arguments.file, &set).map_err(bad_input)?;
-    let engines = sojourn_lab::Engine::parse_list("theory,sim,live").map_err(bad_input)?;
+    let source = arguments.flags.source(&arguments.file, &plan.set)?;
     let context = Context { out: Some(path.join("live")), ..context };
-    let (path, folder) = sojourn_lab::run(&source, Some(&engines), &context).map_err(|error| match error {
-        RunError::Spec(error) => bad_input(error),
-        other => failed(other),
-    })?;
+    let engines = [Engine::Theory, Engine::Sim, Engine::Live];
+    let answered = sojourn_lab::run(&source, Some(&engines), &context);
+    let (path, folder) = answered.map_err(|error| failure(error, &cancel))?;
     table::print(&folder, &path, false)
 }
 
@@ -180,14 +157,4 @@ fn told(answer: &Answered) -> String {
         Judgement::Holds => number,
         other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),
     }
-}
-
-fn bar(quiet: bool) -> ProgressBar {
-    let bar = match !quiet && std::io::stderr().is_terminal() {
-        true => ProgressBar::new(1000),
-        false => ProgressBar::hidden(),
-    };
-    let style = ProgressStyle::with_template("{prefix:.bold} [{bar:30}] {msg} ({elapsed})");
-    bar.set_style(style.expect("the template is valid").progress_chars("=> "));
-    bar
 }

@@ -1,15 +1,15 @@
 //! `sojourn run FILE`.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
-use sojourn_lab::{Context, Engine, Folder, Progress, RunError, Source};
+use sojourn_lab::{Engine, Folder, Progress};
 
-use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::exit::{Exit, Failure, bad_input};
+use crate::experiment::{self, Flags, failure};
 use crate::{interrupt, table};
 
 /// Answer an experiment, or every experiment of a folder
@@ -20,15 +20,8 @@ pub(crate) struct Arguments {
     /// Engines to ask instead of the file's: theory, sim, live
     #[arg(long, value_name = "ENGINES")]
     by: Option<String>,
-    /// Change a value of the file, e.g. `--set workload.log=access.log`; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Run seed, instead of the file's
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Threads of the simulator [default: one per core]
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    flags: Flags,
     /// Folder to write [default: runs/NAME-N]; of a folder of experiments, one folder for each in it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -58,7 +51,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
         return Err(bad_input(format!("{}: no experiment in this folder (*.toml)", folder.display())));
     }
     for file in &files {
-        source(arguments, file)?.variants().map_err(bad_input)?;
+        arguments.flags.source(file, &[])?.variants().map_err(bad_input)?;
     }
     let out = arguments.out.clone().unwrap_or_else(|| {
         let name = folder.canonicalize().ok();
@@ -93,46 +86,28 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     Ok(worst)
 }
 
-fn source(arguments: &Arguments, file: &Path) -> Result<Source, Failure> {
-    let mut set = arguments.set.clone();
-    set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
-    Source::read(file, &set).map_err(bad_input)
-}
-
 fn run_one(
     arguments: &Arguments,
     file: &Path,
     out: Option<PathBuf>,
     cancel: &Arc<AtomicBool>,
 ) -> Result<(PathBuf, Folder), Failure> {
-    let source = source(arguments, file)?;
+    let source = arguments.flags.source(file, &[])?;
     let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let bar = Bar::new(arguments.json);
-    let context = Context {
-        program: std::env::current_exe().map_err(failed)?,
-        out,
-        threads: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
-        cancel: Arc::clone(cancel),
-        command: command(arguments, file),
-        progress: &|progress| bar.show(progress),
-    };
+    let progress = |progress: Progress<'_>| bar.show(progress);
+    let context = arguments.flags.context(out, command(arguments, file), cancel, &progress)?;
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
-    result.map_err(|error| match error {
-        RunError::Spec(error) => bad_input(error),
-        other if context.cancel.load(Ordering::Relaxed) => {
-            Failure { exit: Exit::Interrupted, message: other.to_string() }
-        }
-        other => failed(other),
-    })
+    result.map_err(|error| failure(error, cancel))
 }
 
 /// The command that repeats this run.
 fn command(arguments: &Arguments, file: &Path) -> String {
     let mut words = vec!["sojourn run".to_string(), file.display().to_string()];
     words.extend(arguments.by.iter().map(|by| format!("--by {by}")));
-    words.extend(arguments.set.iter().map(|set| format!("--set '{set}'")));
-    words.extend(arguments.seed.iter().map(|seed| format!("--seed {seed}")));
+    words.extend(arguments.flags.set.iter().map(|set| format!("--set '{set}'")));
+    words.extend(arguments.flags.seed.iter().map(|seed| format!("--seed {seed}")));
     words.join(" ")
 }
 
@@ -145,13 +120,7 @@ struct Bar {
 
 impl Bar {
     fn new(quiet: bool) -> Bar {
-        let bar = match !quiet && std::io::stderr().is_terminal() {
-            true => ProgressBar::new(1000),
-            false => ProgressBar::hidden(),
-        };
-        let style = "{prefix:.bold} [{bar:30}] {msg} ({elapsed})";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is valid").progress_chars("=> "));
-        Bar { bar, shown: Mutex::new(None) }
+        Bar { bar: experiment::bar(quiet), shown: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress<'_>) {

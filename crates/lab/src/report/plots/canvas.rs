@@ -26,8 +26,8 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    /// How many series a drawing that stands alone has colours for; the page has twice as many.
-    pub(super) const SERIES: usize = 3;
+    /// How many series there are colours for.
+    pub(super) const SERIES: usize = 6;
 
     const ALL: [Ink; 19] = [
         Ink::Text,
@@ -106,6 +106,24 @@ pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canva
         canvas.area.present().expect(IN_MEMORY);
     }
     restyle(&raw, width, height, title)
+}
+
+/// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
+const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
+                     .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
+                     .f-series-3{fill:#84a}.f-series-4{fill:#666}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
+                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#84a}.s-series-4{stroke:#666}\
+                     .s-series-5{stroke:#888}polyline{fill:none}";
+
+/// The same in a file of its own, with its size and its style sheet.
+pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
+    let head =
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" class=\"plot\"");
+    svg(width, height, title, draw).replacen("<svg class=\"plot\"", &head, 1).replacen(
+        "</title>",
+        &format!("</title>\n<style>{STYLE}</style>"),
+        1,
+    )
 }
 
 const IN_MEMORY: &str = "drawing into a string cannot fail";

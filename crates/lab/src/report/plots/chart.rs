@@ -1,6 +1,6 @@
 //! Points, curves and bands over two axes: what the plots of a description share.
 
-use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
 
 const TEXT: f64 = 12.0;
@@ -12,13 +12,6 @@ const ASPECT: f64 = 0.58;
 /// Below the plot: tick labels and the title of the axis, then a row for each series.
 const BELOW: f64 = 46.0;
 const ROW: f64 = 17.0;
-
-/// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
-const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
-                     .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
-                     .f-series-3{fill:#84a}.f-series-4{fill:#666}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
-                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#84a}.s-series-4{stroke:#666}\
-                     .s-series-5{stroke:#888}polyline{fill:none}";
 
 /// A drawing.
 pub(in crate::report) struct Chart {
@@ -66,14 +59,7 @@ impl Chart {
     /// As a file of its own.
     pub(in crate::report) fn alone(&self) -> String {
         const WIDTH: f64 = 640.0;
-        let height = self.height(WIDTH);
-        let alone =
-            format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" class=\"plot\"");
-        self.draw(WIDTH).replacen("<svg class=\"plot\"", &alone, 1).replacen(
-            "</title>",
-            &format!("</title>\n<style>{STYLE}</style>"),
-            1,
-        )
+        alone(WIDTH, self.height(WIDTH), &self.heading, |canvas| self.on(canvas, WIDTH))
     }
 
     fn height(&self, width: f64) -> f64 {
@@ -130,7 +116,7 @@ fn draw(canvas: &Canvas, series: &Series, ink: Ink, x: &Axis, y: &Axis) {
 }
 
 fn ink(index: usize) -> Ink {
-    Ink::Series((index % 6) as u8)
+    Ink::Series((index % Ink::SERIES) as u8)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use sojourn_stats::Stream;
 use sojourn_stats::hurst::{Hurst, LogLog, Reading, local_averages};
 
-use super::canvas::{Align, Axis, Canvas, Ink};
-use super::{dots, scan};
+use super::canvas::{Align, Axis, Canvas, Ink, alone};
+use super::dots;
 
 const COLUMNS: usize = 3;
 const ROWS: usize = 4;
@@ -26,7 +26,7 @@ const USUAL_BLOCK: usize = 1000;
 /// The drawing of what `estimate` said of `series`; `title` names the series.
 pub fn svg(hurst: &Hurst, series: &[f64], title: &str) -> String {
     let (width, height) = (COLUMNS as f64 * PANEL.0, HEAD + ROWS as f64 * PANEL.1);
-    scan::alone(width, height, &format!("Hurst parameter of {title}"), |canvas| {
+    alone(width, height, &format!("Hurst parameter of {title}"), |canvas| {
         canvas.bold(&format!("{title}: {} numbers", hurst.points), (12.0, 18.0), Align::Left, TEXT + 3.0, Ink::Text);
         let place = |number: usize| {
             let (row, column) = (number / COLUMNS, number % COLUMNS);

@@ -2,7 +2,7 @@
 
 use sojourn_stats::Estimate;
 
-use super::canvas::{Align, Axis, Canvas, Ink, svg as drawing};
+use super::canvas::{Align, Axis, Canvas, Ink, alone};
 use super::dots;
 
 const WIDTH: f64 = 640.0;
@@ -12,11 +12,6 @@ const RIGHT: f64 = WIDTH - 56.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = HEIGHT - 48.0;
 const TEXT: f64 = 13.0;
-
-/// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
-const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
-                     .f-paper{fill:#fff}.f-series-0{fill:#2a7}.f-series-1{fill:#27c}.f-series-2{fill:#c52}\
-                     .s-series-0{stroke:#2a7}.s-series-1{stroke:#27c}.s-series-2{stroke:#c52}polyline{fill:none}";
 
 /// One run of a scan.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,17 +32,6 @@ pub fn svg(points: &[Point], title: &str) -> String {
     let (low, high) = if high > 0.0 { (low, high) } else { (1e-3, 1.0) };
     let axes = (Axis::linear(0.0, most, LEFT, RIGHT), Axis::log(low, high, BOTTOM, TOP));
     alone(WIDTH, HEIGHT, &format!("Response time over {title}"), |canvas| draw(canvas, points, title, &axes))
-}
-
-/// A drawing that stands alone in a file of its own, with its size and its style sheet.
-pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
-    let head =
-        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" class=\"plot\"");
-    drawing(width, height, title, draw).replacen("<svg class=\"plot\"", &head, 1).replacen(
-        "</title>",
-        &format!("</title>\n<style>{STYLE}</style>"),
-        1,
-    )
 }
 
 fn draw(canvas: &Canvas, points: &[Point], title: &str, (x, y): &(Axis, Axis)) {
