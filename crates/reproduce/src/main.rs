@@ -7,6 +7,7 @@
 //! written by hand; the price is that each conclusion is a small piece of code.
 
 mod answers;
+mod bjornstad;
 mod fujita;
 mod picture;
 mod zhang;
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-const USAGE: &str = "usage: sojourn-reproduce fujita-2000|zhang-2002|zhang-2002-live RUNS PUBLISHED PAGE, or \
-                     sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER";
+const USAGE: &str = "usage: sojourn-reproduce bjornstad-2006|fujita-2000|zhang-2002|zhang-2002-live RUNS PUBLISHED PAGE, \
+                     sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER \
+                     [JOBS], or sojourn-reproduce bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
 #[derive(Debug, Error)]
@@ -33,6 +35,18 @@ fn main() -> ExitCode {
             zhang::live::write(runs, published, page)
         }
         [study, stress, models] if study.as_os_str() == "zhang-2002-fit" => zhang::live::fit(stress, models),
+        [study, runs, published, page] if study.as_os_str() == "bjornstad-2006" => {
+            bjornstad::write(runs, published, page)
+        }
+        [study, folder, jobs @ ..] if study.as_os_str() == "bjornstad-2006-sim" && jobs.len() < 2 => {
+            number(jobs.first(), bjornstad::simulate::JOBS).and_then(|jobs| bjornstad::simulate::run(folder, jobs))
+        }
+        [study, folder, seconds, most @ ..] if study.as_os_str() == "bjornstad-2006-live" && most.len() < 2 => {
+            number(Some(seconds), 0.0)
+                .and_then(|seconds| Ok((seconds, number(most.first(), usize::MAX)?)))
+                .and_then(|(seconds, most)| bjornstad::live::run(folder, seconds, most))
+        }
+        [study] if study.as_os_str() == bjornstad::live::NODE => bjornstad::live::node(),
         _ => Err(ReproduceError(USAGE.into())),
     };
     match result {
@@ -42,4 +56,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// A number of the command line.
+fn number<N: std::str::FromStr>(text: Option<&PathBuf>, otherwise: N) -> Result<N, ReproduceError> {
+    let Some(text) = text else { return Ok(otherwise) };
+    let wrong = || ReproduceError(format!("`{}` is not a number; {USAGE}", text.display()));
+    text.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)
 }

@@ -6,7 +6,7 @@
 
 mod figures;
 mod findings;
-mod verdict;
+pub(crate) mod verdict;
 
 use std::fmt::Write;
 use std::path::Path;

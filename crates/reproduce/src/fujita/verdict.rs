@@ -4,7 +4,7 @@ use sojourn_stats::Estimate;
 
 /// What became of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Holds,
     InPart,
     Fails,
@@ -13,7 +13,7 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// Of comparisons that each came out for it, against it, or neither.
-    pub(super) fn of(comparisons: &[Option<bool>]) -> Verdict {
+    pub(crate) fn of(comparisons: &[Option<bool>]) -> Verdict {
         let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
         let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
         // A fourth of the comparisons may stay undecided.
@@ -38,7 +38,7 @@ impl Verdict {
 }
 
 /// Whether one is below the other, as far as their intervals tell.
-pub(super) fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
+pub(crate) fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
     let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
     match (a_high < b_low, b_high < a_low) {
         (true, _) => Some(true),
@@ -48,7 +48,7 @@ pub(super) fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
 }
 
 /// Whether `a / b` lies within `tolerance` of `ratio` (0.1: a tenth up or down): with its whole interval, or not at all.
-pub(super) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, tolerance: f64) -> Option<bool> {
+pub(crate) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, tolerance: f64) -> Option<bool> {
     let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
     let (low, high) = (a_low / b_high / ratio, a_high / b_low / ratio);
     let (from, to) = (1.0 - tolerance, 1.0 + tolerance);
@@ -65,7 +65,7 @@ pub(super) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) ->
 }
 
 /// Whether `a` lies within `tolerance` of the number `wanted`.
-pub(super) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> Option<bool> {
+pub(crate) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> Option<bool> {
     near(a, Some(Estimate::Sampled { value: wanted, ci_low: wanted, ci_high: wanted, samples: 1 }), 1.0, tolerance)
 }
 

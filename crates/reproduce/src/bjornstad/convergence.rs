@@ -1,0 +1,231 @@
+//! Table 7.4: whether his values are where ours are, which had settled by 10^5 requests, and which never will.
+
+use std::fmt::Write;
+
+use sojourn_stats::{Dimension, Law};
+use sojourn_theory::gig1::GiM1;
+use sojourn_theory::mg1;
+use sojourn_theory::moments::{Gaps, Moments};
+
+use super::formula::response_time_s;
+use super::lindley::{Long, PARTS};
+use super::published::Published;
+use super::series::{Cell, SERVICE_S, Series, UTILIZATION};
+use super::simulate::Simulated;
+use crate::ReproduceError;
+
+/// A mean that lies within this of the long run's has settled.
+const SETTLED: f64 = 0.1;
+
+/// Where 95 of 100 sets lie, and the middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Range {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Range {
+    fn of(mut values: Vec<f64>) -> Range {
+        values.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| values[((values.len() as f64 * share) as usize).min(values.len() - 1)];
+        Range { low: at(0.025), median: at(0.5), high: at(0.975) }
+    }
+
+    /// Whether a number printed to two decimals lies in it.
+    fn has(self, printed: f64) -> bool {
+        (self.low - 0.005..=self.high + 0.005).contains(&printed)
+    }
+}
+
+/// What became of one of the two columns of the table, mean or standard deviation.
+struct Column {
+    ranges: Vec<Range>,
+    inside: Vec<bool>,
+    /// The share of our own sets with at least as many cells outside.
+    as_many_outside: f64,
+}
+
+impl Column {
+    fn of(sets: &[Vec<(f64, f64)>], his: &[f64], pick: fn(&(f64, f64)) -> f64) -> Column {
+        let cell = |cell: usize| Range::of(sets.iter().map(|set| pick(&set[cell])).collect());
+        let ranges: Vec<Range> = (0..his.len()).map(cell).collect();
+        let inside: Vec<bool> = ranges.iter().zip(his).map(|(range, his)| range.has(*his)).collect();
+        let outside = |values: &mut dyn Iterator<Item = f64>| {
+            values.zip(&ranges).filter(|(value, range)| !range.has(*value)).count()
+        };
+        let his = outside(&mut his.iter().copied());
+        let as_many = sets.iter().filter(|set| outside(&mut set.iter().map(pick)) >= his).count();
+        Column { ranges, inside, as_many_outside: as_many as f64 / sets.len() as f64 }
+    }
+
+    fn count(&self) -> usize {
+        self.inside.iter().filter(|inside| **inside).count()
+    }
+}
+
+/// The mean response time (s) where it is known exactly: Poisson gaps or exponential services.
+pub(super) fn exact_s(cell: Cell, utilization: f64, service_s: f64) -> Option<f64> {
+    let gap_s = service_s / utilization;
+    if cell.arrivals == Series::Exponential {
+        return Some(mg1::response_time_mean(1.0 / gap_s, service_s, cell.service.scv()));
+    }
+    let (Series::Pareto(alpha), Series::Exponential) = (cell.arrivals, cell.service) else { return None };
+    let law = Law::parse(&format!("pareto(alpha = {alpha}, mean = {gap_s} s)"), Dimension::Time).ok()?;
+    GiM1::solve(&Gaps::all(Moments::of(&law)).with_law(&law), service_s).map(|queue| queue.response_time_mean())
+}
+
+/// By how many jobs the error of the mean falls to a tenth, as a power of ten: 2 where the wait has a variance.
+/// Under FCFS
+/// the wait's tail is one index heavier than the service's, a - 1, and the mean of n of them settles like
+/// n^-(1 - 1/(a - 1)) below 2.
+fn effort(service: Series) -> f64 {
+    match service {
+        Series::Pareto(alpha) if alpha < 3.0 => 1.0 / (1.0 - 1.0 / (alpha - 1.0)),
+        _ => 2.0,
+    }
+}
+
+fn settled(range: Range, long: &Long) -> String {
+    let Some((jobs, whole_s)) = long.growth.last() else { return "-".into() };
+    let near = |mean_s: f64| (mean_s / whole_s - 1.0).abs() <= SETTLED;
+    let effort = effort(long.cell.service);
+    match () {
+        () if near(range.low) && near(range.high) => "by 10^5".into(),
+        () if effort > 30.0 => format!("never: a tenth of the error takes 10^{effort:.0} times the jobs"),
+        () if long.parts_s.iter().all(|mean_s| near(*mean_s)) => format!("by {}", power(jobs / PARTS as u64)),
+        () => format!("not by {}: a tenth of the error takes 10^{effort:.1} times the jobs", power(*jobs)),
+    }
+}
+
+/// 1e8 as 10^8.
+fn power(number: u64) -> String {
+    let exponent = number.max(1).ilog10();
+    if 10u64.pow(exponent) == number { format!("10^{exponent}") } else { format!("{number}") }
+}
+
+/// The section of the page.
+pub(super) fn section(published: &Published, simulated: &Simulated) -> Result<String, ReproduceError> {
+    let cells = Cell::renewal();
+    let printed: Vec<(f64, f64)> = cells
+        .iter()
+        .map(|cell| published.cell("7.4", *cell).map(|row| (row.mean_s, row.std_s.unwrap_or(f64::NAN))))
+        .collect::<Result<_, _>>()?;
+    let sets = &simulated.sets;
+    let means = Column::of(sets, &printed.iter().map(|his| his.0).collect::<Vec<_>>(), |of| of.0);
+    let stds = Column::of(sets, &printed.iter().map(|his| his.1).collect::<Vec<_>>(), |of| of.1);
+    let jobs = simulated.long.first().and_then(|long| long.growth.last()).map_or(0, |(jobs, _)| *jobs);
+    let states: Vec<String> =
+        simulated.long.iter().zip(&means.ranges).map(|(long, range)| settled(*range, long)).collect();
+    let begins = |with: &str| states.iter().filter(|state| state.starts_with(with)).count();
+    let mut text = String::from("\n## Table 7.4: his replay of generated files, and how far to trust it\n\n");
+    let _ = writeln!(
+        text,
+        "FCFS at utilisation 0.95, {} sets of 25 cells of 10^5 requests; the cells of a set share two streams of \
+         random numbers, as his do. Of his means {} of 25 lie where 95 % of ours do, of his standard deviations {}. \
+         The cells stand and fall together, so their number says little by itself: of our own sets {:.0} % have at \
+         least as many means outside, and {:.0} % as many standard deviations.\n",
+        sets.len(),
+        means.count(),
+        stds.count(),
+        100.0 * means.as_many_outside,
+        100.0 * stds.as_many_outside,
+    );
+    let _ = writeln!(
+        text,
+        "One path of {} requests shows what was still missing. Settled means: within {:.0} % of that path's mean. By \
+         10^5 requests {} of 25 cells had settled, in that 95 % of the sets are so near; by {} another {}, in that \
+         each tenth of the path is; {} never will, because a service of index 2.01 makes waits of index 1.01: their \
+         mean exists, and no run gets near it. Pareto gaps do no such harm: they make long pauses, not long waits. \
+         *Exact* is Pollaczek's formula or the root of GI/M/1; where gaps are Pareto, equation 4.25 is far from it.\n",
+        power(jobs),
+        SETTLED * 100.0,
+        begins("by 10^5"),
+        power(jobs / PARTS as u64),
+        begins("by ") - begins("by 10^5"),
+        begins("never"),
+    );
+    let _ = writeln!(
+        text,
+        "| gaps | service | his mean (s) | ours: median (95 %) | in | his std (s) | ours: median (95 %) | in | mean \
+         of {} (tenths from, to) | exact | 4.25 | settled |\n|---|---|---|---|---|---|---|---|---|---|---|---|",
+        power(jobs)
+    );
+    let range = |of: Range| format!("{:.2} ({:.2} to {:.2})", of.median, of.low, of.high);
+    let yes = |inside: bool| if inside { "yes" } else { "**no**" };
+    for (place, cell) in cells.iter().enumerate() {
+        let long = &simulated.long[place];
+        let whole_s = long.growth.last().map_or(f64::NAN, |(_, mean_s)| *mean_s);
+        let least = long.parts_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = long.parts_s.iter().copied().fold(0.0, f64::max);
+        let exact = exact_s(*cell, UTILIZATION, SERVICE_S).map_or("-".into(), |exact_s| format!("{exact_s:.2}"));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.2} | {} | {} | {:.2} | {} | {} | {whole_s:.2} ({least:.2}, {largest:.2}) | {exact} | \
+             {:.2} | {} |",
+            cell.arrivals.name(),
+            cell.service.name(),
+            printed[place].0,
+            range(means.ranges[place]),
+            yes(means.inside[place]),
+            printed[place].1,
+            range(stds.ranges[place]),
+            yes(stds.inside[place]),
+            response_time_s(UTILIZATION, SERVICE_S, cell.arrivals.scv(), cell.service.scv()),
+            states[place],
+        );
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lindley;
+    use super::*;
+
+    #[test]
+    fn a_set_of_ours_is_outside_as_often_as_it_should() {
+        // The ranges are made of these sets, so 5 % of each cell's values are outside: 1.25 cells on average.
+        let sets: Vec<Vec<(f64, f64)>> =
+            (0..200).map(|set| (0..25).map(|cell| (f64::from((7 * set + 13 * cell) % 200), 1.0)).collect()).collect();
+        let his: Vec<f64> = vec![100.0; 25];
+        let column = Column::of(&sets, &his, |of| of.0);
+        assert_eq!((column.count(), column.as_many_outside), (25, 1.0));
+        let outside: usize = sets
+            .iter()
+            .map(|set| set.iter().zip(&column.ranges).filter(|(value, range)| !range.has(value.0)).count())
+            .sum();
+        assert_eq!(outside, 25 * 9, "5 below the range and 4 above it");
+        let far = Column::of(&sets, &[500.0; 25], |of| of.0);
+        assert_eq!((far.count(), far.as_many_outside), (0, 0.0));
+    }
+
+    #[test]
+    fn what_is_exact_is_what_simulation_settles_at() {
+        // GI/M/1 at his load with gaps of index 2.2: waits are exponential, so 10^6 jobs settle within a few per cent.
+        let cell = Cell { arrivals: Series::Pareto(2.2), service: Series::Exponential };
+        let exact = exact_s(cell, UTILIZATION, SERVICE_S).unwrap();
+        let long = lindley::long(1_000_000);
+        let mean = long.iter().find(|of| of.cell == cell).unwrap().growth.last().unwrap().1;
+        assert!((mean / exact - 1.0).abs() < 0.25, "{mean} {exact}");
+        // Far from what equation 4.25 says, 2.89 s.
+        assert!(exact < 2.4, "{exact}");
+        assert_eq!(exact_s(Cell::renewal()[24], UTILIZATION, SERVICE_S), None);
+    }
+
+    #[test]
+    fn a_cell_says_when_it_settled() {
+        let cell = |service| Cell { arrivals: Series::Exponential, service };
+        let long = |service, parts_s: [f64; 2]| Long {
+            cell: cell(service),
+            growth: vec![(1_000_000_000, 1.0)],
+            parts_s: parts_s.to_vec(),
+        };
+        let (narrow, wide) = (Range { low: 0.95, median: 1.0, high: 1.05 }, Range { low: 0.5, median: 1.0, high: 1.6 });
+        assert_eq!(settled(narrow, &long(Series::Exponential, [1.0, 1.0])), "by 10^5");
+        assert_eq!(settled(wide, &long(Series::Exponential, [0.97, 1.02])), "by 10^8");
+        let slow = settled(wide, &long(Series::Pareto(2.2), [0.7, 1.3]));
+        assert_eq!(slow, "not by 10^9: a tenth of the error takes 10^6.0 times the jobs");
+        assert!(settled(wide, &long(Series::Pareto(2.01), [1.0, 1.0])).starts_with("never"));
+    }
+}

@@ -1,0 +1,353 @@
+//! Measured response times fall as the service varies more: which discipline explains that, on his data and on ours?
+//!
+//! The yardstick is the FCFS replay of the same input, which he has for every cell too: measured over replayed. On his
+//! data the disciplines are simulated, [`SETS`](super::simulate) sets of 10^5 requests; on ours they are replays of
+//! what
+//! was captured.
+
+use std::fmt::Write;
+
+use sojourn_stats::interval::t_quantile;
+use sojourn_stats::{Dimension, Estimate, Law, Moments, measure};
+use sojourn_theory::las;
+
+use super::live::SERVERS;
+use super::measured::{Live, Measured, mean};
+use super::published::Published;
+use super::replay::{DISCIPLINES, FCFS, LAS, PS};
+use super::series::{Cell, LAWS, SERVICE_S, Series, UTILIZATION};
+use super::simulate::{Played, Simulated};
+use crate::ReproduceError;
+
+/// The disciplines shown cell by cell.
+const CELL_BY_CELL: [usize; 4] = [FCFS, PS, LAS, 6];
+
+/// How a discipline does on a table of his.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fit {
+    cells: usize,
+    /// Cells whose ratio of means, or of standard deviations, lies where 95 % of single sets would.
+    means_inside: usize,
+    stds_inside: usize,
+    /// Mean of |ln(his ratio / ours)| over the cells.
+    mean_distance: f64,
+    std_distance: f64,
+}
+
+/// ln of a discipline's mean (or standard deviation) over FCFS's, set by set.
+fn logs(played: &[Played], cell: usize, discipline: usize, of: fn(&Played) -> f64) -> Vec<f64> {
+    let pick = |discipline: usize| {
+        let mut found: Vec<&Played> =
+            played.iter().filter(|one| one.cell == cell && one.discipline == discipline).collect();
+        found.sort_by_key(|one| one.set);
+        found
+    };
+    pick(discipline).iter().zip(pick(FCFS)).map(|(one, fcfs)| (of(one) / of(fcfs)).ln()).collect()
+}
+
+/// How far `his` is from the sets, and whether another set could be there (95 %); `rounding` is what his digits
+/// leave open.
+fn compare(his: f64, rounding: f64, sets: &[f64]) -> (f64, bool) {
+    let moments: Moments = sets.iter().copied().collect();
+    let half = half_of_a_set(&moments);
+    let distance = (his - moments.mean()).abs();
+    (distance, distance <= half + rounding)
+}
+
+/// Every discipline on the cells of a table: measured (7.3 or 7.8) over his replay (7.6 or 7.9).
+fn fits(
+    published: &Published,
+    simulated: &Simulated,
+    tables: (&str, &str),
+    cells: &[Cell],
+) -> Result<Vec<Fit>, ReproduceError> {
+    let all = Cell::all();
+    let mut fits = vec![Fit::default(); DISCIPLINES.len()];
+    for cell in cells {
+        let number = all.iter().position(|of| of == cell).expect("it is one of them");
+        let (measured, replayed) = (published.cell(tables.0, *cell)?, published.cell(tables.1, *cell)?);
+        let stds = (measured.std_s.unwrap_or(f64::NAN), replayed.std_s.unwrap_or(f64::NAN));
+        let rounding = |a: f64, b: f64| 0.005 / a + 0.005 / b;
+        for (discipline, fit) in fits.iter_mut().enumerate() {
+            let of_means = logs(&simulated.played, number, discipline, |one| one.mean_s);
+            let of_stds = logs(&simulated.played, number, discipline, |one| one.std_s);
+            let (a, b) = (measured.mean_s, replayed.mean_s);
+            let (distance, inside) = compare((a / b).ln(), rounding(a, b), &of_means);
+            fit.means_inside += usize::from(inside);
+            fit.mean_distance += distance / cells.len() as f64;
+            let (distance, inside) = compare((stds.0 / stds.1).ln(), rounding(stds.0, stds.1), &of_stds);
+            fit.stds_inside += usize::from(inside);
+            fit.std_distance += distance / cells.len() as f64;
+            fit.cells += 1;
+        }
+    }
+    Ok(fits)
+}
+
+/// The discipline whose number is least.
+fn nearest(of: impl Fn(usize) -> f64) -> usize {
+    (0..DISCIPLINES.len()).min_by(|a, b| of(*a).total_cmp(&of(*b))).expect("there are disciplines")
+}
+
+/// The section of the page.
+pub(super) fn section(published: &Published, simulated: &Simulated, live: &Live) -> Result<String, ReproduceError> {
+    let mut text = head(published)?;
+    text += &on_his_data(published, simulated)?;
+    text += &cell_by_cell(published, simulated)?;
+    text += &on_ours(live);
+    Ok(text)
+}
+
+fn on_his_data(published: &Published, simulated: &Simulated) -> Result<String, ReproduceError> {
+    let renewal = fits(published, simulated, ("7.3", "7.6"), &Cell::renewal())?;
+    let noise = fits(published, simulated, ("7.8", "7.9"), &Cell::self_similar())?;
+    let mut text = String::from(
+        "### On his data, at 0.95\n\nMean response time over that of FCFS with the same \
+                                 input; geometric means over the five laws of the gaps (Table 7.3).\n\n| service | \
+                                 his |",
+    );
+    for (name, _) in &DISCIPLINES {
+        let _ = write!(text, " {name} |");
+    }
+    let _ = writeln!(text, "\n|---|---|{}", "---|".repeat(DISCIPLINES.len()));
+    let all = Cell::all();
+    for service in LAWS {
+        let cells: Vec<Cell> = LAWS.iter().map(|arrivals| Cell { arrivals: *arrivals, service }).collect();
+        let his: Vec<f64> = cells
+            .iter()
+            .map(|cell| Ok((published.cell("7.3", *cell)?.mean_s / published.cell("7.6", *cell)?.mean_s).ln()))
+            .collect::<Result<_, ReproduceError>>()?;
+        let _ = write!(text, "| {} | **{:.2}** |", service.name(), mean(&his).exp());
+        for discipline in 0..DISCIPLINES.len() {
+            let of = |cell: &Cell| {
+                let number = all.iter().position(|of| of == cell).expect("it is one of them");
+                mean(&logs(&simulated.played, number, discipline, |one| one.mean_s))
+            };
+            let _ = write!(text, " {:.2} |", mean(&cells.iter().map(of).collect::<Vec<_>>()).exp());
+        }
+        text.push('\n');
+    }
+    text += "\nHow far he is from each, cell by cell (mean of the factors), and in how many cells one set of 10^5 \
+             requests could have given his value (95 %):\n\n| discipline | 7.3, means: factor, cells | standard \
+             deviations: factor, cells | 7.8, means: factor, cells | standard deviations: factor, cells \
+             |\n|---|---|---|---|---|\n";
+    for (discipline, (name, _)) in DISCIPLINES.iter().enumerate() {
+        let (a, b) = (renewal[discipline], noise[discipline]);
+        let part = |distance: f64, inside: usize, of: usize| format!("{:.2}, {inside} of {of}", distance.exp());
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} | {} |",
+            part(a.mean_distance, a.means_inside, a.cells),
+            part(a.std_distance, a.stds_inside, a.cells),
+            part(b.mean_distance, b.means_inside, b.cells),
+            part(b.std_distance, b.stds_inside, b.cells),
+        );
+    }
+    let name = |of: usize| DISCIPLINES[of].0;
+    let (means, stds) = (nearest(|of| renewal[of].mean_distance), nearest(|of| renewal[of].std_distance));
+    let (noise_means, noise_stds) = (nearest(|of| noise[of].mean_distance), nearest(|of| noise[of].std_distance));
+    let best = renewal[means].means_inside;
+    let _ = writeln!(
+        text,
+        "\nNearest are, for Table 7.3, {} by the means and {} by the standard deviations; for Table 7.8 {} and {}. \
+         {} \n",
+        name(means),
+        name(stds),
+        name(noise_means),
+        name(noise_stds),
+        if 4 * best >= 3 * renewal[means].cells {
+            format!("{} explains his means, {best} of 25.", name(means))
+        } else {
+            format!(
+                "None explains all of them: the nearest has {best} of 25 means where they could be, so his server \
+                 was something between these, or more than a queue with a discipline."
+            )
+        },
+    );
+    Ok(text)
+}
+
+/// Tables 7.3 and 7.8 at his utilisation, by simulation.
+fn cell_by_cell(published: &Published, simulated: &Simulated) -> Result<String, ReproduceError> {
+    let mut text = String::from(
+        "Cell by cell, mean response times in seconds at 0.95: measured by him and replayed by him (FCFS), and ours \
+         by simulation, the mean of one set of 10^5 requests as it comes, 95 of 100 times:\n\n| gaps | service | \
+         measured, his | FCFS, his |",
+    );
+    for place in &CELL_BY_CELL {
+        let _ = write!(text, " {} |", DISCIPLINES[*place].0);
+    }
+    let _ = writeln!(text, "\n|---|---|---|---|{}", "---|".repeat(CELL_BY_CELL.len()));
+    for (number, cell) in Cell::all().into_iter().enumerate() {
+        let tables = if matches!(cell.arrivals, Series::Noise(_)) { ("7.8", "7.9") } else { ("7.3", "7.6") };
+        let (measured, replayed) = (published.cell(tables.0, cell)?.mean_s, published.cell(tables.1, cell)?.mean_s);
+        let (gaps, service) = (cell.arrivals.name(), cell.service.name());
+        let _ = write!(text, "| {gaps} | {service} | {measured:.2} | {replayed:.2} |");
+        for place in CELL_BY_CELL {
+            let of = simulated.played.iter().filter(|one| one.cell == number && one.discipline == place);
+            let logs: Moments = of.map(|one| one.mean_s.ln()).collect();
+            let half = half_of_a_set(&logs);
+            let ends = [logs.mean(), logs.mean() - half, logs.mean() + half].map(f64::exp);
+            let _ = write!(text, " {:.2} ({:.2} to {:.2}) |", ends[0], ends[1], ends[2]);
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Half the interval in which one more number would lie (95 %).
+fn half_of_a_set(moments: &Moments) -> f64 {
+    let count = moments.count();
+    t_quantile(0.975, count.max(2) - 1) * (moments.variance() * (1.0 + 1.0 / count as f64)).sqrt()
+}
+
+/// The measured servers: how far every replay is from them.
+fn on_ours(live: &Live) -> String {
+    let mut text = String::from(
+        "### On a live kernel, at 0.8\n\nThe same ratio to the FCFS replay of the same \
+                                 captured input; geometric means over the nine arrival processes, of the measured \
+                                 one with Student's interval over them.\n\n| server | service | measured |",
+    );
+    for (name, _) in &DISCIPLINES {
+        let _ = write!(text, " {name} |");
+    }
+    let _ = writeln!(text, "\n|---|---|---|{}", "---|".repeat(DISCIPLINES.len()));
+    for (server, name) in SERVERS.iter().enumerate() {
+        for service in LAWS {
+            let cells: Vec<&Measured> =
+                live.cells.iter().filter(|of| of.server == server && of.cell.service == service).collect();
+            let over = |of: &Measured, discipline: usize| {
+                (mean(&of.replays[discipline].responses_s) / mean(&of.replays[FCFS].responses_s)).ln()
+            };
+            let measured: Moments =
+                cells.iter().map(|of| (mean(&of.responses_s) / mean(&of.replays[FCFS].responses_s)).ln()).collect();
+            let _ = write!(text, "| {name} | {} | **{}** |", service.name(), exponential(&measured));
+            for discipline in 0..DISCIPLINES.len() {
+                let logs: Vec<f64> = cells.iter().map(|of| over(of, discipline)).collect();
+                let _ = write!(text, " {:.2} |", mean(&logs).exp());
+            }
+            text.push('\n');
+        }
+    }
+    text += "\nHow far a single request's time is from its replay (mean of the factors over requests, then over \
+             cells, with Student's interval over cells), and the measured mean over the replay's:\n\n| discipline |";
+    for name in &SERVERS {
+        let _ = write!(text, " {name}: factor | mean over replay |");
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|---|".repeat(SERVERS.len()));
+    for (discipline, (name, _)) in DISCIPLINES.iter().enumerate() {
+        let _ = write!(text, "| {name} |");
+        for server in 0..SERVERS.len() {
+            let of_server = || live.cells.iter().filter(move |of| of.server == server);
+            let distances: Moments = of_server().filter_map(|of| of.replays[discipline].distance.value()).collect();
+            let ratios: Moments =
+                of_server().filter_map(|of| of.replays[discipline].ratio.value()).map(f64::ln).collect();
+            let _ = write!(text, " {} | {} |", exponential(&distances), exponential(&ratios));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    for (server, name) in SERVERS.iter().enumerate() {
+        let _ = writeln!(text, "{}", verdict(live, server, name));
+    }
+    text
+}
+
+/// Which replay is nearest to a server, and whether that is decided.
+fn verdict(live: &Live, server: usize, name: &str) -> String {
+    let cells: Vec<&Measured> = live.cells.iter().filter(|of| of.server == server).collect();
+    let distance = |of: &Measured, discipline: usize| of.replays[discipline].distance.value().unwrap_or(f64::NAN);
+    let all = |discipline: usize| mean(&cells.iter().map(|of| distance(of, discipline)).collect::<Vec<_>>());
+    let best = nearest(all);
+    let second = nearest(|of| if of == best { f64::INFINITY } else { all(of) });
+    let gains: Moments = cells.iter().map(|of| distance(of, second) - distance(of, best)).collect();
+    let decided = measure::mean_of_samples(&gains).interval().is_some_and(|(low, _)| low > 0.0);
+    let (first, next) = (DISCIPLINES[best].0, DISCIPLINES[second].0);
+    let factors = (all(best).exp(), all(second).exp());
+    let words = if decided { "clearly nearest" } else { "nearest, though not clearly" };
+    format!(
+        "- {name}: {first} is {words}, a factor of {:.2} from a request's time on average; then comes {next} with \
+         {:.2}.",
+        factors.0, factors.1
+    )
+}
+
+/// The mean of logarithms as a factor, with its interval.
+fn exponential(logs: &Moments) -> String {
+    match measure::mean_of_samples(logs) {
+        Estimate::Sampled { value, ci_low, ci_high, .. } => {
+            format!("{:.2} ({:.2} to {:.2})", value.exp(), ci_low.exp(), ci_high.exp())
+        }
+        _ => "-".into(),
+    }
+}
+
+/// What `service` makes of the measured mean, beside exponential service: the geometric mean over the arrival
+/// processes, with
+/// Student's interval over them.
+pub(super) fn falls(live: &Live, server: usize, service: Series) -> Option<(f64, f64, f64)> {
+    let log = |of: &Measured| mean(&of.responses_s).ln();
+    let of = |arrivals: Series, service: Series| live.cell(server, Cell { arrivals, service }).map(log);
+    let arrivals = live.cells.iter().filter(|of| of.server == server && of.cell.service == service);
+    let changes: Moments = arrivals
+        .filter_map(|of_cell| {
+            let arrivals = of_cell.cell.arrivals;
+            Some(of(arrivals, service)? - of(arrivals, Series::Exponential)?)
+        })
+        .collect();
+    let estimate = measure::mean_of_samples(&changes);
+    let (low, high) = estimate.interval()?;
+    Some((estimate.value()?.exp(), low.exp(), high.exp()))
+}
+
+/// What the riddle is, with the exact means of what could not and what could explain it.
+fn head(published: &Published) -> Result<String, ReproduceError> {
+    let row = LAWS.map(|service| Cell { arrivals: Series::Exponential, service });
+    let his = row.iter().map(|cell| Ok(format!("{:.2}", published.cell("7.3", *cell)?.mean_s)));
+    let his: Vec<String> = his.collect::<Result<_, ReproduceError>>()?;
+    let rate = UTILIZATION / SERVICE_S;
+    let least_attained = |cell: Cell| {
+        let law = match cell.service {
+            Series::Pareto(alpha) => {
+                Law::parse(&format!("pareto(alpha = {alpha}, mean = {SERVICE_S} s)"), Dimension::Time)
+            }
+            _ => Ok(Law::exponential(SERVICE_S)),
+        };
+        law.map(|law| format!("{:.2}", las::response_time_mean(rate, &law))).map_err(|e| ReproduceError(e.to_string()))
+    };
+    let exact: Vec<String> = row.iter().map(|cell| least_attained(*cell)).collect::<Result<_, _>>()?;
+    let shared = SERVICE_S / (1.0 - UTILIZATION);
+    Ok(format!(
+        "\n## The riddle: response times that fall as the service varies more\n\nFrom exponential to Pareto services \
+         his measured means fall, where the formula and FCFS rise. Processor sharing cannot be it: with Poisson \
+         arrivals its mean is E[S]/(1 - rho), {shared:.2} s, whatever the service; he has {} s for exponential and \
+         Pareto services of index 2.01 to 2.6. Least attained service (LAS) has {} s, exactly. Exponential services \
+         tell nothing by their mean: every discipline that does not know the sizes has the same.\n\n",
+        his.join(", "),
+        exact.join(", "),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_like_the_others_is_inside_and_a_far_one_is_not() {
+        let sets: Vec<f64> = (0..20).map(|k| 0.01 * f64::from(k)).collect();
+        let (distance, inside) = compare(0.1, 0.0, &sets);
+        assert!(inside && (distance - 0.005).abs() < 1e-12);
+        assert!(!compare(0.5, 0.0, &sets).1);
+        // Without any spread only the digits of his numbers are left.
+        assert!(compare(0.004, 0.005, &[0.0; 20]).1 && !compare(0.006, 0.005, &[0.0; 20]).1);
+    }
+
+    #[test]
+    fn logs_are_paired_by_set() {
+        let one = |discipline, set, mean_s| Played { cell: 0, discipline, set, mean_s, std_s: 1.0 };
+        let played = [one(1, 1, 8.0), one(0, 0, 1.0), one(1, 0, 2.0), one(0, 1, 2.0)];
+        let found = logs(&played, 0, 1, |one| one.mean_s);
+        assert_eq!(found, [2.0f64.ln(), 4.0f64.ln()]);
+    }
+}

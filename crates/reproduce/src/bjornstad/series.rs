@@ -1,0 +1,163 @@
+//! His traffic: laws of gaps and demands at an equal mean, drawn from common random numbers as his generator drew
+//! them.
+
+use sojourn_stats::{Fgn, Stream};
+
+/// A law of gaps or of demands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Series {
+    Exponential,
+    /// Of this index.
+    Pareto(f64),
+    /// Fractional Gaussian noise of this H, shifted up by its smallest value (gaps only).
+    Noise(f64),
+}
+
+use Series::{Exponential, Noise, Pareto};
+
+/// The laws of Table 6.1, in the order of his tables.
+pub(super) const LAWS: [Series; 5] = [Exponential, Pareto(2.01), Pareto(2.2), Pareto(2.4), Pareto(2.6)];
+/// The arrivals of Table 6.2.
+pub(super) const NOISES: [Series; 4] = [Noise(0.5), Noise(0.6), Noise(0.7), Noise(0.8)];
+
+/// His mean service time and utilisation (equations 7.2 and 7.3).
+pub(super) const SERVICE_S: f64 = 0.09;
+pub(super) const UTILIZATION: f64 = 0.95;
+/// Requests of a cell.
+pub(super) const REQUESTS: usize = 100_000;
+
+impl Series {
+    /// As a table says it.
+    pub(super) fn name(self) -> String {
+        match self {
+            Exponential => "exponential".into(),
+            Pareto(alpha) => format!("Pareto {alpha}"),
+            Noise(h) => format!("noise, H = {h}"),
+        }
+    }
+
+    /// As his CSV files and the names of ours say it.
+    pub(super) fn key(self) -> String {
+        match self {
+            Exponential => "exponential".into(),
+            Pareto(alpha) => format!("pareto-{alpha}"),
+            Noise(h) => format!("noise-{h}"),
+        }
+    }
+
+    /// Squared coefficient of variation of the law; of noise it depends on the length.
+    pub(super) fn scv(self) -> f64 {
+        match self {
+            Exponential => 1.0,
+            Pareto(alpha) => 1.0 / (alpha * (alpha - 2.0)),
+            Noise(_) => f64::NAN,
+        }
+    }
+
+    /// The value, in parts of the mean, that lies in this law where `e` lies in the standard exponential one.
+    #[inline]
+    pub(super) fn value(self, e: f64) -> f64 {
+        match self {
+            Exponential => e,
+            Pareto(alpha) => (alpha - 1.0) / alpha * (e / alpha).exp(),
+            Noise(_) => f64::NAN,
+        }
+    }
+
+    /// `n` values in parts of the mean. Two laws drawn from clones of one stream rise and fall together.
+    pub(super) fn draw(self, n: usize, stream: &mut Stream) -> Vec<f64> {
+        match self {
+            Noise(h) => shifted(&Fgn::new(h, n).expect("his H are between 0 and 1").path(stream)),
+            law => (0..n).map(|_| law.value(standard(stream))).collect(),
+        }
+    }
+}
+
+/// A number of the standard exponential law.
+#[inline]
+pub(super) fn standard(stream: &mut Stream) -> f64 {
+    -(1.0 - stream.uniform()).ln()
+}
+
+/// Shifted up by the smallest value, then scaled to mean 1.
+fn shifted(noise: &[f64]) -> Vec<f64> {
+    let least = noise.iter().copied().fold(f64::INFINITY, f64::min);
+    let mean = noise.iter().sum::<f64>() / noise.len() as f64;
+    noise.iter().map(|x| (x - least) / (mean - least)).collect()
+}
+
+/// A cell of his tables.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub(super) arrivals: Series,
+    pub(super) service: Series,
+}
+
+impl Cell {
+    /// The 25 of Table 6.1 in its order.
+    pub(super) fn renewal() -> Vec<Cell> {
+        LAWS.iter().flat_map(|arrivals| LAWS.map(|service| Cell { arrivals: *arrivals, service })).collect()
+    }
+
+    /// The 20 of Table 6.2.
+    pub(super) fn self_similar() -> Vec<Cell> {
+        NOISES.iter().flat_map(|arrivals| LAWS.map(|service| Cell { arrivals: *arrivals, service })).collect()
+    }
+
+    /// Both.
+    pub(super) fn all() -> Vec<Cell> {
+        [Cell::renewal(), Cell::self_similar()].concat()
+    }
+
+    /// Its name in files.
+    pub(super) fn key(self) -> String {
+        format!("{}_{}", self.arrivals.key(), self.service.key())
+    }
+
+    /// `n` gaps and demands (s) of these means, from the two streams that all cells share.
+    pub(super) fn draw(self, n: usize, gap_s: f64, service_s: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
+        let scaled = |series: Series, purpose: &str, mean_s: f64| {
+            let mut values = series.draw(n, &mut Stream::new(seed, "bjornstad", purpose));
+            values.iter_mut().for_each(|value| *value *= mean_s);
+            values
+        };
+        (scaled(self.arrivals, "gaps", gap_s), scaled(self.service, "demands", service_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_is_the_quantile_of_the_exponential_one() {
+        // P(X > x) = ((a-1)/(a x))^a at mean 1; e has survival exp(-e).
+        for alpha in [2.01, 2.2, 2.6] {
+            for e in [0.0, 0.3, 2.0, 9.0] {
+                let x = Pareto(alpha).value(e);
+                let survival = ((alpha - 1.0) / alpha / x).powf(alpha);
+                assert!((survival - (-e).exp()).abs() < 1e-12, "{alpha}, {e}");
+            }
+        }
+    }
+
+    #[test]
+    fn his_shift_leaves_the_spread_that_he_found() {
+        // The smallest of 1e5 normal numbers is about -4.4 deviations: 0.0947 s / 4.4 = 0.0215 s; he says about 0.02.
+        let gaps = Noise(0.5).draw(REQUESTS, &mut Stream::new(1, "test", "noise"));
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 1e-12 && gaps.iter().all(|x| *x >= 0.0));
+        let spread_s = 0.0947 * variance.sqrt();
+        assert!((0.019..0.024).contains(&spread_s), "{spread_s}");
+    }
+
+    #[test]
+    fn laws_of_a_group_share_their_random_numbers() {
+        let draw = |law: Series| law.draw(1000, &mut Stream::new(3, "bjornstad", "gaps"));
+        let (exponential, pareto) = (draw(Exponential), draw(Pareto(2.4)));
+        for (e, x) in exponential.iter().zip(&pareto) {
+            assert!((Pareto(2.4).value(*e) - x).abs() < 1e-12);
+        }
+    }
+}
