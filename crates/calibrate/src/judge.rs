@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sojourn_load::Verdict;
-use sojourn_model::Server;
+use sojourn_model::{Demand, Server};
 use sojourn_sim::{Control, Precision, Scenario, demand_of};
 use sojourn_stats::{Law, Span, Time};
 use sojourn_theory::system::{ArrivalKind, System};
@@ -157,15 +157,17 @@ impl Run {
         let demand = server.demand("");
         let server = &model::for_theory(server);
         let (demand_mean_s, demand_variance_s2) = demand.moments(sizes.mean(), sizes.variance());
+        let law = work(demand, sizes.mean());
         let answer = sojourn_theory::system::answer(&System {
             arrivals: ArrivalKind::Open { gaps },
             servers: std::slice::from_ref(server),
             demand_mean_s,
             demand_variance_s2,
-            demand_is_exponential: false,
+            demand_is_exponential: law.as_ref().is_some_and(Law::is_exponential),
             demand_is_constant: demand_variance_s2 == 0.0,
-            demand_law: None,
+            demand_law: law.as_ref(),
             policy: None,
+            dispatchers: 1,
             has_immediate_information: true,
             has_links: false,
             path_s: overhead_s,
@@ -173,6 +175,16 @@ impl Run {
         })
         .ok()?;
         Predicted::from(|metric| value(&answer.measures, metric), 0.0)
+    }
+}
+
+/// The law of the work of replies that all have `size` bytes; none where a law would have to be moved by what they cost.
+fn work(demand: &Demand, size: f64) -> Option<Law> {
+    let by_size_s = demand.per_byte * size;
+    match (by_size_s == 0.0, demand.fixed.variance() == 0.0) {
+        (true, _) => Some(demand.fixed.clone()),
+        (false, true) => Some(Law::constant(demand.fixed.mean() + by_size_s)),
+        (false, false) => None,
     }
 }
 
@@ -248,5 +260,28 @@ impl Predicted {
     pub(crate) fn distance(&self, measured: &Predicted) -> f64 {
         let (mean, p90) = self.error(measured);
         if p90.is_nan() { mean.abs() } else { mean.abs().max(p90.abs()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Percentiles hang on the whole law of the work: theory is asked with it, and says what the simulator finds.
+    #[test]
+    fn theory_knows_the_law_of_the_work() {
+        let server = Server::from_toml("discipline = \"fcfs\"\ndemand = \"erlang(k = 2, mean = 1 ms)\"").unwrap();
+        let workload = Workload::Open(Open {
+            arrivals: Arrivals::of(Law::exponential(1.0 / 600.0)),
+            clients: 1,
+            sizes: Sizes::Law(Law::constant(0.0)),
+            patience: None,
+        });
+        let (measured, doubts) = (Predicted::NOTHING, Vec::new());
+        let run = Run { measured, doubts, workload, rate: 600.0, seed: 1, duration: Span::from_secs_f64(1.0) };
+        let (theory, sim) = (run.theory(&server, 0.0).unwrap(), run.long_run(&server, 0.0).unwrap());
+        // The simulator's intervals are 2 %, the formula's percentile is near.
+        let (mean, p90) = theory.error(&sim);
+        assert!(mean.abs() < 0.06 && p90.abs() < 0.1, "{theory:?}, {sim:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::spec::{Engine, Experiment, Face};
 
 pub(crate) mod live;
 mod sim;
-mod theory;
+pub(crate) mod theory;
 
 /// What an engine needs besides the experiment.
 pub(crate) struct Conditions<'a> {

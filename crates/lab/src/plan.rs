@@ -11,6 +11,7 @@
 //! by more than [`APPROXIMATION`] of the limit.
 
 pub mod advice;
+mod bound;
 pub mod choice;
 mod page;
 pub mod search;
@@ -33,11 +34,14 @@ use crate::run::{Context, Progress, RunError};
 use crate::spec::{Engine, Experiment, SpecError};
 use crate::variants::{Source, label};
 use advice::{Growth, Part, Relief, Traffic};
+use bound::Bound;
 use choice::Choices;
 use search::{Candidate, Fate};
 
 /// By how much of the limit an approximate formula has to miss an objective before it excludes a candidate.
 pub const APPROXIMATION: f64 = 0.25;
+/// Candidates whose distances to the objectives differ by no more are as near as each other: two per cent of one limit.
+const AS_NEAR: f64 = 0.02;
 /// The first look at a candidate: a failure that shows at this precision needs no better one.
 const GLANCE: (Precision, u64) = (Precision { relative: 0.15, confidence: 0.95 }, 200_000);
 /// Where the limit lies inside the interval, so many times as many requests are simulated, once.
@@ -58,6 +62,28 @@ pub struct Answered {
     pub estimate: Option<Estimate>,
     /// Whether it holds.
     pub judgement: Judgement,
+}
+
+impl Answered {
+    /// By how much the objective is missed, in words; none where it holds.
+    pub fn miss(&self) -> Option<String> {
+        let is_below = self.estimate.as_ref().and_then(Estimate::value).map(|value| value < self.limit);
+        let by = match (self.judgement, self.times_off()) {
+            (Judgement::Holds, _) => return None,
+            (Judgement::TooFew, _) => "too few samples to say".into(),
+            (Judgement::Undecided, _) => "the limit is inside the interval".into(),
+            (_, None) => "not measured".into(),
+            (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
+            (_, Some(times)) => format!("{times:.2} times as much"),
+        };
+        Some(format!("`{}`: {by}", self.objective))
+    }
+
+    /// How many times the limit it is, or the limit it; none without a number.
+    fn times_off(&self) -> Option<f64> {
+        let value = self.estimate.as_ref().and_then(Estimate::value)?;
+        Some((value / self.limit).max(self.limit / value)).filter(|times| times.is_finite())
+    }
 }
 
 /// What the simulator found of a system.
@@ -98,8 +124,8 @@ pub struct Nearest {
     pub cost: f64,
     /// Each objective.
     pub answers: Vec<Answered>,
-    /// A reason why no candidate can, where there is one.
-    pub impossible: Option<String>,
+    /// Why no candidate can meet an objective, of each of which a reason is known.
+    pub impossible: Vec<String>,
 }
 
 /// How many candidates met which fate.
@@ -158,8 +184,8 @@ pub struct Plan {
 pub fn plan(source: &Source, context: &Context<'_>) -> Result<(PathBuf, Plan), RunError> {
     let choices = Choices::read(source)?;
     let mut candidates = choices.candidates();
-    let mut planner = Planner { source, choices: &choices, context, done: 0, of: 0 };
-    planner.check(&candidates)?;
+    let mut planner = Planner { source, choices: &choices, context, done: 0, of: 0, impossible: Vec::new() };
+    planner.impossible = planner.check(&candidates)?;
     let mut writer = Writer::create(context.out.as_deref(), &planner.experiment(&candidates[0])?.name)?;
     writer.event(&json!({"event": "asked", "plan": context.command, "date": host::date()}));
     match planner.plan(&mut candidates) {
@@ -182,13 +208,28 @@ pub(crate) struct Planner<'a> {
     /// Simulations so far, and how many candidates were open at the start.
     done: usize,
     of: usize,
+    /// Why no candidate can meet an objective, of each of which a reason is known.
+    impossible: Vec<String>,
+}
+
+impl Plan {
+    /// Where every candidate is overloaded: the least of their utilisations.
+    pub fn overload(&self) -> Option<f64> {
+        let utilization = self.asked.iter().filter_map(|(_, _, fate)| match fate {
+            Fate::Overloaded(utilization) => Some(*utilization),
+            _ => None,
+        });
+        utilization.reduce(f64::min).filter(|_| self.tally.overloaded == self.tally.candidates)
+    }
 }
 
 impl Planner<'_> {
-    /// Refuses, before anything is simulated, what no plan can be made of.
-    fn check(&self, candidates: &[Candidate]) -> Result<(), RunError> {
+    /// Refuses, before anything is simulated, what no plan can be made of. Gives the reasons why an objective is out of every
+    /// candidate's reach.
+    fn check(&self, candidates: &[Candidate]) -> Result<Vec<String>, RunError> {
         let fail = |message: &str| Err(SpecError(format!("{}: {message}", self.source.file.display())).into());
-        for candidate in candidates {
+        let mut bounds: Vec<(Objective, Option<Bound>)> = Vec::new();
+        for (number, candidate) in candidates.iter().enumerate() {
             let experiment = self.experiment(candidate)?;
             if experiment.objectives.is_empty() {
                 return fail("a plan needs an objective, e.g. `p99 = \"< 200 ms\"` under [objective]");
@@ -200,8 +241,15 @@ impl Planner<'_> {
             }
             engine::check(&experiment, &[Engine::Sim])
                 .map_err(|message| SpecError(format!("{}: {message}", self.source.file.display())))?;
+            if number == 0 {
+                let bound = |objective: &Objective| (objective.clone(), Bound::of(objective, &experiment));
+                bounds = experiment.objectives.iter().map(bound).collect();
+            }
+            for (objective, best) in &mut bounds {
+                *best = best.and_then(|best| Some(best.or(Bound::of(objective, &experiment)?, objective)));
+            }
         }
-        Ok(())
+        Ok(bounds.iter().filter_map(|(objective, best)| best.as_ref()?.against(objective)).collect())
     }
 
     pub(crate) fn experiment(&self, candidate: &Candidate) -> Result<Experiment, RunError> {
@@ -269,8 +317,11 @@ impl Planner<'_> {
             return Ok(Fate::Overloaded(utilization));
         }
         let told = self.ask(Engine::Theory, &experiment, &|_, _| {})?;
-        let misses = experiment.objectives.iter().find_map(|objective| excluded(objective, &told.measures));
-        Ok(misses.map_or(Fate::Open, |answer| Fate::Excluded { answer }))
+        let misses = experiment.objectives.iter().filter_map(|objective| excluded(objective, &told.measures));
+        let farthest = misses.max_by(|one, other| far(one).total_cmp(&far(other)));
+        let answers: Vec<Answered> = experiment.objectives.iter().map(|of| answered(of, &told.measures)).collect();
+        let known: Vec<&Answered> = answers.iter().filter(|answer| answer.estimate.is_some()).collect();
+        Ok(farthest.map_or(Fate::Open, |answer| Fate::Excluded { answer, distance: distance(known) }))
     }
 
     /// What the simulator says of a candidate; none where it was interrupted.
@@ -294,7 +345,7 @@ impl Planner<'_> {
         }
         for (number, experiment) in [&glance, experiment, &longer].into_iter().enumerate() {
             let answer = self.ask(Engine::Sim, experiment, &|done, remark| {
-                let variant = (self.done.saturating_sub(1), self.of.max(self.done));
+                let variant = (self.done.saturating_sub(1), self.of.max(self.done).max(1));
                 (self.context.progress)(Progress { variant, label, engine: Engine::Sim, done, remark });
             })?;
             if self.context.cancel.load(Ordering::Relaxed) {
@@ -335,26 +386,33 @@ impl Planner<'_> {
         })
     }
 
-    /// The candidate that comes nearest, and why none can do, if that is known.
+    /// The candidate that comes nearest, and why none can do, if that is known. Of those that theory left out, which is near to
+    /// what they are, the cheapest and the dearest of the nearest are simulated too.
     fn nearest(&self, candidates: &[Candidate]) -> Result<Option<Nearest>, RunError> {
-        let simulated = candidates.iter().filter_map(|candidate| match &candidate.fate {
-            Fate::Misses(simulated) => Some((candidate, simulated.answers.clone())),
-            _ => None,
-        });
-        let nearest = match simulated.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))) {
-            Some(nearest) => Some(nearest),
-            // Where none was simulated, the dearest of those that are not overloaded.
-            None => match candidates.iter().rev().find(|candidate| !matches!(candidate.fate, Fate::Overloaded(_))) {
-                Some(candidate) => {
-                    let judged = self.judge(&self.experiment(candidate)?, &self.label(candidate))?;
-                    judged.map(|simulated| (candidate, simulated.answers))
-                }
-                None => None,
-            },
-        };
-        let Some((candidate, answers)) = nearest else { return Ok(None) };
-        let impossible = advice::impossible(&self.experiment(candidate)?);
-        Ok(Some(Nearest { label: self.label(candidate), cost: candidate.cost, answers, impossible }))
+        let mut known: Vec<(&Candidate, Vec<Answered>)> = Vec::new();
+        let mut left_out: Vec<(&Candidate, f64)> = Vec::new();
+        for candidate in candidates {
+            match &candidate.fate {
+                Fate::Misses(simulated) => known.push((candidate, simulated.answers.clone())),
+                Fate::Excluded { distance, .. } => left_out.push((candidate, *distance)),
+                _ => {}
+            }
+        }
+        let least = left_out.iter().map(|(_, distance)| *distance).fold(f64::INFINITY, f64::min);
+        let mut near = left_out.iter().filter(|(_, distance)| *distance <= least + AS_NEAR).map(|(of, _)| *of);
+        for candidate in [near.next(), near.next_back()].into_iter().flatten() {
+            let judged = self.judge(&self.experiment(candidate)?, &self.label(candidate))?;
+            known.extend(judged.map(|simulated| (candidate, simulated.answers)));
+        }
+        known.sort_by(|(one, _), (other, _)| one.cost.total_cmp(&other.cost));
+        let least = known.iter().map(|(_, answers)| distance(answers)).fold(f64::INFINITY, f64::min);
+        let nearest = known.into_iter().find(|(_, answers)| distance(answers) <= least + AS_NEAR);
+        Ok(nearest.map(|(candidate, answers)| Nearest {
+            label: self.label(candidate),
+            cost: candidate.cost,
+            answers,
+            impossible: self.impossible.clone(),
+        }))
     }
 }
 
@@ -383,15 +441,16 @@ fn answered(objective: &Objective, measures: &[Measure]) -> Answered {
     }
 }
 
-/// How far the worst objective is from its limit: the larger of value over limit and limit over value of those that do not
-/// hold.
-fn distance(answers: &[Answered]) -> f64 {
-    let of = |answer: &Answered| match answer.estimate.as_ref().and_then(Estimate::value) {
-        Some(value) if answer.judgement != Judgement::Holds => (value / answer.limit).max(answer.limit / value),
-        Some(_) => 1.0,
-        None => f64::INFINITY,
-    };
-    answers.iter().map(of).fold(1.0, f64::max)
+/// How far a candidate is from meeting every objective: the sum of the logarithms of how many times each that does not hold
+/// is off.
+fn distance<'a>(answers: impl IntoIterator<Item = &'a Answered>) -> f64 {
+    let missed = answers.into_iter().filter(|answer| answer.judgement != Judgement::Holds);
+    missed.map(far).sum()
+}
+
+/// The logarithm of how many times an objective is off.
+fn far(answer: &Answered) -> f64 {
+    answer.times_off().map_or(f64::INFINITY, f64::ln)
 }
 
 fn tally(candidates: &[Candidate]) -> Tally {

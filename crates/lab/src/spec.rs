@@ -764,10 +764,23 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
         _ => message,
     };
     let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+    if let Some(remedy) = unquoted(written).filter(|_| message.starts_with("invalid type: map")) {
+        return SpecError(format!("{}:{line}: {remedy}", file.display()));
+    }
     let remedy = match message.starts_with("invalid type") && message.ends_with("expected a string") {
         true => format!(" in `{written}`: it is a text, with its unit where it has one, e.g. \"1.6 ms\""),
         false if message.starts_with("invalid") => format!(" in `{written}`"),
         false => String::new(),
     };
     SpecError(format!("{}:{line}: {message}{remedy}", file.display()))
+}
+
+/// What to write in place of a line such as `p99.9 = "< 1 s"`, which TOML takes for a table `p99` with a key `9`.
+pub(crate) fn unquoted(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.trim());
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, part) = key.strip_prefix('p')?.split_once('.')?;
+    let is_percentile = digits(whole) && digits(part);
+    is_percentile.then(|| format!("a name with a dot stands in quotes: \"{key}\" = {value}"))
 }

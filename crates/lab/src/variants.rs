@@ -86,6 +86,8 @@ pub struct Source {
     original: String,
     /// Its text with the changes made.
     document: DocumentMut,
+    /// The changes.
+    set: Vec<(String, Value)>,
 }
 
 impl Source {
@@ -108,8 +110,10 @@ impl Source {
             let line =
                 error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
             let message = error.message().lines().next().unwrap_or("not TOML").to_string();
+            let message = original.lines().nth(line - 1).and_then(crate::spec::unquoted).unwrap_or(message);
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
+        let mut made = Vec::new();
         for change in set {
             let Some((key, value)) = change.split_once('=') else {
                 return Err(SpecError(format!(
@@ -119,10 +123,16 @@ impl Source {
             let (key, value) = (key.trim(), value.trim());
             // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
             let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-            put(&mut document, key, value).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
+            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
             drop_axis(&mut document, key);
+            made.push((key.to_owned(), value));
         }
-        Ok(Source { file: file.into(), original, document })
+        Ok(Source { file: file.into(), original, document, set: made })
+    }
+
+    /// What `--set` says of `key`, by whichever of its names; the last word counts.
+    pub(crate) fn set(&self, key: &str) -> Option<&Value> {
+        self.set.iter().rev().find(|(set, _)| long_name(set) == long_name(key)).map(|(_, value)| value)
     }
 
     /// The text that is run.
@@ -305,7 +315,11 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
             crate::spec::unknown("setting", key, &known)
         ));
     }
-    let parts: Vec<&str> = path.split('.').collect();
+    let parts: Vec<&str> = match path.split_once('.') {
+        // Percentiles have dots in their names.
+        Some(("objective", metric)) => vec!["objective", metric.trim_matches('"')],
+        _ => path.split('.').collect(),
+    };
     let (last, way) = parts.split_last().expect("a split text has at least one part");
     let mut item = document.as_item_mut();
     for part in way {

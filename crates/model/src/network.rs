@@ -61,7 +61,7 @@ pub enum Kind {
     Delay,
     /// Jobs wait or share.
     Queue {
-        /// First come first served, processor sharing or limited processor sharing.
+        /// Any but priorities (jobs have no class) and a delay curve.
         discipline: Discipline,
         /// Cores; a job uses at most one. 1 where there are `rates`.
         cores: u32,

@@ -189,7 +189,8 @@ fn subject<'a>(scenario: &'a Scenario, control: &Control) -> Result<Subject<'a, 
     let closing = Box::new(move |replications: &[Engine], pool: Option<&ThreadPool>| {
         let Workload::Open(open) = &scenario.workload else { return (Vec::new(), Vec::new()) };
         let hurst = arrivals_hurst(&open.arrivals, seed, replications, pool);
-        (hurst.into_iter().collect(), short_memory(&open.arrivals, replications).into_iter().collect())
+        let longest = replications.iter().map(Engine::arrived).max().unwrap_or(0);
+        (hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest))
     });
     Ok(Subject { make, has_end, servers: scenario.servers.len(), always, notes, closing })
 }
@@ -208,19 +209,6 @@ fn arrivals_hurst(arrivals: &Arrivals, seed: u64, replications: &[Engine], pool:
     let known: Vec<f64> = parts.iter().flatten().copied().collect();
     let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
     Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
-}
-
-/// Says where runs were longer than the memory of their arrivals.
-fn short_memory(arrivals: &Arrivals, replications: &[Engine]) -> Option<String> {
-    let memory = arrivals.memory()?;
-    let longest = replications.iter().map(Engine::arrived).max().unwrap_or(0);
-    (longest > memory).then(|| {
-        format!(
-            "gaps hang together over {memory} requests at a time, and the longest replication had {longest}: `length = {}` in \
-             fgn(...) joins them all",
-            longest.next_power_of_two()
-        )
-    })
 }
 
 impl<'a, E: Replication> Study<'a, E> {

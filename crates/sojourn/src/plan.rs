@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::objective::Judgement;
-use sojourn_lab::plan::search::Fate;
 use sojourn_lab::plan::{Answered, Plan};
 use sojourn_lab::{Context, Engine, Progress};
 
 use crate::exit::{Exit, Failure};
 use crate::experiment::{Flags, bar, failure};
+use crate::table::Scale;
 use crate::{interrupt, table};
 
 /// Find the cheapest system that meets the objectives
@@ -42,8 +42,7 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
         bar.set_position((now.done * 1000.0) as u64);
         bar.set_message(format!("{} {}", now.label, now.remark));
     };
-    let command = format!("sojourn plan {}", arguments.file.display());
-    let context = arguments.flags.context(arguments.out.clone(), command, &cancel, &progress)?;
+    let context = arguments.flags.context(arguments.out.clone(), command(arguments), &cancel, &progress)?;
     let result = sojourn_lab::plan::plan(&source, &context);
     bar.finish_and_clear();
     let (path, plan) = result.map_err(|error| failure(error, &cancel))?;
@@ -68,6 +67,14 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     table::print(&folder, &path, false)
 }
 
+/// The command that repeats this plan.
+fn command(arguments: &Arguments) -> String {
+    let mut words = vec![format!("sojourn plan {}", arguments.file.display())];
+    words.extend(arguments.flags.set.iter().map(|set| format!("--set '{set}'")));
+    words.extend(arguments.flags.seed.iter().map(|seed| format!("--seed {seed}")));
+    words.join(" ")
+}
+
 /// The plan for a terminal.
 fn text(plan: &Plan, path: &Path) -> String {
     let cost = |cost: f64| format!("{cost} {}", plan.unit).trim_end().to_owned();
@@ -82,11 +89,16 @@ fn text(plan: &Plan, path: &Path) -> String {
         }
         table.to_string()
     };
-    let row = |first: Vec<String>, answers: &[Answered]| [first, answers.iter().map(told).collect()].concat();
+    let scales = scales(plan);
+    let row = |first: Vec<String>, answers: &[Answered]| {
+        let told = answers.iter().zip(&scales).map(|(answer, scale)| told(answer, scale.as_ref()));
+        [first, told.collect()].concat()
+    };
     let mut parts = vec![plan.name.clone()];
     let tally = &plan.tally;
+    let s = if tally.candidates == 1 { "" } else { "s" };
     parts.push(format!(
-        "{} candidates: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than \
+        "{} candidate{s}: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than \
          what was wanted",
         tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
     ));
@@ -111,13 +123,9 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push("No candidate meets every objective. The nearest:".into());
         let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
         parts.push(table(&heads(&["candidate", "cost"]), vec![of]));
-        parts.extend(nearest.impossible.iter().map(|why| format!("None can: {why}")));
-    } else if plan.offers.is_empty() {
-        let utilization = plan.asked.iter().filter_map(|(_, _, fate)| match fate {
-            Fate::Overloaded(utilization) => Some(*utilization),
-            _ => None,
-        });
-        let least = utilization.fold(f64::INFINITY, f64::min);
+        parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| format!("It misses {miss}.")));
+        parts.extend(nearest.impossible.iter().map(|why| format!("None can meet {why}.")));
+    } else if let Some(least) = plan.overload() {
         parts
             .push(format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"));
     }
@@ -150,9 +158,25 @@ fn text(plan: &Plan, path: &Path) -> String {
     parts.join("\n")
 }
 
-fn told(answer: &Answered) -> String {
-    let number =
-        answer.estimate.as_ref().map_or("not measured".into(), |found| table::with_interval(found, &answer.unit));
+/// The prefix of each objective's numbers, wherever they stand.
+fn scales(plan: &Plan) -> Vec<Option<Scale>> {
+    let offers = plan.offers.iter().map(|offer| &offer.simulated.answers);
+    let others = plan.reliefs.iter().map(|relief| &relief.answers).chain(plan.traffic.iter().map(|of| &of.answers));
+    let all: Vec<&Vec<Answered>> = offers.chain(others).collect();
+    let of = |objective: usize| {
+        let answers = || all.iter().filter_map(move |answers| answers.get(objective));
+        let unit = answers().next()?.unit.as_str();
+        Scale::common(unit, answers().filter_map(|answer| answer.estimate.as_ref()))
+    };
+    (0..plan.objectives.len()).map(of).collect()
+}
+
+fn told(answer: &Answered, scale: Option<&Scale>) -> String {
+    let number = match (&answer.estimate, scale) {
+        (None, _) => "not measured".into(),
+        (Some(found), Some(scale)) => table::with_interval_in(found, scale),
+        (Some(found), None) => table::with_interval(found, &answer.unit),
+    };
     match answer.judgement {
         Judgement::Holds => number,
         other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),

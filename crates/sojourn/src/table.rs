@@ -11,6 +11,9 @@ use sojourn_stats::{Estimate, Measure};
 use crate::exit::{Exit, Failure};
 
 /// Prints the answers of `folder` (or their rows as JSON) and says how the program should end.
+///
+/// # Errors
+/// When there is none.
 pub(crate) fn print(folder: &Folder, path: &Path, as_json: bool) -> Result<Exit, Failure> {
     if as_json {
         let rows: Vec<_> = folder.outcomes.iter().map(|row| row.to_json()).collect();
@@ -18,23 +21,35 @@ pub(crate) fn print(folder: &Folder, path: &Path, as_json: bool) -> Result<Exit,
     } else {
         outln(&text(folder, path));
     }
-    Ok(exit(folder))
+    match exit(folder) {
+        exit @ Exit::Failed => Err(Failure { exit, message: unanswered(folder) }),
+        exit => Ok(exit),
+    }
 }
 
-/// How the program should end after this run.
+/// How the program should end after this run. One that answered nothing has failed, however orderly it ended.
 pub(crate) fn exit(folder: &Folder) -> Exit {
     match folder.run.verdict {
         Verdict::Incomplete => Exit::Interrupted,
+        _ if folder.outcomes.is_empty() => Exit::Failed,
         Verdict::Suspect => Exit::Missed,
         Verdict::Valid if !folder.run.objectives_met() => Exit::Missed,
         Verdict::Valid => Exit::Ok,
     }
 }
 
+/// Why there is no answer, in a line.
+fn unanswered(folder: &Folder) -> String {
+    let why = folder.run.variants.iter().flat_map(|variant| &variant.notes).next();
+    let why = why.map_or(String::new(), |(engine, note)| format!(": {engine}: {note}"));
+    format!("no engine that was asked has an answer{why}")
+}
+
 /// A run in a line, for one of many.
 pub(crate) fn line(folder: &Folder, path: &Path) -> String {
     let run = &folder.run;
     let verdict = match run.verdict {
+        Verdict::Valid if folder.outcomes.is_empty() => format!(", {}", unanswered(folder)),
         Verdict::Valid => String::new(),
         other => format!(", {}", json!(other).as_str().unwrap_or_default()),
     };
@@ -75,7 +90,7 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     }
     outln(&table.to_string());
     for note in notes {
-        outln(&format!("  {note}"));
+        outln(&paragraph("  ", note));
     }
 }
 
@@ -109,14 +124,18 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
     }
     outln(&table.to_string());
     for note in notes {
-        outln(&format!("  {note}"));
+        outln(&paragraph("  ", note));
     }
 }
 
 /// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
 pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
+    with_interval_in(estimate, &Scale::of(unit, estimate.value()))
+}
+
+/// The same in this scale.
+pub(crate) fn with_interval_in(estimate: &Estimate, scale: &Scale) -> String {
     let Some(value) = estimate.value() else { return "too few samples".into() };
-    let scale = Scale::of(unit, Some(value));
     match estimate.interval() {
         Some((low, high)) => format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high)),
         None => scale.unit(value),
@@ -132,6 +151,33 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
 pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String {
     let scale = Scale::of(unit, Some(value.abs().max(low.abs()).max(high.abs())));
     format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high))
+}
+
+/// A sentence on lines that fit the terminal, each after `indent`; on one line where there is no terminal.
+pub(crate) fn paragraph(indent: &str, text: &str) -> String {
+    hanging(indent, indent, text)
+}
+
+/// The same with something else before its first line.
+pub(crate) fn hanging(first: &str, indent: &str, text: &str) -> String {
+    let width = Table::new().width().map_or(usize::MAX, usize::from);
+    let mut words = text.split_whitespace();
+    let mut lines = vec![format!("{first}{}", words.next().unwrap_or_default())];
+    for word in words {
+        let line = lines.last_mut().expect("there is a first one");
+        if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+    }
+    lines.join("\n")
+}
+
+/// Says on stderr which file was written, for who asked for one beside the answer.
+pub(crate) fn wrote(path: &Path) {
+    eprintln!("wrote {}", path.display());
 }
 
 /// A line on stdout; a closed pipe is no failure of ours.
@@ -150,8 +196,10 @@ fn text(folder: &Folder, path: &Path) -> String {
     } else {
         lines.push("\nMean response time".into());
         lines.push(mean_table(folder));
-        lines.push("\nTail of the response time".into());
-        lines.push(tail_table(folder));
+        if let Some(table) = tail_table(folder) {
+            lines.push("\nTail of the response time".into());
+            lines.push(table);
+        }
         if let Some(table) = network_table(folder) {
             lines.push("\nChains and stations".into());
             lines.push(table);
@@ -174,8 +222,8 @@ fn text(folder: &Folder, path: &Path) -> String {
         lines.push("\nNotes".into());
         let all = run.variants.len();
         lines.extend(notes.iter().map(|(text, labels)| match labels.len() {
-            n if n == all => format!("  {text}"),
-            _ => format!("  [{}] {text}", labels.join("; ")),
+            n if n == all => paragraph("  ", text),
+            _ => paragraph("  ", &format!("[{}] {text}", labels.join("; "))),
         }));
     }
     for objective in &run.objectives {
@@ -213,11 +261,14 @@ fn mean_table(folder: &Folder) -> String {
     header.extend(engines.iter().map(title));
     let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - its plan")];
     let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
+    let variants = 0..folder.run.variants.len();
+    let all = variants.flat_map(|v| engines.iter().map(move |engine| find(folder, v, engine, "response_time_mean")));
+    let scale = Scale::common("s", all.flatten());
     header.extend(against.iter().map(|(_, _, title)| title.to_string()));
     let mut table = new_table(&header);
     for (index, variant) in folder.run.variants.iter().enumerate() {
         let mut row = vec![variant.label.clone()];
-        row.extend(engines.iter().map(|engine| estimate(folder, index, engine, "response_time_mean")));
+        row.extend(engines.iter().map(|engine| estimate(folder, index, engine, "response_time_mean", &scale)));
         row.extend(against.iter().map(|(reference, of, _)| {
             let value = |engine: &str| find(folder, index, engine, "response_time_mean").and_then(Estimate::value);
             match (value(reference), value(of)) {
@@ -230,7 +281,8 @@ fn mean_table(folder: &Folder) -> String {
     table.to_string()
 }
 
-fn tail_table(folder: &Folder) -> String {
+/// None where no engine knows anything of it.
+fn tail_table(folder: &Folder) -> Option<String> {
     let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
     let columns: Vec<(&str, &str)> = ["p90", "p99"]
         .into_iter()
@@ -240,15 +292,22 @@ fn tail_table(folder: &Folder) -> String {
             any(engine) && (0..folder.run.variants.len()).any(|v| find(folder, v, engine, &metric).is_some())
         })
         .collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let metric = |p: &str| format!("response_time_{p}");
+    let variants = 0..folder.run.variants.len();
+    let all = variants.flat_map(|v| columns.iter().filter_map(move |(p, engine)| find(folder, v, engine, &metric(p))));
+    let scale = Scale::common("s", all);
     let mut header = vec!["variant".to_string()];
     header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
     let mut table = new_table(&header);
     for (index, variant) in folder.run.variants.iter().enumerate() {
         let mut row = vec![variant.label.clone()];
-        row.extend(columns.iter().map(|(p, engine)| estimate(folder, index, engine, &format!("response_time_{p}"))));
+        row.extend(columns.iter().map(|(p, engine)| estimate(folder, index, engine, &metric(p), &scale)));
         table.add_row(row);
     }
-    table.to_string()
+    Some(table.to_string())
 }
 
 /// More lines than this are not read on a terminal; the report and `outcomes.csv` have them.
@@ -292,33 +351,39 @@ fn network_table(folder: &Folder) -> Option<String> {
         .collect();
     let mut header = vec!["of".to_string()];
     header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title}, {engine}")));
-    let mut table = new_table(&header);
-    for (index, variant) in folder.run.variants.iter().enumerate() {
+    let of_variant = |(index, variant): (usize, &sojourn_lab::folder::VariantFile)| {
+        let mut table = new_table(&header);
         for name in &names {
-            let label = if variants == 1 { (*name).into() } else { format!("{}: {name}", variant.label) };
             let cells = columns.iter().map(|(metric, _, unit, engine)| {
                 cell(index, (*metric, *name), unit, engine).unwrap_or_else(|| "-".into())
             });
-            table.add_row([label].into_iter().chain(cells));
+            table.add_row([(*name).to_owned()].into_iter().chain(cells));
         }
-    }
-    Some(table.to_string())
+        if variants == 1 { table.to_string() } else { format!("{}\n{table}", variant.label) }
+    };
+    let tables: Vec<String> = folder.run.variants.iter().enumerate().map(of_variant).collect();
+    Some(tables.join("\n"))
 }
 
 fn find<'a>(folder: &'a Folder, variant: usize, engine: &'a str, metric: &str) -> Option<&'a Estimate> {
     folder.rows(variant, engine).find(|row| row.measure.metric == metric).map(|row| &row.measure.estimate)
 }
 
-fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str) -> String {
-    match find(folder, variant, engine, metric) {
-        None => "-".into(),
-        Some(estimate) => plus_minus(estimate, "s"),
+/// In the table's scale, or where it has none in the number's own.
+fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str, scale: &Option<Scale>) -> String {
+    match (find(folder, variant, engine, metric), scale) {
+        (None, _) => "-".into(),
+        (Some(estimate), Some(scale)) => in_scale(estimate, scale),
+        (Some(estimate), None) => plus_minus(estimate, "s"),
     }
 }
 
 /// An estimate with half its interval: `1.20 ± 0.10 ms`.
 pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
-    let scale = Scale::of(unit, estimate.value());
+    in_scale(estimate, &Scale::of(unit, estimate.value()))
+}
+
+fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
     match *estimate {
         Estimate::Sampled { value, ci_low, ci_high, .. } => {
             let digits = scale.digits(value);
@@ -331,8 +396,22 @@ pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// A number is not shown in another's prefix where that leaves less of it than this.
+const LEGIBLE: f64 = 0.01;
+
+/// Numbers of one metric below each other, in one prefix where none is lost in it; `-` where there is none.
+pub(crate) fn column(measures: &[Option<&Measure>]) -> Vec<String> {
+    let unit = measures.iter().flatten().next().map_or("1", |measure| &measure.unit);
+    let scale = Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate));
+    let cell = |measure: &Measure| match &scale {
+        Some(scale) => in_scale(&measure.estimate, scale),
+        None => plus_minus(&measure.estimate, unit),
+    };
+    measures.iter().map(|measure| measure.map_or("-".into(), cell)).collect()
+}
+
 /// The prefix in which a quantity reads best.
-struct Scale {
+pub(crate) struct Scale {
     factor: f64,
     unit: String,
 }
@@ -349,6 +428,15 @@ impl Scale {
             other => (1.0, other),
         };
         Scale { factor, unit: unit.into() }
+    }
+
+    /// One for numbers that are to be compared, that of the largest; none where the smallest would be lost in it.
+    pub(crate) fn common<'a>(unit: &str, estimates: impl Iterator<Item = &'a Estimate>) -> Option<Scale> {
+        let values: Vec<f64> =
+            estimates.filter_map(Estimate::value).map(f64::abs).filter(|value| *value > 0.0).collect();
+        let largest = values.iter().copied().reduce(f64::max)?;
+        let scale = Scale::of(unit, Some(largest));
+        values.iter().all(|value| value * scale.factor >= LEGIBLE).then_some(scale)
     }
 
     fn number(&self, value: f64) -> String {

@@ -213,6 +213,7 @@ fn finish(written: Result<u64, GenerateError>, workload: &Workload, seed: u64) -
             if let (Some(asked), Some(Measure { metric, estimate, .. })) = (arrivals.hurst(), measure) {
                 eprintln!("{metric}: {}, made for {asked}", table::with_interval(&estimate, "1"));
             }
+            arrivals.caveats("this plan", requests).iter().for_each(|caveat| eprintln!("note: {caveat}"));
             Ok(Exit::Ok)
         }
         // Whoever reads from us has seen enough.

@@ -79,6 +79,21 @@ impl Family {
             Family::LognormalPareto => "lognormal body, Pareto tail",
         }
     }
+
+    /// Why numbers may have no likeliest member of this family.
+    pub fn without_a_likeliest(self) -> &'static str {
+        match self {
+            Family::BoundedPareto => {
+                "its exponent would not be above 0, since the numbers' logarithms lie in the upper half of their range"
+            }
+            Family::Hyperexponential => "two exponentials vary more than one, and these numbers do not",
+            Family::LognormalPareto => "nowhere can the numbers be split into a lognormal body and a tail",
+            Family::Gamma | Family::Weibull => "no shape of it is the likeliest",
+            Family::Exponential | Family::Lognormal | Family::Pareto | Family::InverseGaussian => {
+                "its likeliest parameters are too extreme to compute with"
+            }
+        }
+    }
 }
 
 /// A law fitted to a sample.

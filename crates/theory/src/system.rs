@@ -2,11 +2,14 @@
 //!
 //! Random dispatch and round robin hand each server a renewal stream of its own, so that N servers are N separate
 //! queues. Every other policy looks at the servers and ties their queues together: there the totals, which follow from
-//! conservation alone, are answered, and one line says that the response time is not.
+//! conservation alone, are answered, the mean response time in the few cases that are solved, and otherwise one line says that
+//! it is not.
 //!
 //! A path that takes the same time for everybody moves every arrival by as much: the queues are what they were, and the
 //! time on the way is added to the response time. For closed users it is a further stay away from the server, of which
 //! the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
+
+mod balanced;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::Law;
@@ -39,8 +42,10 @@ pub struct System<'a> {
     pub demand_is_constant: bool,
     /// The law of the work (s), where it is one that is known.
     pub demand_law: Option<&'a Law>,
-    /// The policy's name; none for a single server.
+    /// The policy as it is written, with its parameters; none for a single server.
     pub policy: Option<&'a str>,
+    /// How many dispatchers there are, each of which decides for itself.
+    pub dispatchers: u32,
     /// Whether the policy knows the servers' present state (not polled, not reported now and then).
     pub has_immediate_information: bool,
     /// Whether there are links with a rate.
@@ -178,8 +183,8 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
 enum Split {
     /// Into a renewal stream for each.
     Separate(Gaps),
-    /// Not into anything that a formula covers: one line says why.
-    Tied(String),
+    /// Not at all, since the queues hang together: what is known of them, or one line that says why nothing is.
+    Tied(Result<balanced::Known, String>),
 }
 
 fn open_arrivals(system: &System, gaps: Moments, law: Option<&Law>) -> Result<Answer, Unanswered> {
@@ -189,12 +194,15 @@ fn open_arrivals(system: &System, gaps: Moments, law: Option<&Law>) -> Result<An
     let count = system.servers.len();
     let n = count as u32;
     let mut answer = Answer::default();
-    let split = match (count, system.policy) {
+    let split = match (count, policy_name(system)) {
         (1, _) => Split::Separate(Gaps::all(gaps)),
-        (_, None) => return Err(Unanswered(format!("{count} servers need a policy"))),
-        (_, Some("random")) => Split::Separate(Gaps::each_with_probability(gaps, 1.0 / f64::from(n))),
-        (_, Some("round-robin")) => Split::Separate(Gaps::every_nth(gaps, n)),
-        (_, Some(policy)) => Split::Tied(format!("no formula for {policy} over {count} servers: sim answers this")),
+        (_, "") => return Err(Unanswered(format!("{count} servers need a policy"))),
+        (_, "random") => Split::Separate(Gaps::each_with_probability(gaps, 1.0 / f64::from(n))),
+        (_, "round-robin") if system.dispatchers == 1 => Split::Separate(Gaps::every_nth(gaps, n)),
+        (_, policy) => Split::Tied(
+            balanced::known(system, gaps)
+                .map_err(|why| format!("no formula for {policy} over {count} servers{why}: sim answers this")),
+        ),
     };
     match split {
         Split::Separate(each) => {
@@ -204,7 +212,7 @@ fn open_arrivals(system: &System, gaps: Moments, law: Option<&Law>) -> Result<An
             };
             separate_queues(system, &each, &mut answer)?;
         }
-        Split::Tied(why) => totals(system, 1.0 / gaps.mean_s, &why, &mut answer)?,
+        Split::Tied(known) => totals(system, 1.0 / gaps.mean_s, known, &mut answer)?,
     }
     Ok(answer)
 }
@@ -236,7 +244,7 @@ fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<
     if n > 1 {
         answer.note(format!(
             "{} over {n} servers: {n} separate queues, each with gaps of C2 = {}",
-            system.policy.unwrap_or_default(),
+            policy_name(system),
             brief(each.scv())
         ));
         if !system.has_immediate_information {
@@ -329,19 +337,48 @@ fn note_path(path_s: f64, answer: &mut Answer) {
     }
 }
 
-/// What holds under any policy that keeps equal servers stable.
-fn totals(system: &System, rate: f64, why: &str, answer: &mut Answer) -> Result<(), Unanswered> {
+/// The policy without its parameters; empty for a single server.
+fn policy_name<'a>(system: &System<'a>) -> &'a str {
+    system.policy.unwrap_or_default().split('(').next().unwrap_or_default().trim()
+}
+
+/// What holds under any policy that keeps equal servers stable, and what is known of its times.
+fn totals(
+    system: &System,
+    rate: f64,
+    known: Result<balanced::Known, String>,
+    answer: &mut Answer,
+) -> Result<(), Unanswered> {
     let first = station(system, &system.servers[0]);
     let equal = system.servers.iter().all(|server| station(system, server) == first);
     // Hash and affinity follow the clients, weights what they are set to: nothing says that the shares are equal.
-    let symmetric = ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"];
-    let policy = system.policy.unwrap_or_default();
+    let symmetric = [
+        "least-connections",
+        "probabilistic-least-connections",
+        "power-of-d",
+        "round-robin",
+        "round-trip",
+        "transmitted-size",
+    ];
+    let policy = policy_name(system);
     let n = system.servers.len();
     let Some(limit) = first.largest_stable_rate().filter(|_| equal && symmetric.contains(&policy)) else {
-        return Err(Unanswered(why.into()));
+        return Err(Unanswered(known.err().unwrap_or_default()));
     };
     stable(rate, limit * n as f64, false)?;
-    answer.note(format!("response_time_mean: {why}"));
+    match known {
+        Ok(balanced::Known { response_mean, formula }) => {
+            answer.push("response_time_mean", "s", response_mean.plus(system.path_s));
+            if first.discipline == Discipline::Fcfs {
+                answer.push("waiting_time_mean", "s", response_mean.plus(-first.service.mean_s));
+            }
+            answer.push("number_in_system_mean", "1", response_mean.times(rate));
+            note_path(system.path_s, answer);
+            answer.note(format!("formula: {formula}"));
+            answer.note("response_time percentiles: no formula");
+        }
+        Err(why) => answer.note(format!("response_time_mean: {why}")),
+    }
     answer.note(format!("totals: by conservation and symmetry, if {policy} keeps every server stable"));
     if system.has_links {
         answer.note(LINKS);

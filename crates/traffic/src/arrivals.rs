@@ -200,6 +200,29 @@ impl Arrivals {
         }
     }
 
+    /// What to know of `requests` of them, in sentences that may be none: that they outlast their memory (`what` names those who
+    /// had so many: `this run`), and that their H below 0.5 is not kept.
+    pub fn caveats(&self, what: &str, requests: u64) -> Vec<String> {
+        let outlasted = self.memory().filter(|memory| requests > *memory).map(|memory| {
+            format!(
+                "gaps hang together over {memory} requests at a time, and {what} had {requests}: `length = {}` in fgn(...) joins \
+                 them all",
+                requests.next_power_of_two()
+            )
+        });
+        let alternates = self.hurst().filter(|h| *h < 0.5 && !self.is_normal()).map(|h| {
+            format!(
+                "gaps made for H = {h} keep it where their law is normal: under any other the alternation dies out, and over \
+                 long times they are as independent ones; arrivals_hurst is what came out"
+            )
+        });
+        outlasted.into_iter().chain(alternates).collect()
+    }
+
+    fn is_normal(&self) -> bool {
+        self.gaps.as_ref().or(self.shape.as_ref()).is_some_and(|law| law.to_string().starts_with("normal("))
+    }
+
     /// Mean arrival rate (1/s) at level 1 of a profile, once settled; 0 where the mean gap is infinite.
     pub fn rate(&self) -> Option<f64> {
         self.gaps.as_ref().map(|law| self.requests_per_gap() / law.mean())

@@ -8,7 +8,7 @@
 mod cache;
 mod capture;
 mod column;
-mod hurst;
+pub(crate) mod hurst;
 mod log;
 mod popularity;
 mod rate;
@@ -22,10 +22,11 @@ use serde::Serialize;
 pub use self::cache::CachePoint;
 pub use self::capture::describe_capture;
 pub use self::column::{ColumnError, describe_numbers, read_column};
+pub use self::hurst::Memory;
 pub use self::log::{describe, spread_s};
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};
-pub use self::variable::Variable;
+pub use self::variable::{LeftOut, Variable};
 
 /// Everything that is known of an input.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -36,6 +37,8 @@ pub struct Description {
     pub facts: Vec<Fact>,
     /// The quantities with their laws.
     pub variables: Vec<Variable>,
+    /// How self-similar the counts are, as they are and with the profile taken out.
+    pub memory: Vec<Memory>,
     /// How many came when.
     pub rate: Option<Rate>,
     /// How concentrated requests are.
@@ -148,6 +151,11 @@ fn variance(numbers: &[f64]) -> f64 {
 
 fn scv(numbers: &[f64]) -> f64 {
     variance(numbers) / mean(numbers).powi(2)
+}
+
+/// Four significant digits.
+pub(crate) fn digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("a number that was just written")
 }
 
 /// Numbers in ascending order.

@@ -4,16 +4,19 @@
 //! changes by more than chance, and the law of the gaps is of what is left ([`crate::describe::profiled`]), stretched to
 //! the measured mean, because the mean is the rate. Laws are the likeliest; one of infinite variance is cut at the largest
 //! value seen, since no run of any length would settle with it. What is lost is said in the file: which object was asked for,
-//! sessions, and any order beyond the rate's.
+//! sessions, and any order beyond the rate's. Long memory of the gaps is offered as `fgn(...)` where it is beyond doubt, and
+//! not written unasked: no formula knows it, and a simulation with it takes long to settle.
 
 use std::fmt::Write as _;
 
 use sojourn_stats::fit::Fit;
-use sojourn_stats::{Dimension, Law};
+use sojourn_stats::{Dimension, Law, hurst};
 use thiserror::Error;
 
+use crate::Arrivals as Written;
 use crate::capture::{Begin, Capture};
-use crate::describe::{Popularity, Profiled, Variable, profiled, spread_s};
+use crate::describe::hurst::{of_counts, undoubted};
+use crate::describe::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
 use crate::log::Log;
 
 /// The utilisation that the server which is written down is given at the profile's peak.
@@ -96,10 +99,18 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
     clients.sort_unstable();
     clients.dedup();
     let whole = || opened().filter(|one| one.is_whole());
-    let remarks = vec![
+    let mut remarks = vec![
         format!("Sizes are of the {} connections whose both ends are in the capture.", whole().count()),
         "A connection counts as one request of all that the server sent in it.".into(),
     ];
+    let requests: u64 = whole().map(|one| u64::from(one.requests)).sum();
+    if requests > whole().count() as u64 {
+        remarks.push(format!(
+            "They carried {requests} plain HTTP requests, so a request of this workload stands for {:.1} of them in the \
+             mean: the server's log has them one by one.",
+            requests as f64 / whole().count() as f64
+        ));
+    }
     arrivals_text(Arrivals {
         what: format!("connections of {name}"),
         instants_s: capture.openings_s(),
@@ -139,7 +150,9 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let found = instants_s.len();
         return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
     }
-    let Profiled { every_s, levels, gaps_s, .. } = profiled(&instants_s, span_s);
+    let profiled = profiled(&instants_s, span_s);
+    let memory = of_counts(&instants_s, span_s, &profiled).pop();
+    let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
     let (_, gap_law) = usable(&gap).ok_or_else(|| no_law(&gap, "gaps"))?;
@@ -158,6 +171,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     text += &comment(&format!("Gaps. {}", gap.verdict()));
     text += &comment("The law is stretched to the measured mean, which is the rate.");
     let _ = writeln!(text, "arrivals = \"{gap_law}\"");
+    text += &long_memory(&gaps_s, &gap_law, memory.as_ref());
     if levels.is_empty() {
         text += &comment("The rate changes by no more than chance: there is no profile.");
     } else {
@@ -210,6 +224,37 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     Ok(text)
 }
 
+/// What there is of long memory, as comments: arrivals that have it, where it is beyond doubt in the gaps or, failing that, in
+/// the counts (which have the same H in the long run), or why there are none.
+fn long_memory(gaps_s: &[f64], law: &Law, counts: Option<&Memory>) -> String {
+    let gaps = hurst::estimate(gaps_s).ok();
+    let of_gaps = gaps.as_ref().and_then(undoubted).map(|h| ("gaps", h));
+    let found = of_gaps.or_else(|| counts.and_then(Memory::undoubted).map(|h| ("counts", h)));
+    let Some((of, h)) = found else {
+        let verdict = |what: &str, verdict: &str| comment(&format!("Of the {what}: {verdict}"));
+        let gaps = gaps.map_or(String::new(), |gaps| verdict("gaps", &gaps.verdict));
+        let counts = counts.map_or(String::new(), |counts| {
+            let title = counts.title.trim_start_matches("Counts ");
+            verdict(&format!("counts {title}"), &counts.hurst.verdict)
+        });
+        let why = match (gaps.is_empty(), counts.is_empty()) {
+            (true, true) => "Long memory: there are too few arrivals to tell.",
+            _ => "Long memory: none is written, since none is beyond doubt.",
+        };
+        return comment(why) + &gaps + &counts;
+    };
+    let arrivals = format!("fgn(h = {}, marginal = {law})", (h * 100.0).round() / 100.0);
+    match Written::parse(&arrivals) {
+        Ok(_) => {
+            let offer = format!(
+                "The {of} have long memory beyond doubt, H = {h:.2}. Gaps of the same law that have it too, for sim and load:"
+            );
+            comment(&offer) + &format!("# arrivals = \"{arrivals}\"\n")
+        }
+        Err(error) => comment(&format!("The {of} have long memory beyond doubt, H = {h:.2}, but: {error}")),
+    }
+}
+
 /// The likeliest law, and what is written of it: cut at the largest value where its variance is infinite.
 fn usable(variable: &Variable) -> Option<(&Fit, Law)> {
     let fit = variable.fits.first()?;
@@ -245,9 +290,4 @@ fn comment(text: &str) -> String {
     }
     let _ = writeln!(lines, "{line}");
     lines
-}
-
-/// Four significant digits.
-fn digits(value: f64) -> f64 {
-    format!("{value:.3e}").parse().expect("a number that was just written")
 }

@@ -62,15 +62,12 @@ impl Input {
         let name = path.display().to_string();
         let io = |error: io::Error| InputError::Io(format!("cannot read {name}: {error}"));
         let mut head = Vec::new();
-        unpacked(path).map_err(io)?.take(HEAD as u64).read_to_end(&mut head).ok();
+        File::open(path).and_then(unpack).map_err(io)?.take(HEAD as u64).read_to_end(&mut head).ok();
         if column.is_none() && Capture::is_one(&head) {
             return Ok(Input::Capture(Capture::read(path)?));
         }
         if column.is_some() || is_column(&head) {
-            let mut bytes = Vec::new();
-            unpacked(path).and_then(|mut source| source.read_to_end(&mut bytes)).map_err(io)?;
-            let text = String::from_utf8(bytes)
-                .map_err(|_| ColumnError(format!("{name}: a binary file, not a column of numbers")))?;
+            let text = column_text(File::open(path).map_err(io)?, &name)?;
             return Ok(Input::Numbers(read_column(&text, column.flatten(), &name)?));
         }
         match Log::read(path) {
@@ -83,9 +80,21 @@ impl Input {
     }
 }
 
-/// The file's bytes, unpacked where it is gzip.
-fn unpacked(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut source = BufReader::new(File::open(path)?);
+/// The text of a column of numbers, plain or gzip; `name` is what messages call it.
+///
+/// # Errors
+/// When it cannot be read, or is no text.
+pub fn column_text(source: impl Read + 'static, name: &str) -> Result<String, InputError> {
+    let io = |error: io::Error| InputError::Io(format!("cannot read {name}: {error}"));
+    let mut bytes = Vec::new();
+    unpack(source).and_then(|mut source| source.read_to_end(&mut bytes)).map_err(io)?;
+    let no_text = |_| ColumnError(format!("{name}: a binary file, not a column of numbers"));
+    Ok(String::from_utf8(bytes).map_err(no_text)?)
+}
+
+/// The bytes, unpacked where they are gzip.
+fn unpack(source: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut source = BufReader::new(source);
     let mut magic = Vec::new();
     source.by_ref().take(2).read_to_end(&mut magic)?;
     let gzip = magic == b"\x1f\x8b";

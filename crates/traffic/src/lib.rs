@@ -35,7 +35,7 @@ pub use alias::Alias;
 pub use arrivals::Arrivals;
 pub use documents::Documents;
 pub use generate::generate;
-pub use input::{Input, InputError};
+pub use input::{Input, InputError, column_text};
 pub use locality::Locality;
 pub use plan::{Demand, Plan, Planned, Request, Script, Step};
 pub use profile::Profile;

@@ -236,6 +236,42 @@ impl Log {
         )
     }
 
+    /// The instant (seconds since 1970 in UTC) that `text` means on the clock of the log's zone: `12:30`, `12:30:15`, on the day
+    /// of its first request, or after a date, `1995-08-01 12:30`. None of anything else, and of an empty log.
+    pub fn instant(&self, text: &str) -> Option<i64> {
+        let first = self.entries.first()?;
+        let (date, clock) = match text.trim().split_once(' ') {
+            Some((date, clock)) => (Some(date), clock.trim()),
+            None => (None, text.trim()),
+        };
+        let day = match date {
+            Some(date) => line::day(date)?,
+            None => (first.time_s + i64::from(self.zone_s)).div_euclid(86_400),
+        };
+        let parts: Option<Vec<i64>> = clock.split(':').map(|part| part.parse().ok()).collect();
+        let (hour, minute, second) = match parts?[..] {
+            [hour, minute] => (hour, minute, 0),
+            [hour, minute, second] => (hour, minute, second),
+            _ => return None,
+        };
+        let is_clock = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
+        is_clock.then(|| ((day * 24 + hour) * 60 + minute) * 60 + second - i64::from(self.zone_s))
+    }
+
+    /// The requests from one instant up to another (seconds since 1970 in UTC), as a log; hosts and paths are those that occur.
+    /// What is known of bad lines stays that of the whole log.
+    #[must_use]
+    pub fn between(&self, from_s: i64, to_s: i64) -> Log {
+        let start = self.entries.partition_point(|entry| entry.time_s < from_s);
+        let end = self.entries.partition_point(|entry| entry.time_s < to_s).max(start);
+        let (hosts, paths, first_bad) = (Vec::new(), Vec::new(), self.first_bad.clone());
+        let mut part = Log { entries: self.entries[start..end].to_vec(), hosts, paths, first_bad, ..*self };
+        let (clients, objects) = part.entries.iter_mut().map(|entry| (&mut entry.client, &mut entry.object)).unzip();
+        part.hosts = occurring(&self.hosts, clients);
+        part.paths = occurring(&self.paths, objects);
+        part
+    }
+
     /// Seconds from midnight to an instant (seconds since 1970 in UTC), in the zone of the log's first line.
     pub fn second_of_day(&self, time_s: i64) -> i64 {
         (time_s + i64::from(self.zone_s)).rem_euclid(86_400)
@@ -267,6 +303,20 @@ impl Log {
         }
         warnings
     }
+}
+
+/// Numbers `used` anew by first appearance, and gives the names by their new numbers.
+fn occurring(names: &[String], used: Vec<&mut u32>) -> Vec<String> {
+    let mut numbers: Vec<Option<u32>> = vec![None; names.len()];
+    let mut kept = Vec::new();
+    for number in used {
+        let old = *number as usize;
+        *number = *numbers[old].get_or_insert_with(|| {
+            kept.push(names[old].clone());
+            kept.len() as u32 - 1
+        });
+    }
+    kept
 }
 
 /// A summary: a log of millions of requests may stand in a workload that is printed.

@@ -5,7 +5,8 @@
 //! correlations (it rises, so its first Hermite coefficient is not 0: Taqqu, Z. Wahrscheinlichkeitstheorie 31, 1975), but
 //! not their size: they are smaller, and the more so the more the law is skewed. At finite length the H that is measured
 //! is therefore lower than the one asked for; what came out is measured and reported ([`Arrivals::hurst_of`]). Below 0.5
-//! only a normal law would keep the alternation; what is left of it in others dies out.
+//! only a normal law would keep the alternation; what is left of it in others dies out, and whoever uses them says so
+//! ([`Arrivals::caveats`]).
 //!
 //! Exact noise has a length. A path is as long as [`POINTS`], or as the number of requests that was announced, or as
 //! `length` says; when it is used up another one follows that is independent of it, and correlations end there. Paths are
@@ -13,6 +14,7 @@
 //! moment in which a path is drawn.
 //!
 //! [`Arrivals::hurst_of`]: crate::Arrivals::hurst_of
+//! [`Arrivals::caveats`]: crate::Arrivals::caveats
 
 use std::sync::{Arc, OnceLock};
 

@@ -47,9 +47,12 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
     let mut live = trust(&report, &system.stop());
     let shares = shares(&report, experiment.system.servers.len());
     let by_file = file_means(experiment, &report);
-    let hurst = match &experiment.workload {
-        Workload::Open(open) => open.arrivals.hurst_of(experiment.seed, report.counts.planned),
-        _ => None,
+    let (hurst, notes) = match &experiment.workload {
+        Workload::Open(Open { arrivals, .. }) => {
+            let planned = report.counts.planned;
+            (arrivals.hurst_of(experiment.seed, planned), arrivals.caveats("this run", planned))
+        }
+        _ => (None, Vec::new()),
     };
     live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
     live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
@@ -58,6 +61,7 @@ pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Re
         curve: report.response_time_cdf,
         live: Some(live),
         path: Some(path),
+        notes,
         ..Answer::default()
     })
 }

@@ -40,7 +40,6 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
     };
     let (demand_mean_s, demand_variance_s2) = experiment.demand_moments();
     let system = &experiment.system;
-    let policy = system.tier.as_ref().map(|tier| tier.policy.split('(').next().unwrap_or_default().trim());
     let information = system.tier.as_ref().map_or(Information::Immediate, |tier| tier.information);
     let (is_exponential, is_constant) = demand_shape(experiment);
     let law = demand_law(experiment).filter(|law| law.mean() > 0.0 && law.mean().is_finite());
@@ -53,7 +52,8 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
         demand_is_exponential: is_exponential,
         demand_is_constant: is_constant,
         demand_law: law.as_ref(),
-        policy,
+        policy: system.tier.as_ref().map(|tier| tier.policy.as_str()),
+        dispatchers: system.tier.as_ref().map_or(1, |tier| tier.dispatchers),
         has_immediate_information: information == Information::Immediate,
         has_links: links.clone().any(|link| link.rate.is_some()),
         path_s: links.map(|link| 2.0 * link.delay.as_secs_f64()).sum(),
@@ -85,7 +85,7 @@ fn demand_law(experiment: &Experiment) -> Option<Law> {
 }
 
 /// The law of the sizes, where they are drawn from one.
-fn size_law(experiment: &Experiment) -> Option<&Law> {
+pub(crate) fn size_law(experiment: &Experiment) -> Option<&Law> {
     let sizes = match &experiment.workload {
         Workload::Open(open) => Some(&open.sizes),
         Workload::Closed(closed) => Some(&closed.sizes),

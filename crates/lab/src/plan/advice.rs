@@ -161,19 +161,6 @@ pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> 
     parts
 }
 
-/// Why no system of this kind can meet an objective about the mean: what even an empty one takes.
-pub(super) fn impossible(experiment: &Experiment) -> Option<String> {
-    let system = &experiment.system;
-    let fastest = system.servers.iter().map(|server| server.speed).fold(0.0, f64::max);
-    if experiment.network.is_some() || fastest <= 0.0 {
-        return None;
-    }
-    let path: f64 = system.client_link.iter().chain(&system.cluster_link).map(|l| 2.0 * l.delay.as_secs_f64()).sum();
-    let least = path + experiment.demand_moments().0 / fastest;
-    let mean = experiment.objectives.iter().find(|o| o.below && o.metric == "response_time_mean" && o.limit < least)?;
-    Some(format!("`{}`: without any waiting a request takes {:.3} ms in the mean", mean.text, 1e3 * least))
-}
-
 impl Experiment {
     /// Where more work comes than can be done: the utilisation that this would be, of a network that of the station that is
     /// asked too much.

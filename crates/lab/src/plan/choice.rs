@@ -111,7 +111,11 @@ impl Choices {
             if keys[..number].iter().any(|key| long_name(key) == long_name(keys[number])) {
                 return Err(fail("it is chosen twice".into()));
             }
-            choices.push(Choice::read(raw.get_ref(), number, &keys).map_err(fail)?);
+            let mut choice = Choice::read(raw.get_ref(), number, &keys).map_err(fail)?;
+            if let Some(value) = source.set(&choice.key) {
+                choice.narrow(value, raw.get_ref()).map_err(SpecError)?;
+            }
+            choices.push(choice);
         }
         let all = choices.iter().fold(1usize, |all, choice| all.saturating_mul(choice.values.len()));
         if all > MOST {
@@ -209,6 +213,27 @@ impl Choice {
             return Err("write the values from the weakest to the strongest, or `stronger = false`".into());
         }
         Ok(Choice { key: raw.key.clone(), values, costs, per, stronger })
+    }
+
+    /// Leaves nothing but `value` to choose, as `--set` says: one of the list, or another whose cost is known all the same.
+    fn narrow(&mut self, value: &Value, raw: &RawChoice) -> Result<(), String> {
+        let listed = self.values.iter().position(|of| show(of) == show(value)).map(|place| self.costs[place]);
+        let cost = listed.or(match (raw.cost, &raw.costs) {
+            (Some(each), _) => number(value).map(|number| each * number).filter(|cost| *cost >= 0.0),
+            (None, None) => Some(0.0),
+            (None, Some(_)) => None,
+        });
+        let (key, text) = (&self.key, show(value));
+        let cost = cost.ok_or_else(|| {
+            let known: Vec<String> = self.values.iter().map(show).collect();
+            let known = match &known[..] {
+                [first, .., last] if known.len() > 12 => format!("{first} to {last}"),
+                few => few.join(", "),
+            };
+            format!("--set {key}={text}: nothing says what it costs; the plan chooses from {known}")
+        })?;
+        (self.values, self.costs) = (vec![value.clone()], vec![cost]);
+        Ok(())
     }
 }
 

@@ -28,13 +28,23 @@ fn masthead(plan: &Plan) -> String {
     let finding = match (plan.offers.first(), &plan.nearest) {
         (Some(best), _) => format!("<strong>{}</strong> for {}", escape(&best.label), escape(&cost(plan, best.cost))),
         (None, Some(nearest)) => {
-            let nearest_is = format!("the nearest is <strong>{}</strong>", escape(&nearest.label));
-            match &nearest.impossible {
-                Some(why) => format!("No candidate meets every objective, and none can: {}; {nearest_is}", escape(why)),
-                None => format!("No candidate meets every objective; {nearest_is}"),
+            let misses: Vec<String> = nearest.answers.iter().filter_map(Answered::miss).collect();
+            let nearest_is =
+                format!("the nearest is <strong>{}</strong>, {}", escape(&nearest.label), escape(&misses.join(", ")));
+            match nearest.impossible.is_empty() {
+                false => {
+                    let why = escape(&nearest.impossible.join("; "));
+                    format!("No candidate meets every objective, and none can: {why}; {nearest_is}")
+                }
+                true => format!("No candidate meets every objective; {nearest_is}"),
             }
         }
-        (None, None) => "No candidate meets every objective".to_owned(),
+        (None, None) => match plan.overload() {
+            Some(least) => {
+                format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}")
+            }
+            None => "No candidate meets every objective".to_owned(),
+        },
     };
     let growth = plan.growth.map_or(String::new(), |growth| match growth.fails {
         Some(fails) => format!(" Its traffic may grow {:.2} times; at {fails:.2} times it misses.", growth.holds),
@@ -185,7 +195,7 @@ fn candidates(plan: &Plan) -> String {
         .map(|(label, price, fate)| {
             let what = match fate {
                 Fate::Overloaded(utilization) => format!("overloaded: a utilisation of {utilization:.2}"),
-                Fate::Excluded { answer } => format!("theory: misses `{}`, {}", answer.objective, told(answer)),
+                Fate::Excluded { answer, .. } => format!("theory: misses `{}`, {}", answer.objective, told(answer)),
                 Fate::Meets(found) => {
                     format!("meets: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
                 }

@@ -30,8 +30,11 @@ pub enum Fate {
     Overloaded(f64),
     /// Theory says that it misses an objective.
     Excluded {
-        /// The objective, and what theory says.
+        /// The objective that it misses by most, and what theory says.
         answer: Answered,
+        /// How far all that theory knows of it is from the objectives; 0 meets them.
+        #[serde(skip)]
+        distance: f64,
     },
     /// Every objective holds.
     Meets(Simulated),

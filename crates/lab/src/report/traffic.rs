@@ -2,7 +2,7 @@
 
 use sojourn_stats::fit::Fit;
 use sojourn_stats::fit::hill::{Kind, Tail};
-use sojourn_traffic::describe::{Description, Fact, Value, Variable};
+use sojourn_traffic::describe::{Description, Fact, Memory, Value, Variable};
 
 use super::html::{escape, page};
 use super::number::{quantity, significant};
@@ -31,6 +31,7 @@ pub fn render(description: &Description, name: &str, version: &str) -> String {
         let items: String = description.remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
         body += &format!("<section>\n<h2>Beware</h2>\n<ul class=\"reasons\">\n{items}</ul>\n</section>\n");
     }
+    body += &memory(description);
     let figures: String = charts(description).iter().map(chart_figure).collect();
     body += &format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n");
     let laws: String = description.variables.iter().map(laws).collect();
@@ -47,6 +48,22 @@ const METHOD: &str = "<section>\n<h2>How this was done</h2>\n<p>Laws are fitted 
     values, which weighs the tails. The p-value, where there are few enough values for it, is the share of samples drawn from \
     the fitted law, each fitted anew, that are as far from their fit. Tail indices are Hill\u{2019}s, at the threshold where the \
     tail is nearest to a Pareto law; the moment estimator beside it says whether there is a power of x at all.</p>\n</section>\n";
+
+/// How self-similar the counts are.
+fn memory(description: &Description) -> String {
+    let told = |one: &Memory| {
+        let warnings: String =
+            one.hurst.warnings.iter().map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
+        let warnings =
+            if warnings.is_empty() { warnings } else { format!("<ul class=\"reasons\">\n{warnings}</ul>\n") };
+        format!("<p><strong>{}.</strong> {}</p>\n{warnings}", escape(&one.title), escape(&one.hurst.verdict))
+    };
+    let all: String = description.memory.iter().map(told).collect();
+    if all.is_empty() {
+        return all;
+    }
+    format!("<section id=\"memory\">\n<h2>Is it self-similar?</h2>\n{all}</section>\n")
+}
 
 /// Every plot as a file's name and a drawing that stands alone.
 pub fn plots(description: &Description) -> Vec<(String, String)> {
@@ -255,10 +272,12 @@ fn laws(variable: &Variable) -> String {
             significant(fit.mean_ratio),
         )
     };
+    let about = variable.about_the_laws().join(" ");
+    let about = if about.is_empty() { about } else { format!("<p>{}</p>\n", escape(&about)) };
     format!(
         "{heading}<p>{}</p>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Law</th><th>As written, and its \
          parameters (SI units)</th><th>BIC</th><th>AIC</th><th>distance</th><th>A\u{b2}/n</th><th>p</th>\
-         <th>mean / data\u{2019}s</th></tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
+         <th>mean / data\u{2019}s</th></tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n{about}",
         escape(&variable.verdict()),
         variable.fits.iter().map(row).collect::<String>()
     )

@@ -75,6 +75,7 @@ impl Network {
                 if matches!(discipline, Discipline::DelayCurve(_)) {
                     return fail("discipline", "a delay curve is a server's, not a station's".into());
                 }
+                discipline.check(*cores).or_else(|fault| fail("discipline", fault))?;
             }
         }
         for (number, chain) in self.chains.iter().enumerate() {

@@ -3,8 +3,10 @@
 //! ```toml
 //! [[station]]
 //! name = "web-server"
-//! discipline = "limited-ps"        # fcfs | ps | limited-ps | delay
+//! discipline = "limited-ps"        # fcfs | ps | limited-ps | least-attained-service | round-robin | lcfs | delay
 //! helpers = 16                     # limited-ps only
+//! # quantum = "10 ms"              # round-robin only
+//! # preemptive = true              # lcfs only
 //! cores = 1                        # or rates = [1, 1.8, 2.4] under ps: work per second with 1, 2, 3 and more jobs
 //! speed = 1
 //!
@@ -53,6 +55,8 @@ pub struct StationText {
     name: Spanned<String>,
     discipline: Option<Spanned<String>>,
     helpers: Option<Spanned<u32>>,
+    quantum: Option<Spanned<String>>,
+    preemptive: Option<Spanned<bool>>,
     cores: Option<Spanned<u32>>,
     speed: Option<Spanned<f64>>,
     rates: Option<Spanned<Vec<f64>>>,
@@ -179,23 +183,7 @@ impl StationText {
                 return Err(at(&self.name, "discipline", right));
             }
         };
-        let discipline = match (name, &self.helpers) {
-            ("limited-ps", Some(helpers)) if *helpers.get_ref() == 0 => {
-                return Err(at(helpers, "helpers", "at least 1 job is served at once"));
-            }
-            ("limited-ps", Some(helpers)) => Some(Discipline::LimitedPs { helpers: *helpers.get_ref() }),
-            ("limited-ps", None) => {
-                return Err(at(text, "discipline", "limited-ps needs `helpers = N`, the jobs served at once"));
-            }
-            (_, Some(helpers)) => return Err(at(helpers, "helpers", "only limited-ps has them; leave it out")),
-            ("fcfs", None) => Some(Discipline::Fcfs),
-            ("ps", None) => Some(Discipline::Ps),
-            ("delay", None) => None,
-            (other, None) => {
-                let known = ["fcfs", "ps", "limited-ps", "delay"];
-                return Err(at(text, "discipline", crate::server::unknown("discipline", other, &known)));
-            }
-        };
+        let discipline = self.discipline(name, text)?;
         let kind = match (discipline, &self.cores, &self.rates) {
             (None, Some(cores), _) => return Err(at(cores, "cores", "a delay serves everybody at once; leave it out")),
             (None, _, Some(rates)) => return Err(at(rates, "rates", "a delay serves everybody at once; leave it out")),
@@ -216,6 +204,50 @@ impl StationText {
         };
         let speed = self.speed.as_ref().map_or(1.0, |speed| *speed.get_ref());
         Ok((Node { name: self.name.get_ref().clone(), kind, speed }, link))
+    }
+
+    /// The discipline called `name` with the keys that only it has; none of a delay.
+    fn discipline(&self, name: &str, text: &Spanned<String>) -> Result<Option<Discipline>, Misplaced> {
+        if let Some(helpers) = self.helpers.as_ref().filter(|_| name != "limited-ps") {
+            return Err(at(helpers, "helpers", "only limited-ps has them; leave it out"));
+        }
+        if let Some(quantum) = self.quantum.as_ref().filter(|_| name != "round-robin") {
+            return Err(at(quantum, "quantum", "only round-robin has one; leave it out"));
+        }
+        if let Some(preemptive) = self.preemptive.as_ref().filter(|_| name != "lcfs") {
+            return Err(at(preemptive, "preemptive", "only lcfs can be; leave it out"));
+        }
+        let needs = |what| at(text, "discipline", what);
+        Ok(Some(match name {
+            "delay" => return Ok(None),
+            "fcfs" => Discipline::Fcfs,
+            "ps" => Discipline::Ps,
+            "limited-ps" => match &self.helpers {
+                Some(helpers) if *helpers.get_ref() == 0 => {
+                    return Err(at(helpers, "helpers", "at least 1 job is served at once"));
+                }
+                Some(helpers) => Discipline::LimitedPs { helpers: *helpers.get_ref() },
+                None => return Err(needs("limited-ps needs `helpers = N`, the jobs served at once")),
+            },
+            "least-attained-service" => Discipline::LeastAttained,
+            "round-robin" => {
+                let turn = "round-robin needs `quantum`, the longest turn: \"10 ms\"";
+                let quantum = self.quantum.as_ref().ok_or_else(|| needs(turn))?;
+                let quantum_s = quantity::parse(quantum.get_ref(), Dimension::Time)
+                    .map_err(|error| at(quantum, "quantum", error.to_string()))?;
+                Discipline::RoundRobin { quantum: Span::from_secs_f64(quantum_s) }
+            }
+            "lcfs" => {
+                Discipline::Lcfs { preemptive: self.preemptive.as_ref().is_some_and(|written| *written.get_ref()) }
+            }
+            "priority" => {
+                return Err(needs("priorities go by the class of a request, and the jobs of a chain have none"));
+            }
+            other => {
+                let known = ["fcfs", "ps", "limited-ps", "least-attained-service", "round-robin", "lcfs", "delay"];
+                return Err(at(text, "discipline", crate::server::unknown("discipline", other, &known)));
+            }
+        }))
     }
 }
 

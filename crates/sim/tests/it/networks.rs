@@ -28,6 +28,24 @@ fn exponential(station: &str, mean_s: f64) -> String {
     format!("{{ station = \"{station}\", demand = \"exponential(mean = {mean_s} s)\" }}")
 }
 
+/// An order that knows nothing of the work to come does not change how many jobs of exponential work there are, so the mean
+/// is M/M/1's; preemptive LCFS has that of M/G/1-PS for any work. Both are E[S] / (1 - rho).
+#[test]
+fn every_order_of_a_single_queue_may_be_a_stations() {
+    // The widest intervals: work that varies more makes wider ones. First come, first served it would have a mean of 1.75 s.
+    for (discipline, demand, within) in [
+        ("discipline = \"least-attained-service\"", "exponential(mean = 0.5 s)", 0.06),
+        ("discipline = \"round-robin\"\nquantum = \"100 ms\"", "exponential(mean = 0.5 s)", 0.06),
+        ("discipline = \"lcfs\"", "exponential(mean = 0.5 s)", 0.06),
+        ("discipline = \"lcfs\"\npreemptive = true", "hyperexponential(mean = 0.5 s, cv = 2)", 0.12),
+    ] {
+        let network = station("core", discipline)
+            + "[[chain]]\nname = \"jobs\"\narrivals = \"exponential(rate = 1 /s)\"\n"
+            + &format!("steps = [{{ station = \"core\", demand = \"{demand}\" }}]");
+        covers_all(&network, 400_000, discipline, &[("response_time_mean_jobs", 1.0, within)]);
+    }
+}
+
 /// Closed chains in product form, under FCFS with exponential work and under PS with any.
 #[test]
 fn closed_networks_cover_exact_mean_value_analysis() {

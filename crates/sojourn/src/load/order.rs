@@ -119,10 +119,20 @@ impl Order {
 
     /// The Hurst parameter of the first `requests` of the plan, where its arrivals have long memory.
     pub(crate) fn hurst(&self, requests: u64) -> Result<Option<Measure>, Failure> {
+        Ok(self.open_arrivals()?.and_then(|arrivals| arrivals.hurst_of(self.seed(), requests)))
+    }
+
+    /// What to know of a run of so many requests, in sentences.
+    pub(crate) fn caveats(&self, requests: u64) -> Result<Vec<String>, Failure> {
+        Ok(self.open_arrivals()?.map_or(Vec::new(), |arrivals| arrivals.caveats("this run", requests)))
+    }
+
+    /// The arrivals of an open load, as far as they will be drawn.
+    fn open_arrivals(&self) -> Result<Option<Arrivals>, Failure> {
         let open = self.flags.users.is_none() && self.flags.sessions_file.is_none() && self.flags.wsess.is_none();
         let Some(mut arrivals) = self.arrivals()?.filter(|_| open) else { return Ok(None) };
         reach(&mut arrivals, self.stop(span("--warm-up", &self.flags.warm_up)?)?);
-        Ok(arrivals.hurst_of(self.seed(), requests))
+        Ok(Some(arrivals))
     }
 
     /// The rate of the open load (1/s); none of a closed one.

@@ -181,12 +181,13 @@ fn text(range: &Range, steps: &[(f64, Report)]) -> String {
     header.extend(columns.iter().map(|c| c.strip_prefix("response_time_").unwrap_or(c).to_string()));
     header.extend(["failed".into(), "verdict".into()]);
     let mut rows = table::new_table(&header);
-    for (value, report) in steps {
+    let cells = columns.map(|metric| {
+        let found = steps.iter().map(|(_, report)| report.measures.iter().find(|of| of.metric == metric));
+        table::column(&found.collect::<Vec<_>>())
+    });
+    for (index, (value, report)) in steps.iter().enumerate() {
         let mut row = vec![number(*value)];
-        row.extend(columns.iter().map(|metric| {
-            let measure = report.measures.iter().find(|measure| measure.metric == *metric);
-            measure.map_or("-".into(), |m| table::plus_minus(&m.estimate, &m.unit))
-        }));
+        row.extend(cells.iter().map(|column| column[index].clone()));
         row.push(report.value("error_ratio").map_or("-".into(), |share| format!("{:.2} %", share * 100.0)));
         row.push(print::verdict(report).0.to_string());
         rows.add_row(row);

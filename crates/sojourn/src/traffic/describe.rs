@@ -11,12 +11,12 @@ use sojourn_stats::quantity;
 use sojourn_traffic::Input;
 use sojourn_traffic::capture::Capture;
 use sojourn_traffic::describe::{
-    Description, Fact, Value, Variable, counts, describe, describe_capture, describe_numbers, spread_s,
+    Description, Fact, Memory, Value, Variable, counts, describe, describe_capture, describe_numbers, spread_s,
 };
 
 use super::write_file;
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::{new_table, outln};
+use crate::table::{hanging, new_table, outln, paragraph, wrote};
 
 /// Periods that are counted at most.
 const PERIODS_MOST: f64 = 1e8;
@@ -27,6 +27,8 @@ pub(super) struct Describe {
     file: PathBuf,
     #[command(flatten)]
     column: Column,
+    #[command(flatten)]
+    window: Window,
     /// Write a page with plots
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -75,8 +77,68 @@ impl Column {
     }
 }
 
+/// Which part of a log is meant.
+#[derive(clap::Args)]
+pub(super) struct Window {
+    /// Of a log: only what came from here on, by its clock (`12:30`, `1995-08-01 12:30`) or that long after its beginning
+    /// (`2 h`)
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Of a log: only what came before, written as for --from
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// Of a log: only the busiest hour of its clock
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    busy_hour: bool,
+}
+
+impl Window {
+    /// What of `input` is in it.
+    pub(super) fn of(&self, input: Input, path: &Path) -> Result<Input, Failure> {
+        if self.from.is_none() && self.to.is_none() && !self.busy_hour {
+            return Ok(input);
+        }
+        let path = path.display();
+        let Input::Log(log) = &input else {
+            return Err(bad_input(format!(
+                "--from, --to, --busy-hour: {path} is no log, of which a part can be taken"
+            )));
+        };
+        let first_s = log.entries().first().map_or(0, |entry| entry.time_s);
+        let instant = |flag: &str, text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => {
+                let after =
+                    || quantity::parse(text, Dimension::Time).ok().map(|after_s| first_s + after_s.round() as i64);
+                log.instant(text).or_else(after).map(Some).ok_or_else(|| {
+                    let right = "a time of the log's clock such as 12:30 or `1995-08-01 12:30`, or one after its beginning, \
+                                 e.g. `2 h`";
+                    bad_input(format!("{flag} {text}: write {right}"))
+                })
+            }
+        };
+        let (from_s, to_s) = match log.busiest(3600).filter(|_| self.busy_hour) {
+            Some((start_s, _)) => (start_s, start_s + 3600),
+            None => {
+                (instant("--from", &self.from)?.unwrap_or(i64::MIN), instant("--to", &self.to)?.unwrap_or(i64::MAX))
+            }
+        };
+        let part = log.between(from_s, to_s);
+        if part.requests() == 0 {
+            let last_s = log.entries().last().map_or(0, |entry| entry.time_s);
+            return Err(bad_input(format!(
+                "--from, --to: nothing of {path} came then; it goes from {} to {}",
+                log.local_time(first_s),
+                log.local_time(last_s)
+            )));
+        }
+        Ok(Input::Log(part))
+    }
+}
+
 pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
     let (input, dimension) = arguments.column.read(&arguments.file)?;
+    let input = arguments.window.of(input, &arguments.file)?;
     if let Some(path) = &arguments.connections {
         let Input::Capture(capture) = &input else {
             return Err(bad_input(format!("--connections: {} is no capture", arguments.file.display())));
@@ -95,12 +157,14 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
         let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
         let page = traffic::render(&description, &name, env!("CARGO_PKG_VERSION"));
         write_whole(path, page.as_bytes()).map_err(failed)?;
+        wrote(path);
     }
     if let Some(folder) = &arguments.plot {
         fs::create_dir_all(folder).map_err(|e| bad_input(format!("cannot write {}: {e}", folder.display())))?;
         for (name, drawing) in traffic::plots(&description) {
             write_whole(&folder.join(name), drawing.as_bytes()).map_err(failed)?;
         }
+        wrote(folder);
     }
     if arguments.json {
         outln(&serde_json::to_string_pretty(&description).expect("a description is plain JSON"));
@@ -118,7 +182,9 @@ fn write_connections(capture: &Capture, path: &Path) -> Result<(), Failure> {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(failed(format!("cannot write {}: {error}", path.display()))),
     };
-    write_file(path, write).map(|_| ())
+    write_file(path, write)?;
+    wrote(path);
+    Ok(())
 }
 
 fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), Failure> {
@@ -140,7 +206,9 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
         )));
     }
     let text: String = counts(&instants_s, span_s, every_s).iter().map(|count| format!("{count}\n")).collect();
-    write_whole(path, text.as_bytes()).map_err(failed)
+    write_whole(path, text.as_bytes()).map_err(failed)?;
+    wrote(path);
+    Ok(())
 }
 
 fn print(description: &Description) {
@@ -150,11 +218,17 @@ fn print(description: &Description) {
         if !variable.fits.is_empty() {
             outln(&laws(variable));
         }
-        outln(&format!("  {}", variable.verdict()));
+        variable.about_the_laws().iter().for_each(|about| outln(&paragraph("  ", about)));
+        outln(&paragraph("  ", &variable.verdict()));
+    }
+    for Memory { title, hurst, .. } in &description.memory {
+        outln(&format!("\n{title}"));
+        outln(&paragraph("  ", &hurst.verdict));
+        hurst.warnings.iter().for_each(|warning| outln(&paragraph("  ", &format!("warning: {warning}"))));
     }
     if !description.remarks.is_empty() {
         outln("\nBeware");
-        description.remarks.iter().for_each(|remark| outln(&format!("  - {remark}")));
+        description.remarks.iter().for_each(|remark| outln(&hanging("  - ", "    ", remark)));
     }
 }
 
@@ -209,6 +283,7 @@ pub(super) fn print_facts(facts: &[Fact]) {
         }
         let indent = if group.is_empty() { "" } else { "  " };
         let unit = if fact.unit == "1" { "" } else { fact.unit };
-        outln(format!("{indent}{:width$}  {} {unit}", fact.name, fact.value).trim_end());
+        let (first, further) = (format!("{indent}{:width$}  ", fact.name), " ".repeat(indent.len() + width + 2));
+        outln(&hanging(&first, &further, &format!("{} {unit}", fact.value)));
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use sojourn_lab::folder::write_whole;
 use sojourn_traffic::{Input, fit};
 
-use super::describe::Column;
+use super::describe::{Column, Window};
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::outln;
+use crate::table::{outln, wrote};
 
 #[derive(clap::Args)]
 pub(super) struct Fit {
@@ -15,6 +15,8 @@ pub(super) struct Fit {
     file: PathBuf,
     #[command(flatten)]
     column: Column,
+    #[command(flatten)]
+    window: Window,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -22,6 +24,7 @@ pub(super) struct Fit {
 
 pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
     let (input, dimension) = arguments.column.read(&arguments.file)?;
+    let input = arguments.window.of(input, &arguments.file)?;
     let path = arguments.file.display();
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
     let (text, warnings) = match &input {
@@ -34,7 +37,10 @@ pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
         Some(out) if out.exists() => {
             return Err(bad_input(format!("{} exists: name another file, or remove it", out.display())));
         }
-        Some(out) => write_whole(out, text.as_bytes()).map_err(failed)?,
+        Some(out) => {
+            write_whole(out, text.as_bytes()).map_err(failed)?;
+            wrote(out);
+        }
         None => outln(text.trim_end()),
     }
     for warning in warnings {

@@ -1,20 +1,21 @@
 //! `sojourn traffic hurst`: how self-similar is a column of numbers?
 
-use std::fs;
-use std::io::Read;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::report::plots;
 use sojourn_stats::hurst::{self, Hurst};
+use sojourn_traffic::column_text;
 use sojourn_traffic::describe::read_column;
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::{new_table, outln};
+use crate::table::{new_table, outln, paragraph, wrote};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file: one number per line (gaps between requests, requests per second, ...), `-` for standard input
+    /// The file: one number per line (gaps between requests, requests per second, ...), plain or gzip; `-` for standard
+    /// input
     file: PathBuf,
     /// Take this column of a CSV file
     #[arg(long, value_name = "NAME")]
@@ -30,12 +31,19 @@ pub(crate) struct Arguments {
 pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
     let name =
         if arguments.file == Path::new("-") { "standard input".into() } else { arguments.file.display().to_string() };
-    let text = read(&arguments.file).map_err(|e| bad_input(format!("cannot read {name}: {e}")))?;
+    let text = match arguments.file == Path::new("-") {
+        true => column_text(std::io::stdin(), &name),
+        false => File::open(&arguments.file)
+            .map_err(|e| bad_input(format!("cannot read {name}: {e}")))
+            .map(|file| column_text(file, &name))?,
+    };
+    let text = text.map_err(bad_input)?;
     let series = read_column(&text, arguments.column.as_deref(), &name).map_err(bad_input)?;
     drop(text);
     let hurst = hurst::estimate(&series).map_err(|e| bad_input(format!("{name}: {e}")))?;
     if let Some(path) = &arguments.plot {
         write_whole(path, plots::hurst::svg(&hurst, &series, &name).as_bytes()).map_err(failed)?;
+        wrote(path);
     }
     if arguments.json {
         outln(&serde_json::to_string_pretty(&hurst).expect("estimates are plain JSON"));
@@ -43,16 +51,6 @@ pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
         print(&hurst);
     }
     Ok(Exit::Ok)
-}
-
-fn read(file: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    if file == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)?;
-    } else {
-        fs::File::open(file)?.read_to_string(&mut text)?;
-    }
-    Ok(text)
 }
 
 fn print(hurst: &Hurst) {
@@ -75,8 +73,8 @@ fn print(hurst: &Hurst) {
         ["Whittle's H".to_owned()].into_iter().chain(hurst.scales.iter().map(|s| format!("{:.2}", s.estimate.h))),
     );
     outln(&table.to_string());
-    outln(&hurst.verdict);
+    outln(&paragraph("", &hurst.verdict));
     for warning in &hurst.warnings {
-        outln(&format!("warning: {warning}"));
+        outln(&paragraph("", &format!("warning: {warning}")));
     }
 }

@@ -122,9 +122,12 @@ fn a_folder_of_experiments_is_run_in_order_or_not_at_all() {
 }
 
 #[test]
-fn without_an_answer_no_empty_table_is_shown() {
+fn without_an_answer_no_empty_table_is_shown_and_the_run_has_failed() {
     let folder = tempfile::tempdir().unwrap();
     let output = browse(&folder.path().join("out").display().to_string(), &["--by", "theory"]);
+    let complaint = stderr(&output);
+    assert_eq!((output.status.code(), complaint.trim_end().lines().count()), (Some(3), 1), "{complaint}");
+    assert!(complaint.contains("no engine that was asked has an answer: theory: "), "{complaint}");
     let said = stdout(&output);
     assert!(said.contains("No engine has an answer.") && !said.contains("Mean response time"), "{said}");
 }

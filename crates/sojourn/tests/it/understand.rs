@@ -1,6 +1,7 @@
 //! From an input to its description and to a workload that runs.
 
 use std::fs;
+use std::io::Write;
 
 use sojourn_stats::{Dimension, Law, Stream};
 
@@ -38,8 +39,13 @@ fn a_log_becomes_a_page_and_a_workload_that_runs() {
         assert!(told.contains(part), "no `{part}` in {told}");
     }
     let page = fs::read_to_string(path("page.html")).unwrap();
-    for part in ["id=\"plot-rate\"", "id=\"plot-size-distribution\"", "id=\"plot-size-hill\"", "id=\"plot-popularity\""]
-    {
+    for part in [
+        "id=\"plot-rate\"",
+        "id=\"plot-size-distribution\"",
+        "id=\"plot-size-hill\"",
+        "id=\"plot-popularity\"",
+        "id=\"memory\"",
+    ] {
         assert!(page.contains(part), "no `{part}`");
     }
     assert!(page.contains("a&lt;b&gt;.log") && !page.contains("a<b>") && !page.contains("src="));
@@ -68,6 +74,7 @@ fn counts_are_a_column_again() {
     let counts = folder.path().join("counts.txt").display().to_string();
     let output = sojourn(&["traffic", "describe", &log, "--counts", &counts, "--every", "10 s"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("wrote ") && stderr(&output).contains("counts.txt"), "{}", stderr(&output));
     let text = fs::read_to_string(&counts).unwrap();
     let sum: u64 = text.lines().map(|line| line.parse::<u64>().unwrap()).sum();
     assert!(
@@ -78,6 +85,60 @@ fn counts_are_a_column_again() {
     assert!(stdout(&output).contains("autocorrelation_lag_1"), "{}", stdout(&output));
     let output = sojourn(&["traffic", "describe", &counts, "--counts", "x.txt"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("does not say when"), "{}", stderr(&output));
+}
+
+/// What `describe` says of H is what `hurst` says of the same counts, plain or packed.
+#[test]
+fn two_verbs_have_one_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = file(folder.path(), "access.log", log());
+    let counts = folder.path().join("counts.txt").display().to_string();
+    let told = stdout(&sojourn(&["traffic", "describe", &log, "--counts", &counts]));
+    let plain = stdout(&sojourn(&["traffic", "hurst", &counts, "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&plain).unwrap();
+    let verdict = json["verdict"].as_str().unwrap();
+    assert!(told.contains("Counts of 1 s, as they are") && told.contains(verdict), "{verdict}\n{told}");
+    for warning in json["warnings"].as_array().unwrap() {
+        assert!(told.contains(&format!("  warning: {}\n", warning.as_str().unwrap())), "{warning}\n{told}");
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&fs::read(&counts).unwrap()).unwrap();
+    let packed = file(folder.path(), "counts.txt.gz", gzip.finish().unwrap());
+    assert_eq!(stdout(&sojourn(&["traffic", "hurst", &packed, "--json"])), plain);
+}
+
+#[test]
+fn a_part_of_a_log_is_taken_by_its_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = log();
+    let in_hour = |hour: &str| text.lines().filter(|line| line.contains(&format!("1995:{hour}:"))).count() as u64;
+    let path = file(folder.path(), "access.log", &text);
+    let requests = |window: &[&str]| {
+        let output = sojourn(&[&["traffic", "describe", &path, "--json"], window].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        let facts = json["facts"].as_array().unwrap().clone();
+        facts.iter().find(|fact| fact["name"] == "requests").unwrap()["value"].as_u64().unwrap()
+    };
+    assert_eq!(requests(&["--from", "01:00", "--to", "02:00"]), in_hour("01"));
+    assert_eq!(requests(&["--from", "1995-08-01 01:00:00", "--to", "2 h"]), in_hour("01"));
+    assert_eq!(requests(&["--to", "3600 s"]), in_hour("00"));
+    assert_eq!(requests(&["--busy-hour"]), in_hour("02").max(in_hour("03")));
+    // An hour in which the rate is steady has no profile.
+    let fitted = stdout(&sojourn(&["traffic", "fit", &path, "--busy-hour"]));
+    assert!(fitted.contains("arrivals = ") && !fitted.contains("profile = "), "{fitted}");
+    let column = file(folder.path(), "column.txt", "1\n2\n3\n");
+    for (arguments, expected) in [
+        (&[path.as_str(), "--from", "noon"][..], "12:30"),
+        (&[&path, "--from", "1995-02-30 12:00"], "12:30"),
+        (&[&path, "--from", "1999-01-01 12:00"], "1995-08-01 03:59"),
+        (&[&path, "--from", "02:00", "--to", "01:00"], "nothing of"),
+        (&[&column, "--busy-hour"], "is no log"),
+    ] {
+        let output = sojourn(&[&["traffic", "fit"], arguments].concat());
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert!(complaint.contains(expected) && complaint.trim_end().lines().count() == 1, "{complaint}");
+    }
 }
 
 #[test]

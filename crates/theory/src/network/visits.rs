@@ -85,12 +85,14 @@ fn taken<'a>(chain: &'a Chain, shares: &'a [f64]) -> impl Iterator<Item = (f64, 
 }
 
 /// Why `station` is outside product form; none where it is inside: everybody at once, equal shares for everybody whatever the
-/// demand (Baskett et al. 1975), or a queue, in order or limited sharing, of exponential work with one mean for all who come
-/// (Kelly, Reversibility and Stochastic Networks, 1979, section 3.1: any way to part the cores among those present).
+/// demand (Baskett et al. 1975), one core that is always the last comer's (the same), or a queue, in order or limited sharing,
+/// of exponential work with one mean for all who come (Kelly, Reversibility and Stochastic Networks, 1979, section 3.1: any
+/// way to part the cores among those present).
 pub(super) fn outside_product_form(network: &Network, visits: &Visits, station: usize) -> Option<String> {
     let Kind::Queue { discipline, cores, .. } = &network.stations[station].kind else { return None };
     let places = match discipline {
         Discipline::Ps => return None,
+        Discipline::Lcfs { preemptive: true } if *cores == 1 => return None,
         Discipline::Fcfs => *cores,
         Discipline::LimitedPs { helpers } => *helpers,
         other => return Some(format!("no formula for {} inside a network", other.name())),

@@ -278,6 +278,24 @@ fn mixed_chains_share_a_line() {
     is_exact(&known, "response_time_mean_others", true);
 }
 
+/// Baskett et al. 1975: a core that is always the last comer's has product form for any work, as one that all share.
+#[test]
+fn the_last_comer_first_is_as_exact_as_sharing() {
+    let network = |discipline: &str| {
+        let text = format!(
+            "[[station]]\nname = \"line\"\n{discipline}\n[[station]]\nname = \"disk\"\ndiscipline = \"ps\"\n[[chain]]\nname = \
+             \"jobs\"\nusers = 7\nthink = \"1 s\"\nsteps = [{{ station = \"line\", demand = \"hyperexponential(mean = 0.3 s, \
+             cv = 3)\" }}, {{ station = \"disk\", demand = \"0.2 s\" }}]\n"
+        );
+        answer(&read(&text)).unwrap()
+    };
+    let (last, shared) = (network("discipline = \"lcfs\"\npreemptive = true"), network("discipline = \"ps\""));
+    is_exact(&last, "response_time_mean_jobs", true);
+    assert_eq!(value(&last, "response_time_mean_jobs"), value(&shared, "response_time_mean_jobs"));
+    let waits = network("discipline = \"fcfs\"");
+    is_exact(&waits, "response_time_mean_jobs", false);
+}
+
 #[test]
 fn what_no_formula_knows_is_refused_by_name() {
     let line = "[[station]]\nname = \"line\"\ndiscipline = \"fcfs\"\n[[chain]]\nname = \"jobs\"\n";
@@ -288,6 +306,10 @@ fn what_no_formula_knows_is_refused_by_name() {
         (with("arrivals = \"erlang(k = 2, mean = 1 s)\"", "0.5 s"), &["`jobs`", "not exponential", "sim"][..]),
         (with(poisson, "2 s"), &["`jobs`", "`line`", "2", "below 0.5 /s"]),
         (with(poisson, "pareto(alpha = 1.5, mean = 0.5 s)"), &["`line`", "no variance"]),
+        (
+            with(poisson, "0.5 s").replace("fcfs", "least-attained-service"),
+            &["`line`", "least-attained-service", "sim"],
+        ),
         (with("users = 5\nthink = \"1 s\"", "pareto(alpha = 0.9, min = 0.5 s)"), &["`jobs`", "`line`", "no mean"]),
         (with("users = 5\nthink = \"pareto(alpha = 0.9, min = 0.5 s)\"", "0.5 s"), &["think time", "`jobs`"]),
     ];

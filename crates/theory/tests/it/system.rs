@@ -39,6 +39,7 @@ impl Case {
             demand_is_constant: self.demand.scv == 0.0,
             demand_law: None,
             policy: self.policy,
+            dispatchers: 1,
             has_immediate_information: true,
             has_links: false,
             path_s: 0.0,
@@ -175,7 +176,8 @@ fn other_policies_have_totals_and_a_reason() {
     for policy in ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"] {
         let answer = Case::new("exponential(rate = 5.6 /s)", &servers, SPREAD(), Some(policy)).answer().unwrap();
         assert!(answer.estimate("response_time_mean").is_none());
-        let line = format!("response_time_mean: no formula for {policy} over 4 servers: sim answers this");
+        let reason = if policy == "least-connections" { " (join the shortest queue is solved for two)" } else { "" };
+        let line = format!("response_time_mean: no formula for {policy} over 4 servers{reason}: sim answers this");
         assert_eq!(answer.notes[0], line);
         agree(value(&answer, "utilization"), 0.7, 1e-12);
         agree(value(&answer, "throughput"), 5.6, 1e-12);
@@ -185,6 +187,52 @@ fn other_policies_have_totals_and_a_reason() {
     let many = vec![server(Discipline::Ps, 1, 1.0); 17];
     let answer = Case::new("exponential(rate = 1 /s)", &many, SPREAD(), Some("random")).answer().unwrap();
     assert!(answer.estimate("share_1").is_none());
+}
+
+/// The two cases of counting that are solved, and the first assumption that is missing wherever they are not.
+#[test]
+fn policies_that_count_are_answered_where_they_are_solved() {
+    let fcfs = |count: usize| vec![server(Discipline::Fcfs, 1, 1.0); count];
+    let ask = |gaps: &str, servers: &[Server], demand: Moments, policy| {
+        Case::new(gaps, servers, demand, Some(policy)).answer().unwrap()
+    };
+    let poisson = "exponential(rate = 1 /s)";
+    let shortest = ask(poisson, &fcfs(2), EXPONENTIAL(), "least-connections(ties = first)");
+    printed(value(&shortest, "response_time_mean"), "1.426321");
+    printed(value(&shortest, "waiting_time_mean"), ".426321");
+    assert!(is_exact(&shortest, "response_time_mean"));
+    agree(value(&shortest, "number_in_system_mean"), value(&shortest, "response_time_mean"), 1e-12);
+    let many = ask("exponential(rate = 90 /s)", &fcfs(100), EXPONENTIAL(), "power-of-d(d = 3)");
+    printed(value(&many, "response_time_mean"), "2.027856");
+    assert!(!is_exact(&many, "response_time_mean"));
+
+    let two_cores = vec![server(Discipline::Ps, 2, 1.0); 2];
+    for (gaps, servers, demand, missing) in [
+        (poisson, fcfs(3), EXPONENTIAL(), "solved for two"),
+        ("erlang(k = 2, rate = 1 /s)", fcfs(2), EXPONENTIAL(), "Poisson arrivals"),
+        (poisson, fcfs(2), SPREAD(), "exponential work"),
+        (poisson, two_cores, EXPONENTIAL(), "one core"),
+        ("exponential(rate = 1.99 /s)", fcfs(2), EXPONENTIAL(), "utilisation of 0.99"),
+    ] {
+        let answer = ask(gaps, &servers, demand, "least-connections");
+        assert!(
+            answer.estimate("response_time_mean").is_none() && answer.estimate("throughput").is_some(),
+            "{missing}"
+        );
+        assert!(answer.notes[0].contains(missing), "{:?}", answer.notes);
+    }
+    let case = Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("least-connections"));
+    for (system, missing) in [
+        (System { has_immediate_information: false, ..case.system() }, "up to date"),
+        (System { dispatchers: 2, ..case.system() }, "one dispatcher"),
+        (System { has_links: true, ..case.system() }, "links"),
+        (System { dispatchers: 3, policy: Some("round-robin"), ..case.system() }, "3 dispatchers that take turns"),
+    ] {
+        let answer = system::answer(&system).unwrap();
+        assert!(answer.estimate("response_time_mean").is_none() && answer.notes[0].contains(missing), "{answer:?}");
+    }
+    let few = ask("exponential(rate = 3 /s)", &fcfs(4), EXPONENTIAL(), "power-of-d");
+    assert!(few.notes[0].contains("very many"), "{:?}", few.notes);
 }
 
 #[test]

@@ -61,7 +61,8 @@ pub fn describe_capture(capture: &Capture) -> Description {
     facts.number("gap_scv", scv(&gaps_s), "1");
     let gap = Variable::of("gap", "Gaps between the first SYNs of connections", &gaps_s, Dimension::Time);
     gap.tell(&mut facts);
-    hurst::tell(&openings_s, span_s, &arrivals, &mut facts);
+    let memory = hurst::of_counts(&openings_s, span_s, &arrivals);
+    hurst::tell(&memory, &mut facts);
 
     let mut remarks = Vec::new();
     if !arrivals.levels.is_empty() {
@@ -97,6 +98,7 @@ pub fn describe_capture(capture: &Capture) -> Description {
         of: "capture",
         facts: facts.all,
         variables: vec![gap, duration, size],
+        memory,
         rate,
         remarks,
         ..Description::default()

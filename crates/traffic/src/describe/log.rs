@@ -47,7 +47,8 @@ pub fn describe(log: &Log) -> Description {
         .push("a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into());
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
-    hurst::tell(&instants_s, span_s, &arrivals, &mut facts);
+    let memory = hurst::of_counts(&instants_s, span_s, &arrivals);
+    hurst::tell(&memory, &mut facts);
 
     facts.group("sizes");
     facts.count("bytes", log.bytes());
@@ -116,6 +117,7 @@ pub fn describe(log: &Log) -> Description {
         of: "access log",
         facts: facts.all,
         variables: vec![size, gap],
+        memory,
         rate: Some(rate),
         popularity: Some(popularity),
         cache,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sojourn_stats::fit::goodness::BOOTSTRAP_MOST;
 use sojourn_stats::fit::hill::{self, Kind, Tail};
-use sojourn_stats::fit::{Fit, FitError, Sample, bootstrap, candidates};
+use sojourn_stats::fit::{Family, Fit, FitError, Sample, Shape, bootstrap, candidates};
 use sojourn_stats::{Dimension, Stream};
 
 use super::{Facts, ascending, log_spaced};
@@ -11,12 +11,25 @@ use super::{Facts, ascending, log_spaced};
 /// Points of a distribution that are kept for a plot.
 const POINTS: usize = 400;
 /// How many laws, from the first, get a p-value, and from how many samples drawn.
-const WITH_P_VALUE: usize = 3;
+pub(crate) const WITH_P_VALUE: usize = 3;
 const BOOTSTRAP_DRAWS: usize = 99;
 /// A distance from a law that nobody would see in a plot.
 const NEAR: f64 = 0.02;
 /// A distance from a law of another shape.
 const FAR: f64 = 0.1;
+/// Values beyond the point at which a law's far tail is compared with the data's.
+const EXTREMES: f64 = 25.0;
+/// So many times as many extremes as there are, or as few, are another tail.
+const OTHER_TAIL: f64 = 2.0;
+
+/// A law that was not fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Which family it is of.
+    pub family: Family,
+    /// Why it has no likeliest member here.
+    pub why: &'static str,
+}
 
 /// A quantity with its laws. Only its positive values count.
 #[derive(Clone, Debug, Serialize)]
@@ -37,6 +50,8 @@ pub struct Variable {
     pub mean: f64,
     /// The laws, the likeliest first.
     pub fits: Vec<Fit>,
+    /// Those of the families that have none, where others have.
+    pub left_out: Vec<LeftOut>,
     /// Why there are none.
     pub no_fit: Option<String>,
     /// The tail, where there are enough values.
@@ -56,6 +71,9 @@ impl Variable {
             Ok(fits) => (fits, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let is_fitted = |family: &Family| fits.is_empty() || fits.iter().any(|fit| fit.family == *family);
+        let missing = Family::ALL.into_iter().filter(|family| !is_fitted(family));
+        let left_out = missing.map(|family| LeftOut { family, why: family.without_a_likeliest() }).collect();
         let n = sorted.len();
         let mut ccdf: Vec<(f64, f64)> = log_spaced(n, POINTS)
             .into_iter()
@@ -75,6 +93,7 @@ impl Variable {
             distinct: sorted.chunk_by(|one, other| one == other).count() as u64,
             mean: sorted.iter().sum::<f64>() / n as f64,
             fits,
+            left_out,
             no_fit,
             tail: hill::tail(&sorted),
             ccdf,
@@ -123,6 +142,59 @@ impl Variable {
         )
     }
 
+    /// What is to be known of the table of laws: which are not in it, and which of them have a p-value.
+    pub fn about_the_laws(&self) -> Vec<String> {
+        let mut about: Vec<String> =
+            self.left_out.iter().map(|LeftOut { family, why }| format!("No {}: {why}.", family.name())).collect();
+        if self.fits.iter().any(|fit| fit.p_value.is_some()) && self.fits.len() > WITH_P_VALUE {
+            about.push(format!("p is computed for the likeliest {WITH_P_VALUE}."));
+        }
+        about
+    }
+
+    /// Where the likeliest law and the tail index say different things of the largest values, which is right about them.
+    fn tail_against_law(&self) -> Option<String> {
+        let (best, tail) = (self.fits.first()?, self.tail.as_ref()?);
+        let index = match best.shape() {
+            Shape::Pareto { alpha, .. } | Shape::BoundedPareto { alpha, .. } | Shape::LognormalPareto { alpha, .. } => {
+                Some(*alpha)
+            }
+            _ => None,
+        };
+        let agrees = |alpha: &f64| (tail.ci_low..=tail.ci_high).contains(alpha);
+        match (tail.kind, index) {
+            (Kind::Power, Some(alpha)) if !agrees(&alpha) => {}
+            (Kind::Power, None) => {}
+            // One that ends somewhere is lighter than any power there.
+            (Kind::Lighter, Some(_)) if !matches!(best.shape(), Shape::BoundedPareto { .. }) => {}
+            _ => return None,
+        }
+        let law = index.map_or("falls faster than any power of x".into(), |alpha| {
+            format!("falls as a power of x with index {alpha:.2}")
+        });
+        let largest = match tail.kind {
+            Kind::Lighter => "fall faster than any power".into(),
+            _ => format!("as one with index {:.2} ({:.2} to {:.2})", tail.alpha, tail.ci_low, tail.ci_high),
+        };
+        let n = self.count as f64;
+        let beyond = self.ccdf.iter().rev().find(|(_, share)| share * n >= EXTREMES)?;
+        let (seen, expected) = (beyond.1 * n, n * best.law.survival(beyond.0));
+        let makes = match expected / seen {
+            many if many > OTHER_TAIL => "it makes extremes too frequent: for what hangs on them trust the index",
+            few if few < 1.0 / OTHER_TAIL => "it makes extremes too rare: for what hangs on them trust the index",
+            _ => "it has about as many extremes as there are, and the index is of what is further out still",
+        };
+        Some(format!(
+            "law and tail index of {} disagree: the likeliest law {law}, the {} largest values {largest}. A law is chosen \
+             by all values, the index by the largest. Beyond {} {} are {seen:.0} values and the law expects {expected:.0}, so \
+             {makes}",
+            self.name,
+            tail.k,
+            super::Value::Number(beyond.0),
+            self.unit
+        ))
+    }
+
     /// What to beware of.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -146,6 +218,7 @@ impl Variable {
                 self.name
             ));
         }
+        remarks.extend(self.tail_against_law());
         remarks
     }
 }

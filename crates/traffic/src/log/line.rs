@@ -186,6 +186,14 @@ fn time(text: &[u8]) -> Option<(i64, i32)> {
     Some((local_s - zone_s, zone_s as i32))
 }
 
+/// The day that `1995-08-01` writes, in days since 1970-01-01.
+pub(super) fn day(date: &str) -> Option<i64> {
+    let parts: Option<Vec<i64>> = date.split('-').map(|part| part.parse().ok()).collect();
+    let [year, month, day] = parts?[..] else { return None };
+    let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
+    exists.then(|| days_from_civil(year, month, day))
+}
+
 fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

@@ -1,7 +1,7 @@
 //! Descriptions of logs and of numbers.
 
 use sojourn_stats::{Dimension, Law, Stream};
-use sojourn_traffic::describe::{Description, Value, describe, describe_numbers, read_column};
+use sojourn_traffic::describe::{Description, Value, counts, describe, describe_numbers, read_column, spread_s};
 
 use crate::support::{line, read};
 
@@ -163,6 +163,44 @@ fn one_pass_says_what_a_cache_of_any_size_hits() {
         }
         assert_eq!(point.hit_ratio, f64::from(hits) / 3000.0, "{} objects", point.objects);
     }
+}
+
+#[test]
+fn laws_that_were_not_fitted_are_named_with_the_reason() {
+    let law = Law::parse("gamma(shape = 4, scale = 1)", Dimension::Number).unwrap();
+    let mut stream = Stream::new(1, "describe", "left out");
+    let mut numbers: Vec<f64> = (0..3000).map(|_| law.sample(&mut stream)).collect();
+    let about = |numbers: &[f64]| describe_numbers(numbers, Dimension::Number).variables[0].about_the_laws();
+    // Numbers less spread than one exponential are no two.
+    let many = about(&numbers);
+    assert!(many.iter().any(|line| line.starts_with("No hyperexponential (two): ")), "{many:?}");
+    assert!(!many.iter().any(|line| line.starts_with("p is")), "{many:?}");
+    numbers.truncate(500);
+    let few = about(&numbers);
+    assert!(few.iter().any(|line| line == "p is computed for the likeliest 3."), "{few:?}");
+}
+
+/// The counts of a log that gets busier, as `describe` and as the estimators see them.
+#[test]
+fn the_hurst_parameter_of_counts_comes_with_its_verdict() {
+    let mut stream = Stream::new(1, "describe", "counts");
+    let gap = Law::exponential(1.0);
+    let (mut text, mut at_s) = (String::new(), 0.0f64);
+    while at_s < 7200.0 {
+        text += &line(at_s as u32, "/a", 1);
+        at_s += gap.sample(&mut stream) / if at_s < 3600.0 { 1.0 } else { 3.0 };
+    }
+    let log = read(text).unwrap();
+    let description = describe(&log);
+    let [as_they_are, level] = &description.memory[..] else { panic!("{:?}", description.memory) };
+    let span_s = log.span().as_secs_f64();
+    let counts: Vec<f64> = counts(&spread_s(&log), span_s, 1.0).into_iter().map(|count| count as f64).collect();
+    let hurst = sojourn_stats::hurst::estimate(&counts).unwrap();
+    assert_eq!((as_they_are.every_s, &as_they_are.hurst.verdict), (1.0, &hurst.verdict));
+    assert!(!hurst.warnings.is_empty() && as_they_are.hurst.warnings == hurst.warnings && level.undoubted().is_none());
+    let Value::Text(finding) = value(&description, "hurst_of_counts_finding") else { panic!() };
+    assert!(finding.ends_with("doubted, see the verdict"), "{finding}");
+    assert_eq!(number(&description, "hurst_of_counts"), hurst.whittle_fgn.h);
 }
 
 #[test]

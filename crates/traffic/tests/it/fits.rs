@@ -3,9 +3,9 @@
 use sojourn_stats::{Dimension, Law, Stream};
 use sojourn_traffic::describe::profiled;
 use sojourn_traffic::fit;
-use sojourn_traffic::{Arrivals, Profile, Sizes};
+use sojourn_traffic::{Arrivals, Profile, Sizes, Workload};
 
-use crate::support::read;
+use crate::support::{first, open, read};
 
 /// A log of a Poisson process of `rate` per second times the level of its hour, sizes lognormal, every twentieth request
 /// failed and large.
@@ -109,6 +109,35 @@ fn gaps_without_the_profile_are_those_of_the_process() {
     let gaps: Vec<f64> = instants_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let plain = gaps.iter().map(|gap| (gap / (24_000.0 / n) - 1.0).powi(2)).sum::<f64>() / n;
     assert!(plain > 1.3, "{plain}");
+}
+
+/// Gaps with long memory are offered with it; those of a Poisson process are not, and what was looked at is said.
+#[test]
+fn long_memory_beyond_doubt_is_offered() {
+    let workload = Workload::Open(open("fgn(h = 0.6, mean = 10 s)", 9, "exponential(mean = 5 kB)"));
+    let text: String = first(&workload, 1, 20_000)
+        .iter()
+        .map(|planned| {
+            let at_s = planned.at.as_secs_f64() as u32;
+            let (day, hour, minute, second) = (at_s / 86_400 + 1, at_s / 3600 % 24, at_s / 60 % 60, at_s % 60);
+            let bytes = planned.request.size + 1;
+            format!(
+                "a - - [{day:02}/Aug/1995:{hour:02}:{minute:02}:{second:02} +0000] \"GET / HTTP/1.0\" 200 {bytes}\n"
+            )
+        })
+        .collect();
+    let fitted = fit::of_log(&read(text).unwrap(), "access.log").unwrap();
+    let offered =
+        fitted.lines().find_map(|line| line.strip_prefix("# arrivals = ")).unwrap_or_else(|| panic!("{fitted}"));
+    let offered = Arrivals::parse(offered.trim_matches('"')).unwrap();
+    // The error of H is 0.0055, and gaps bent to another law measure some hundredths lower.
+    assert!((offered.hurst().unwrap() - 0.6).abs() < 0.05, "{}", offered.text());
+    let plain = Arrivals::parse(value(&fitted, "arrivals")).unwrap();
+    assert_eq!(offered.rate(), plain.rate(), "the same gaps, in another order");
+
+    let poisson = fit::of_log(&read(log(2.0, &[1.0; 4])).unwrap(), "access.log").unwrap();
+    assert!(poisson.contains("Long memory: none is written") && poisson.contains("# Of the gaps: "), "{poisson}");
+    assert!(!poisson.contains("fgn("), "{poisson}");
 }
 
 #[test]

@@ -153,3 +153,27 @@ fn slightly_unsorted_lines_are_sorted_and_counted() {
     assert_eq!(log.unsorted(), (2, 4));
     assert_eq!(log.warnings(), ["2 of 5 requests were logged after a later one (by up to 4 s) and sorted"]);
 }
+
+#[test]
+fn a_part_of_a_log_has_its_own_hosts_and_paths() {
+    let by = |host: &str, second: u32, path: &str| line(second, path, 100).replace("host.example", host);
+    let text = [by("a", 0, "/x"), by("b", 5, "/y"), by("c", 5, "/x"), by("b", 9, "/z"), by("a", 60, "/x")].concat();
+    let log = read(text).unwrap();
+    let from_s = log.instant("00:00:05").unwrap();
+    assert_eq!(log.instant("1995-08-01 00:00:05"), Some(from_s));
+    assert_eq!(
+        (log.instant("1995-08-02 00:00"), log.instant("24:00")),
+        (Some(from_s - 5 + 86_400), Some(from_s - 5 + 86_400))
+    );
+    for wrong in ["", "12", "12:60", "25:00", "1995-13-01 12:00", "1995-02-29 12:00", "yesterday 12:00", "1:2:3:4"] {
+        assert_eq!(log.instant(wrong), None, "{wrong}");
+    }
+    let part = log.between(from_s, from_s + 5);
+    assert_eq!(
+        (part.hosts(), part.paths()),
+        (&["b".to_owned(), "c".into()][..], &["/y".to_owned(), "/x".into(), "/z".into()][..])
+    );
+    let numbers: Vec<(u32, u32)> = part.entries().iter().map(|entry| (entry.client, entry.object)).collect();
+    assert_eq!(numbers, [(0, 0), (1, 1), (0, 2)]);
+    assert_eq!(log.between(from_s + 5, from_s).requests(), 0);
+}

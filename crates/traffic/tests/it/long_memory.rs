@@ -138,6 +138,19 @@ fn what_cannot_be_is_refused_in_words() {
 /// Of laws near the normal one the H that comes out is the one that went in; of skewed ones it is lower, which is why it is
 /// reported. False alarm: 2e-9 (6 standard errors; 1.96 of them are half of the interval).
 #[test]
+fn a_run_that_outlasts_its_memory_and_alternation_that_dies_out_are_said() {
+    let caveats = |text: &str, requests| Arrivals::parse(text).unwrap().caveats("this run", requests);
+    let short = "fgn(h = 0.8, mean = 10 ms, length = 1024)";
+    assert_eq!(caveats(short, 1024), Vec::<String>::new());
+    let told = caveats(short, 1025);
+    assert!(told.len() == 1 && told[0].contains("this run had 1025: `length = 2048`"), "{told:?}");
+    let told = caveats("fgn(h = 0.3, utilization = 0.8)", 1024);
+    assert!(told.len() == 1 && told[0].contains("H = 0.3") && told[0].contains("arrivals_hurst"), "{told:?}");
+    assert!(caveats("fgn(h = 0.3, mean = 10 ms, cv = 0.1, marginal = normal)", 1024).is_empty());
+    assert!(caveats("exponential(mean = 10 ms)", u64::MAX).is_empty());
+}
+
+#[test]
 fn the_hurst_parameter_that_came_out_is_measured() {
     let measured = |text: &str| match Arrivals::parse(text).unwrap().hurst_of(3, 100_000).unwrap().estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
