@@ -11,9 +11,6 @@ use super::{settings, tell, with_bar};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::load::headers;
 
-/// What measures something else.
-const OTHERS: [&str; 2] = ["url", "path"];
-
 /// What a proxy is measured by.
 #[derive(clap::Args)]
 #[group(skip)]
@@ -27,83 +24,42 @@ pub(super) struct Arguments {
         conflicts_with_all = ["url", "path", "at", "judge", "no_judge", "repeats", "connections_max"]
     )]
     pub(super) proxy: Option<String>,
+    #[command(flatten)]
+    mix: Mix,
+}
+
+/// What only a proxy is asked.
+#[derive(clap::Args)]
+#[group(id = "mix", requires = "proxy", conflicts_with_all = ["url", "path"])]
+struct Mix {
     /// Paths of documents that it keeps, e.g. /small,/large, or '/{size}' with --x 1000,100000
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "proxy",
-        conflicts_with_all = OTHERS
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     hit: Vec<String>,
     /// Paths of the same documents, in the same order, where it never keeps them, e.g. '/miss/{size}'
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "proxy",
-        conflicts_with_all = OTHERS
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     miss: Vec<String>,
     /// How often each document is asked for in a mix, in proportion [default: all alike]
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "proxy",
-        conflicts_with_all = OTHERS
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     weights: Vec<f64>,
     /// Shares of hits
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "proxy",
-        conflicts_with_all = OTHERS,
-        default_values_t = [0.0, 0.25, 0.5, 0.75, 1.0]
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [0.0, 0.25, 0.5, 0.75, 1.0])]
     ratios: Vec<f64>,
     /// A share that is measured and kept out of every fit
-    #[arg(
-        long,
-        value_name = "RATIO",
-        requires = "proxy",
-        conflicts_with_all = OTHERS,
-        default_value_t = 0.6
-    )]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.6)]
     held_out: f64,
     /// Clients that ask without a pause
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "proxy",
-        conflicts_with_all = OTHERS,
-        default_value_t = 16
-    )]
+    #[arg(long, value_name = "N", default_value_t = 16)]
     clients: u32,
     /// Documents below this have coefficients of their own
-    #[arg(
-        long,
-        value_name = "SIZE",
-        requires = "proxy",
-        conflicts_with_all = OTHERS,
-        default_value = "20 kB"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "20 kB")]
     size_break: String,
     /// Measure everything so often; intervals are over these
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "proxy",
-        conflicts_with_all = OTHERS,
-        default_value_t = 5
-    )]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
 }
 
 pub(super) fn calibrate(url: &str, arguments: &super::Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
-    let of = &arguments.proxied;
+    let of = &arguments.proxied.mix;
     let mut proxy = Proxy::parse(url, &of.hit, &of.miss, &arguments.x, &of.weights).map_err(bad_input)?;
     proxy.headers = headers(&arguments.headers)?;
     let size_break = quantity::parse(&of.size_break, Dimension::Size);

@@ -54,12 +54,11 @@ impl Station {
             _ => None,
         };
         let name = if cores == 1 { "M/M/1" } else { "M/M/c" };
-        let formula = match (fcfs, &law) {
-            (true, _) => format!("{name}, exact"),
-            (false, Some(_)) => {
-                format!("{name}, exact for the means under any sharing; percentiles from the transform")
-            }
-            (false, None) => format!("{name}, exact for the means under any sharing of the cores"),
+        let formula = if fcfs {
+            format!("{name}, exact")
+        } else {
+            // Of the means: the percentiles, where there are any, are those of this sharing alone.
+            format!("{name}, exact for the means under any sharing of the cores")
         };
         Times {
             waiting_mean: Some(Value::exact(waiting)),
