@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test bench lint docs reproductions stress fujita setup setup-bench clean
+.PHONY: demo test bench lint docs reproductions fujita-models stress fujita setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -37,6 +37,16 @@ reproductions: ## Published experiments run again, and their pages in docs/repro
 	@target/debug/sojourn run experiments/zhang-2002 --out runs/zhang-2002
 	@target/debug/sojourn-reproduce zhang-2002 runs/zhang-2002 experiments/zhang-2002/published \
 		docs/reproductions/zhang-2002.md
+	@$(MAKE) --no-print-directory fujita-models
+
+fujita-models: ## Fujita's models by formula and simulation (minutes), and their page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/fujita-2000-models
+	@target/debug/sojourn run experiments/fujita-2000/models --out runs/fujita-2000-models
+	@target/debug/sojourn run experiments/fujita-2000/system.toml --out runs/fujita-2000-models/system
+	@target/debug/sojourn plan experiments/fujita-2000/plan/line.toml --out runs/fujita-2000-models/plan
+	@target/debug/sojourn-reproduce fujita-2000-models runs/fujita-2000-models experiments/fujita-2000/published \
+		docs/reproductions/fujita-2000-models.md
 
 # Exit code 1 means SUSPECT, which the page says.
 stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of an hour), its fitted models and its page.

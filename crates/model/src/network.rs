@@ -16,6 +16,7 @@
 //! | `throughput`, `response_time_mean` (`_p90`, ...) | all jobs together; thinking is not in it |
 //! | `throughput_CHAIN`, `response_time_mean_CHAIN` (`_p90`, ...) | the jobs of a chain |
 //! | `share_CHAIN_BRANCH`, `response_time_mean_CHAIN_BRANCH` | those that took a branch, where there are several |
+//! | `share_CHAIN_size_N`, `response_time_mean_CHAIN_size_N` | those of class N (from 1) of [`Chain::size_limits`] |
 //! | `hit_ratio_CHAIN` | the part that took branch 0, where a cache chooses |
 //! | `utilization_STATION` | work done over the most that could be: cores x time, or the greatest of `rates`; not of a delay |
 //! | `queue_length_mean_STATION` | jobs there, waiting or served |
@@ -80,6 +81,8 @@ pub struct Chain {
     pub population: Population,
     /// Bytes that a job carries, drawn once per job (with a [`Cache`], once per object and run); none: demands do not read it.
     pub size: Option<Law>,
+    /// Upper ends (B, ascending) of the classes of sizes that answers tell apart; beyond the last there is one more. Empty: none.
+    pub size_limits: Vec<f64>,
     /// What chooses between branch 0 (a hit) and branch 1 (a miss) in place of their shares.
     pub cache: Option<Cache>,
     /// At least one; a job takes one of them.
@@ -231,6 +234,19 @@ impl Chain {
     /// Mean bytes of a job; 0 where it carries none.
     pub fn size_mean(&self) -> f64 {
         self.size.as_ref().map_or(0.0, Law::mean)
+    }
+
+    /// The part of the jobs in each class of sizes, and what they carry in the mean (B; of a class without any jobs, 0).
+    pub fn size_classes(&self) -> Vec<(f64, f64)> {
+        let Some(size) = self.size.as_ref().filter(|_| !self.size_limits.is_empty()) else { return Vec::new() };
+        let up_to = self.size_limits.iter().map(|limit| (size.cdf(*limit), size.partial_moment(1, *limit)));
+        let mut below = (0.0, 0.0);
+        let class = |(chance, moment): (f64, f64)| {
+            let (share, part) = (chance - below.0, moment - below.1);
+            below = (chance, moment);
+            (share, if share > 0.0 { part / share } else { 0.0 })
+        };
+        up_to.chain([(1.0, size.mean())]).map(class).collect()
     }
 
     /// Mean work (s at speed 1) of one visit of `step`.

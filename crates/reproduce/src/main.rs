@@ -8,8 +8,11 @@
 
 mod answers;
 mod bjornstad;
+mod finding;
 mod fujita;
+mod fujita_models;
 mod picture;
+mod verdict;
 mod zhang;
 
 use std::path::PathBuf;
@@ -17,8 +20,8 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-const USAGE: &str = "usage: sojourn-reproduce bjornstad-2006|fujita-2000|zhang-2002|zhang-2002-live RUNS PUBLISHED PAGE, \
-                     sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER \
+const USAGE: &str = "usage: sojourn-reproduce bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS \
+                     PUBLISHED PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER \
                      [JOBS], or sojourn-reproduce bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
@@ -30,6 +33,9 @@ fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let result = match arguments.as_slice() {
         [study, runs, published, page] if study.as_os_str() == "fujita-2000" => fujita::write(runs, published, page),
+        [study, runs, published, page] if study.as_os_str() == "fujita-2000-models" => {
+            fujita_models::write(runs, published, page)
+        }
         [study, runs, published, page] if study.as_os_str() == "zhang-2002" => zhang::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002-live" => {
             zhang::live::write(runs, published, page)

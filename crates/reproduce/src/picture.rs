@@ -54,6 +54,14 @@ fn colour(ratio: Option<f64>) -> RGBColor {
     RGBColor(mix(r), mix(g), mix(b))
 }
 
+/// A picture and what stands below it.
+pub(crate) struct Figure {
+    /// The file's name, without its end.
+    pub(crate) file: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) svg: String,
+}
+
 /// A published curve and ours.
 pub(crate) struct Series {
     pub(crate) name: String,

@@ -181,6 +181,16 @@ impl Chain {
         if let Some(size) = self.size.as_ref().filter(|size| size.limits().0 < 0.0) {
             return fail("size", format!("a size is not negative, and this goes down to {}", size.limits().0));
         }
+        if !self.size_limits.is_empty() && self.size.is_none() {
+            return fail("size_limits", format!("what would be classed? give the chain `{}` a `size`", self.name));
+        }
+        let mut below = 0.0;
+        for limit in &self.size_limits {
+            if !(*limit > below && limit.is_finite()) {
+                return fail("size_limits", format!("{limit} B is not above {below} B: write them in ascending order"));
+            }
+            below = *limit;
+        }
         match (&self.cache, self.branches.len()) {
             (_, 0) => return fail("steps", "a chain visits something: `steps`, or `[[chain.branch]]`".into()),
             (Some(_), branches) if branches != 2 => {

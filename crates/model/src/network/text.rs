@@ -23,7 +23,7 @@
 //! ```
 //!
 //! In place of `steps` a chain may have `[[chain.branch]]`, each with a `share` (the one without takes the rest), a `name`
-//! and `steps`; with `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the first branch is the hit
+//! and `steps`; `size_limits = ["1 kB", "10 kB"]` asks for the response times of those up to 1 kB, to 10 kB and beyond. With `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the first branch is the hit
 //! and the second the miss. Errors say where in the text they are, in bytes, so that a reader can give file and line.
 
 use std::path::Path;
@@ -72,6 +72,7 @@ pub struct ChainText {
     users: Option<Spanned<u32>>,
     think: Option<Spanned<String>>,
     size: Option<Spanned<String>>,
+    size_limits: Option<Spanned<Vec<Spanned<String>>>>,
     cache: Option<Spanned<CacheText>>,
     steps: Option<Spanned<Vec<Spanned<StepText>>>>,
     #[serde(default)]
@@ -276,6 +277,12 @@ impl ChainText {
             }
         };
         let size = self.size.as_ref().map(|text| law(text, "size", Dimension::Size)).transpose()?;
+        let limits = self.size_limits.iter().flat_map(|limits| limits.get_ref());
+        let limit = |text: &Spanned<String>| {
+            let parsed = quantity::parse(text.get_ref(), Dimension::Size);
+            parsed.map_err(|error| at(text, "size_limits", error.to_string()))
+        };
+        let size_limits = limits.map(limit).collect::<Result<_, _>>()?;
         let cache = self.cache.as_ref().map(|cache| cache.get_ref().read(folder)).transpose()?;
         let branches = match (&self.steps, self.branch.as_slice()) {
             (Some(steps), []) => {
@@ -288,7 +295,7 @@ impl ChainText {
             (Some(steps), _) => return Err(at(steps, "steps", "give either steps or [[chain.branch]]")),
             (None, branches) => self.branches(branches, stations)?,
         };
-        Ok(Chain { name: self.name.get_ref().clone(), population, size, cache, branches })
+        Ok(Chain { name: self.name.get_ref().clone(), population, size, size_limits, cache, branches })
     }
 
     fn branches(

@@ -96,6 +96,31 @@ fn what_open_chains_ask_is_summed_and_too_much_is_named() {
 }
 
 #[test]
+fn sizes_are_told_apart_by_class() {
+    let classed = |limits: &str| {
+        let text = ISP.replace("size = \"exponential", &format!("size_limits = {limits}\nsize = \"exponential"));
+        Network::from_toml(&text).map(|network| network.chains[0].clone())
+    };
+    let classes = classed(r#"["4 kB", "16 kB"]"#).unwrap().size_classes();
+    // Exponential of mean m: P(X <= x) = 1 - e^(-x/m), E[X; X <= x] = m - (m + x) e^(-x/m).
+    let part = |x: f64| 8e3 - (8e3 + x) * (-x / 8e3).exp();
+    let shares = [1.0 - (-0.5f64).exp(), (-0.5f64).exp() - (-2.0f64).exp(), (-2.0f64).exp()];
+    let parts = [part(4e3), part(16e3) - part(4e3), 8e3 - part(16e3)];
+    for ((got, share), part) in classes.iter().zip(shares).zip(parts) {
+        assert!((got.0 - share).abs() < 1e-12 && (got.1 / (part / share) - 1.0).abs() < 1e-12, "{classes:?}");
+    }
+    assert!(Network::from_toml(ISP).unwrap().chains[0].size_classes().is_empty());
+    for (limits, needle) in
+        [(r#"["16 kB", "4 kB"]"#, "ascending"), (r#"["0 B"]"#, "not above 0"), (r#"["4 s"]"#, "size_limits")]
+    {
+        let message = classed(limits).expect_err(limits);
+        assert!(message.contains(needle) && message.contains("line") && !message.contains('\n'), "{message}");
+    }
+    let nothing = ISP.replace("name = \"strangers\"", "name = \"strangers\"\nsize_limits = [\"1 kB\"]");
+    assert!(Network::from_toml(&nothing).unwrap_err().contains("`size`"));
+}
+
+#[test]
 fn a_cache_chooses_between_two_branches() {
     let cached = |cache: &str| {
         let text = ISP.replace("size = \"exp", &format!("cache = {{ {cache} }}\nsize = \"exp"));

@@ -14,7 +14,7 @@ use super::series::{Cell, LAWS, NOISES, Series};
 use super::simulate::Simulated;
 use super::tables::{eighty_to_ninety, formula_s};
 use crate::ReproduceError;
-use crate::fujita::verdict::{Verdict, below, near_number};
+use crate::verdict::{Verdict, below, near_number};
 
 /// A response time differs, or a formula is good, within this.
 const WITHIN: f64 = 0.1;

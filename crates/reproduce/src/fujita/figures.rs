@@ -5,14 +5,7 @@ use sojourn_stats::Estimate;
 use super::findings::{CLIENTS, HELPERS, HITS, MIXES, PROXY_SIZES, SIZES, WAYS, carried, helper, hit, mixed, sized};
 use super::findings::{through, way};
 use super::{MEAN, Runs};
-use crate::picture::{Series, curves};
-
-/// A figure.
-pub(super) struct Figure {
-    pub(super) file: &'static str,
-    pub(super) title: &'static str,
-    pub(super) svg: String,
-}
+use crate::picture::{Figure, Series, curves};
 
 /// Every figure, in his order.
 pub(super) fn all(runs: &Runs) -> Vec<Figure> {

@@ -1,11 +1,10 @@
 //! His statements, each as comparisons of what was measured.
 
-use std::fmt::Write;
-
 use sojourn_stats::Estimate;
 
-use super::verdict::{Verdict, apart, below, between, near, near_number, scaled, shown, slope};
 use super::{MEAN, Runs, Setting};
+use crate::finding::{self, Finding};
+use crate::verdict::{apart, below, between, near, near_number, scaled, shown, slope};
 
 /// The ways to serve of experiment 1; an empty value is a setting that the way leaves alone.
 pub(super) const WAYS: [(&str, [Setting<'static>; 2]); 6] = [
@@ -48,35 +47,9 @@ pub(super) const PROXY_SIZES: [(&str, f64); 5] = [
 ];
 pub(super) const HITS: [&str; 4] = ["0.2", "0.5", "0.8", "0.95"];
 
-/// A statement and what the measurements say.
-struct Finding {
-    place: &'static str,
-    claim: &'static str,
-    comparisons: Vec<Option<bool>>,
-    /// Some of the figures compared.
-    ours: String,
-    /// What is likely different today, for the reader of a statement that does not hold.
-    why: &'static str,
-}
-
 /// All statements as a table.
 pub(super) fn table(runs: &Runs) -> String {
-    let mut text =
-        "| where | he found | here | verdict | comparisons for, against, open |\n|---|---|---|---|---|\n".to_owned();
-    let mut notes = String::new();
-    for Finding { place, claim, comparisons, ours, why } in findings(runs) {
-        let verdict = Verdict::of(&comparisons);
-        let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
-        let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
-        let _ = writeln!(text, "| {place} | {claim} | {ours} | **{}** | {holds}, {fails}, {open} |", verdict.words());
-        if matches!(verdict, Verdict::InPart | Verdict::Fails) {
-            let _ = writeln!(notes, "- *{claim}* ({}): {why}", verdict.words());
-        }
-    }
-    if !notes.is_empty() {
-        let _ = write!(text, "\nWhat may lie behind those that do not simply hold:\n\n{notes}");
-    }
-    text
+    finding::table(&findings(runs))
 }
 
 fn findings(runs: &Runs) -> Vec<Finding> {

@@ -6,7 +6,6 @@
 
 mod figures;
 mod findings;
-pub(crate) mod verdict;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,6 +14,7 @@ use sojourn_stats::Estimate;
 
 use crate::ReproduceError;
 use crate::answers::Answers;
+use crate::verdict;
 
 /// His experiments, by the name of the run folder, and whose answers count.
 const RUNS: [(&str, &str); 8] = [

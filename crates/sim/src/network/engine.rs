@@ -98,7 +98,6 @@ impl Engine {
         });
         let sources: Vec<Source> = layout.chains.iter().map(|chain| Source::new(chain, seed)).collect();
         let settled = sources.iter().flat_map(|source| &source.cache).map(Cache::settled_after).max();
-        let branches: Vec<usize> = layout.chains.iter().map(|chain| chain.branches.len()).collect();
         let mut engine = Engine {
             now: Time::ZERO,
             sources,
@@ -109,7 +108,7 @@ impl Engine {
             phases: Phases::new(course, layout.stations.len()),
             settled_after: Time::ZERO + settled.unwrap_or_default(),
             ended: 0,
-            tally: Tally::new(&branches, layout.stations.len(), course.finite),
+            tally: Tally::new(layout, course.finite),
             layout: Arc::clone(layout),
         };
         for chain in 0..layout.chains.len() as u32 {
@@ -188,7 +187,8 @@ impl Engine {
             }
         };
         tally.came(chain, taken);
-        let job = Job { asked: now, came: now, chain, user, branch: taken as u32, step: 0, inside: true };
+        let size_class = written.size_class(size) as u32;
+        let job = Job { asked: now, came: now, chain, user, branch: taken as u32, size_class, step: 0, inside: true };
         let slot = jobs.put(job);
         let work = jobs.work(slot);
         for (index, (steps, stream)) in written.branches.iter().zip(&mut draws.work).enumerate() {
@@ -269,13 +269,14 @@ impl Engine {
     /// A job goes out.
     #[inline]
     fn complete(&mut self, slot: u32) {
-        let Job { chain, branch, user, asked, .. } = *self.jobs.at(slot);
+        let job = *self.jobs.at(slot);
+        let Job { chain, user, asked, .. } = job;
         self.jobs.release(slot);
         let ledger = &mut self.sources[chain as usize].ledger;
         ledger.completed();
         ledger.leave(asked, self.now);
         self.ended += 1;
-        self.tally.completed(chain, branch, asked, self.now);
+        self.tally.completed(&job, self.now);
         if self.now >= self.settled_after
             && let Some(turn) = self.phases.settled(self.now - asked, self.ended, self.now)
         {

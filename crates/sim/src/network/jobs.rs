@@ -13,6 +13,8 @@ pub(super) struct Job {
     /// Its user, where its chain is closed.
     pub(super) user: u32,
     pub(super) branch: u32,
+    /// Its class of sizes.
+    pub(super) size_class: u32,
     /// The step of its branch that it is at.
     pub(super) step: u32,
     pub(super) inside: bool,

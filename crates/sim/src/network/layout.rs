@@ -32,6 +32,8 @@ pub(super) struct Chain {
     pub(super) choice: Choice,
     /// Bytes of a job, or of an object where there is a cache.
     pub(super) size: Option<Law>,
+    /// Upper ends of the classes of sizes (B).
+    size_limits: Vec<f64>,
     pub(super) branch_names: Vec<String>,
     /// The steps of each branch, a visit each.
     pub(super) branches: Vec<Vec<Step>>,
@@ -86,6 +88,7 @@ impl Layout {
             population: chain.population.clone(),
             choice: Choice::of(chain, seed),
             size: chain.size.clone(),
+            size_limits: chain.size_limits.clone(),
             branch_names: chain.branches.iter().map(|branch| branch.name.clone()).collect(),
             branches: chain.branches.iter().map(|branch| branch.steps.iter().flat_map(visits).collect()).collect(),
         };
@@ -118,6 +121,17 @@ impl Chain {
     #[inline]
     pub(super) fn draw_size(&self, stream: &mut Stream) -> u64 {
         self.size.as_ref().map_or(0, |law| whole_bytes(law, stream))
+    }
+
+    /// Which class of sizes a job of `size` bytes is of; 0 where none are told apart.
+    #[inline]
+    pub(super) fn size_class(&self, size: u64) -> usize {
+        self.size_limits.partition_point(|limit| size as f64 > *limit)
+    }
+
+    /// How many classes of sizes are told apart.
+    pub(super) fn size_classes(&self) -> usize {
+        if self.size_limits.is_empty() { 0 } else { self.size_limits.len() + 1 }
     }
 }
 

@@ -3,7 +3,7 @@
 use sojourn_stats::{Histogram, Time};
 
 use super::engine::Engine;
-use super::layout::{Choice, Kind, Layout};
+use super::layout::{Chain, Choice, Kind, Layout};
 use super::tally::{Spent, Tally};
 use crate::study::merged;
 use crate::summary::{self, QUANTILES, Row};
@@ -22,6 +22,8 @@ struct ChainPart {
     first_branch: u64,
     /// Number and sum (s) of the response times by branch.
     branches: Vec<(u64, f64)>,
+    /// The same by class of sizes.
+    sizes: Vec<(u64, f64)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -37,11 +39,13 @@ struct StationPart {
 impl Part {
     /// Of a tally whose window ends at `end`, where the stations have spent `after`.
     pub(super) fn new(layout: &Layout, tally: &Tally, end: Time, after: &[Spent]) -> Part {
+        let seconds = |of: &[(u64, u128)]| of.iter().map(|(count, ns)| (*count, *ns as f64 * 1e-9)).collect();
         let chains = tally.chains.iter().map(|chain| ChainPart {
             completions: chain.completions,
             came: chain.came,
             first_branch: chain.first_branch,
-            branches: chain.branches.iter().map(|(count, ns)| (*count, *ns as f64 * 1e-9)).collect(),
+            branches: seconds(&chain.branches),
+            sizes: seconds(&chain.sizes),
         });
         let spent = after.iter().zip(&tally.before).zip(&tally.stations).zip(&layout.stations);
         let stations = spent.map(|(((after, before), visits), station)| StationPart {
@@ -61,7 +65,7 @@ impl Part {
     fn sum(parts: &[Part], layout: &Layout) -> Part {
         let mut whole = Part {
             elapsed_s: 0.0,
-            chains: layout.chains.iter().map(|chain| ChainPart::empty(chain.branches.len())).collect(),
+            chains: layout.chains.iter().map(ChainPart::empty).collect(),
             stations: vec![StationPart::default(); layout.stations.len()],
         };
         for part in parts {
@@ -70,7 +74,8 @@ impl Part {
                 all.completions += some.completions;
                 all.came += some.came;
                 all.first_branch += some.first_branch;
-                for (all, some) in all.branches.iter_mut().zip(&some.branches) {
+                let all_sums = all.branches.iter_mut().chain(&mut all.sizes);
+                for (all, some) in all_sums.zip(some.branches.iter().chain(&some.sizes)) {
                     *all = (all.0 + some.0, all.1 + some.1);
                 }
             }
@@ -86,8 +91,9 @@ impl Part {
 }
 
 impl ChainPart {
-    fn empty(branches: usize) -> ChainPart {
-        ChainPart { branches: vec![(0, 0.0); branches], ..ChainPart::default() }
+    fn empty(chain: &Chain) -> ChainPart {
+        let (branches, sizes) = (vec![(0, 0.0); chain.branches.len()], vec![(0, 0.0); chain.size_classes()]);
+        ChainPart { branches, sizes, ..ChainPart::default() }
     }
 }
 
@@ -135,18 +141,28 @@ fn others(layout: &Layout, whole: &Part, parts: &[Part]) -> Vec<Row> {
                 ratio(part.chains[number].first_branch as f64, part.chains[number].came)
             });
         }
-        if chain.branches.len() == 1 {
-            continue;
+        let mut told_apart = |kind: &str, index: usize, of: &dyn Fn(&ChainPart) -> &[(u64, f64)]| {
+            let of = |part: &Part| -> (u64, f64, u64) {
+                let parts = of(&part.chains[number]);
+                (parts[index].0, parts[index].1, parts.iter().map(|(count, _)| count).sum())
+            };
+            let (taken, _, ended) = of(whole);
+            add(format!("share_{name}_{kind}"), "1", ended, &|part| {
+                let (count, _, ended) = of(part);
+                ratio(count as f64, ended)
+            });
+            add(format!("response_time_mean_{name}_{kind}"), "s", taken, &|part| {
+                let (count, sum_s, _) = of(part);
+                ratio(sum_s, count)
+            });
+        };
+        if chain.branches.len() > 1 {
+            for (index, branch) in chain.branch_names.iter().enumerate() {
+                told_apart(branch, index, &|part| part.branches.as_slice());
+            }
         }
-        let ended: u64 = totals.branches.iter().map(|(count, _)| count).sum();
-        for (index, branch) in chain.branch_names.iter().enumerate() {
-            let taken = |part: &Part| part.chains[number].branches[index];
-            add(format!("share_{name}_{branch}"), "1", ended, &|part| {
-                ratio(taken(part).0 as f64, part.chains[number].branches.iter().map(|(count, _)| count).sum())
-            });
-            add(format!("response_time_mean_{name}_{branch}"), "s", taken(whole).0, &|part| {
-                ratio(taken(part).1, taken(part).0)
-            });
+        for index in 0..chain.size_classes() {
+            told_apart(&format!("size_{}", index + 1), index, &|part| part.sizes.as_slice());
         }
     }
     for (number, station) in layout.stations.iter().enumerate() {

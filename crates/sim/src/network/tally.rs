@@ -2,6 +2,9 @@
 
 use sojourn_stats::{Histogram, Span, Time};
 
+use super::jobs::Job;
+use super::layout::{Chain, Layout};
+
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
 pub(super) struct Tally {
     /// When measuring began.
@@ -27,6 +30,8 @@ pub(super) struct ChainTally {
     pub(super) completions: u64,
     /// Number and sum (ns) of the response times by branch.
     pub(super) branches: Vec<(u64, u128)>,
+    /// The same by class of sizes.
+    pub(super) sizes: Vec<(u64, u128)>,
     /// Jobs that came, and those of them that took the first branch: the hits, where there is a cache.
     pub(super) came: u64,
     pub(super) first_branch: u64,
@@ -50,14 +55,19 @@ pub(super) struct Spent {
 }
 
 impl Tally {
-    /// Of chains with so many branches each, and stations.
-    pub(super) fn new(branches: &[usize], stations: usize, by_coming: bool) -> Tally {
-        let chain = |branches: &usize| ChainTally { branches: vec![(0, 0); *branches], ..ChainTally::default() };
+    /// Nothing yet.
+    pub(super) fn new(layout: &Layout, by_coming: bool) -> Tally {
+        let chain = |chain: &Chain| ChainTally {
+            branches: vec![(0, 0); chain.branches.len()],
+            sizes: vec![(0, 0); chain.size_classes()],
+            ..ChainTally::default()
+        };
+        let stations = layout.stations.len();
         Tally {
             since: Time::ZERO,
             until: Time::NEVER,
             by_coming,
-            chains: branches.iter().map(chain).collect(),
+            chains: layout.chains.iter().map(chain).collect(),
             stations: vec![StationTally::default(); stations],
             before: vec![Spent::default(); stations],
             after: Vec::new(),
@@ -69,6 +79,7 @@ impl Tally {
         for chain in &mut self.chains {
             chain.response.clear();
             chain.branches.fill((0, 0));
+            chain.sizes.fill((0, 0));
             (chain.completions, chain.came, chain.first_branch) = (0, 0, 0);
         }
         self.stations.fill(StationTally::default());
@@ -100,18 +111,20 @@ impl Tally {
         }
     }
 
-    /// A job goes out.
+    /// `job` goes out.
     #[inline]
-    pub(super) fn completed(&mut self, chain: u32, branch: u32, asked: Time, now: Time) {
-        let (open, counts) = (self.until == Time::NEVER, !self.by_coming || asked >= self.since);
-        let chain = &mut self.chains[chain as usize];
+    pub(super) fn completed(&mut self, job: &Job, now: Time) {
+        let (open, counts) = (self.until == Time::NEVER, !self.by_coming || job.asked >= self.since);
+        let chain = &mut self.chains[job.chain as usize];
         chain.completions += u64::from(open);
         if counts {
-            let Span(ns) = now - asked;
+            let Span(ns) = now - job.asked;
             chain.response.record(ns);
-            let branch = &mut chain.branches[branch as usize];
-            branch.0 += 1;
-            branch.1 += u128::from(ns);
+            let size = chain.sizes.get_mut(job.size_class as usize);
+            for of in [Some(&mut chain.branches[job.branch as usize]), size].into_iter().flatten() {
+                of.0 += 1;
+                of.1 += u128::from(ns);
+            }
         }
     }
 

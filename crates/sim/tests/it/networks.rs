@@ -314,6 +314,26 @@ size = "lognormal(mean = 8 kB, cv = 2)"
 steps = [{ station = "backbone", demand = "100 ms" }, { station = "server", demand = "21.55 ms + 0.4851 us/B" }]
 "#;
 
+/// Under processor sharing a job takes its work over what is idle, whatever its size; utilisation 0.5.
+#[test]
+fn classes_of_sizes_cover_their_exact_means() {
+    let network = station("line", "rate = \"1.6 Mbit/s\"")
+        + "[[chain]]\nname = \"jobs\"\narrivals = \"exponential(rate = 10 /s)\"\n\
+           size = \"uniform(low = 0 B, high = 20 kB)\"\nsize_limits = [\"5 kB\", \"10 kB\"]\nsteps = [{ station = \"line\" }]";
+    // Means of 2.5, 7.5 and 15 kB, at 5 us/B.
+    let exact = [
+        ("response_time_mean_jobs_size_1", 0.025, 0.05),
+        ("response_time_mean_jobs_size_2", 0.075, 0.05),
+        ("response_time_mean_jobs_size_3", 0.15, 0.05),
+        ("share_jobs_size_1", 0.25, 0.05),
+        ("share_jobs_size_3", 0.5, 0.05),
+        ("response_time_mean_jobs", 0.1, 0.05),
+    ];
+    covers_all(&network, 300_000, "sizes", &exact);
+    let plain = network.replace("size_limits = [\"5 kB\", \"10 kB\"]\n", "");
+    assert!(run(&plain, 20_000).measures.iter().all(|measure| !measure.metric.contains("size_")));
+}
+
 #[test]
 fn threads_change_nothing_and_seeds_do() {
     let network = Network::from_toml(MIXED).unwrap();

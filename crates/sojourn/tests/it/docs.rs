@@ -62,7 +62,14 @@ fn every_experiment_of_the_project_can_be_read() {
         let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect::<Vec<_>>()
     };
-    let folders = ["experiments", "experiments/zhang-2002", "experiments/zhang-2002/live"];
+    let folders = [
+        "experiments",
+        "experiments/zhang-2002",
+        "experiments/zhang-2002/live",
+        "experiments/fujita-2000",
+        "experiments/fujita-2000/models",
+        "experiments/fujita-2000/plan",
+    ];
     for path in folders.into_iter().flat_map(in_folder) {
         let variants = sojourn_lab::Source::read(&path, &[]).and_then(|source| source.variants());
         let needs_a_log = Path::new("replay-a-day.toml");

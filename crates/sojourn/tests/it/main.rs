@@ -9,6 +9,7 @@ mod compare;
 mod demo;
 mod docs;
 mod failure;
+mod fujita;
 mod hurst;
 mod load;
 mod namespaces;

@@ -49,6 +49,10 @@ fn chains(network: &Network, solution: &Solution, answer: &mut Answer) {
                 known(hit.value, hit.exact && (open(number) || !hit.reads_rate)),
             );
         }
+        for (index, (share, time)) in solution.size_classes[number].iter().enumerate().filter(|(_, of)| of.0 > 0.0) {
+            answer.push(format!("share_{name}_size_{}", index + 1), "1", known(*share, true));
+            answer.push(format!("response_time_mean_{name}_size_{}", index + 1), "s", known(*time, solution.exact));
+        }
         if chain.branches.len() < 2 {
             continue;
         }

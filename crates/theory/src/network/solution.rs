@@ -1,6 +1,7 @@
 //! From a network as it is written to its means.
 
-use sojourn_model::network::{Keeps, Network, Population};
+use sojourn_model::Discipline;
+use sojourn_model::network::{Chain, Keeps, Kind, Network, Population, Step};
 
 use super::bounds::{Bounds, highest_throughputs};
 use super::demands::{Demands, Steady};
@@ -24,6 +25,9 @@ pub struct Solution {
     pub response_time_mean_s: Vec<f64>,
     /// The same of the jobs that take each branch, by chain (s).
     pub branch_response_time_mean_s: Vec<Vec<f64>>,
+    /// Of each class of sizes that the chain tells apart, the part of the jobs and their mean response time (s). Empty
+    /// where one of its queues serves in order work that depends on the size, or where a cache chooses the way.
+    pub size_classes: Vec<Vec<(f64, f64)>>,
     /// The part of each chain's jobs that takes each branch.
     pub shares: Vec<Vec<f64>>,
     /// Each chain's cache.
@@ -177,16 +181,17 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
     let bottleneck = (0..stations.len())
         .filter(|station| stations[*station].load.is_some())
         .max_by(|one, other| loads(one).total_cmp(&loads(other)));
-    let branch_times: Vec<Vec<f64>> = network
-        .chains
-        .iter()
-        .zip(&times)
-        .map(|(chain, times)| {
-            let step = |step: &sojourn_model::network::Step| {
-                let VisitTime { wait_s, per_work } = times[step.station];
-                f64::from(step.visits) * (wait_s + per_work * chain.demand_mean(step))
+    let by_branch: Vec<Vec<f64>> =
+        network.chains.iter().zip(&times).map(|(chain, times)| branch_times(chain, times, chain.size_mean())).collect();
+    let size_classes = network.chains.iter().zip(&times).zip(&visits.shares);
+    let size_classes = size_classes
+        .map(|((chain, times), shares)| {
+            let known = chain.cache.is_none() && is_proportional(network, chain, &taken_as);
+            let classes = chain.size_classes().into_iter().filter(|_| known);
+            let mean = |size: f64| -> f64 {
+                branch_times(chain, times, size).iter().zip(shares).map(|(of, share)| of * share).sum()
             };
-            chain.branches.iter().map(|branch| branch.steps.iter().map(step).sum()).collect()
+            classes.map(|(share, size)| (share, mean(size))).collect()
         })
         .collect();
     // As the work is: a delay in a station's place is longer than a job needs.
@@ -197,7 +202,8 @@ fn solve_with(network: &Network, ratios: &[f64]) -> Result<Solution, Unanswered>
     Ok(Solution {
         response_time_mean_s: numbers.iter().zip(&throughput).map(response).collect(),
         throughput,
-        branch_response_time_mean_s: branch_times,
+        branch_response_time_mean_s: by_branch,
+        size_classes,
         shares: visits.shares.clone(),
         hit_ratios: hits,
         stations,
@@ -280,6 +286,27 @@ fn visit_times(
     };
     let stations = network.stations.len();
     (0..network.chains.len()).map(|chain| (0..stations).map(|station| of(chain, station)).collect()).collect()
+}
+
+/// Mean response time (s) by branch of those jobs of `chain` that carry `size` bytes in the mean.
+fn branch_times(chain: &Chain, times: &[VisitTime], size: f64) -> Vec<f64> {
+    let step = |step: &Step| {
+        let VisitTime { wait_s, per_work } = times[step.station];
+        f64::from(step.visits) * (wait_s + per_work * step.demand.moments(size, 0.0).0)
+    };
+    chain.branches.iter().map(|branch| branch.steps.iter().map(step).sum()).collect()
+}
+
+/// Whether a visit whose work depends on the size takes time in proportion to its own work, or to that after a wait: at
+/// delays, under PS (each slice of the work is a phase of its own, and phases of a symmetric queue are visited in proportion
+/// to their work; Kelly 1979, section 3.3), and where a delay is in the station's place.
+fn is_proportional(network: &Network, chain: &Chain, taken_as: &[Option<VisitTime>]) -> bool {
+    let of = |step: &Step| {
+        let kind = &network.stations[step.station].kind;
+        let shares = matches!(kind, Kind::Delay | Kind::Queue { discipline: Discipline::Ps, .. });
+        step.demand.per_byte == 0.0 || shares || taken_as[step.station].is_some()
+    };
+    chain.branches.iter().flat_map(|branch| &branch.steps).all(of)
 }
 
 fn station_means(

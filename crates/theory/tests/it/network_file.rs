@@ -228,6 +228,40 @@ fn the_fixed_point_of_an_open_network_is_the_station_alone() {
 }
 
 #[test]
+fn classes_of_sizes_take_their_own_time() {
+    let text = |discipline: &str| {
+        format!(
+            "[[station]]\nname = \"web\"\n{discipline}\n[[chain]]\nname = \"jobs\"\n\
+             arrivals = \"exponential(rate = 40 /s)\"\nsize = \"uniform(low = 0 B, high = 20 kB)\"\n\
+             size_limits = [\"5 kB\", \"10 kB\"]\nsteps = [{{ station = \"web\", demand = \"10 ms + 1 us/B\" }}]\n"
+        )
+    };
+    // 12.5, 17.5 and 25 ms of work by hand, a quarter, a quarter and half of the jobs; utilisation 0.8.
+    let classes = [(0.25, 0.0125), (0.25, 0.0175), (0.5, 0.025)];
+    let second_moment_s2 = 0.02f64.powi(2) + 0.02f64.powi(2) / 12.0;
+    for (discipline, helpers) in [("discipline = \"ps\"", None), ("discipline = \"limited-ps\"\nhelpers = 4", Some(4))]
+    {
+        let known = answer(&read(&text(discipline))).unwrap();
+        let mut mean = 0.0;
+        for (number, (share, work_s)) in classes.iter().enumerate() {
+            let time = value(&known, &format!("response_time_mean_jobs_size_{}", number + 1));
+            let rate = 40.0;
+            let alone = sojourn_theory::fujita::response_time_mean_of(*work_s, helpers, rate, 0.02, second_moment_s2);
+            agree(time, alone, 1e-12);
+            agree(value(&known, &format!("share_jobs_size_{}", number + 1)), *share, 1e-12);
+            mean += share * time;
+        }
+        agree(mean, value(&known, "response_time_mean"), 1e-12);
+        is_exact(&known, "response_time_mean_jobs_size_1", helpers.is_none());
+    }
+    // First come, first served: what a short job waits for is not in proportion to its work.
+    let line = text("discipline = \"fcfs\"").replace("uniform(low = 0 B, high = 20 kB)", "exponential(mean = 10 kB)");
+    let known = answer(&read(&line.replace("10 ms + 1 us/B", "1 us/B"))).unwrap();
+    is_exact(&known, "response_time_mean", true);
+    assert!(known.estimate("response_time_mean_jobs_size_1").is_none());
+}
+
+#[test]
 fn caches_choose_the_branch() {
     let text = |cache: &str, population: &str| {
         format!(

@@ -1,8 +1,11 @@
 //! What Bjornstad (2006) and Fujita (2000) computed, and balancers.
 
+use sojourn_model::network::Network;
+use sojourn_sim::{Control, Precision, run_network};
+use sojourn_stats::Estimate;
 use sojourn_theory::fujita::{self, Work};
 use sojourn_theory::moments::{Gaps, Moments};
-use sojourn_theory::{balancing, ek_m_1, gig1, lps, mg1, mmc};
+use sojourn_theory::{balancing, ek_m_1, gig1, lps, mg1, mg1_ps, mmc, network};
 
 use crate::{agree, printed};
 
@@ -98,7 +101,12 @@ fn fujitas_work() {
     // parameters give 0.06 % less for the second.
     let sizes =
         sojourn_stats::Law::parse("lognormal(mu = 7.811, sigma = 1.573, unit = B)", sojourn_stats::Dimension::Size);
+    let exponential = sojourn_stats::Law::exponential(8502.9);
     let work = Work { per_byte_s: 0.0004851e-3, fixed_s: 21.55e-3, sizes: sizes.unwrap() };
+    // Exponential sizes: 676.5 ms^2, as much too high.
+    let of_exponential = Work { sizes: exponential, ..work.clone() };
+    printed(of_exponential.second_moment_s2() * 1e6, "676.21");
+    agree(of_exponential.second_moment_s2() * 1e6, 676.5, 1e-3);
     printed(work.mean_s() * 1e3, "25.675");
     printed(work.second_moment_s2() * 1e6, "844.20");
     agree(work.mean_s() * 1e3, 25.68, 3e-4);
@@ -108,6 +116,51 @@ fn fujitas_work() {
     // Equation 2.6: half of the documents are below e^7.811 bytes.
     agree(work.cdf(work.of(7.811f64.exp())), 0.5, 1e-9);
     assert_eq!(work.cdf(21e-3), 0.0);
+}
+
+/// His simulation again: requests that wait for one of the helpers, who share; response times by document size.
+#[test]
+fn fujitas_equation_2_1_is_near_simulation() {
+    // Intervals that fail once in a hundred million runs.
+    let precision = Some(Precision { relative: 0.001, confidence: 1.0 - 1e-8 });
+    for (helpers, rate) in [(1, 31.159), (4, 31.159), (16, 35.0539)] {
+        let network = Network::from_toml(&format!(
+            "[[station]]\nname = \"web\"\ndiscipline = \"limited-ps\"\nhelpers = {helpers}\n[[chain]]\nname = \"documents\"\n\
+             arrivals = \"exponential(rate = {rate} /s)\"\nsize = \"lognormal(mu = 7.811, sigma = 1.573, unit = B)\"\n\
+             size_limits = [\"1 kB\", \"10 kB\", \"100 kB\"]\n\
+             steps = [{{ station = \"web\", demand = \"21.55 ms + 0.4851 us/B\" }}]\n"
+        ));
+        let network = network.unwrap();
+        let control = Control { precision, max_jobs: 1_000_000, threads: 2, ..Control::default() };
+        let simulated = run_network(&network, &control, &|_| {}).unwrap();
+        let formula = network::answer(&network).unwrap();
+        for metric in
+            ["response_time_mean", "response_time_mean_documents_size_1", "response_time_mean_documents_size_3"]
+        {
+            let wanted = formula.estimate(metric).and_then(Estimate::value).unwrap();
+            let found = simulated.measures.iter().find(|measure| measure.metric == metric).unwrap();
+            let (low, high) = found.estimate.interval().unwrap();
+            // 2.1 itself is an approximation but for one helper.
+            let off = if helpers == 1 { 0.0 } else { 0.05 };
+            assert!(
+                low <= wanted * (1.0 + off) && wanted * (1.0 - off) <= high,
+                "{helpers} {metric}: {found:?} {wanted}"
+            );
+            assert!(high - low < 0.3 * wanted, "too coarse to say anything: {found:?}");
+        }
+    }
+}
+
+/// Section 4.1: 10 requests a second within 100 ms need about 1.4 Mbit/s.
+#[test]
+fn fujitas_access_line() {
+    let bits = 8.0 * (7.811f64 + 0.5 * 1.573 * 1.573).exp();
+    let rate = bits * (1.0 / 0.1 + 10.0);
+    printed(rate / 1e6, "1.4");
+    agree(mg1_ps::response_time_mean(10.0, bits / rate), 0.1, 1e-12);
+    // 768 kbit/s and 1.5 Mbit/s at 5 requests a second, as in his Figure 4.4.
+    printed(mg1_ps::response_time_mean(5.0, bits / 768e3) * 1e3, "158.98");
+    printed(mg1_ps::response_time_mean(5.0, bits / 1.5e6) * 1e3, "58.65");
 }
 
 #[test]

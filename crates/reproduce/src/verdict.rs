@@ -27,7 +27,7 @@ impl Verdict {
         }
     }
 
-    pub(super) fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Verdict::Holds => "holds here",
             Verdict::InPart => "holds in part",
@@ -60,17 +60,17 @@ pub(crate) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, toleran
 }
 
 /// Whether it is not near.
-pub(super) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) -> Option<bool> {
+pub(crate) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) -> Option<bool> {
     near(a, b, 1.0, tolerance).map(|near| !near)
 }
 
 /// Whether `a` lies within `tolerance` of the number `wanted`.
 pub(crate) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> Option<bool> {
-    near(a, Some(Estimate::Sampled { value: wanted, ci_low: wanted, ci_high: wanted, samples: 1 }), 1.0, tolerance)
+    near(a, known(wanted), 1.0, tolerance)
 }
 
 /// `share * a + (1 - share) * b`, with an interval that is wide enough whatever the two have in common.
-pub(super) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> Option<Estimate> {
+pub(crate) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> Option<Estimate> {
     let (a, b) = (a?, b?);
     let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
     let mix = |a: f64, b: f64| share * a + (1.0 - share) * b;
@@ -84,7 +84,7 @@ pub(super) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> O
 }
 
 /// How much it grows per unit from `a` to `b`, `distance` units further.
-pub(super) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> Option<Estimate> {
+pub(crate) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> Option<Estimate> {
     let (a, b) = (a?, b?);
     let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
     let samples = a.samples()?.min(b.samples()?);
@@ -97,8 +97,22 @@ pub(super) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> 
     })
 }
 
+/// `a / b`.
+pub(crate) fn quotient(a: Option<Estimate>, b: Option<Estimate>) -> Option<Estimate> {
+    let (a, b) = (a?, b?);
+    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
+    let samples = a.samples()?.min(b.samples()?);
+    let value = a.value()? / b.value()?;
+    Some(Estimate::Sampled { value, ci_low: a_low / b_high, ci_high: a_high / b_low, samples })
+}
+
+/// A number that is known, among those that were measured.
+pub(crate) fn known(value: f64) -> Option<Estimate> {
+    Some(Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 1 })
+}
+
 /// In other units.
-pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
+pub(crate) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
     let estimate = estimate?;
     let ((low, high), samples) = (estimate.interval()?, estimate.samples()?);
     let value = estimate.value()? * factor;
@@ -106,7 +120,7 @@ pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate
 }
 
 /// With its interval, in milliseconds where it is a time.
-pub(super) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
+pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
     let known = estimate.and_then(|estimate| Some((estimate.value()?, estimate.interval()?)));
     let Some((value, (low, high))) = known else { return "-".into() };
     let (factor, unit) = if unit == "s" { (1e3, "ms") } else { (1.0, unit) };
@@ -159,6 +173,8 @@ mod tests {
         assert_eq!((mixed.value(), mixed.interval()), (Some(3.375), Some((2.5, 4.25))));
         let rising = slope(of(1.0, 2.0), of(3.0, 5.0), 2.0).unwrap();
         assert_eq!((rising.value(), rising.interval()), (Some(1.25), Some((0.5, 2.0))));
+        let faster = quotient(of(1.0, 3.0), of(2.0, 6.0)).unwrap();
+        assert_eq!((faster.value(), faster.interval()), (Some(0.5), Some((1.0 / 6.0, 1.5))));
         assert_eq!(scaled(of(1.0, 2.0), 10.0).unwrap().interval(), Some((10.0, 20.0)));
     }
 }

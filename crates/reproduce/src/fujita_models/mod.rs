@@ -1,0 +1,267 @@
+//! Fujita (2000), the models: section 2.3 and chapters 4 and 5.
+//!
+//! A web server of a queue and r helpers ([`server`]), a public site of backbone, access line and server ([`site`]), and
+//! a provider's users behind a proxy ([`provider`]), by his formulas and by simulation. His figures are pictures without
+//! data: what is compared are the numbers of his text and his statements, each turned into comparisons of figures with
+//! intervals. What his text does not print is inferred from what it does, or varied.
+
+mod provider;
+mod server;
+mod site;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_theory::fujita::Work;
+
+use crate::ReproduceError;
+use crate::answers::Answers;
+use crate::finding::{self, Finding};
+use crate::picture::Figure;
+use crate::verdict::{Verdict, near_number, quotient, shown};
+
+/// His experiments, by the name of the run folder.
+const RUNS: [&str; 12] = [
+    "1-helpers",
+    "2-larger-documents",
+    "3-exponential-sizes",
+    "4-access-line",
+    "5-required-rate",
+    "6-server-speed",
+    "7-hit-ratio",
+    "7-hit-ratio-open",
+    "8-backbone",
+    "8-backbone-shared",
+    "9-population",
+    "system",
+];
+
+/// A setting of a variant, e.g. `("station.access-line.rate", "6 Mbit/s")`.
+type Setting<'a> = (&'a str, &'a str);
+
+/// The answers of all experiments, by both engines.
+struct Runs(Vec<[Answers; 2]>);
+
+/// What theory and simulation say of one thing.
+#[derive(Clone, Debug, Default)]
+struct Both {
+    theory: Option<f64>,
+    /// With its interval.
+    sim: Option<Estimate>,
+}
+
+impl Runs {
+    fn read(folder: &Path) -> Result<Runs, ReproduceError> {
+        let both = |name: &&str| -> Result<[Answers; 2], ReproduceError> {
+            let [theory, sim] = ["theory", "sim"].map(|engine| Answers::read(&folder.join(name), engine));
+            Ok([theory?, sim?])
+        };
+        RUNS.iter().map(both).collect::<Result<_, _>>().map(Runs)
+    }
+
+    fn of(&self, name: &str) -> &[Answers; 2] {
+        let place = RUNS.iter().position(|known| *known == name);
+        &self.0[place.expect("an experiment of the list")]
+    }
+
+    fn both(&self, run: &str, wanted: &[Setting<'_>], metric: &str) -> Both {
+        let [theory, sim] = self.of(run);
+        let sim = sim.estimate(wanted, metric).filter(|estimate| estimate.interval().is_some());
+        Both { theory: theory.value(wanted, metric), sim }
+    }
+}
+
+impl Both {
+    /// Whether simulation lies within `tolerance` of theory, with its whole interval.
+    fn agrees(&self, tolerance: f64) -> Option<bool> {
+        near_number(self.sim.clone(), self.theory?, tolerance)
+    }
+
+    /// Theory over simulation, less 1.
+    fn deviation(&self) -> Option<f64> {
+        Some(self.theory? / self.sim.as_ref()?.value()? - 1.0)
+    }
+
+    /// Simulated with its interval, then by formula.
+    fn shown(&self, unit: &str) -> String {
+        format!("{} ({})", shown(self.sim.as_ref(), unit), number(self.theory, unit))
+    }
+}
+
+/// A number of a formula, in milliseconds where it is a time.
+fn number(value: Option<f64>, unit: &str) -> String {
+    let Some(value) = value else { return "-".into() };
+    let (value, unit) = if unit == "s" { (value * 1e3, "ms") } else { (value, unit) };
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.0} {unit}"),
+        size if size >= 10.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.2} {unit}"),
+    }
+}
+
+/// A part as a signed percentage.
+fn percent(part: Option<f64>) -> String {
+    part.map_or("-".into(), |part| format!("{:+.1} %", 100.0 * part))
+}
+
+/// The largest deviation of theory from simulation (in size), if there is any.
+fn widest<'a>(of: impl IntoIterator<Item = &'a Both>) -> Option<f64> {
+    of.into_iter().filter_map(Both::deviation).max_by(|a, b| a.abs().total_cmp(&b.abs()))
+}
+
+/// A Markdown table.
+fn table(head: &[String], rows: &[Vec<String>]) -> String {
+    let mut text = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}
+
+/// His work demand with sizes of this law (equation 2.5).
+fn work(sizes: &str) -> Work {
+    let sizes = Law::parse(sizes, Dimension::Size).expect("a law of the experiments");
+    Work { per_byte_s: 0.4851e-6, fixed_s: 21.55e-3, sizes }
+}
+
+const LOGNORMAL: &str = "lognormal(mu = 7.811, sigma = 1.573, unit = B)";
+const EXPONENTIAL: &str = "exponential(mean = 8502.9 B)";
+
+/// Writes the page at `page`, and its figures beside it, from the run folders in `runs` and the plan in `runs/plan`.
+pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
+    let plan = planned(&runs.join("plan").join("plan.json"))?;
+    let runs = Runs::read(runs)?;
+    let took_s: f64 = runs.0.iter().map(|[theory, _]| theory.elapsed_s).sum();
+    let folder = page.with_extension("");
+    let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let figures = [server::figures(&runs), site::figures(&runs), provider::figures(&runs)];
+    let figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    for figure in &figures {
+        std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
+    }
+    let picture = |file: &str| {
+        let figure = figures.iter().find(|figure| figure.file == file).expect("a figure of the page");
+        format!("![{}]({name}/{file}.svg)\n\n", figure.title)
+    };
+    let findings: Vec<Finding> =
+        [server::findings(&runs), site::findings(&runs), provider::findings(&runs)].into_iter().flatten().collect();
+    let mut text = String::from(HEAD);
+    let _ = writeln!(text, "{}\n", in_short(&findings));
+    let _ = writeln!(text, "The runs of this page took {took_s:.0} s.\n");
+    let _ = writeln!(text, "## His numbers and ours\n\n{}", numbers(&runs, published)?);
+    let _ = writeln!(text, "## Which of his findings hold\n\n{}", finding::table(&findings));
+    let _ = writeln!(text, "## The web server alone (section 2.3)\n\n{}", server::text(&runs, &picture));
+    let _ = writeln!(text, "## A public site (section 4.1)\n\n{}", site::text(&runs, &plan, &picture));
+    let _ = writeln!(text, "## A provider's users (sections 4.2 and 4.3)\n\n{}", provider::text(&runs, &picture));
+    let _ = write!(text, "## The whole system (Figure 5.1)\n\n{}", whole(&runs));
+    std::fs::write(page, text).map_err(fail)
+}
+
+/// What became of the statements, counted.
+fn in_short(findings: &[Finding]) -> String {
+    let count = |wanted: Verdict| findings.iter().filter(|finding| finding.verdict() == wanted).count();
+    format!(
+        "**In short.** Of {} statements of his {} hold, {} in part, {} do not, and {} cannot be decided with his \
+        numbers.",
+        findings.len(),
+        count(Verdict::Holds),
+        count(Verdict::InPart),
+        count(Verdict::Fails),
+        count(Verdict::Undecidable)
+    )
+}
+
+/// The numbers of his text beside ours.
+fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
+    let file = published.join("models.csv");
+    let fail = |e: csv::Error| ReproduceError(format!("{}: {e}", file.display()));
+    let (lognormal, exponential) = (work(LOGNORMAL), work(EXPONENTIAL));
+    let total = provider::total(runs, "6 Mbit/s", provider::AT_100_MS);
+    let slower = provider::total(runs, "1.5 Mbit/s", provider::AT_100_MS);
+    let ours = |key: &str| match key {
+        "mean_work" => format!("{:.2} ms", 1e3 * lognormal.mean_s()),
+        "second_moment_work" => format!("{:.1} ms^2", 1e6 * lognormal.second_moment_s2()),
+        "second_moment_work_exponential" => format!("{:.1} ms^2", 1e6 * exponential.second_moment_s2()),
+        "line_for_10_per_s_within_100_ms" => {
+            let at = site::required(10.0, 0.1);
+            format!("{:.2} Mbit/s, at which the line is simulated to take {}", at / 1e6, site::at_required(runs))
+        }
+        "total_6_mbit_backbone_100_ms" => shown(total.sim.as_ref(), "s"),
+        "total_6_mbit_over_1.5_mbit" => shown(quotient(total.sim.clone(), slower.sim.clone()).as_ref(), ""),
+        other => format!("(no answer to {other})"),
+    };
+    let mut rows = Vec::new();
+    for row in csv::Reader::from_path(&file).map_err(fail)?.records() {
+        let row = row.map_err(fail)?;
+        let [key, value, unit, place] = [0, 1, 2, 3].map(|column| row.get(column).unwrap_or_default());
+        rows.push(vec![key.replace('_', " "), format!("{value} {unit}"), ours(key), place.to_owned()]);
+    }
+    let head = ["number", "his", "ours", "where"].map(String::from);
+    Ok(table(&head, &rows) + NUMBERS)
+}
+
+/// The cheapest line that `sojourn plan` found, in its own words.
+fn planned(file: &Path) -> Result<String, ReproduceError> {
+    let fail = |what: String| ReproduceError(format!("{}: {what}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|e| fail(e.to_string()))?;
+    let plan: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    let cheapest = plan["offers"][0]["settings"][0][1].as_str();
+    cheapest.map(str::to_owned).ok_or_else(|| fail("the plan offers nothing".into()))
+}
+
+/// His whole system by both engines.
+fn whole(runs: &Runs) -> String {
+    let rates = ["1.5 Mbit/s", "6 Mbit/s"];
+    let metrics = [
+        ("hits", "response_time_mean_users_hit", "s"),
+        ("misses", "response_time_mean_users_miss", "s"),
+        ("visitors", "response_time_mean_visitors", "s"),
+        ("at the proxy", "response_time_mean_proxy", "s"),
+        ("on the access line", "response_time_mean_access-line", "s"),
+        ("at the web server", "response_time_mean_web-server", "s"),
+        ("documents of users", "throughput_users", "/s"),
+    ];
+    let rows: Vec<Vec<String>> = metrics
+        .iter()
+        .map(|(name, metric, unit)| {
+            let at = |rate: &str| runs.both("system", &[("station.access-line.rate", rate)], metric).shown(unit);
+            [vec![(*name).to_owned()], rates.map(at).to_vec()].concat()
+        })
+        .collect();
+    let head = ["mean", "line of 1.5 Mbit/s", "line of 6 Mbit/s"].map(String::from);
+    WHOLE.to_owned() + &table(&head, &rows)
+}
+
+const HEAD: &str = "\
+# Fujita's models, answered again
+
+Section 2.3 and chapters 4 and 5 of Y. Fujita (2000): a web server as a queue with r helpers that share the processor,
+and systems of networks, lines, proxy and server built from it. Everything here is computed: by his formulas, and by a
+simulation with intervals (95 %). His measurements are on [another page](fujita-2000.md). The files are in
+[experiments/fujita-2000/models](../../experiments/fujita-2000/models), how he is read where he leaves something open
+in [READINGS.md](../../experiments/fujita-2000/READINGS.md). His figures are pictures without data, so what is
+compared are the numbers of his text and his statements.
+
+*Holds*: the comparisons that the statement makes come out on its side, intervals included (a fourth may stay
+undecided). *In part*: some do. *Does not hold*: none does, and some come out clearly against it. *Not decidable
+here*: no interval is clear of the boundary. Near means within the tolerance that is named, with the whole interval.
+In tables a simulated number has its interval, and a formula's stands behind it in brackets. This page is written by
+`make reproductions`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is.
+";
+
+const NUMBERS: &str = "
+His E[S^2] is 0.06 % above what his own parameters give, of log-normal and of exponential sizes alike. The last two
+are no test of the model: they are what the number of users and the rate of visitors were inferred from, which he does
+not print (see below).
+";
+
+const WHOLE: &str = "\
+A provider's users behind a proxy, and visitors from elsewhere who share backbone, access line and web server with the
+misses: [system.toml](../../experiments/fujita-2000/system.toml), which is one file for both engines. He draws this
+system and gives no number of it; 5 users and 5 visitors a second are chosen. Simulated, and by mean value analysis
+with his fixed point in brackets:
+
+";
