@@ -131,6 +131,8 @@ pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
         _ => 3,
     };
     let half = (high - low) / 2.0 * factor;
+    // Enough of them that an interval is not shown as nothing.
+    let digits = if half > 0.0 { digits.max((-half.log10().floor()).clamp(0.0, 3.0) as usize) } else { digits };
     format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }
 
@@ -165,6 +167,14 @@ mod tests {
         assert_eq!(Verdict::of(&[no, open]), Verdict::Fails);
         assert_eq!(Verdict::of(&[open, open]), Verdict::Undecidable);
         assert_eq!(Verdict::of(&[]), Verdict::Undecidable);
+    }
+
+    #[test]
+    fn an_interval_is_never_shown_as_nothing() {
+        assert_eq!(shown(of(0.2998, 0.3002).as_ref(), "s"), "300.0 ± 0.2 ms");
+        assert_eq!(shown(of(0.28, 0.32).as_ref(), "s"), "300 ± 20 ms");
+        assert_eq!(shown(of(11.5, 12.5).as_ref(), "/s"), "12.0 ± 0.5 /s");
+        assert_eq!(shown(None, "s"), "-");
     }
 
     #[test]

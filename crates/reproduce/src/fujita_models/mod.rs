@@ -149,13 +149,17 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     let findings: Vec<Finding> =
         [server::findings(&runs), site::findings(&runs), provider::findings(&runs)].into_iter().flatten().collect();
     let mut text = String::from(HEAD);
-    let _ = writeln!(text, "{}\n", in_short(&findings));
+    let _ = writeln!(text, "\n{}\n", in_short(&findings));
     let _ = writeln!(text, "The runs of this page took {took_s:.0} s.\n");
     let _ = writeln!(text, "## His numbers and ours\n\n{}", numbers(&runs, published)?);
     let _ = writeln!(text, "## Which of his findings hold\n\n{}", finding::table(&findings));
-    let _ = writeln!(text, "## The web server alone (section 2.3)\n\n{}", server::text(&runs, &picture));
-    let _ = writeln!(text, "## A public site (section 4.1)\n\n{}", site::text(&runs, &plan, &picture));
-    let _ = writeln!(text, "## A provider's users (sections 4.2 and 4.3)\n\n{}", provider::text(&runs, &picture));
+    let _ = writeln!(text, "## The web server alone (section 2.3)\n\n{}\n", server::text(&runs, &picture).trim_end());
+    let _ = writeln!(text, "## A public site (section 4.1)\n\n{}\n", site::text(&runs, &plan, &picture).trim_end());
+    let _ = writeln!(
+        text,
+        "## A provider's users (sections 4.2 and 4.3)\n\n{}\n",
+        provider::text(&runs, &picture).trim_end()
+    );
     let _ = write!(text, "## The whole system (Figure 5.1)\n\n{}", whole(&runs));
     std::fs::write(page, text).map_err(fail)
 }

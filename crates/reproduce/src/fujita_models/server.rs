@@ -175,6 +175,14 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
         even(TEN_TIMES)
     );
     text += &by_helpers(Sizes::TenTimes, LIMITS.len(), 10.0);
+    let large: Vec<Both> = HELPERS[1..3]
+        .iter()
+        .flat_map(|helpers| (0..=LIMITS.len()).map(|class| time(runs, Sizes::TenTimes, helpers, BUSY, Some(class))))
+        .collect();
+    text += &format!(
+        "\nThe work of these varies more (C2 of 4.7 in place of 0.28), and with 4 and 16 helpers 2.1 is up to {} off.\n",
+        percent(widest(&large))
+    );
     text += &format!(
         "\n{}{}Figure 2.21, exponential sizes, load 0.8, by helpers:\n\n",
         picture("helpers"),
