@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test bench lint docs reproductions fujita-models stress fujita setup setup-bench clean
+.PHONY: demo test bench lint docs reproductions fujita-models stress fujita bjornstad setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -65,6 +65,18 @@ fujita: setup ## Fujita's experiments on the servers of this machine (a quarter 
 	@target/debug/sojourn run experiments/fujita-2000 --out runs/fujita-2000 || [ $$? -eq 1 ]
 	@target/debug/sojourn-reproduce fujita-2000 runs/fujita-2000 experiments/fujita-2000/published \
 		docs/reproductions/fujita-2000.md
+
+# Of each of the 90 measured cells so many seconds; of the long run so many requests.
+BJORNSTAD_SECONDS ?= 15
+BJORNSTAD_JOBS ?= 1000000000
+
+bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of this machine (half an hour; leave it alone), and their page.
+	@$(CARGO) build --quiet -p sojourn-reproduce
+	@rm -rf runs/bjornstad-2006
+	@target/debug/sojourn-reproduce bjornstad-2006-live runs/bjornstad-2006/live $(BJORNSTAD_SECONDS)
+	@target/debug/sojourn-reproduce bjornstad-2006-sim runs/bjornstad-2006/sim $(BJORNSTAD_JOBS)
+	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published \
+		docs/reproductions/bjornstad-2006.md
 
 setup:
 	@benches/install $(PACKAGES)

@@ -123,8 +123,7 @@ fn laws_matter(simulated: &Simulated, live: &Live) -> Row {
     for (server, name) in SERVERS.iter().enumerate() {
         if let Some((value, low, high)) = riddle::falls(live, server, Series::Pareto(2.01)) {
             figures.push(format!(
-                "measured on {name}, services of 2.01 make {value:.2} ({low:.2} to {high:.2}) of \
-                                  exponential ones"
+                "measured on {name}, services of 2.01 make {value:.2} ({low:.2} to {high:.2}) of exponential ones"
             ));
         }
     }
@@ -199,8 +198,8 @@ fn means_are_not_enough(live: &Live) -> Row {
         .filter_map(|(server, name)| {
             let (least, middle, most) = eighty_to_ninety(live, server)?;
             Some(format!(
-                "on {name} from 80 to 90 % takes {middle:.2} times as long ({least:.2} to {most:.2} over \
-                          cells; he: about 2)"
+                "on {name} from 80 to 90 % takes {middle:.2} times as long ({least:.2} to {most:.2} over cells; he: \
+                          about 2)"
             ))
         })
         .collect();

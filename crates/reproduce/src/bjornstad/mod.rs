@@ -62,30 +62,25 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
 
 const HEAD: &str = "# Bjørnstad's server, formula and replay, again
 
-Bjørnstad (2006) sent 100,000 requests in each of 45 cells, gaps by one law and demands by another at equal means, to
-one Apache
-with PHP; he compared what he measured with a formula (4.25) and with a first-come-first-served replay. Here the
-formula
-is computed, the replay simulated a thousand times over, and the cells are measured on a node whose threads spin and on
-Apache with PHP, one core each, the client on the other, a connection per request. [How he is
-read](../../experiments/bjornstad-2006/READINGS.md), [his
-tables](../../experiments/bjornstad-2006/published/README.md). This
-page is written by `make bjornstad`; no figure and no verdict on it is typed by hand.
+Bjørnstad (2006) sent 100,000 requests in each of 45 cells, gaps by one law and demands by another at equal means, to one
+Apache with PHP; he compared what he measured with a formula (4.25) and with a first-come-first-served replay. Here the
+formula is computed, the replay simulated a thousand times over, and the cells are measured on a node whose threads spin
+and on Apache with PHP, one core each, the client on the other, a connection per request.
+[How he is read](../../experiments/bjornstad-2006/READINGS.md), and
+[his tables](../../experiments/bjornstad-2006/published/README.md). This page is written by `make bjornstad`; no figure and
+no verdict on it is typed by hand.
 
-*Holds*: the comparisons come out for it, intervals included (a fourth may stay undecided). *In part*: some do. *Does
-not hold*:
-none does, and some come out clearly against it. *Cannot be decided*: no interval is clear of the boundary. Intervals
-are of
-95 %, inside a run by batch means.
+*Holds*: the comparisons come out for it, intervals included (a fourth may stay undecided). *In part*: some do. *Does not
+hold*: none does, and some come out clearly against it. *Cannot be decided*: no interval is clear of the boundary.
+Intervals are of 95 %, inside a run by batch means.
 
 ";
 
 const FIGURES: &str = "
 ## Distributions of response times
 
-The share of requests that take longer, measured (solid) and replayed FCFS (dashed), with the lines of 80 and 90 %,
-as he drew
-them, and of 95 and 99 %.
+The share of requests that take longer, measured (solid) and replayed FCFS (dashed), with the lines of 80 and 90 %, as he
+drew them, and of 95 and 99 %.
 ";
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ pub(super) fn responses(published: &Published, live: &Live) -> Result<String, Re
          asked for, with E[S] = {:.0} ms; his cells were at 0.95, so his seconds stand beside ours for their order \
          only. FCFS, PS and LAS play the very requests that were captured; *4.25* is the formula with their moments. \
          In brackets the standard deviation. Times of 80, 90, 95 and 99 % are those within which so many were \
-         answered.\n",
+         answered. A cell has one factor for all of its demands: a server that is slower for some seconds of it \
+         shows as a mean above every replay, with a wide interval.\n",
         SERVICE_S * 1e3
     );
     for (server, name) in SERVERS.iter().enumerate() {
