@@ -10,7 +10,8 @@
 use std::fmt::Write as _;
 
 use sojourn_stats::fit::Fit;
-use sojourn_stats::{Dimension, Law, hurst};
+use sojourn_stats::hurst::{self, Finding};
+use sojourn_stats::{Dimension, Law};
 use thiserror::Error;
 
 use crate::Arrivals as Written;
@@ -228,7 +229,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
 /// the counts (which have the same H in the long run), or why there are none.
 fn long_memory(gaps_s: &[f64], law: &Law, counts: Option<&Memory>) -> String {
     let gaps = hurst::estimate(gaps_s).ok();
-    let of_gaps = gaps.as_ref().and_then(undoubted).map(|h| ("gaps", h));
+    // Gaps with memory make counts with memory: counts that have none in the long run are a doubt, whatever gaps say.
+    let against = [Finding::Independent, Finding::ShortRange, Finding::Antipersistent, Finding::NotStationary];
+    let is_doubted = counts.is_some_and(|counts| against.contains(&counts.hurst.finding));
+    let of_gaps = gaps.as_ref().filter(|_| !is_doubted).and_then(undoubted).map(|h| ("gaps", h));
     let found = of_gaps.or_else(|| counts.and_then(Memory::undoubted).map(|h| ("counts", h)));
     let Some((of, h)) = found else {
         let verdict = |what: &str, verdict: &str| comment(&format!("Of the {what}: {verdict}"));

@@ -180,6 +180,25 @@ fn laws_that_were_not_fitted_are_named_with_the_reason() {
     assert!(few.iter().any(|line| line == "p is computed for the likeliest 3."), "{few:?}");
 }
 
+/// A lognormal body and a heavy tail that gets lighter where one value in twenty-five is: a law of body and one tail goes by the
+/// many, the tail index by the few.
+#[test]
+fn a_law_and_a_tail_index_that_disagree_are_said_to() {
+    let text = "mix(0.6: lognormal(mu = 0, sigma = 1), 0.36: bounded-pareto(alpha = 0.7, min = 3, max = 60), 0.04: \
+                pareto(alpha = 3, min = 60))";
+    let law = Law::parse(text, Dimension::Number).unwrap();
+    let mut stream = Stream::new(1, "describe", "tail against law");
+    let numbers: Vec<f64> = (0..30_000).map(|_| law.sample(&mut stream)).collect();
+    let description = describe_numbers(&numbers, Dimension::Number);
+    let told = description.remarks.iter().find(|remark| remark.starts_with("law and tail index of number disagree"));
+    let told = told.unwrap_or_else(|| panic!("{:?}", description.variables[0].fits[0].law));
+    assert!(told.contains("too frequent"), "{told}");
+    // Where the law is the one that was drawn from, there is nothing to say.
+    let exponential: Vec<f64> = (0..30_000).map(|_| -stream.uniform().ln()).collect();
+    let plain = describe_numbers(&exponential, Dimension::Number);
+    assert!(!plain.remarks.iter().any(|remark| remark.contains("disagree")), "{:?}", plain.remarks);
+}
+
 /// The counts of a log that gets busier, as `describe` and as the estimators see them.
 #[test]
 fn the_hurst_parameter_of_counts_comes_with_its_verdict() {
