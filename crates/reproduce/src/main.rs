@@ -20,9 +20,11 @@ use std::process::ExitCode;
 
 use thiserror::Error;
 
-const USAGE: &str = "usage: sojourn-reproduce bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS \
-                     PUBLISHED PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER \
-                     [JOBS], or sojourn-reproduce bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
+const USAGE: &str = "usage: sojourn-reproduce \
+                     bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS PUBLISHED \
+                     PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce \
+                     bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce bjornstad-2006-live FOLDER \
+                     SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
 #[derive(Debug, Error)]

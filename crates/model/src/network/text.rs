@@ -22,9 +22,11 @@
 //! steps = [{ station = "access-line" }, { station = "web-server", demand = "21.55 ms + 0.4851 us/B", visits = 1 }]
 //! ```
 //!
-//! In place of `steps` a chain may have `[[chain.branch]]`, each with a `share` (the one without takes the rest), a `name`
-//! and `steps`; `size_limits = ["1 kB", "10 kB"]` asks for the response times of those up to 1 kB, to 10 kB and beyond. With `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the first branch is the hit
-//! and the second the miss. Errors say where in the text they are, in bytes, so that a reader can give file and line.
+//! In place of `steps` a chain may have `[[chain.branch]]`, each with a `share` (the one without takes the rest), a
+//! `name` and `steps`; `size_limits = ["1 kB", "10 kB"]` asks for the response times of those up to 1 kB, to 10 kB
+//! and beyond. With `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the first branch is
+//! the hit and the second the miss. Errors say where in the text they are, in bytes, so that a reader can give file
+//! and line.
 
 use std::path::Path;
 
