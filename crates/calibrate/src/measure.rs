@@ -27,7 +27,7 @@ const KEEP_ALIVE_SHARE: f64 = 0.03;
 const CHOICE: (f64, u32) = (0.6, 2);
 /// The helpers' discipline is kept while it predicts that load as well as this.
 const GOOD: f64 = 0.05;
-/// Another one is taken where its error is less than so much of the helpers' one's.
+/// Another one is taken where its error is less than so much of the helpers' one's, in each of the runs.
 const BETTER: f64 = 0.7;
 /// Share of each open load's time that goes into the look at the server's speed after it.
 const SPEED_SHARE: f64 = 0.2;
@@ -347,20 +347,27 @@ impl Loads<'_> {
         let mut tried = Vec::new();
         for discipline in model::candidates(server.cores, served) {
             let candidate = Server { discipline: discipline.clone(), ..server.clone() };
-            let mut error = 0.0;
+            let mut errors = Vec::new();
             for (run, speed) in &runs {
                 let replayed = run.replayed(&judge::at(&candidate, *speed), self.overhead_s)?;
-                error += replayed.distance(&run.measured);
+                errors.push(replayed.distance(&run.measured));
             }
-            tried.push((discipline, error / runs.len() as f64));
+            tried.push((discipline, errors));
         }
-        let of = |discipline: &Discipline| tried.iter().find(|(tried, _)| tried == discipline).map(|found| found.1);
-        let own_error = of(&own).unwrap_or(f64::INFINITY);
-        let best = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        if let Some((best, error)) = best
+        let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+        let own_errors = tried.iter().find(|(tried, _)| *tried == own).map(|(_, errors)| errors.clone());
+        let own_error = own_errors.as_deref().map_or(f64::INFINITY, mean);
+        // In each run: one that was disturbed is no reason to leave what was counted.
+        let is_better = |errors: &[f64]| {
+            let own = own_errors.as_deref().unwrap_or_default();
+            own.iter().zip(errors).all(|(own, error)| *error < BETTER * own)
+        };
+        let better = tried.iter().filter(|(_, errors)| is_better(errors));
+        let best = better.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+        if let Some((best, errors)) = best
             && (own_error > GOOD || served == Served::Unknown)
-            && *error < BETTER * own_error
         {
+            let error = mean(errors);
             let why = match best {
                 Discipline::TimeSlices { .. } => {
                     "the kernel shares the core in slices, newcomers first, and theory, which has no formula for that, \
@@ -380,7 +387,7 @@ impl Loads<'_> {
             }
             server.discipline = best.clone();
         }
-        Ok(tried.iter().map(|(discipline, error)| (name(discipline), *error)).collect())
+        Ok(tried.iter().map(|(discipline, errors)| (name(discipline), mean(errors))).collect())
     }
 
     fn judge(&self, server: &Server) -> Result<Vec<Point>, CalibrateError> {

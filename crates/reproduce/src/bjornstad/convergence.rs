@@ -75,10 +75,9 @@ pub(super) fn exact_s(cell: Cell, utilization: f64, service_s: f64) -> Option<f6
     GiM1::solve(&Gaps::all(Moments::of(&law)).with_law(&law), service_s).map(|queue| queue.response_time_mean())
 }
 
-/// By how many jobs the error of the mean falls to a tenth, as a power of ten: 2 where the wait has a variance.
-/// Under FCFS
-/// the wait's tail is one index heavier than the service's, a - 1, and the mean of n of them settles like
-/// n^-(1 - 1/(a - 1)) below 2.
+/// By how many jobs the error of the mean falls to a tenth, as a power of ten: 2 where the wait has a variance. Under
+/// FCFS the wait's tail is one index heavier than the service's, a - 1, and the mean of n of them settles like n^-(1
+/// - 1/(a - 1)) below 2.
 fn effort(service: Series) -> f64 {
     match service {
         Series::Pareto(alpha) if alpha < 3.0 => 1.0 / (1.0 - 1.0 / (alpha - 1.0)),

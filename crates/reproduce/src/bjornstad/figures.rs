@@ -1,6 +1,5 @@
 //! The distribution functions with their 80, 90, 95 and 99 % lines, turned over so that the tail can be seen: the
-//! share of
-//! requests that take longer, on a logarithmic axis.
+//! share of requests that take longer, on a logarithmic axis.
 
 use super::live::SERVERS;
 use super::measured::{Live, Measured};

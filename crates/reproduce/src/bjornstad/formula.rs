@@ -43,10 +43,9 @@ struct Measured {
     high_s: f64,
 }
 
-/// The formula rises in the utilisation and in both coefficients of variation, and in the mean service time at a given
-/// deviation's ratio; so the ends of the inputs give the ends of the answer. A coefficient of variation is least
-/// where the
-/// deviation is least and the mean most.
+/// The formula rises in the utilisation and in both coefficients of variation, and in the mean service time at a
+/// given deviation's ratio; so the ends of the inputs give the ends of the answer. A coefficient of variation is
+/// least where the deviation is least and the mean most.
 fn measured(published: &Published, cell: Cell) -> Result<Measured, ReproduceError> {
     let printed = published.cell("7.7", cell)?;
     let number = |process: &str, series: Series| {

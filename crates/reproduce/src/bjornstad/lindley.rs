@@ -2,9 +2,8 @@
 //! thousand times longer.
 //!
 //! Lindley's recursion in plain numbers, stretch by stretch, so that gaps and demands are drawn once for several
-//! cells;
-//! a test holds it to `sojourn_sim::single`. That costs a few lines beside the simulator's own recursion, and makes 25
-//! cells of 10^9 jobs a matter of minutes.
+//! cells; a test holds it to `sojourn_sim::single`. That costs a few lines beside the simulator's own recursion, and
+//! makes 25 cells of 10^9 jobs a matter of minutes.
 
 use rayon::prelude::*;
 use sojourn_stats::Stream;

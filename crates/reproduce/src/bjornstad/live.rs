@@ -1,14 +1,10 @@
 //! The measured half: his 45 cells on real sockets, on a node that spins and on Apache with PHP.
 //!
-//! The server has core 1 to itself and the client core 0. Requests are planned as he planned them, a connection
-//! each, open
-//! loop; what is kept of a cell is what was *measured*: the gap before each request, its demand and its response
-//! time. The
-//! demand is the planned work plus a constant per request, times the factor that makes their sum the processor time
-//! that
-//! the kernel charged the server with, so that neither a wrong calibration nor a slow minute of the machine is taken
-//! for
-//! queueing. The price: the factor is one per cell.
+//! The server has core 1 to itself and the client core 0. Requests are planned as he planned them, a connection each,
+//! open loop; what is kept of a cell is what was *measured*: the gap before each request, its demand and its response
+//! time. The demand is the planned work plus a constant per request, times the factor that makes their sum the
+//! processor time that the kernel charged the server with, so that neither a wrong calibration nor a slow minute of
+//! the machine is taken for queueing. The price: the factor is one per cell.
 
 use std::fmt::Write;
 use std::net::SocketAddr;

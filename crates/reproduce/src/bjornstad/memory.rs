@@ -1,10 +1,8 @@
 //! Response time against H at equal mean *and* variance of the gaps, which the thesis could not set apart.
 //!
 //! The gaps have one law and the order of fractional Gaussian noise (a Gaussian copula, as `fgn(...)` has it);
-//! services are
-//! exponential; his utilisation and number of requests. Sets share their random numbers over H, so that they are
-//! compared pair
-//! by pair.
+//! services are exponential; his utilisation and number of requests. Sets share their random numbers over H, so that
+//! they are compared pair by pair.
 
 use rayon::prelude::*;
 use sojourn_stats::hurst::whittle;

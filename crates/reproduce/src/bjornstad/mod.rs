@@ -1,12 +1,9 @@
 //! Bjørnstad (2006): web server response times, queueing formulas and self-similar traffic.
 //!
-//! Three steps that each leave files: [`simulate`] draws and plays (his tables by simulation, a thousand times
-//! over), [`live`]
-//! measures his 45 cells on two servers of this machine, and [`write`] makes the page of these files and of his
-//! tables. The
-//! first two are steps of their own and no experiment files, because a cell is compared with replays of what was
-//! captured
-//! and not with a model's answer; the price is that this study brings its own runs along.
+//! Three steps that each leave files: [`simulate`] draws and plays (his tables by simulation, a thousand times over),
+//! [`live`] measures his 45 cells on two servers of this machine, and [`write`] makes the page of these files and of
+//! his tables. The first two are steps of their own and no experiment files, because a cell is compared with replays
+//! of what was captured and not with a model's answer; the price is that this study brings its own runs along.
 
 mod convergence;
 mod figures;

@@ -4,8 +4,8 @@ use sojourn_model::Discipline;
 use sojourn_sim::single::{self, Arrival, Queue};
 use sojourn_stats::{Moments, Span, Time};
 
-/// The disciplines, and how the page calls them. Turns of round robin are in parts of the mean demand.
-pub(super) const DISCIPLINES: [(&str, Kind); 8] = [
+/// The disciplines, and how the page calls them. Turns of round robin and time slices are in parts of the mean demand.
+pub(super) const DISCIPLINES: [(&str, Kind); 12] = [
     ("FCFS", Kind::Fcfs),
     ("PS", Kind::Ps),
     ("LAS", Kind::LeastAttained),
@@ -14,6 +14,11 @@ pub(super) const DISCIPLINES: [(&str, Kind); 8] = [
     ("RR, E[S]/2", Kind::Turns(0.5)),
     ("RR, E[S]", Kind::Turns(1.0)),
     ("RR, 2 E[S]", Kind::Turns(2.0)),
+    ("slices, E[S]/2", Kind::Slices(0.5)),
+    ("slices, E[S]", Kind::Slices(1.0)),
+    // Linux 2.6 gave a process 100 ms, and his mean demand is 90.
+    ("slices, 1.1 E[S]", Kind::Slices(100.0 / 90.0)),
+    ("slices, 2 E[S]", Kind::Slices(2.0)),
 ];
 
 /// The place of FCFS, PS and LAS among them.
@@ -31,6 +36,8 @@ pub(super) enum Kind {
     LastFirst,
     /// Round robin with turns of this part of the mean demand.
     Turns(f64),
+    /// The same where newcomers go first, as a kernel lets who has slept.
+    Slices(f64),
 }
 
 impl Kind {
@@ -41,6 +48,9 @@ impl Kind {
             Kind::LeastAttained => Discipline::LeastAttained,
             Kind::LastFirst => Discipline::Lcfs { preemptive: true },
             Kind::Turns(part) => Discipline::RoundRobin { quantum: Span::from_secs_f64(part * service_s) },
+            Kind::Slices(part) => {
+                Discipline::TimeSlices { quantum: Span::from_secs_f64(part * service_s), helpers: u32::MAX }
+            }
         }
     }
 }
@@ -82,6 +92,9 @@ mod tests {
         assert_eq!(of(Kind::Fcfs), [2.0, 2.0, 1.75]);
         // LCFS-PR: the third is through at once, then the second, then the first.
         assert_eq!(of(Kind::LastFirst), [3.25, 1.25, 0.25]);
+        // Slices of a quarter: the second has 2 to 2.25, the first 2.25 to 2.5, the third 2.5 to 2.75; the second 2.75 to
+        // 3, the first to 3.25, the second to 3.5, the first to 3.75, where it has 0.25 left; the second to 4.
+        assert_eq!(of(Kind::Slices(0.25)), [3.25, 2.0, 0.25]);
         // LAS: at 2.5 the second has had 0.5 and the first 1; the newcomer goes first. Then the second alone up to 1,
         // where it is done.
         assert_eq!(of(Kind::LeastAttained), [3.25, 1.25, 0.25]);

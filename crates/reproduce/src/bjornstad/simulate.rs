@@ -1,8 +1,7 @@
 //! The simulated half: what is drawn and played, and the files that the page is written from.
 //!
 //! `sets.csv` (Table 7.4, a thousand sets of 10^5 requests), `long.csv` and `parts.csv` (one path of 10^9),
-//! `disciplines.csv`
-//! (every cell under every discipline, at his utilisation), `memory.csv` (response time against H).
+//! `disciplines.csv` (every cell under every discipline, at his utilisation), `memory.csv` (response time against H).
 
 use std::fmt::Write;
 use std::path::Path;
