@@ -20,9 +20,10 @@ use sojourn_model::{Discipline, Knowledge, Station};
 use sojourn_stats::{Span, Time};
 
 use self::book::{Book, Predictions};
+use self::play::Listener;
 pub use self::play::play;
 use crate::scenario::{Report, SimError};
-use crate::summary;
+use crate::summary::{self, Row};
 
 /// One queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,10 +130,7 @@ pub fn run(
             )));
         }
     }
-    let several = control.classes.len() > 1;
-    let mut book = Book::new();
-    let mut by_class: Vec<Book> = control.classes.iter().filter(|_| several).map(|_| Book::new()).collect();
-    let mut predictions = control.predict.map(|_| Predictions::new());
+    let mut counts = Counts::new(control);
     let cancelled = || control.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
     let mut come = 0u64;
     let arrivals = arrivals.into_iter().take_while(|_| {
@@ -143,34 +141,9 @@ pub fn run(
         }
         true
     });
-    let mut unnamed = None;
-    let tell = |job: &Job| {
-        if job.number < control.warm_up {
-            return;
-        }
-        book.add(job);
-        if several {
-            match by_class.get_mut(usize::from(job.arrival.class)) {
-                Some(of_class) => of_class.add(job),
-                None => unnamed = Some(job.arrival.class),
-            }
-        }
-        if let (Some(predictions), Some(predicted)) = (&mut predictions, job.predicted) {
-            predictions.add(predicted, job.left - job.arrival.at);
-        }
-    };
-    play::play_predicted(queue, arrivals, control.predict, tell);
-    if let Some(class) = unnamed {
-        return Err(SimError::Invalid(format!("class {class} has no name among {}", control.classes.len())));
-    }
-    if book.jobs() == 0 {
-        return Err(SimError::Invalid(format!("nobody comes after the {} jobs of the warm-up", control.warm_up)));
-    }
-    let mut rows = book.rows(queue);
-    for (name, of_class) in control.classes.iter().zip(&by_class) {
-        rows.extend(of_class.class_rows(name));
-    }
-    rows.extend(predictions.iter().flat_map(Predictions::rows));
+    play::play_to(&mut counts, queue, arrivals, control.predict);
+    let rows = counts.rows(queue)?;
+    let book = counts.book;
     let mut notes = Vec::new();
     if cancelled() {
         notes.push("stopped early: the numbers are of what had been simulated".into());
@@ -186,6 +159,75 @@ pub fn run(
         converged: true,
         notes,
     })
+}
+
+/// What is counted of the jobs after the warm-up.
+struct Counts<'a> {
+    warm_up: u64,
+    classes: &'a [&'a str],
+    book: Book,
+    /// One for each class, where there are several.
+    by_class: Vec<Book>,
+    predictions: Option<Predictions>,
+    /// A class that came and is none of them.
+    unnamed: Option<u8>,
+}
+
+impl<'a> Counts<'a> {
+    fn new(control: &Control<'a>) -> Counts<'a> {
+        let several = control.classes.iter().filter(|_| control.classes.len() > 1);
+        Counts {
+            warm_up: control.warm_up,
+            classes: control.classes,
+            book: Book::new(),
+            by_class: several.map(|_| Book::new()).collect(),
+            predictions: control.predict.map(|_| Predictions::new()),
+            unnamed: None,
+        }
+    }
+
+    fn rows(&self, queue: &Queue) -> Result<Vec<Row>, SimError> {
+        if let Some(class) = self.unnamed {
+            return Err(SimError::Invalid(format!("class {class} has no name among {}", self.classes.len())));
+        }
+        if self.book.jobs() == 0 {
+            return Err(SimError::Invalid(format!("nobody comes after the {} jobs of the warm-up", self.warm_up)));
+        }
+        let mut rows = self.book.rows(queue);
+        for (name, of_class) in self.classes.iter().zip(&self.by_class) {
+            rows.extend(of_class.class_rows(name));
+        }
+        rows.extend(self.predictions.iter().flat_map(Predictions::rows));
+        Ok(rows)
+    }
+}
+
+impl Listener for Counts<'_> {
+    #[inline]
+    fn hear(&mut self, job: &Job) {
+        if job.number < self.warm_up {
+            return;
+        }
+        self.book.add(job);
+        if !self.by_class.is_empty() {
+            match self.by_class.get_mut(usize::from(job.arrival.class)) {
+                Some(of_class) => of_class.add(job),
+                None => self.unnamed = Some(job.arrival.class),
+            }
+        }
+        if let (Some(predictions), Some(predicted)) = (&mut self.predictions, job.predicted) {
+            predictions.add(predicted, job.left - job.arrival.at);
+        }
+    }
+
+    fn hear_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
+        if self.by_class.is_empty() && self.predictions.is_none() {
+            jobs.by_ref().take(self.warm_up as usize).for_each(drop);
+            self.book.add_all(jobs);
+        } else {
+            jobs.for_each(|job| self.hear(&job));
+        }
+    }
 }
 
 impl Queue {

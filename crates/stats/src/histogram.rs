@@ -50,7 +50,11 @@ impl Histogram {
 
     /// Counts everything that `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
-        for (ours, theirs) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+        if other.count == 0 {
+            return;
+        }
+        let filled = index(other.min)..=index(other.max);
+        for (ours, theirs) in self.buckets[filled.clone()].iter_mut().zip(&other.buckets[filled]) {
             *ours += theirs;
         }
         self.count += other.count;
@@ -68,6 +72,11 @@ impl Histogram {
     /// How many numbers.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Their exact mean. `None` of none.
@@ -136,6 +145,25 @@ impl Histogram {
     }
 }
 
+/// Records many: what is kept besides the buckets stays in registers meanwhile.
+impl Extend<u64> for Histogram {
+    #[inline]
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, values: I) {
+        let Histogram { buckets, count, sum, min, max } = self;
+        let (mut counted, mut added, mut smallest, mut largest) = (0u64, 0u128, *min, *max);
+        for value in values {
+            buckets[index(value)] += 1;
+            counted += 1;
+            added += u128::from(value);
+            smallest = smallest.min(value);
+            largest = largest.max(value);
+        }
+        *count += counted;
+        *sum += added;
+        (*min, *max) = (smallest, largest);
+    }
+}
+
 impl Default for Histogram {
     fn default() -> Histogram {
         Histogram::new()
@@ -174,8 +202,9 @@ impl Histogram {
             return;
         }
         for &(at, count) in &sparse.buckets {
-            // A place from elsewhere may lie beyond ours: the last bucket is the honest one for it.
-            self.buckets[usize::from(at).min(BUCKETS - 1)] += u64::from(count);
+            // A place from elsewhere may lie beyond its own extremes: those are the honest places for it.
+            let at = usize::from(at).max(index(sparse.min)).min(index(sparse.max));
+            self.buckets[at] += u64::from(count);
             self.count += u64::from(count);
         }
         self.sum += u128::from(sparse.sum.0) << 64 | u128::from(sparse.sum.1);

@@ -16,6 +16,8 @@ const SECTION: u64 = 64;
 pub(super) struct Book {
     sections: Vec<Section>,
     open: Section,
+    /// Empty ones, whose memory is used again.
+    spare: Vec<Section>,
     /// Jobs in a section, and how many more there are to be in the open one.
     size: u64,
     room: u64,
@@ -34,19 +36,43 @@ struct Section {
     elapsed: Span,
 }
 
-/// Each with its neighbour.
-fn joined<S: Clone>(sections: &[S], join: impl Fn(&mut S, &S)) -> Vec<S> {
-    let pair = |pair: &[S]| {
-        let mut one = pair[0].clone();
-        join(&mut one, &pair[1]);
-        one
-    };
-    sections.chunks_exact(2).map(pair).collect()
+/// Joins each with its neighbour; those that have gone into another are returned.
+fn halve<S>(sections: &mut Vec<S>, join: impl Fn(&mut S, &S)) -> Vec<S> {
+    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    let mut each = sections.drain(..);
+    while let (Some(mut one), Some(other)) = (each.next(), each.next()) {
+        join(&mut one, &other);
+        kept.push(one);
+        gone.push(other);
+    }
+    drop(each);
+    *sections = kept;
+    gone
 }
 
 impl Section {
     fn new() -> Section {
         Section { response: Histogram::new(), waiting_ns: 0, service_ns: 0, denied: 0, elapsed: Span::ZERO }
+    }
+
+    fn clear(&mut self) {
+        self.response.clear();
+        (self.waiting_ns, self.service_ns, self.denied, self.elapsed) = (0, 0, 0, Span::ZERO);
+    }
+
+    /// Adds jobs that were served without a break; when the last of them left. The sums are in registers meanwhile.
+    fn fill(&mut self, jobs: impl Iterator<Item = Job>) -> Time {
+        let (mut service_ns, mut until) = (0u128, Time::ZERO);
+        let response_ns = self.response.sum();
+        self.response.extend(jobs.map(|job| {
+            service_ns += u128::from(job.arrival.demand.0);
+            until = until.max(job.left);
+            (job.left - job.arrival.at).0
+        }));
+        self.service_ns += service_ns;
+        // Whoever is not being served waits.
+        self.waiting_ns += self.response.sum() - response_ns - service_ns;
+        until
     }
 
     fn join(&mut self, other: &Section) {
@@ -80,6 +106,7 @@ impl Book {
         Book {
             sections: Vec::new(),
             open: Section::new(),
+            spare: Vec::new(),
             size: SECTION,
             room: SECTION,
             since: None,
@@ -106,13 +133,31 @@ impl Book {
         }
     }
 
+    /// The same for many, of which none was denied: a section at a time.
+    pub(super) fn add_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
+        let Some(first) = jobs.next() else { return };
+        self.add(&first);
+        loop {
+            let before = self.open.response.count();
+            let left = self.open.fill(jobs.by_ref().take(self.room as usize));
+            self.until = self.until.max(left);
+            self.room -= self.open.response.count() - before;
+            if self.room > 0 {
+                return;
+            }
+            self.close();
+        }
+    }
+
     #[cold]
     fn close(&mut self) {
         self.open.elapsed = self.elapsed();
         self.since = Some(self.until);
-        self.sections.push(std::mem::replace(&mut self.open, Section::new()));
+        let next = self.spare.pop().unwrap_or_else(Section::new);
+        self.sections.push(std::mem::replace(&mut self.open, next));
         if self.sections.len() == SECTIONS_MOST {
-            self.sections = joined(&self.sections, Section::join);
+            self.spare = halve(&mut self.sections, Section::join);
+            self.spare.iter_mut().for_each(Section::clear);
             self.size *= 2;
         }
         self.room = self.size;
@@ -189,7 +234,7 @@ impl Predictions {
         if self.open.count() == self.size {
             self.sections.push(std::mem::replace(&mut self.open, Errors::new()));
             if self.sections.len() == SECTIONS_MOST {
-                self.sections = joined(&self.sections, Errors::join);
+                halve(&mut self.sections, Errors::join);
                 self.size *= 2;
             }
         }

@@ -8,43 +8,60 @@ use sojourn_stats::{Span, Time};
 
 use super::{Arrival, Job, Predict, Queue};
 
+/// Who is told of the jobs.
+pub(super) trait Listener {
+    /// Of one.
+    fn hear(&mut self, job: &Job);
+
+    /// Of all of them, in order of arrival.
+    fn hear_all(&mut self, jobs: impl Iterator<Item = Job>) {
+        jobs.for_each(|job| self.hear(&job));
+    }
+}
+
+impl<F: FnMut(&Job)> Listener for F {
+    fn hear(&mut self, job: &Job) {
+        self(job);
+    }
+}
+
 /// Plays `arrivals`, which are in order of time, through `queue`, and tells of every job once it is known when it leaves:
 /// under FCFS without a limited room in order of arrival, otherwise in order of departure (a denied one at once).
 ///
 /// # Panics
 /// Where [`Discipline::check`] refuses the queue, or time runs backwards.
-pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, tell: impl FnMut(&Job)) {
-    play_predicted(queue, arrivals, None, tell);
+pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, mut tell: impl FnMut(&Job)) {
+    play_to(&mut tell, queue, arrivals, None);
 }
 
-/// The same with a prediction for each.
-pub(super) fn play_predicted(
+/// The same to any listener, with a prediction for each job.
+pub(super) fn play_to(
+    listener: &mut impl Listener,
     queue: &Queue,
     arrivals: impl IntoIterator<Item = Arrival>,
     predict: Option<Predict>,
-    tell: impl FnMut(&Job),
 ) {
     let arrivals = arrivals.into_iter();
     match (&queue.discipline, queue.capacity, predict) {
-        (Discipline::Fcfs, None, None) if queue.cores == 1 => lindley(arrivals, tell),
-        (Discipline::Fcfs, None, None) => kiefer_wolfowitz(queue.cores, arrivals, tell),
-        _ => station(queue, arrivals, predict, tell),
+        (Discipline::Fcfs, None, None) if queue.cores == 1 => listener.hear_all(lindley(arrivals)),
+        (Discipline::Fcfs, None, None) => listener.hear_all(kiefer_wolfowitz(queue.cores, arrivals)),
+        _ => station(queue, arrivals, predict, |job| listener.hear(job)),
     }
 }
 
-fn lindley(arrivals: impl Iterator<Item = Arrival>, mut tell: impl FnMut(&Job)) {
+fn lindley(arrivals: impl Iterator<Item = Arrival>) -> impl Iterator<Item = Job> {
     let mut free = Time::ZERO;
-    for (number, arrival) in (0..).zip(arrivals) {
+    (0..).zip(arrivals).map(move |(number, arrival)| {
         let started = free.max(arrival.at);
         free = started + arrival.demand;
-        tell(&Job { number, arrival, started, left: free, denied: false, predicted: None });
-    }
+        Job { number, arrival, started, left: free, denied: false, predicted: None }
+    })
 }
 
-fn kiefer_wolfowitz(cores: u32, arrivals: impl Iterator<Item = Arrival>, mut tell: impl FnMut(&Job)) {
+fn kiefer_wolfowitz(cores: u32, arrivals: impl Iterator<Item = Arrival>) -> impl Iterator<Item = Job> {
     // When each core that has been used is free; the others are.
     let mut free: BinaryHeap<Reverse<Time>> = BinaryHeap::new();
-    for (number, arrival) in (0..).zip(arrivals) {
+    (0..).zip(arrivals).map(move |(number, arrival)| {
         let started = if free.len() < cores as usize {
             arrival.at
         } else {
@@ -53,8 +70,8 @@ fn kiefer_wolfowitz(cores: u32, arrivals: impl Iterator<Item = Arrival>, mut tel
         };
         let left = started + arrival.demand;
         free.push(Reverse(left));
-        tell(&Job { number, arrival, started, left, denied: false, predicted: None });
-    }
+        Job { number, arrival, started, left, denied: false, predicted: None }
+    })
 }
 
 fn station(
