@@ -16,8 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand_distr::{Distribution, StandardNormal};
-use realfft::RealFftPlanner;
-use realfft::num_complex::Complex;
+use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 use thiserror::Error;
 
@@ -44,7 +43,7 @@ pub struct Fgn {
     h: f64,
     n: usize,
     /// Standard deviation of the real and of the imaginary part of each spectral line, 0 to N.
-    deviations: Arc<[f64]>,
+    deviations: Arc<Vec<f64>>,
     turns: Arc<Turns>,
     fft: Arc<dyn Fft<f64>>,
     /// The packed spectrum of N lines, and the transform's own room: kept from path to path.
@@ -67,8 +66,11 @@ impl Fgn {
         // Any N from n up will do: one that the transform is fast for.
         let half = fast_length(n);
         let fft = FftPlanner::new().plan_fft_inverse(half);
-        let (deviations, turns) = (deviations(h, half).into(), Arc::new(Turns::new(half)));
-        Ok(Fgn { h, n, deviations, turns, fft, lines: Vec::new(), scratch: Vec::new() })
+        let (lines, scratch) = (vec![Complex::ZERO; half], vec![Complex::ZERO; fft.get_inplace_scratch_len()]);
+        let turns = Arc::new(Turns::new(half));
+        let mut fgn = Fgn { h, n, deviations: Arc::default(), turns, fft, lines, scratch };
+        fgn.deviations = fgn.plan(&autocovariances(h, half + 1)).into();
+        Ok(fgn)
     }
 
     /// The Hurst parameter.
@@ -80,7 +82,6 @@ impl Fgn {
     /// this one.
     pub fn path(&mut self, stream: &mut Stream) -> Vec<f64> {
         self.draw(stream);
-        self.scratch.resize(self.fft.get_inplace_scratch_len(), Complex::ZERO);
         self.fft.process_with_scratch(&mut self.lines, &mut self.scratch);
         let pairs = self.n.div_ceil(2);
         let mut path = vec![0.0; 2 * pairs];
@@ -91,6 +92,34 @@ impl Fgn {
         path
     }
 
+    /// What [`Fgn::deviations`] says of `covariances` at lags 0 to N.
+    ///
+    /// The eigenvalues are the transform of the circulant's first row c_j, which goes the way of a path backwards: of
+    /// Z_k, the sum over j of (c_2j + i c_(2j+1)) e^(2 pi i j k / N), the k-th eigenvalue is
+    /// (Z_k + Z*_(N-k) - i e^(pi i k / N) (Z_k - Z*_(N-k))) / 2, and the (N-k)-th has a plus in front of the i.
+    fn plan(&mut self, covariances: &[f64]) -> Vec<f64> {
+        let half = self.lines.len();
+        let at = |lag: usize| covariances[lag.min(2 * half - lag)];
+        for (j, pair) in self.lines.iter_mut().enumerate() {
+            *pair = Complex::new(at(2 * j), at(2 * j + 1));
+        }
+        self.fft.process_with_scratch(&mut self.lines, &mut self.scratch);
+        let mut eigenvalues = vec![0.0; half + 1];
+        let first = self.lines[0];
+        (eigenvalues[0], eigenvalues[half]) = (first.re + first.im, first.re - first.im);
+        for k in 1..=half / 2 {
+            let (z, mirrored) = (self.lines[k], self.lines[half - k].conj());
+            let (sum, turned) = (z + mirrored, self.turns.at(k) * (z - mirrored));
+            (eigenvalues[k], eigenvalues[half - k]) = (0.5 * (sum - turned).re, 0.5 * (sum + turned).re);
+        }
+        let largest = eigenvalues.iter().copied().fold(0.0, f64::max);
+        for value in &mut eigenvalues {
+            assert!(*value > -1e-9 * largest, "no eigenvalue of the covariances is negative beyond rounding");
+            *value = (value.max(0.0) / (4 * half) as f64).sqrt();
+        }
+        eigenvalues
+    }
+
     /// Fills `lines` with Z such that the sum over k of Z_k e^(2 pi i j k / N) is x_2j + i x_(2j+1).
     ///
     /// The real x_j are the sum over k = 0 .. 2N-1 of a_k e^(pi i j k / N), where a_(2N-k) is conjugate to a_k and
@@ -98,8 +127,7 @@ impl Fgn {
     /// Z_k = (a_k + a*_(N-k)) + i e^(pi i k / N) (a_k - a*_(N-k)), and Z_(N-k) is the conjugate of the difference where
     /// Z_k is the sum.
     fn draw(&mut self, stream: &mut Stream) {
-        let half = self.deviations.len() - 1;
-        self.lines.resize(half, Complex::ZERO);
+        let half = self.lines.len();
         let mut normal = || -> f64 { StandardNormal.sample(stream) };
         let (first, rest) = self.lines.split_first_mut().expect("a path has points");
         // The two lines of the spectrum that are real have all of their variance in one part.
@@ -174,23 +202,6 @@ fn autocovariances(h: f64, count: usize) -> Vec<f64> {
         }));
     }
     all
-}
-
-/// What [`Fgn::deviations`] says, for a circulant of 2 `half` points.
-fn deviations(h: f64, half: usize) -> Vec<f64> {
-    let mut row = autocovariances(h, half + 1);
-    row.reserve_exact(half - 1);
-    row.extend_from_within(1..half);
-    row[half + 1..].reverse();
-    let transform = RealFftPlanner::new().plan_fft_forward(2 * half);
-    let mut lines = transform.make_output_vec();
-    transform.process(&mut row, &mut lines).expect("input and output are as long as was planned");
-    let largest = lines.iter().map(|line| line.re).fold(0.0, f64::max);
-    let deviation = |line: &Complex<f64>| {
-        assert!(line.re > -1e-9 * largest, "no eigenvalue of the covariances is negative beyond rounding");
-        (line.re.max(0.0) / (4 * half) as f64).sqrt()
-    };
-    lines.iter().map(deviation).collect()
 }
 
 /// i e^(pi i k / N) for k = 0 .. N - 1 from two short tables.
