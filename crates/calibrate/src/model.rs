@@ -12,8 +12,7 @@ use crate::target::{Axis, Target};
 /// Variation of the demand at one x below this is taken for the clock's and the kernel's; it lengthens no wait by more than 4 %.
 const CV_MIN: f64 = 0.2;
 
-/// Time slices that are tried: a Linux kernel's, 0.7 ms times 1 + log2 of its cores (or 0.75 ms before version 6.12), and twice
-/// and half of what two cores have.
+/// Time slices that are tried: a Linux kernel's, 0.7 ms times 1 + log2 of its cores, that is what 1, 2 and 8 cores have.
 const SLICES_S: [f64; 3] = [0.7e-3, 1.4e-3, 2.8e-3];
 
 /// The demand as a server model writes it, and the coefficient of variation at the reference level.

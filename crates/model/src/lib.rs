@@ -8,6 +8,7 @@
 mod cluster_network;
 mod curve;
 mod demand;
+mod discipline;
 mod flows;
 mod link;
 pub mod network;
@@ -18,7 +19,8 @@ mod station;
 pub use cluster_network::{Balancing, ClusterNetwork, Mode, Tcp};
 pub use curve::{DelayCurve, Denied, Piece};
 pub use demand::Demand;
+pub use discipline::Discipline;
 pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
-pub use server::{Discipline, Server, ServerError};
+pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};

@@ -39,6 +39,7 @@ use thiserror::Error;
 
 use crate::Demand;
 use crate::curve::{DelayCurve, Denied, Piece};
+use crate::discipline::{Discipline, Keys};
 
 /// A server.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,51 +54,6 @@ pub struct Server {
     pub demand: Vec<(String, Demand)>,
     /// Most jobs inside (waiting and served) at once; more are denied.
     pub capacity: Option<u32>,
-}
-
-/// How jobs share a server's cores.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Discipline {
-    /// First come, first served.
-    Fcfs,
-    /// Processor sharing: n jobs each get min(1, cores / n) of a core.
-    Ps,
-    /// Limited processor sharing: at most `helpers` jobs share, a FIFO dispatcher queue in front
-    /// (Fujita 2000, section 2.4).
-    LimitedPs {
-        /// Jobs served at once.
-        helpers: u32,
-    },
-    /// Least attained service, or foreground-background: those with the least work done so far share the core equally
-    /// (Kleinrock, Queueing Systems, volume 2, 1976, section 4.6). One core only.
-    LeastAttained,
-    /// Turns on the core in order of arrival; a job that its turn does not finish goes to the end of the queue. A change
-    /// of turns costs nothing. One core only.
-    RoundRobin {
-        /// The longest turn.
-        quantum: Span,
-    },
-    /// Time slices as a kernel gives them to processes: round robin in which an arrival takes the core at once, and whom
-    /// it interrupts is next. At most `helpers` jobs take turns, a FIFO queue in front. One core only.
-    TimeSlices {
-        /// The longest turn.
-        quantum: Span,
-        /// Jobs that take turns; [`u32::MAX`] for any number.
-        helpers: u32,
-    },
-    /// Last come, first served.
-    Lcfs {
-        /// An arrival takes the core from a job at once, which goes on later where it was (preemptive resume).
-        preemptive: bool,
-    },
-    /// Priority by class: a class of a lower number first, within a class in order of arrival.
-    Priority {
-        /// As in `Lcfs`.
-        preemptive: bool,
-    },
-    /// Nothing is shared: a job stays as long as the curve says at the number of jobs (or users) that it finds, itself
-    /// included. Its demand plays no part.
-    DelayCurve(Arc<DelayCurve>),
 }
 
 /// Why a text is not a server model.
@@ -170,43 +126,6 @@ impl Server {
     }
 }
 
-impl Discipline {
-    /// Its name in a server model.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Discipline::Fcfs => "fcfs",
-            Discipline::Ps => "ps",
-            Discipline::LimitedPs { .. } => "limited-ps",
-            Discipline::LeastAttained => "least-attained-service",
-            Discipline::RoundRobin { .. } => "round-robin",
-            Discipline::TimeSlices { .. } => "time-slices",
-            Discipline::Lcfs { .. } => "lcfs",
-            Discipline::Priority { .. } => "priority",
-            Discipline::DelayCurve(_) => "delay-curve",
-        }
-    }
-
-    /// Refuses what a [`crate::Station`] of this discipline cannot be.
-    ///
-    /// # Errors
-    /// One line: no cores, several of them under a discipline that is modelled on one, no helpers, an empty turn.
-    pub fn check(&self, cores: u32) -> Result<(), String> {
-        match self {
-            _ if cores == 0 => Err("cores: a server has at least 1".into()),
-            Discipline::LeastAttained | Discipline::RoundRobin { .. } | Discipline::TimeSlices { .. } if cores > 1 => {
-                Err(format!("cores = {cores}: {} is modelled on 1 core only", self.name()))
-            }
-            Discipline::LimitedPs { helpers: 0 } | Discipline::TimeSlices { helpers: 0, .. } => {
-                Err("helpers: at least 1 job is served at once".into())
-            }
-            Discipline::RoundRobin { quantum: Span::ZERO } | Discipline::TimeSlices { quantum: Span::ZERO, .. } => {
-                Err("quantum: a turn is longer than 0 s".into())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 fn write_curve(text: &mut String, curve: &DelayCurve) {
     use fmt::Write;
     for Piece { up_to, seconds } in &curve.pieces {
@@ -244,30 +163,10 @@ struct Raw {
     _measured: Option<de::IgnoredAny>,
 }
 
-#[derive(Clone, Copy)]
-enum Name {
-    Fcfs,
-    Ps,
-    LimitedPs,
-    LeastAttained,
-    RoundRobin,
-    TimeSlices,
-    Lcfs,
-    Priority,
-    DelayCurve,
-}
+/// The name of a discipline.
+struct Name(&'static str);
 
-const NAMES: [(&str, Name); 9] = [
-    ("fcfs", Name::Fcfs),
-    ("ps", Name::Ps),
-    ("limited-ps", Name::LimitedPs),
-    ("least-attained-service", Name::LeastAttained),
-    ("round-robin", Name::RoundRobin),
-    ("time-slices", Name::TimeSlices),
-    ("lcfs", Name::Lcfs),
-    ("priority", Name::Priority),
-    ("delay-curve", Name::DelayCurve),
-];
+const DELAY_CURVE: &str = "delay-curve";
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -297,7 +196,7 @@ impl TryFrom<Raw> for Server {
     type Error = String;
 
     fn try_from(raw: Raw) -> Result<Server, String> {
-        if matches!(raw.discipline, Name::DelayCurve) {
+        if raw.discipline.0 == DELAY_CURVE {
             return raw.into_curve();
         }
         if !raw.delay.is_empty() || raw.denied.is_some() {
@@ -322,40 +221,12 @@ impl TryFrom<Raw> for Server {
 impl Raw {
     /// The discipline, with the keys that only it has.
     fn discipline(&self) -> Result<Discipline, String> {
-        if self.helpers.is_some() && !matches!(self.discipline, Name::LimitedPs | Name::TimeSlices) {
-            return Err("helpers: only limited-ps and time-slices have them; leave it out".into());
-        }
-        if self.quantum.is_some() && !matches!(self.discipline, Name::RoundRobin | Name::TimeSlices) {
-            return Err("quantum: only round-robin and time-slices have one; leave it out".into());
-        }
-        if self.preemptive.is_some() && !matches!(self.discipline, Name::Lcfs | Name::Priority) {
-            return Err("preemptive: only lcfs and priority can be; leave it out".into());
-        }
-        let preemptive = self.preemptive.unwrap_or(false);
-        Ok(match self.discipline {
-            Name::Fcfs => Discipline::Fcfs,
-            Name::Ps => Discipline::Ps,
-            Name::LimitedPs => {
-                let helpers = self.helpers.ok_or("limited-ps needs `helpers = N`, the jobs served at once")?;
-                Discipline::LimitedPs { helpers }
-            }
-            Name::LeastAttained => Discipline::LeastAttained,
-            Name::RoundRobin => Discipline::RoundRobin { quantum: self.quantum("round-robin")? },
-            Name::TimeSlices => Discipline::TimeSlices {
-                quantum: self.quantum("time-slices")?,
-                helpers: self.helpers.unwrap_or(u32::MAX),
-            },
-            Name::Lcfs => Discipline::Lcfs { preemptive },
-            Name::Priority => Discipline::Priority { preemptive },
-            Name::DelayCurve => unreachable!("read by `into_curve`"),
+        let quantum = self.quantum.as_deref();
+        let keys = Keys { helpers: self.helpers, quantum, preemptive: self.preemptive };
+        Discipline::read(self.discipline.0, &keys).map_err(|misfit| match misfit.key {
+            "discipline" => misfit.what,
+            _ => misfit.to_string(),
         })
-    }
-
-    fn quantum(&self, of: &str) -> Result<Span, String> {
-        let text = self.quantum.as_deref();
-        let text = text.ok_or_else(|| format!("{of} needs `quantum`, the longest turn: \"10 ms\""))?;
-        let quantum_s = quantity::parse(text, Dimension::Time).map_err(|e| format!("quantum: {e}"))?;
-        Ok(Span::from_secs_f64(quantum_s))
     }
 
     fn into_curve(self) -> Result<Server, String> {
@@ -394,9 +265,11 @@ impl RawDenied {
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
         let text = String::deserialize(deserializer)?;
-        match NAMES.iter().find(|(name, _)| *name == text) {
-            Some((_, name)) => Ok(*name),
-            None => Err(de::Error::custom(unknown("discipline", &text, &NAMES.map(|(name, _)| name)))),
+        let mut known = Discipline::NAMES.to_vec();
+        known.push(DELAY_CURVE);
+        match known.iter().find(|name| **name == text) {
+            Some(name) => Ok(Name(name)),
+            None => Err(de::Error::custom(unknown("discipline", &text, &known))),
         }
     }
 }

@@ -3,9 +3,10 @@
 //! ```toml
 //! [[station]]
 //! name = "web-server"
-//! discipline = "limited-ps"        # fcfs | ps | limited-ps | least-attained-service | round-robin | lcfs | delay
-//! helpers = 16                     # limited-ps only
-//! # quantum = "10 ms"              # round-robin only
+//! discipline = "limited-ps"        # fcfs | ps | limited-ps | least-attained-service | round-robin | time-slices
+//!                                  # | lcfs | delay
+//! helpers = 16                     # limited-ps and time-slices only
+//! # quantum = "10 ms"              # round-robin and time-slices only
 //! # preemptive = true              # lcfs only
 //! cores = 1                        # or rates = [1, 1.8, 2.4] under ps: work per second with 1, 2, 3 and more jobs
 //! speed = 1
@@ -36,7 +37,8 @@ use toml::Spanned;
 
 use super::check::{NetworkError, Place};
 use super::{Branch, Cache, Chain, Keeps, Kind, Network, Node, Population, Room, Step};
-use crate::{Demand, Discipline};
+use crate::Demand;
+use crate::discipline::{Discipline, Keys, Misfit};
 
 /// The tables of a network.
 #[derive(Debug, Default, Deserialize)]
@@ -211,46 +213,37 @@ impl StationText {
 
     /// The discipline called `name` with the keys that only it has; none of a delay.
     fn discipline(&self, name: &str, text: &Spanned<String>) -> Result<Option<Discipline>, Misplaced> {
-        if let Some(helpers) = self.helpers.as_ref().filter(|_| name != "limited-ps") {
-            return Err(at(helpers, "helpers", "only limited-ps has them; leave it out"));
-        }
-        if let Some(quantum) = self.quantum.as_ref().filter(|_| name != "round-robin") {
-            return Err(at(quantum, "quantum", "only round-robin has one; leave it out"));
-        }
-        if let Some(preemptive) = self.preemptive.as_ref().filter(|_| name != "lcfs") {
-            return Err(at(preemptive, "preemptive", "only lcfs can be; leave it out"));
-        }
-        let needs = |what| at(text, "discipline", what);
-        Ok(Some(match name {
-            "delay" => return Ok(None),
-            "fcfs" => Discipline::Fcfs,
-            "ps" => Discipline::Ps,
-            "limited-ps" => match &self.helpers {
-                Some(helpers) if *helpers.get_ref() == 0 => {
-                    return Err(at(helpers, "helpers", "at least 1 job is served at once"));
-                }
-                Some(helpers) => Discipline::LimitedPs { helpers: *helpers.get_ref() },
-                None => return Err(needs("limited-ps needs `helpers = N`, the jobs served at once")),
-            },
-            "least-attained-service" => Discipline::LeastAttained,
-            "round-robin" => {
-                let turn = "round-robin needs `quantum`, the longest turn: \"10 ms\"";
-                let quantum = self.quantum.as_ref().ok_or_else(|| needs(turn))?;
-                let quantum_s = quantity::parse(quantum.get_ref(), Dimension::Time)
-                    .map_err(|error| at(quantum, "quantum", error.to_string()))?;
-                Discipline::RoundRobin { quantum: Span::from_secs_f64(quantum_s) }
-            }
-            "lcfs" => {
-                Discipline::Lcfs { preemptive: self.preemptive.as_ref().is_some_and(|written| *written.get_ref()) }
+        let own = |key: &'static str, what: &str| match key {
+            "helpers" => self.helpers.as_ref().map(|text| at(text, key, what)),
+            "quantum" => self.quantum.as_ref().map(|text| at(text, key, what)),
+            "preemptive" => self.preemptive.as_ref().map(|text| at(text, key, what)),
+            _ => None,
+        };
+        let misplaced = |key, what: &str| own(key, what).unwrap_or_else(|| at(text, "discipline", what));
+        match name {
+            "delay" => {
+                let written = ["helpers", "quantum", "preemptive"];
+                let what = "a delay serves everybody at once; leave it out";
+                return written.into_iter().find_map(|key| own(key, what)).map_or(Ok(None), Err);
             }
             "priority" => {
-                return Err(needs("priorities go by the class of a request, and the jobs of a chain have none"));
+                let what = "priorities go by the class of a request, and the jobs of a chain have none";
+                return Err(misplaced("discipline", what));
             }
-            other => {
-                let known = ["fcfs", "ps", "limited-ps", "least-attained-service", "round-robin", "lcfs", "delay"];
-                return Err(at(text, "discipline", crate::server::unknown("discipline", other, &known)));
+            name if !Discipline::NAMES.contains(&name) => {
+                let known: Vec<&str> = Discipline::NAMES.into_iter().filter(|name| *name != "priority").collect();
+                let known = [known.as_slice(), &["delay"]].concat();
+                return Err(misplaced("discipline", &crate::server::unknown("discipline", name, &known)));
             }
-        }))
+            _ => {}
+        }
+        let keys = Keys {
+            helpers: self.helpers.as_ref().map(|text| *text.get_ref()),
+            quantum: self.quantum.as_ref().map(|text| text.get_ref().as_str()),
+            preemptive: self.preemptive.as_ref().map(|text| *text.get_ref()),
+        };
+        let read = Discipline::read(name, &keys).map_err(|Misfit { key, what }| misplaced(key, &what))?;
+        Ok(Some(read))
     }
 }
 

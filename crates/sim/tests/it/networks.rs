@@ -36,6 +36,7 @@ fn every_order_of_a_single_queue_may_be_a_stations() {
     for (discipline, demand, within) in [
         ("discipline = \"least-attained-service\"", "exponential(mean = 0.5 s)", 0.06),
         ("discipline = \"round-robin\"\nquantum = \"100 ms\"", "exponential(mean = 0.5 s)", 0.06),
+        ("discipline = \"time-slices\"\nquantum = \"100 ms\"\nhelpers = 3", "exponential(mean = 0.5 s)", 0.06),
         ("discipline = \"lcfs\"", "exponential(mean = 0.5 s)", 0.06),
         ("discipline = \"lcfs\"\npreemptive = true", "hyperexponential(mean = 0.5 s, cv = 2)", 0.12),
     ] {

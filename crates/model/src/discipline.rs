@@ -1,0 +1,153 @@
+//! Who is served: the disciplines, and how a server model and a station of a network write them.
+
+use std::sync::Arc;
+
+use sojourn_stats::{Dimension, Span, quantity};
+use thiserror::Error;
+
+use crate::DelayCurve;
+use crate::server::unknown;
+
+/// How jobs share a server's cores.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discipline {
+    /// First come, first served.
+    Fcfs,
+    /// Processor sharing: n jobs each get min(1, cores / n) of a core.
+    Ps,
+    /// Limited processor sharing: at most `helpers` jobs share, a FIFO dispatcher queue in front
+    /// (Fujita 2000, section 2.4).
+    LimitedPs {
+        /// Jobs served at once.
+        helpers: u32,
+    },
+    /// Least attained service, or foreground-background: those with the least work done so far share the core equally
+    /// (Kleinrock, Queueing Systems, volume 2, 1976, section 4.6). One core only.
+    LeastAttained,
+    /// Turns on the core in order of arrival; a job that its turn does not finish goes to the end of the queue. A change
+    /// of turns costs nothing. One core only.
+    RoundRobin {
+        /// The longest turn.
+        quantum: Span,
+    },
+    /// Time slices as a kernel gives them to processes: round robin in which an arrival takes the core at once, and whom
+    /// it interrupts is next. At most `helpers` jobs take turns, a FIFO queue in front. One core only.
+    TimeSlices {
+        /// The longest turn.
+        quantum: Span,
+        /// Jobs that take turns; [`u32::MAX`] for any number.
+        helpers: u32,
+    },
+    /// Last come, first served.
+    Lcfs {
+        /// An arrival takes the core from a job at once, which goes on later where it was (preemptive resume).
+        preemptive: bool,
+    },
+    /// Priority by class: a class of a lower number first, within a class in order of arrival.
+    Priority {
+        /// As in `Lcfs`.
+        preemptive: bool,
+    },
+    /// Nothing is shared: a job stays as long as the curve says at the number of jobs (or users) that it finds, itself
+    /// included. Its demand plays no part.
+    DelayCurve(Arc<DelayCurve>),
+}
+
+/// The keys that only some disciplines have, as they are written.
+pub(crate) struct Keys<'a> {
+    pub helpers: Option<u32>,
+    pub quantum: Option<&'a str>,
+    pub preemptive: Option<bool>,
+}
+
+/// A key that does not go with the discipline, and what would be right.
+#[derive(Debug, Error)]
+#[error("{key}: {what}")]
+pub(crate) struct Misfit {
+    pub key: &'static str,
+    pub what: String,
+}
+
+impl Discipline {
+    /// The names of those that serve jobs by their demand.
+    pub(crate) const NAMES: [&str; 8] =
+        ["fcfs", "ps", "limited-ps", "least-attained-service", "round-robin", "time-slices", "lcfs", "priority"];
+
+    /// The discipline called `name`, one of [`Discipline::NAMES`], with the keys that only it has.
+    pub(crate) fn read(name: &str, keys: &Keys<'_>) -> Result<Discipline, Misfit> {
+        let misfit = |key, what: &str| Misfit { key, what: what.into() };
+        if keys.helpers.is_some() && !["limited-ps", "time-slices"].contains(&name) {
+            return Err(misfit("helpers", "only limited-ps and time-slices have them; leave it out"));
+        }
+        if keys.quantum.is_some() && !["round-robin", "time-slices"].contains(&name) {
+            return Err(misfit("quantum", "only round-robin and time-slices have one; leave it out"));
+        }
+        if keys.preemptive.is_some() && !["lcfs", "priority"].contains(&name) {
+            return Err(misfit("preemptive", "only lcfs and priority can be; leave it out"));
+        }
+        let preemptive = keys.preemptive.unwrap_or(false);
+        let quantum = || {
+            let needs = || misfit("discipline", &format!("{name} needs `quantum`, the longest turn: \"10 ms\""));
+            let quantum_s = quantity::parse(keys.quantum.ok_or_else(needs)?, Dimension::Time);
+            quantum_s.map(Span::from_secs_f64).map_err(|error| misfit("quantum", &error.to_string()))
+        };
+        let discipline = match name {
+            "fcfs" => Discipline::Fcfs,
+            "ps" => Discipline::Ps,
+            "limited-ps" => {
+                let needs = || misfit("discipline", "limited-ps needs `helpers = N`, the jobs served at once");
+                Discipline::LimitedPs { helpers: keys.helpers.ok_or_else(needs)? }
+            }
+            "least-attained-service" => Discipline::LeastAttained,
+            "round-robin" => Discipline::RoundRobin { quantum: quantum()? },
+            "time-slices" => Discipline::TimeSlices { quantum: quantum()?, helpers: keys.helpers.unwrap_or(u32::MAX) },
+            "lcfs" => Discipline::Lcfs { preemptive },
+            "priority" => Discipline::Priority { preemptive },
+            other => return Err(misfit("discipline", &unknown("discipline", other, &Discipline::NAMES))),
+        };
+        discipline.check_keys()?;
+        Ok(discipline)
+    }
+
+    /// Its name in a server model.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Discipline::Fcfs => "fcfs",
+            Discipline::Ps => "ps",
+            Discipline::LimitedPs { .. } => "limited-ps",
+            Discipline::LeastAttained => "least-attained-service",
+            Discipline::RoundRobin { .. } => "round-robin",
+            Discipline::TimeSlices { .. } => "time-slices",
+            Discipline::Lcfs { .. } => "lcfs",
+            Discipline::Priority { .. } => "priority",
+            Discipline::DelayCurve(_) => "delay-curve",
+        }
+    }
+
+    /// Refuses what a [`crate::Station`] of this discipline cannot be.
+    ///
+    /// # Errors
+    /// One line: no cores, several of them under a discipline that is modelled on one, no helpers, an empty turn.
+    pub fn check(&self, cores: u32) -> Result<(), String> {
+        match self {
+            _ if cores == 0 => Err("cores: a server has at least 1".into()),
+            Discipline::LeastAttained | Discipline::RoundRobin { .. } | Discipline::TimeSlices { .. } if cores > 1 => {
+                Err(format!("cores = {cores}: {} is modelled on 1 core only", self.name()))
+            }
+            _ => self.check_keys().map_err(|misfit| misfit.to_string()),
+        }
+    }
+
+    /// Refuses what its own keys cannot be.
+    fn check_keys(&self) -> Result<(), Misfit> {
+        match self {
+            Discipline::LimitedPs { helpers: 0 } | Discipline::TimeSlices { helpers: 0, .. } => {
+                Err(Misfit { key: "helpers", what: "at least 1 job is served at once".into() })
+            }
+            Discipline::RoundRobin { quantum: Span::ZERO } | Discipline::TimeSlices { quantum: Span::ZERO, .. } => {
+                Err(Misfit { key: "quantum", what: "a turn is longer than 0 s".into() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
