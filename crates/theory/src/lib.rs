@@ -41,6 +41,7 @@ pub mod kendall;
 pub mod las;
 pub mod lps;
 pub mod markovian_lps;
+pub mod markovian_order;
 pub mod mg1;
 pub mod mg1_ps;
 pub mod mg1k;

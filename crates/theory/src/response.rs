@@ -8,6 +8,7 @@ use crate::answer::Value;
 use crate::busy_period::BusyPeriod;
 use crate::finite_fcfs::FiniteFcfs;
 use crate::markovian_lps::MarkovianSharing;
+use crate::markovian_order::MarkovianOrder;
 use crate::tail::{self, Tail};
 use crate::{fujita, las, lps, mg1_ps, mmc, numeric};
 
@@ -43,6 +44,8 @@ pub(crate) enum ResponseLaw {
     },
     /// M/M/c under PS and limited PS.
     MarkovianSharing(Arc<MarkovianSharing>),
+    /// M/M/c under LCFS and random service.
+    MarkovianOrder(MarkovianOrder),
     /// M/G/1 under LCFS with preemption.
     BusyPeriod(BusyPeriod),
     /// M/M/c under FCFS where no more than so many are found.
@@ -62,6 +65,7 @@ impl ResponseLaw {
             // It is known by its quantiles.
             ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.tail(t_s),
+            ResponseLaw::MarkovianOrder(ref law) => law.tail(t_s),
             ResponseLaw::BusyPeriod(ref period) => period.tail(t_s),
             ResponseLaw::Finite(ref law) => law.tail(t_s),
         }
@@ -76,6 +80,7 @@ impl ResponseLaw {
             | ResponseLaw::Delayed { .. }
             | ResponseLaw::ConstantPs { .. }
             | ResponseLaw::MarkovianSharing(_)
+            | ResponseLaw::MarkovianOrder(_)
             | ResponseLaw::BusyPeriod(_)
             | ResponseLaw::Finite(_) => true,
         }
@@ -99,6 +104,7 @@ impl ResponseLaw {
                 numeric::quantile(p, scale, |t| mmc::delayed_tail(t, delay_probability, drain_rate, service_mean_s))
             }
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.quantile(p),
+            ResponseLaw::MarkovianOrder(ref law) => law.quantile(p),
             ResponseLaw::BusyPeriod(ref period) => period.quantile(p),
             ResponseLaw::Finite(ref law) => law.quantile(p),
         }

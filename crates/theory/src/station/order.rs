@@ -6,6 +6,7 @@ use crate::busy_period::BusyPeriod;
 use crate::disorder::{self, Next};
 use crate::kendall::Discipline;
 use crate::las;
+use crate::markovian_order::MarkovianOrder;
 use crate::moments::Gaps;
 use crate::response::{BySize, ResponseLaw, Spread};
 
@@ -38,8 +39,10 @@ impl Station {
     fn in_order(&self, gaps: &Gaps, next: Next, name: &str) -> Result<Times, String> {
         let fcfs = self.under(Discipline::Fcfs).sharing(gaps)?;
         let single = self.cores == 1 && gaps.is_poisson();
+        let markovian = gaps.is_poisson() && self.service.is_exponential();
+        let law = markovian.then(|| MarkovianOrder::new(next, self.cores, gaps.rate(), self.service.mean_s)).flatten();
         Ok(Times {
-            law: None,
+            law: law.map(ResponseLaw::MarkovianOrder),
             spread: if single { self.spread(next, gaps.rate()) } else { None },
             formula: format!("{name} has the means of FCFS: {}", fcfs.formula),
             ..fcfs

@@ -102,6 +102,23 @@ fn busy_periods_as_played() {
     assert!(BusyPeriod::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
 }
 
+/// The law of the response time where those who wait are served last come first or at random, likewise.
+#[test]
+fn who_is_next_as_played() {
+    let (gaps, service) = ("exponential(rate = 0.5 /s)", "exponential(mean = 1 s)");
+    for (queue, rule) in [("M/M/1-LCFS", Rule::Last), ("M/M/1-SIRO", Rule::Random)] {
+        let served =
+            play(rule, usize::MAX, &drawn(400_000, gaps, service, 200), &mut Stream::new(8, "naive", "choice"));
+        let answer = ask(queue, gaps, service, &[]);
+        for (metric, share) in [("response_time_p90", 0.1), ("response_time_p99", 0.01)] {
+            let quantile = value(&answer, metric);
+            let above: Vec<f64> = served.iter().map(|job| f64::from(u8::from(job.response > quantile))).collect();
+            is_mean_of(share, &above, 0.4, &format!("{queue}: {metric}"));
+        }
+    }
+    assert!(ask("M/G/1-LCFS", gaps, TWO_SIZES, &[]).estimate("response_time_p99").is_none());
+}
+
 #[test]
 fn random_and_last_in_closed_form() {
     // M/M/1: E[W^2] = 2 rho / (1-rho)^2 in order, 4 rho / ((2-rho) (1-rho)^2) at random, 2 rho / (1-rho)^3 last first.

@@ -1,6 +1,8 @@
 //! Response time laws by inversion, to the digits of an independent computation.
 
+use sojourn_theory::disorder::{self, Next};
 use sojourn_theory::markovian_lps::MarkovianSharing;
+use sojourn_theory::markovian_order::MarkovianOrder;
 use sojourn_theory::{mg1_ps, mmc};
 
 use crate::{agree, printed};
@@ -35,16 +37,18 @@ fn ps_at_other_utilisations() {
     }
 }
 
+/// Of t from 0 to 120, by Simpson's rule.
+fn integral(of: &dyn Fn(f64) -> f64) -> f64 {
+    let (steps, width) = (12_000, 0.01);
+    let weight = |k: u32| if k == 0 || k == steps { 1.0 } else { 2.0 + 2.0 * f64::from(k % 2) };
+    (0..=steps).map(|k| weight(k) * of(f64::from(k) * width)).sum::<f64>() * width / 3.0
+}
+
 #[test]
 fn moments_under_the_tail_and_the_ends() {
     for (cores, places, rate) in [(1, None, 0.6), (1, Some(4), 0.6), (3, None, 2.0), (3, Some(5), 2.0)] {
         let law = MarkovianSharing::new(cores, places, rate, 1.0).unwrap();
-        // Simpson's rule; the mean under any sharing is that of M/M/c.
-        let (steps, width) = (12_000, 0.01);
-        let integral = |of: &dyn Fn(f64) -> f64| {
-            let weight = |k: u32| if k == 0 || k == steps { 1.0 } else { 2.0 + 2.0 * f64::from(k % 2) };
-            (0..=steps).map(|k| weight(k) * of(f64::from(k) * width)).sum::<f64>() * width / 3.0
-        };
+        // The mean under any sharing is that of M/M/c.
         let mean = mmc::response_time_mean(cores, rate, 1.0);
         agree(integral(&|t| law.tail(t)), mean, 1e-5);
         if cores == 1 && places.is_none() {
@@ -64,4 +68,31 @@ fn moments_under_the_tail_and_the_ends() {
         MarkovianSharing::new(1, None, 1.0, 1.0).is_none() && MarkovianSharing::new(1, None, 0.9999, 1.0).is_none()
     );
     assert_eq!(MarkovianSharing::new(2, None, 0.5, 1.0).unwrap().tail(0.0), 1.0);
+}
+
+/// Against the closed form in order, and under the tail against the means and the second moments that are known otherwise.
+#[test]
+fn who_waits_is_served_in_order_last_or_at_random() {
+    for (cores, rate) in [(1, 0.9), (4, 3.0), (30, 24.0)] {
+        let law = MarkovianOrder::new(Next::First, cores, rate, 1.0).unwrap();
+        for t in [0.1, 1.0, 3.0, 7.0] {
+            let known = mmc::response_time_tail(t, cores, rate, 1.0);
+            assert!((law.tail(t) - known).abs() < 1e-7, "{cores} at {t}: {} is not {known}", law.tail(t));
+        }
+    }
+    for next in [Next::Last, Next::Random] {
+        for (cores, rate) in [(1, 0.3), (3, 1.0)] {
+            let law = MarkovianOrder::new(next, cores, rate, 1.0).unwrap();
+            let mean = mmc::response_time_mean(cores, rate, 1.0);
+            agree(integral(&|t| law.tail(t)), mean, 1e-5);
+            if cores == 1 {
+                let second =
+                    disorder::waiting_time_second_moment(next, rate, [1.0, 2.0, 6.0]) + 2.0 * (mean - 1.0) + 2.0;
+                agree(integral(&|t| 2.0 * t * law.tail(t)), second, 1e-3);
+            }
+        }
+        assert!(MarkovianOrder::new(next, 2, 2.0, 1.0).is_none());
+        assert_eq!(MarkovianOrder::new(next, 2, 1.0, 1.0).unwrap().tail(0.0), 1.0);
+    }
+    assert!(MarkovianOrder::new(Next::Random, 1, 0.9999, 1.0).is_none());
 }

@@ -1,0 +1,108 @@
+//! The response time law of M/M/c whose waiting jobs are served in order, last come first, or at random: exact, from its
+//! transform.
+//!
+//! Who has to wait meets busy cores and, with a chance of (1-rho) rho^n, n others that wait. In order, n+1 departures pass.
+//! Last come first, those who come meanwhile go first, which takes a busy period of one core of rate c mu (Riordan, Delays
+//! for last-come first-served service and the busy period, Bell System Technical Journal 40, 1961). At random, the next
+//! departure is for it with a chance of 1/(n+1), so that the transforms w(n) of what is left of its wait satisfy
+//! (s + lambda + c mu) w(n) = lambda w(n+1) + c mu (1 + n w(n-1)) / (n+1)
+//! (Riordan, Delay curves for calls served at random, Bell System Technical Journal 32, 1953), a recurrence that is solved
+//! from an n down that is met with a chance below 1e-22. Inverted by Euler summation ([`crate::tail`]).
+
+use crate::complex::Complex;
+use crate::disorder::Next;
+use crate::{mmc, numeric, tail};
+
+/// Others that wait at most, for which the recurrence is worth solving: some milliseconds for each point of the law.
+const OTHERS_MAX: f64 = 6_000.0;
+/// The chance of meeting more of them.
+const NEGLIGIBLE: f64 = 1e-22;
+
+/// The response time law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MarkovianOrder {
+    next: Next,
+    arrival_rate: f64,
+    service_rate: f64,
+    cores: f64,
+    /// The chance of having to wait.
+    delayed: f64,
+    others: usize,
+    mean_s: f64,
+}
+
+impl MarkovianOrder {
+    /// The queue with `cores` cores. None at a utilisation of 1 or more, and where so many wait that it would take too long.
+    pub fn new(next: Next, cores: u32, arrival_rate: f64, service_mean_s: f64) -> Option<MarkovianOrder> {
+        let offered = arrival_rate * service_mean_s;
+        let utilisation = offered / f64::from(cores);
+        if utilisation >= 1.0 {
+            return None;
+        }
+        let others = (NEGLIGIBLE.ln() / utilisation.ln()).ceil().max(8.0);
+        if next == Next::Random && others > OTHERS_MAX {
+            return None;
+        }
+        Some(MarkovianOrder {
+            next,
+            arrival_rate,
+            service_rate: 1.0 / service_mean_s,
+            cores: f64::from(cores),
+            delayed: mmc::erlang_c(offered, cores),
+            others: others as usize,
+            mean_s: mmc::response_time_mean(cores, arrival_rate, service_mean_s),
+        })
+    }
+
+    /// P(T > t).
+    pub fn tail(&self, t_s: f64) -> f64 {
+        if t_s <= 0.0 {
+            return 1.0;
+        }
+        let transform = |s: Complex| {
+            let wait = self.wait_of_the_delayed(s) * self.delayed + (1.0 - self.delayed);
+            wait * self.service_rate / (s + self.service_rate)
+        };
+        tail::invert(t_s, |s| (Complex::ONE - transform(s)) / s).clamp(0.0, 1.0)
+    }
+
+    /// The `p`-quantile (s).
+    pub fn quantile(&self, p: f64) -> f64 {
+        numeric::smooth_quantile(p, self.mean_s, |t| self.tail(t))
+    }
+
+    /// E\[e^(-sW) | W > 0\].
+    fn wait_of_the_delayed(&self, s: Complex) -> Complex {
+        let capacity = self.cores * self.service_rate;
+        let utilisation = self.arrival_rate / capacity;
+        let all = s + (self.arrival_rate + capacity);
+        match self.next {
+            Next::First => {
+                let passing = Complex::new(capacity, 0.0) / (s + capacity);
+                passing * (1.0 - utilisation) / (Complex::ONE - passing * utilisation)
+            }
+            Next::Last => {
+                Complex::new(2.0 * capacity, 0.0) / (all + (all * all + -4.0 * self.arrival_rate * capacity).sqrt())
+            }
+            Next::Random => {
+                // w(n) = p(n) + q(n) w(n-1); at the top one other more makes no difference.
+                let mut steps = Vec::with_capacity(self.others + 1);
+                let (mut p, mut q) = (Complex::ZERO, Complex::ONE);
+                for n in (0..=self.others).rev() {
+                    let taken = capacity / (n + 1) as f64;
+                    let divisor = all - q * self.arrival_rate;
+                    p = (p * self.arrival_rate + taken) / divisor;
+                    q = Complex::new(taken * n as f64, 0.0) / divisor;
+                    steps.push((p, q));
+                }
+                let (mut left, mut sum, mut chance) = (Complex::ZERO, Complex::ZERO, 1.0 - utilisation);
+                for (p, q) in steps.into_iter().rev() {
+                    left = p + q * left;
+                    sum = sum + left * chance;
+                    chance *= utilisation;
+                }
+                sum
+            }
+        }
+    }
+}
