@@ -67,6 +67,14 @@ pub fn over_scales(a: f64, b: f64, width: f64, relative: f64, f: impl Fn(f64) ->
     sum
 }
 
+/// The points of Kronrod's rule on the stretch from `a` to `b`, each with its weight.
+pub fn points(a: f64, b: f64) -> impl Iterator<Item = (f64, f64)> {
+    let (middle, half) = (a + 0.5 * (b - a), 0.5 * (b - a));
+    let below = NODES.iter().zip(&KRONROD).map(move |(node, weight)| (middle - half * node, half * weight));
+    let above = NODES.iter().zip(&KRONROD).rev().skip(1);
+    below.chain(above.map(move |(node, weight)| (middle + half * node, half * weight)))
+}
+
 fn halved(a: f64, b: f64, relative: f64, absolute: f64, left: &mut u32, f: &impl Fn(f64) -> f64) -> f64 {
     let (fine, error) = rule(a, b, f);
     *left = left.saturating_sub(1);

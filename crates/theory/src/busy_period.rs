@@ -93,7 +93,7 @@ impl BusyPeriod {
             let at = s + self.arrival_rate - busy * self.arrival_rate;
             let next = branches.iter().fold(Complex::ZERO, |sum, branch| {
                 let rate = f64::from(branch.stages) / branch.mean;
-                sum + power(Complex::new(rate, 0.0) / (at + rate), branch.stages) * branch.weight
+                sum + (Complex::new(rate, 0.0) / (at + rate)).power(branch.stages) * branch.weight
             });
             let moved = next - busy;
             busy = next;
@@ -102,16 +102,4 @@ impl BusyPeriod {
             }
         }
     }
-}
-
-fn power(base: Complex, exponent: u32) -> Complex {
-    let (mut result, mut square, mut left) = (Complex::ONE, base, exponent);
-    while left > 0 {
-        if left % 2 == 1 {
-            result = result * square;
-        }
-        square = square * square;
-        left /= 2;
-    }
-    result
 }

@@ -16,9 +16,13 @@ impl Complex {
         Complex { re, im }
     }
 
+    pub(crate) fn size(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+
     /// The root whose real part is not negative.
     pub(crate) fn sqrt(self) -> Complex {
-        let size = self.re.hypot(self.im);
+        let size = self.size();
         let re = (0.5 * (size + self.re)).max(0.0).sqrt();
         let im = (0.5 * (size - self.re)).max(0.0).sqrt();
         Complex { re, im: im.copysign(self.im) }
@@ -27,6 +31,18 @@ impl Complex {
     pub(crate) fn exp(self) -> Complex {
         let size = self.re.exp();
         Complex { re: size * self.im.cos(), im: size * self.im.sin() }
+    }
+
+    pub(crate) fn power(self, exponent: u32) -> Complex {
+        let (mut result, mut square, mut left) = (Complex::ONE, self, exponent);
+        while left > 0 {
+            if left % 2 == 1 {
+                result = result * square;
+            }
+            square = square * square;
+            left /= 2;
+        }
+        result
     }
 }
 

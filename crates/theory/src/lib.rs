@@ -1,7 +1,7 @@
 //! What should happen?
 //!
 //! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
-//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`fujita`], [`las`], [`disorder`],
+//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`markovian_order`], [`phase_ps`], [`fujita`], [`las`], [`disorder`],
 //! [`busy_period`], [`priority`], [`balancing`], [`closed`], [`finite_fcfs`]), caches ([`cache`]), and the places that choose
 //! among them: a queue in Kendall's notation ([`queue`]), an experiment's system ([`system`]) and its network of queues
 //! ([`network`]). Nothing here simulates.
@@ -52,6 +52,7 @@ pub mod moments;
 pub mod network;
 mod numeric;
 pub mod phase_lps;
+pub mod phase_ps;
 pub mod phase_type;
 pub mod priority;
 mod qbd;

@@ -9,6 +9,7 @@ use crate::busy_period::BusyPeriod;
 use crate::finite_fcfs::FiniteFcfs;
 use crate::markovian_lps::MarkovianSharing;
 use crate::markovian_order::MarkovianOrder;
+use crate::phase_ps::PhaseSharing;
 use crate::tail::{self, Tail};
 use crate::{fujita, las, lps, mg1_ps, mmc, numeric};
 
@@ -42,6 +43,8 @@ pub(crate) enum ResponseLaw {
         service_s: f64,
         helpers: u32,
     },
+    /// M/G/1-PS of mixtures of Erlang laws.
+    PhaseSharing(Arc<PhaseSharing>),
     /// M/M/c under PS and limited PS.
     MarkovianSharing(Arc<MarkovianSharing>),
     /// M/M/c under LCFS and random service.
@@ -64,6 +67,7 @@ impl ResponseLaw {
             ResponseLaw::ConstantPs { arrival_rate, service_s } => tail::constant_ps(t_s, arrival_rate, service_s),
             // It is known by its quantiles.
             ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
+            ResponseLaw::PhaseSharing(ref sharing) => sharing.tail(t_s),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.tail(t_s),
             ResponseLaw::MarkovianOrder(ref law) => law.tail(t_s),
             ResponseLaw::BusyPeriod(ref period) => period.tail(t_s),
@@ -79,6 +83,7 @@ impl ResponseLaw {
             ResponseLaw::Exponential { .. }
             | ResponseLaw::Delayed { .. }
             | ResponseLaw::ConstantPs { .. }
+            | ResponseLaw::PhaseSharing(_)
             | ResponseLaw::MarkovianSharing(_)
             | ResponseLaw::MarkovianOrder(_)
             | ResponseLaw::BusyPeriod(_)
@@ -103,6 +108,7 @@ impl ResponseLaw {
                 let scale = service_mean_s + delay_probability / drain_rate;
                 numeric::quantile(p, scale, |t| mmc::delayed_tail(t, delay_probability, drain_rate, service_mean_s))
             }
+            ResponseLaw::PhaseSharing(ref sharing) => sharing.quantile(p),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.quantile(p),
             ResponseLaw::MarkovianOrder(ref law) => law.quantile(p),
             ResponseLaw::BusyPeriod(ref period) => period.quantile(p),

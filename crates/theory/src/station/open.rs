@@ -8,6 +8,7 @@ use crate::gi_m_c::GiMc;
 use crate::kendall::Discipline;
 use crate::markovian_lps::MarkovianSharing;
 use crate::moments::{Gaps, Shape};
+use crate::phase_ps::PhaseSharing;
 use crate::response::{BySize, ResponseLaw, Spread};
 use crate::{disorder, gig1, lps, mg1, mg1_ps, mm1, mmc, tail};
 
@@ -122,12 +123,19 @@ impl Station {
         let name = if self.cores == 1 { "M/G/1-PS" } else { "M/G/c-PS" };
         let response = Value::exact(response);
         let single = self.law.clone().filter(|_| self.cores == 1);
+        let known = self.law.clone().or_else(|| self.service.law()).filter(|_| self.cores == 1);
+        let law = match &known {
+            _ if self.cores == 1 && self.service.shape == Shape::Constant => {
+                Some(ResponseLaw::ConstantPs { arrival_rate: rate, service_s: mean })
+            }
+            Some(law) => PhaseSharing::new(rate, law).map(|sharing| ResponseLaw::PhaseSharing(Arc::new(sharing))),
+            None => None,
+        };
         Times {
             waiting_mean: Some(Value::exact(0.0)),
             delay_probability: Some(Value::exact(0.0)),
             spread: single.map(|law| Spread::Shared { arrival_rate: rate, law }),
-            law: (self.cores == 1 && self.service.shape == Shape::Constant)
-                .then_some(ResponseLaw::ConstantPs { arrival_rate: rate, service_s: mean }),
+            law,
             by_size: self.by_size(gaps, response, Value::exact(0.0)),
             ..Times::new(response, format!("{name}, exact for any service law"), self.assumptions(gaps, false))
         }

@@ -102,21 +102,29 @@ fn busy_periods_as_played() {
     assert!(BusyPeriod::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
 }
 
-/// The law of the response time where those who wait are served last come first or at random, likewise.
+/// The law of the response time where those who wait are served last come first or at random, or all share, likewise.
 #[test]
-fn who_is_next_as_played() {
-    let (gaps, service) = ("exponential(rate = 0.5 /s)", "exponential(mean = 1 s)");
-    for (queue, rule) in [("M/M/1-LCFS", Rule::Last), ("M/M/1-SIRO", Rule::Random)] {
+fn orders_and_sharing_as_played() {
+    let gaps = "exponential(rate = 0.5 /s)";
+    let exponential = "exponential(mean = 1 s)";
+    for (queue, rule, service) in [
+        ("M/M/1-LCFS", Rule::Last, exponential),
+        ("M/M/1-SIRO", Rule::Random, exponential),
+        ("M/G/1-PS", Rule::Shared, "hyperexponential(mean = 1 s, cv = 2)"),
+        ("M/G/1-PS", Rule::Shared, "mix(0.7: erlang(k = 4, mean = 0.4 s), 0.3: erlang(k = 2, mean = 2.4 s))"),
+    ] {
         let served =
             play(rule, usize::MAX, &drawn(400_000, gaps, service, 200), &mut Stream::new(8, "naive", "choice"));
         let answer = ask(queue, gaps, service, &[]);
-        for (metric, share) in [("response_time_p90", 0.1), ("response_time_p99", 0.01)] {
+        for (metric, share) in [("response_time_p50", 0.5), ("response_time_p90", 0.1), ("response_time_p99", 0.01)] {
             let quantile = value(&answer, metric);
             let above: Vec<f64> = served.iter().map(|job| f64::from(u8::from(job.response > quantile))).collect();
             is_mean_of(share, &above, 0.4, &format!("{queue}: {metric}"));
         }
     }
-    assert!(ask("M/G/1-LCFS", gaps, TWO_SIZES, &[]).estimate("response_time_p99").is_none());
+    for queue in ["M/G/1-LCFS", "M/G/1-SIRO", "M/G/1-PS"] {
+        assert!(ask(queue, gaps, TWO_SIZES, &[]).estimate("response_time_p99").is_none(), "{queue}");
+    }
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use sojourn_theory::disorder::{self, Next};
 use sojourn_theory::markovian_lps::MarkovianSharing;
 use sojourn_theory::markovian_order::MarkovianOrder;
+use sojourn_theory::phase_ps::PhaseSharing;
 use sojourn_theory::{mg1_ps, mmc};
 
+use crate::naive::law;
 use crate::{agree, printed};
 
 const PROBABILITIES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
@@ -39,7 +41,10 @@ fn ps_at_other_utilisations() {
 
 /// Of t from 0 to 120, by Simpson's rule.
 fn integral(of: &dyn Fn(f64) -> f64) -> f64 {
-    let (steps, width) = (12_000, 0.01);
+    simpson(12_000, 0.01, of)
+}
+
+fn simpson(steps: u32, width: f64, of: &dyn Fn(f64) -> f64) -> f64 {
     let weight = |k: u32| if k == 0 || k == steps { 1.0 } else { 2.0 + 2.0 * f64::from(k % 2) };
     (0..=steps).map(|k| weight(k) * of(f64::from(k) * width)).sum::<f64>() * width / 3.0
 }
@@ -95,4 +100,32 @@ fn who_waits_is_served_in_order_last_or_at_random() {
         assert_eq!(MarkovianOrder::new(next, 2, 1.0, 1.0).unwrap().tail(0.0), 1.0);
     }
     assert!(MarkovianOrder::new(Next::Random, 1, 0.9999, 1.0).is_none());
+}
+
+/// Of exponential services the law is the one that is known otherwise; of others the area under it is the mean, and the second
+/// moment that of Yashkov and Ott.
+#[test]
+fn ps_of_services_in_stages() {
+    let shared = PhaseSharing::new(0.8, &law("exponential(mean = 1 s)")).unwrap();
+    let known = MarkovianSharing::new(1, None, 0.8, 1.0).unwrap();
+    for t in [0.01, 0.3, 2.0, 20.0, 70.0, 1e4] {
+        assert!((shared.tail(t) - known.tail(t)).abs() < 1e-7, "at {t}: {} is not {}", shared.tail(t), known.tail(t));
+    }
+    for service in [
+        "erlang(k = 3, mean = 1 s)",
+        "erlang(k = 12, mean = 1 s)",
+        "hyperexponential(mean = 1 s, cv = 1.2)",
+        // Two branches with a pole in common.
+        "mix(0.5: exponential(mean = 0.5 s), 0.5: erlang(k = 3, mean = 1.5 s))",
+    ] {
+        let (service, rate) = (law(service), 0.3);
+        let shared = PhaseSharing::new(rate, &service).unwrap();
+        let mean = mg1_ps::response_time_mean(rate, 1.0);
+        agree(simpson(400, 0.1, &|t| shared.tail(t)), mean, 1e-4);
+        let variance = mg1_ps::response_time_variance(rate, &service).unwrap();
+        agree(simpson(400, 0.1, &|t| 2.0 * t * shared.tail(t)) - mean * mean, variance, 2e-3);
+    }
+    assert!(PhaseSharing::new(1.0, &law("exponential(mean = 1 s)")).is_none());
+    assert!(PhaseSharing::new(0.5, &law("erlang(k = 32, mean = 1 s)")).is_none());
+    assert!(PhaseSharing::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
 }
