@@ -1,10 +1,10 @@
 //! What should happen?
 //!
 //! Queueing formulas as plain functions, one module per queue ([`mm1`], [`mmc`], [`mmck`], [`mg1`], [`mg1k`], [`mg1_ps`],
-//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`markovian_lps`], [`markovian_order`], [`phase_ps`], [`fujita`], [`las`], [`disorder`],
-//! [`busy_period`], [`priority`], [`balancing`], [`closed`], [`finite_fcfs`]), caches ([`cache`]), and the places that choose
-//! among them: a queue in Kendall's notation ([`queue`]), an experiment's system ([`system`]) and its network of queues
-//! ([`network`]). Nothing here simulates.
+//! [`gig1`], [`gi_m_c`], [`ek_m_1`], [`lps`], [`phase_lps`], [`phase_ps`], [`markovian_lps`], [`markovian_order`],
+//! [`fujita`], [`las`], [`disorder`], [`busy_period`], [`priority`], [`balancing`], [`closed`], [`finite_fcfs`]), caches
+//! ([`cache`]), and the places that choose among them: a queue in Kendall's notation ([`queue`]), an experiment's system
+//! ([`system`]) and its network of queues ([`network`]). Nothing here simulates.
 //!
 //! The decision: an answer says for each number whether it is exact, names the formula and each of its assumptions, and
 //! where there is no formula one line says why. The price: a good many systems get no number from this crate. The

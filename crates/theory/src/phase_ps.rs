@@ -79,20 +79,14 @@ impl PhaseSharing {
     /// E\[e^(-sT)\].
     fn transform(&self, s: Complex) -> Complex {
         let roots = self.roots(s);
-        let mut terms: Vec<Complex> = roots
-            .iter()
-            .map(|&r| {
-                let ratio = s / r;
-                ratio * ratio / (self.slope(r) * self.arrival_rate + 1.0)
-            })
-            .collect();
+        let term = |&r: &Complex| (s / r).power(2) / (self.slope(r) * self.arrival_rate + 1.0);
+        let mut terms: Vec<Complex> = roots.iter().map(term).collect();
         // Short stretches first, where those terms fade that fade fast; then as long as the slowest allows.
-        let slowest = roots.iter().map(|r| r.re).fold(f64::NEG_INFINITY, f64::max);
-        let turning = roots.iter().filter(|r| r.re >= slowest).map(|r| r.size()).fold(0.0, f64::max);
+        let slowest = roots.iter().max_by(|a, b| a.re.total_cmp(&b.re)).expect("there is one root at least");
         let rates = self.stages.iter().map(|stages| stages.rate);
         let (lowest, highest) = (rates.clone().fold(f64::INFINITY, f64::min), rates.fold(0.0, f64::max));
         let first = 1.0 / roots.iter().map(|r| r.size()).fold(highest, f64::max);
-        let longest = 3.0 / (turning + lowest);
+        let longest = 3.0 / (slowest.size() + lowest);
         let (mut start, mut width, mut sum) = (0.0, 0.0, Complex::ZERO);
         let mut growth: Vec<Vec<Complex>> = Vec::new();
         loop {

@@ -122,10 +122,9 @@ impl Station {
         };
         let name = if self.cores == 1 { "M/G/1-PS" } else { "M/G/c-PS" };
         let response = Value::exact(response);
-        let single = self.law.clone().filter(|_| self.cores == 1);
-        let known = self.law.clone().or_else(|| self.service.law()).filter(|_| self.cores == 1);
-        let law = match &known {
-            _ if self.cores == 1 && self.service.shape == Shape::Constant => {
+        let single = self.law.clone().or_else(|| self.service.law()).filter(|_| self.cores == 1);
+        let law = match &single {
+            Some(_) if self.service.shape == Shape::Constant => {
                 Some(ResponseLaw::ConstantPs { arrival_rate: rate, service_s: mean })
             }
             Some(law) => PhaseSharing::new(rate, law).map(|sharing| ResponseLaw::PhaseSharing(Arc::new(sharing))),
