@@ -66,11 +66,11 @@ fujita: setup ## Fujita's experiments on the servers of this machine (a quarter 
 	@target/debug/sojourn-reproduce fujita-2000 runs/fujita-2000 experiments/fujita-2000/published \
 		docs/reproductions/fujita-2000.md
 
-# Of each of the 90 measured cells so many seconds; of the long run so many requests (10^9 take some ten minutes).
+# Of each of the 90 measured cells so many seconds; of the long run so many requests (10^9 take some three minutes).
 BJORNSTAD_SECONDS ?= 15
 BJORNSTAD_JOBS ?= 1000000000
 
-bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of this machine (three quarters of an hour; leave it alone), and their page.
+bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of this machine (half an hour; leave it alone), and their page.
 	@$(CARGO) build --quiet -p sojourn-reproduce
 	@rm -rf runs/bjornstad-2006
 	@target/debug/sojourn-reproduce bjornstad-2006-live runs/bjornstad-2006/live $(BJORNSTAD_SECONDS)
