@@ -66,11 +66,18 @@ impl Fgn {
         // Any N from n up will do: one that the transform is fast for.
         let half = fast_length(n);
         let fft = FftPlanner::new().plan_fft_inverse(half);
-        let (lines, scratch) = (vec![Complex::ZERO; half], vec![Complex::ZERO; fft.get_inplace_scratch_len()]);
         let turns = Arc::new(Turns::new(half));
-        let mut fgn = Fgn { h, n, deviations: Arc::default(), turns, fft, lines, scratch };
+        let mut fgn = Fgn { h, n, deviations: Arc::default(), turns, fft, lines: Vec::new(), scratch: Vec::new() };
+        fgn.make_room();
         fgn.deviations = fgn.plan(&autocovariances(h, half + 1)).into();
+        // Whoever keeps a plan, or clones it, keeps no room that only a path needs.
+        (fgn.lines, fgn.scratch) = (Vec::new(), Vec::new());
         Ok(fgn)
+    }
+
+    fn make_room(&mut self) {
+        self.lines.resize(self.fft.len(), Complex::ZERO);
+        self.scratch.resize(self.fft.get_inplace_scratch_len(), Complex::ZERO);
     }
 
     /// The Hurst parameter.
@@ -81,6 +88,7 @@ impl Fgn {
     /// Draws a path of `n` points, independent of those before. One of another length is another path, not a part of
     /// this one.
     pub fn path(&mut self, stream: &mut Stream) -> Vec<f64> {
+        self.make_room();
         self.draw(stream);
         self.fft.process_with_scratch(&mut self.lines, &mut self.scratch);
         let pairs = self.n.div_ceil(2);

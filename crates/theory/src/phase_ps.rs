@@ -20,9 +20,10 @@ use crate::complex::Complex;
 use crate::{mg1_ps, numeric, tail};
 
 /// Roots at most, one more than the stages: half a second for a few percentiles.
-const ROOTS_MAX: usize = 32;
+const ROOTS_MAX: u32 = 32;
 /// A root is found where a step is this part of it.
 const SETTLED: f64 = 1e-14;
+/// Steps for each at most: where rounding keeps them longer than that, they are as good as they get.
 const STEPS_MAX: u32 = 200;
 /// What is left out of the mean over sizes.
 const NEGLIGIBLE: f64 = 1e-14;
@@ -33,6 +34,8 @@ pub struct PhaseSharing {
     arrival_rate: f64,
     service: Law,
     stages: Vec<Stages>,
+    /// Minus the poles of the service's transform, and their orders.
+    poles: Vec<(f64, u32)>,
     utilisation: f64,
 }
 
@@ -57,9 +60,15 @@ impl PhaseSharing {
             Stages { weight, count: stages, rate: f64::from(stages) / mean }
         };
         let stages: Vec<Stages> = service.erlang_mixture()?.iter().map(stages).collect();
-        let law = PhaseSharing { arrival_rate, service: service.clone(), stages, utilisation };
-        let roots = 1 + law.poles().iter().map(|(_, order)| *order as usize).sum::<usize>();
-        (roots <= ROOTS_MAX).then_some(law)
+        let mut poles: Vec<(f64, u32)> = Vec::new();
+        for Stages { count, rate, .. } in &stages {
+            match poles.iter_mut().find(|(pole, _)| (pole / rate - 1.0).abs() < 1e-12) {
+                Some((_, order)) => *order = (*order).max(*count),
+                None => poles.push((*rate, *count)),
+            }
+        }
+        let law = PhaseSharing { arrival_rate, service: service.clone(), stages, poles, utilisation };
+        (law.degree() <= ROOTS_MAX).then_some(law)
     }
 
     /// P(T > t).
@@ -132,23 +141,15 @@ impl PhaseSharing {
             .fold(Complex::ZERO, |sum, stages| sum - stages.transform(r) * f64::from(stages.count) / (r + stages.rate))
     }
 
-    /// Minus the poles of S, and their orders.
-    fn poles(&self) -> Vec<(f64, u32)> {
-        let mut poles: Vec<(f64, u32)> = Vec::new();
-        for Stages { count, rate, .. } in &self.stages {
-            match poles.iter_mut().find(|(pole, _)| (pole / rate - 1.0).abs() < 1e-12) {
-                Some((_, order)) => *order = (*order).max(*count),
-                None => poles.push((*rate, *count)),
-            }
-        }
-        poles
+    /// How many roots there are.
+    fn degree(&self) -> u32 {
+        1 + self.poles.iter().map(|(_, order)| order).sum::<u32>()
     }
 
     /// The roots of r = s + lambda (1 - S(r)), all at once, by Newton's steps that shun the others (Aberth, Mathematics of
     /// Computation 27, 1973) on what becomes a polynomial when S's poles are multiplied out.
     fn roots(&self, s: Complex) -> Vec<Complex> {
-        let poles = self.poles();
-        let degree = 1 + poles.iter().map(|(_, order)| order).sum::<u32>();
+        let (poles, degree) = (&self.poles, self.degree());
         let radius = s.size() + 2.0 * self.arrival_rate + poles.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
         let turn = |k: u32| Complex::new(0.0, (f64::from(k) + 0.3) * std::f64::consts::TAU / f64::from(degree)).exp();
         let mut roots: Vec<Complex> = (0..degree).map(|k| turn(k) * radius).collect();

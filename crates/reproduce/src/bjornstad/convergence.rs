@@ -76,8 +76,8 @@ pub(super) fn exact_s(cell: Cell, utilization: f64, service_s: f64) -> Option<f6
 }
 
 /// By how many jobs the error of the mean falls to a tenth, as a power of ten: 2 where the wait has a variance. Under
-/// FCFS the wait's tail is one index heavier than the service's, a - 1, and the mean of n of them settles like n^-(1
-/// - 1/(a - 1)) below 2.
+/// FCFS the wait's tail is one index heavier than the service's, a - 1, and below 2 the mean of n of them settles
+/// like `n^-(1 - 1/(a - 1))`.
 fn effort(service: Series) -> f64 {
     match service {
         Series::Pareto(alpha) if alpha < 3.0 => 1.0 / (1.0 - 1.0 / (alpha - 1.0)),
