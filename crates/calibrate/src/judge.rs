@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sojourn_load::Verdict;
 use sojourn_model::{Demand, Server};
-use sojourn_sim::{Control, Precision, Scenario, demand_of};
+use sojourn_sim::{Control, Precision, demand_of};
 use sojourn_stats::{Law, Span, Time};
 use sojourn_theory::system::{ArrivalKind, System};
 use sojourn_traffic::{Arrivals, Open, Plan, Planned, Sizes, Workload};
@@ -133,20 +133,20 @@ impl Run {
 
     /// What the simulator makes of exactly this plan, with this time on the way.
     pub(crate) fn replayed(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
-        let scenario = Scenario::single(self.workload.clone(), server.clone());
-        let report = sojourn_sim::run_plan(&scenario, self.seed, self.duration, warm_up(self.duration))?;
+        let system = sojourn_model::System::single(server.clone());
+        let report = sojourn_sim::run_plan(&system, &self.workload, self.seed, self.duration, warm_up(self.duration))?;
         Ok(Predicted::from(|metric| value(&report.measures, metric), overhead_s).unwrap_or(Predicted::NOTHING))
     }
 
     fn long_run(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
-        let scenario = Scenario::single(self.workload.clone(), server.clone());
+        let system = sojourn_model::System::single(server.clone());
         let control = Control {
             seed: self.seed,
             precision: Some(Precision { relative: 0.02, confidence: 0.95 }),
             max_jobs: 5_000_000,
             ..Control::default()
         };
-        let report = sojourn_sim::run(&scenario, &control, &|_| {})?;
+        let report = sojourn_sim::run(&system, &self.workload, &control, &|_| {})?;
         Ok(Predicted::from(|metric| value(&report.measures, metric), overhead_s).unwrap_or(Predicted::NOTHING))
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
         Served::Limited(helpers) => Discipline::LimitedPs { helpers },
         Served::AtLeast(_) | Served::Unknown => Discipline::Ps,
     };
-    Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None }
+    Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None, machine: None }
 }
 
 /// The disciplines between first come, first served, and the one that the helpers would make of it; and, on one core, the

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sojourn_sim::Level;
-use sojourn_stats::Span;
+use sojourn_model::System;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, PathDelay};
-use crate::spec::{Engine, Experiment, Face};
+use crate::spec::{Engine, Experiment, PLANNED_POLICIES, Question, SystemQuestion};
 
 pub(crate) mod live;
 mod sim;
@@ -39,56 +38,43 @@ pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
 
 /// Refuses, before anything starts, what an engine asked cannot do.
 pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
-    let live = by.contains(&Engine::Live);
-    if experiment.network.is_some() {
-        return match live {
+    let Question::System(asked) = &experiment.question else {
+        return match by.contains(&Engine::Live) {
             true => Err("live has no networks of queues: leave `live` out of `by`".into()),
             false => Ok(()),
         };
-    }
-    if !experiment.system.is_modelled && by.iter().any(|engine| *engine != Engine::Live) {
+    };
+    if !asked.is_modelled && by.iter().any(|engine| *engine != Engine::Live) {
         return Err("only live can measure a program; theory and sim need a model of it: [system.server]".into());
     }
-    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(experiment) {
+    if let Some(policy) = planned_policy(&asked.system) {
+        return Err(format!("not there yet: the policy `{policy}` can be written, but no engine has it"));
+    }
+    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(asked) {
         return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
     }
-    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_endless(experiment) {
+    if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_endless(asked) {
         return Err("sim needs to know when it ends: give `duration` under [run], e.g. `60 s`".into());
     }
-    if let Some(tier) = experiment.system.tier.as_ref().filter(|_| live) {
-        if tier.face == Face::Switch {
-            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
-        }
-        if tier.level != Level::Request && is_sessions(experiment) {
-            return Err(
-                "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
-            );
-        }
-        let costs = &tier.balancing;
-        if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
-            return Err(
-                "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into(),
-            );
-        }
-        if !tier.told.is_empty() {
-            return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
-        }
-    }
-    if live && experiment.system.has_network {
-        return Err(
-            "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
-        );
-    }
-    Ok(())
+    if by.contains(&Engine::Live) { live::check(asked) } else { Ok(()) }
 }
 
-fn is_sessions(experiment: &Experiment) -> bool {
-    matches!(experiment.workload, Workload::Sessions(_))
+/// A policy that files may name and no engine has yet.
+fn planned_policy(system: &System) -> Option<&str> {
+    let policies = system.tiers.iter().flat_map(|tier| {
+        std::iter::once(&tier.policy).chain(tier.pools.iter().map(|pool| &pool.policy)).map(String::as_str)
+    });
+    let base = |policy: &str| policy.split('(').next().unwrap_or_default().trim().to_owned();
+    policies.into_iter().find(|policy| PLANNED_POLICIES.contains(&base(policy).as_str()))
+}
+
+fn is_sessions(asked: &SystemQuestion) -> bool {
+    matches!(asked.workload, Workload::Sessions(_))
 }
 
 /// Whether its requests never settle into something that lasts, and never end.
-fn is_endless(experiment: &Experiment) -> bool {
-    match &experiment.workload {
+fn is_endless(asked: &SystemQuestion) -> bool {
+    match &asked.workload {
         Workload::Open(open) => open.arrivals.profile().is_some(),
         Workload::Trace(traced) => traced.repeat,
         _ => false,
@@ -97,11 +83,12 @@ fn is_endless(experiment: &Experiment) -> bool {
 
 /// Asks `engine`.
 pub(crate) fn ask(engine: Engine, experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
-    match engine {
-        Engine::Theory => Ok(theory::answer(experiment)),
-        Engine::Sim => sim::long_run(experiment, conditions),
-        Engine::Live => live::answer(experiment, conditions),
-        Engine::Twin => sim::twin(experiment, conditions),
+    match (engine, &experiment.question) {
+        (Engine::Theory, question) => Ok(theory::answer(question)),
+        (Engine::Sim, _) => sim::long_run(experiment, conditions),
+        (Engine::Live, Question::System(asked)) => live::answer(experiment, asked, conditions),
+        (Engine::Twin, Question::System(asked)) => sim::twin(experiment, asked, conditions),
+        (Engine::Live | Engine::Twin, Question::Network(_)) => unreachable!("refused before the run"),
     }
 }
 

@@ -161,7 +161,8 @@ fn ask(
             for &engine in round {
                 let asked = if engine == Engine::Twin { Engine::Live } else { engine };
                 // A program that nobody has modelled has no twin.
-                let known = engine != Engine::Twin || variant.experiment.system.is_modelled;
+                let known =
+                    engine != Engine::Twin || variant.experiment.system().is_some_and(|asked| asked.is_modelled);
                 if !by.contains(&asked) || !known || context.cancel.load(Ordering::Relaxed) {
                     continue;
                 }

@@ -5,10 +5,14 @@
 //! line of the key. The price is one `Spanned` per text; the gain is that every error says file, line, key and what
 //! would be right.
 
-mod cluster;
+mod client;
+mod fault;
 mod network;
+mod path;
 mod program;
 mod sessions;
+mod system;
+mod tier;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -16,11 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::network::{ChainText, StationText};
-use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Link, Server};
-use sojourn_sim::{Attached, Level, Precision, server_name};
+use sojourn_model::network::{ChainText, Network, StationText};
+use sojourn_model::{Knowledge, System};
+use sojourn_sim::Precision;
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
 use thiserror::Error;
@@ -28,8 +30,12 @@ use toml::Spanned;
 
 use crate::objective::{self, Objective};
 
+use client::RawClient;
+use fault::RawFault;
 pub use program::Program;
 pub(crate) use sessions::Sites;
+use system::RawSystem;
+pub(crate) use tier::PLANNED_POLICIES;
 use workload::RawWorkload;
 
 /// One line: what is wrong, where, and what would be right.
@@ -46,32 +52,31 @@ pub struct Experiment {
     pub description: Option<String>,
     /// Run seed.
     pub seed: u64,
-    /// What users ask for; its rate is settled.
-    pub workload: Workload,
-    /// What answers them.
-    pub system: System,
-    /// The network of queues that is asked about instead: workload and system are then nobody and nothing.
-    pub network: Option<Arc<sojourn_model::network::Network>>,
+    /// What it asks about.
+    pub question: Question,
     /// How to run it.
     pub run: Run,
     /// What must hold.
     pub objectives: Vec<Objective>,
 }
 
-/// The system: at most one balancer in front of servers, and links.
+/// What an experiment asks about.
 #[derive(Clone, Debug)]
-pub struct System {
-    /// The balancer; none when clients meet a single server.
-    pub tier: Option<Tier>,
-    /// The servers, in the balancer's order.
-    pub servers: Vec<Server>,
-    /// Each client's link: half the round-trip time each way, and the client's own rate.
-    pub client_link: Option<Link>,
-    /// The link that all replies share.
-    pub cluster_link: Option<Link>,
-    /// The same network as sessions see it, whose replies share links flow by flow.
-    pub network: ClusterNetwork,
-    /// `[system.network]` says something.
+pub enum Question {
+    /// Clients who ask a system of servers for something.
+    System(Box<SystemQuestion>),
+    /// A network of queues.
+    Network(Arc<Network>),
+}
+
+/// Clients who ask a system of servers for something.
+#[derive(Clone, Debug)]
+pub struct SystemQuestion {
+    /// What clients ask for; its rate is settled.
+    pub workload: Workload,
+    /// What answers them.
+    pub system: System,
+    /// `[system.network]` or `[system.paths]` says something.
     pub has_network: bool,
     /// `[system.server]` says what a server is; without it only a real program can be measured.
     pub is_modelled: bool,
@@ -86,40 +91,6 @@ pub(crate) enum Overload {
     Refused,
     /// It is an experiment like others, for who asks about its utilisation.
     Taken,
-}
-
-/// A balancer.
-#[derive(Clone, Debug)]
-pub struct Tier {
-    /// How requests and replies pass it.
-    pub face: Face,
-    /// Its policy, e.g. `round-trip(window = 1 s)`.
-    pub policy: String,
-    /// How many deciders with state of their own there are.
-    pub dispatchers: u32,
-    /// How fresh their counts are.
-    pub information: Information,
-    /// A weight per server.
-    pub weights: Vec<f64>,
-    /// What is given a server: a session, a connection or a request.
-    pub level: Level,
-    /// When users count as attached to a server.
-    pub attached: Attached,
-    /// What passing the balancer costs.
-    pub balancing: Balancing,
-    /// Work that a poll costs the server polled.
-    pub poll_cost: Span,
-    /// What the simulator tells the policy beyond what the face sees.
-    pub told: Signals,
-}
-
-/// How requests and replies pass a balancer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
-    /// Both ways through it.
-    Gateway,
-    /// Requests through it, replies straight to the client.
-    Switch,
 }
 
 /// How to run an experiment.
@@ -221,83 +192,81 @@ impl Experiment {
         overload: Overload,
     ) -> Result<Experiment, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| located(&error, text, file))?;
-        let reader = Reader { text, file, sites, overload };
+        let browses = raw.workload.as_ref().is_some_and(RawWorkload::is_sessions);
+        let reader = Reader { text, file, sites, overload, browses };
         let tables = sojourn_model::network::Text { station: raw.station, chain: raw.chain };
-        let (raw_workload, raw_system) = match (raw.workload, raw.system) {
-            (None, None) if !tables.is_empty() => {
-                let (workload, system) = network::nobody();
-                return Ok(Experiment {
-                    name: raw.name,
-                    description: raw.description,
-                    seed: raw.seed,
-                    workload,
-                    system,
-                    network: Some(Arc::new(reader.queueing_network(&tables)?)),
-                    run: reader.run(raw.run, false)?,
-                    objectives: reader.objectives(raw.objective)?,
-                });
+        let written =
+            [raw.workload.is_some(), raw.system.is_some(), !tables.station.is_empty(), !tables.chain.is_empty()];
+        let mut run = reader.run(raw.run)?;
+        let question = match (&raw.workload, &raw.system) {
+            (None, None) if !tables.is_empty() => Question::Network(Arc::new(reader.queueing_network(&tables)?)),
+            (Some(workload), Some(system)) if tables.is_empty() => {
+                let system = reader
+                    .system(system, workload, raw.client.as_ref(), &raw.fault, &run)
+                    .and_then(|of| reader.question(workload, system, of, raw.seed))?;
+                run.live.one_request_per_connection = !browses && reader.one_request_per_connection(workload)?;
+                Question::System(Box::new(system))
             }
-            (Some(workload), Some(system)) if tables.is_empty() => (workload, system),
-            (workload, system) => {
-                let written =
-                    [workload.is_some(), system.is_some(), !tables.station.is_empty(), !tables.chain.is_empty()];
-                return Err(reader.neither(written));
-            }
-        };
-        if let (Some(program), "session-file") = (&raw_system.program, raw_workload.kind.get_ref().as_str()) {
-            let message = "a real program serves the files of a site, and a session file has only their names: kind = \
-                           \"sessions\"";
-            return Err(reader.at(program, "program", message));
-        }
-        let sessions = raw_workload.is_sessions();
-        let one_request_per_connection = match sessions {
-            true => false,
-            false => reader.one_request_per_connection(&raw_workload)?,
+            _ => return Err(reader.neither(written)),
         };
         let mut experiment = Experiment {
             name: raw.name,
             description: raw.description,
             seed: raw.seed,
-            system: reader.system(raw_system, sessions)?,
-            workload: reader.workload(raw_workload, raw.seed)?,
-            network: None,
-            run: reader.run(raw.run, sessions)?,
+            question,
+            run,
             objectives: reader.objectives(raw.objective)?,
         };
-        experiment.run.live.one_request_per_connection = one_request_per_connection;
-        if let Some(program) = &experiment.system.program {
-            reader.with_files(&mut experiment.workload, program)?;
-        }
         experiment.settle(&reader)?;
         Ok(experiment)
     }
 
+    /// The system that it asks about, where it asks about one.
+    pub fn system(&self) -> Option<&SystemQuestion> {
+        match &self.question {
+            Question::System(asked) => Some(asked),
+            Question::Network(_) => None,
+        }
+    }
+
+    /// Settles an arrival rate that was given as utilisation.
+    fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
+        let longest = self.run.duration.unwrap_or_default().max(self.run.live.duration);
+        match &mut self.question {
+            Question::System(asked) => asked.settle(reader, longest),
+            Question::Network(_) => Ok(()),
+        }
+    }
+}
+
+impl SystemQuestion {
     /// Mean and variance of the service demand on a server of speed 1 (s, s^2).
     pub fn demand_moments(&self) -> (f64, f64) {
         if let Some(known) = self.workload.demand_moments() {
             return known;
         }
         let (mean, variance) = self.workload.size_moments();
-        self.system.servers[0].demand("").moments(mean, variance)
+        self.system.hosts[0].server.demand("").moments(mean, variance)
     }
 
     /// The work of each request, as the first server's model says: what the plan draws for every engine.
     pub fn demand(&self) -> Arc<dyn Demand> {
-        sojourn_sim::demand_of(&self.system.servers[0])
+        sojourn_sim::demand_of(&self.system.hosts[0].server)
     }
 
     /// Requests per second that would keep every core busy all the time.
     pub fn capacity(&self) -> f64 {
         let (demand_mean_s, _) = self.demand_moments();
-        self.system.servers.iter().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
+        self.system.servers().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
     }
 
     /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
-    fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
+    /// `longest`: how long the longest run takes.
+    fn settle(&mut self, reader: &Reader, longest: Span) -> Result<(), SpecError> {
         if let Workload::Sessions(_) = &self.workload {
             // Elsewhere every request is static, and a server's file may name more than one experiment needs.
             let known = self.workload.classes();
-            let named = self.system.servers[0].demand.iter().map(|(class, _)| class.as_str());
+            let named = self.system.hosts[0].server.demand.iter().map(|(class, _)| class.as_str());
             if let Some(class) = named.into_iter().find(|class| !class.is_empty() && !known.contains(class)) {
                 return Err(
                     reader.at_key("demand", &unknown("class of requests", class, &[known, &["other"]].concat()))
@@ -318,7 +287,7 @@ impl Experiment {
         }
         let rate = open.arrivals.rate().expect("an arrival law is settled once its scale is known");
         // For every engine the same, so that all of them have the same plan.
-        open.arrivals.reach_until(self.run.duration.unwrap_or_default().max(self.run.live.duration));
+        open.arrivals.reach_until(longest);
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
         if rate >= capacity && open.arrivals.profile().is_none() && reader.overload == Overload::Refused {
             return Err(reader.at_key(
@@ -347,6 +316,9 @@ struct RawExperiment {
     seed: u64,
     workload: Option<RawWorkload>,
     system: Option<RawSystem>,
+    client: Option<RawClient>,
+    #[serde(default)]
+    fault: Vec<Spanned<RawFault>>,
     #[serde(default)]
     station: Vec<Spanned<StationText>>,
     #[serde(default)]
@@ -367,55 +339,6 @@ struct RawExperiment {
 
 fn one() -> u64 {
     1
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSystem {
-    #[serde(default)]
-    tier: Vec<Spanned<RawTier>>,
-    server: Option<ServerSource>,
-    program: Option<Spanned<toml::Table>>,
-    #[serde(default)]
-    network: RawNetwork,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTier {
-    face: Text,
-    policy: Text,
-    targets: RawTargets,
-    dispatchers: Option<Spanned<u32>>,
-    information: Option<Text>,
-    poll_cost: Option<Text>,
-    level: Option<Text>,
-    attached: Option<Text>,
-    balancer: Option<Spanned<cluster::RawBalancer>>,
-    told: Option<Vec<Text>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTargets {
-    servers: Spanned<u32>,
-    weights: Option<Spanned<Vec<f64>>>,
-    speeds: Option<Spanned<Vec<f64>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawNetwork {
-    client_rate: Option<Text>,
-    cluster_rate: Option<Text>,
-    rtt: Option<Text>,
-    backbone_rate: Option<Text>,
-    server_rate: Option<Text>,
-    segment: Option<Text>,
-    initial_window: Option<Spanned<u32>>,
-    acks_per_segment: Option<Spanned<f64>>,
-    timeouts: Option<Spanned<f64>>,
-    timeout: Option<Text>,
 }
 
 #[derive(Default, Deserialize)]
@@ -443,32 +366,6 @@ struct RawLive {
     record: Option<bool>,
 }
 
-/// A server model, inline or the path of one.
-enum ServerSource {
-    Inline(Box<Server>),
-    File(String),
-}
-
-impl<'de> Deserialize<'de> for ServerSource {
-    /// By hand, because an untagged enum would lose the lines of what is inside.
-    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<ServerSource, D::Error> {
-        struct Source;
-        impl<'de> Visitor<'de> for Source {
-            type Value = ServerSource;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a server model: a table, or the path of a TOML file")
-            }
-            fn visit_str<E: de::Error>(self, path: &str) -> Result<ServerSource, E> {
-                Ok(ServerSource::File(path.into()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ServerSource, A::Error> {
-                Ok(ServerSource::Inline(Box::new(Server::deserialize(MapAccessDeserializer::new(map))?)))
-            }
-        }
-        deserializer.deserialize_any(Source)
-    }
-}
-
 // --- From the shape to types ---------------------------------------------------------------------------------------
 
 struct Reader<'a> {
@@ -476,126 +373,34 @@ struct Reader<'a> {
     file: &'a Path,
     sites: &'a Sites,
     overload: Overload,
+    /// The workload is of users who browse.
+    browses: bool,
 }
 
 impl Reader<'_> {
-    fn system(&self, raw: RawSystem, sessions: bool) -> Result<System, SpecError> {
-        let program = raw.program.as_ref().map(|program| self.program(program)).transpose()?;
-        let is_modelled = raw.server.is_some();
-        let model = match raw.server {
-            None if program.is_some() => {
-                Server::from_toml("discipline = \"ps\"\ndemand = \"0 s\"").expect("a server model")
-            }
-            None => {
-                return Err(SpecError(format!(
-                    "{}: system: it needs a server, e.g. `server = \"apache.toml\"`",
-                    self.file.display()
-                )));
-            }
-            Some(ServerSource::Inline(server)) => *server,
-            Some(ServerSource::File(path)) => {
-                let path = self.path(&path);
-                let text = std::fs::read_to_string(&path).map_err(|e| {
-                    self.at_key("server", &format!("cannot read the server model {}: {e}", path.display()))
-                })?;
-                Server::from_toml(&text).map_err(|e| SpecError(format!("{}: {e}", path.display())))?
-            }
-        };
-        if let Some(second) = raw.tier.get(1) {
-            return Err(self.error(second.span().start, "tier", "one tier for now: a balancer in front of servers"));
+    /// The workload for `system`, and what live runs it on.
+    fn question(
+        &self,
+        workload: &RawWorkload,
+        raw: &RawSystem,
+        system: System,
+        seed: u64,
+    ) -> Result<SystemQuestion, SpecError> {
+        if let (Some(program), "session-file") = (&raw.program, workload.kind.get_ref().as_str()) {
+            let message = "a real program serves the files of a site, and a session file has only their names: kind = \
+                           \"sessions\"";
+            return Err(self.at(program, "program", message));
         }
-        let (tier, speeds, servers) = match raw.tier.into_iter().next() {
-            None => (None, None, 1),
-            Some(tier) => {
-                let tier = tier.into_inner();
-                let servers = *tier.targets.servers.get_ref() as usize;
-                if servers == 0 {
-                    return Err(self.at(&tier.targets.servers, "servers", "at least 1 server is needed"));
-                }
-                let per_server = |list: &Option<Spanned<Vec<f64>>>, key: &str| match list {
-                    Some(list) if list.get_ref().len() != servers => Err(self.at(
-                        list,
-                        key,
-                        &format!("one number per server: {servers}, not {}", list.get_ref().len()),
-                    )),
-                    Some(list) if list.get_ref().iter().any(|x| !(*x > 0.0 && x.is_finite())) => {
-                        Err(self.at(list, key, "every number is above 0"))
-                    }
-                    Some(list) => Ok(Some(list.get_ref().clone())),
-                    None => Ok(None),
-                };
-                let weights = per_server(&tier.targets.weights, "weights")?.unwrap_or_else(|| vec![1.0; servers]);
-                let speeds = per_server(&tier.targets.speeds, "speeds")?;
-                (self.tier(tier, weights, sessions)?, speeds, servers)
-            }
-        };
-        let speeds = speeds.unwrap_or_else(|| vec![1.0; servers]);
-        let servers = speeds.iter().map(|speed| Server { speed: model.speed * speed, ..model.clone() }).collect();
-        let network = self.network(&raw.network, sessions)?;
-        let delay = Span(network.rtt.0 / 2);
-        let client_link = (raw.network.rtt.is_some() || network.client_rate.is_some())
-            .then_some(Link { delay, rate: network.client_rate });
-        let cluster_link = network.cluster_rate.map(|rate| Link { delay: Span::ZERO, rate: Some(rate) });
-        let has_network = raw.network.is_written();
-        Ok(System { tier, servers, client_link, cluster_link, network, has_network, is_modelled, program })
+        let program = raw.program.as_ref().map(|program| self.program(program)).transpose()?;
+        let mut workload = self.workload(workload, seed)?;
+        if let Some(program) = &program {
+            self.with_files(&mut workload, program)?;
+        }
+        let has_network = raw.network.is_written() || raw.paths.is_some();
+        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program })
     }
 
-    fn tier(&self, raw: RawTier, weights: Vec<f64>, sessions: bool) -> Result<Option<Tier>, SpecError> {
-        let face = match raw.face.get_ref().as_str() {
-            "gateway" => Face::Gateway,
-            "none" if weights.len() == 1 => return Ok(None),
-            "none" => return Err(self.at(&raw.face, "face", "`none` means one server; several need a gateway")),
-            "switch" if sessions => Face::Switch,
-            "switch" => {
-                return Err(self.at(
-                    &raw.face,
-                    "face",
-                    "a switch sees connections: it needs a workload of kind `sessions`",
-                ));
-            }
-            "redirect" | "dns" => {
-                return Err(self.at(&raw.face, "face", "not there yet: `gateway`, `switch` or `none`"));
-            }
-            other => return Err(self.at(&raw.face, "face", &unknown("face", other, &["gateway", "switch", "none"]))),
-        };
-        let (level, balancing) = (self.level(&raw, face, sessions)?, self.balancing(&raw, face, sessions)?);
-        let attached = self.attached(&raw, level, sessions)?;
-        let (told, poll_cost) = (self.told(&raw, face, sessions)?, self.poll_cost(&raw, sessions)?);
-        let information = match &raw.information {
-            None => Information::Immediate,
-            Some(text) => match text.get_ref().as_str() {
-                "immediate" => Information::Immediate,
-                polled if polled.starts_with("polled every ") => {
-                    let every_s = quantity::parse(&polled["polled every ".len()..], Dimension::Time)
-                        .map_err(|e| self.at(text, "information", &e.to_string()))?;
-                    if every_s <= 0.0 {
-                        return Err(self.at(
-                            text,
-                            "information",
-                            "polls are some time apart, e.g. `polled every 100 ms`",
-                        ));
-                    }
-                    Information::Polled { every: Span::from_secs_f64(every_s) }
-                }
-                _ => return Err(self.at(text, "information", "`immediate`, or e.g. `polled every 100 ms`")),
-            },
-        };
-        let dispatchers = match &raw.dispatchers {
-            Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
-            Some(n) => *n.get_ref(),
-            None => 1,
-        };
-        let policy = raw.policy.get_ref().clone();
-        let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "").map_err(|e| {
-            let missing = matches!(e, sojourn_dispatch::DispatchError::MissingSignal(_)) && face == Face::Switch;
-            let remedy = "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]";
-            self.at(&raw.policy, "policy", &format!("{e}{}", if missing { remedy } else { "" }))
-        })?;
-        Ok(Some(Tier { face, policy, dispatchers, information, weights, level, attached, balancing, poll_cost, told }))
-    }
-
-    fn run(&self, raw: RawRun, sessions: bool) -> Result<Run, SpecError> {
+    fn run(&self, raw: RawRun) -> Result<Run, SpecError> {
         let by = match &raw.by {
             None => vec![Engine::Theory, Engine::Sim],
             Some(words) => words
@@ -646,7 +451,7 @@ impl Reader<'_> {
             precision,
             max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
             replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
-            predict: raw.predict.as_ref().map(|text| self.knowledge(text, sessions)).transpose()?,
+            predict: raw.predict.as_ref().map(|text| self.knowledge(text)).transpose()?,
             live: Live {
                 one_request_per_connection: false,
                 duration,
@@ -722,16 +527,6 @@ impl Reader<'_> {
 
     fn error(&self, offset: usize, key: &str, message: &str) -> SpecError {
         SpecError(format!("{}:{}: {key}: {message}", self.file.display(), line_of(self.text, offset)))
-    }
-}
-
-impl Face {
-    /// What this face can tell a policy.
-    pub fn signals(self) -> Signals {
-        match self {
-            Face::Gateway => Signals::GATEWAY,
-            Face::Switch => Signals::SWITCH,
-        }
     }
 }
 

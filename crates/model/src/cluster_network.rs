@@ -7,12 +7,16 @@
 
 use sojourn_stats::Span;
 
+use crate::Link;
+
 /// The network of a cluster: each user's own link, a backbone, the cluster's hub, each server's own link. Replies cross
 /// all of them; requests and acknowledgements are small and only take their time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClusterNetwork {
     /// Round trip between a user and the cluster, empty.
     pub rtt: Span,
+    /// Round trip between the balancer and a server, empty; of single requests only.
+    pub server_rtt: Span,
     /// Each user's own link (bit/s); none, here and below: infinitely fast.
     pub client_rate: Option<f64>,
     /// The link between backbone and cluster, which all replies share (bit/s).
@@ -55,6 +59,16 @@ impl Default for Tcp {
 }
 
 impl ClusterNetwork {
+    /// A client's own link to the system, each way.
+    pub fn client_link(&self) -> Link {
+        Link { delay: Span(self.rtt.0 / 2), rate: self.client_rate }
+    }
+
+    /// The link between balancer and servers, each way, which all replies share.
+    pub fn cluster_link(&self) -> Link {
+        Link { delay: Span(self.server_rtt.0 / 2), rate: self.cluster_rate }
+    }
+
     /// What all replies share: the slower of hub and backbone (bit/s).
     pub fn shared_rate(&self) -> Option<f64> {
         least([self.cluster_rate, self.backbone_rate])

@@ -40,6 +40,7 @@ use thiserror::Error;
 use crate::Demand;
 use crate::curve::{DelayCurve, Denied, Piece};
 use crate::discipline::{Discipline, Keys};
+use crate::machine::{Machine, RawFiles, RawMemory, RawResource};
 
 /// A server.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,8 @@ pub struct Server {
     pub demand: Vec<(String, Demand)>,
     /// Most jobs inside (waiting and served) at once; more are denied.
     pub capacity: Option<u32>,
+    /// What it consists of besides the processor; none: a request needs the processor only.
+    pub machine: Option<Arc<Machine>>,
 }
 
 /// Why a text is not a server model.
@@ -147,7 +150,10 @@ impl<'de> Deserialize<'de> for Server {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
-    discipline: Name,
+    discipline: Option<Name>,
+    resources: Option<Resources>,
+    memory: Option<RawMemory>,
+    files: Option<RawFiles>,
     helpers: Option<u32>,
     quantum: Option<String>,
     preemptive: Option<bool>,
@@ -165,6 +171,9 @@ struct Raw {
 
 /// The name of a discipline.
 struct Name(&'static str);
+
+/// Resources by name, in the order of the file.
+type Resources = std::collections::BTreeMap<String, RawResource>;
 
 const DELAY_CURVE: &str = "delay-curve";
 
@@ -195,14 +204,24 @@ struct Demands(Vec<(String, Demand)>);
 impl TryFrom<Raw> for Server {
     type Error = String;
 
-    fn try_from(raw: Raw) -> Result<Server, String> {
-        if raw.discipline.0 == DELAY_CURVE {
+    fn try_from(mut raw: Raw) -> Result<Server, String> {
+        let machine = raw.machine()?;
+        let name = match (&raw.discipline, &machine) {
+            (Some(name), None) => name.0,
+            (None, Some(_)) => "",
+            (Some(_), Some(_)) => return Err("discipline: each resource has its own; leave it out".into()),
+            (None, None) => return Err("missing field `discipline`".into()),
+        };
+        if name == DELAY_CURVE {
             return raw.into_curve();
         }
         if !raw.delay.is_empty() || raw.denied.is_some() {
             return Err("delay, denied: only delay-curve has them; leave them out".into());
         }
-        let discipline = raw.discipline()?;
+        let discipline = match &machine {
+            Some(machine) => machine.resources[0].discipline.clone(),
+            None => raw.discipline(name)?,
+        };
         let demand = raw.demand.ok_or("missing `demand`, the work of a request, e.g. demand = \"1 ms + 1 us/B\"")?;
         let limits = raw.limits.unwrap_or_default();
         let cores = raw.cores.unwrap_or(1);
@@ -214,19 +233,32 @@ impl TryFrom<Raw> for Server {
         if limits.jobs == Some(0) {
             return Err("limits.jobs: a server without room for a job serves nobody; leave it out for no limit".into());
         }
-        Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs })
+        let machine = machine.map(Arc::new);
+        Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs, machine })
     }
 }
 
 impl Raw {
     /// The discipline, with the keys that only it has.
-    fn discipline(&self) -> Result<Discipline, String> {
+    fn discipline(&self, name: &str) -> Result<Discipline, String> {
         let quantum = self.quantum.as_deref();
         let keys = Keys { helpers: self.helpers, quantum, preemptive: self.preemptive };
-        Discipline::read(self.discipline.0, &keys).map_err(|misfit| match misfit.key {
+        Discipline::read(name, &keys).map_err(|misfit| match misfit.key {
             "discipline" => misfit.what,
             _ => misfit.to_string(),
         })
+    }
+
+    /// The resources beside the processor, where the text names any.
+    fn machine(&mut self) -> Result<Option<Machine>, String> {
+        let (memory, files) = (self.memory.take(), self.files.take());
+        match self.resources.take() {
+            Some(resources) => Machine::read(resources.into_iter().collect(), memory, files).map(Some),
+            None if memory.is_some() || files.is_some() => {
+                Err("memory, files: only a server with `resources` has them, e.g. resources = { cpu = { ... }, disk = { ... } }".into())
+            }
+            None => Ok(None),
+        }
     }
 
     fn into_curve(self) -> Result<Server, String> {
@@ -248,7 +280,7 @@ impl Raw {
         curve.check()?;
         let demand = vec![(String::new(), Demand::parse("0 s").expect("no work is a demand"))];
         let discipline = Discipline::DelayCurve(Arc::new(curve));
-        Ok(Server { discipline, cores: 1, speed: 1.0, demand, capacity: None })
+        Ok(Server { discipline, cores: 1, speed: 1.0, demand, capacity: None, machine: None })
     }
 }
 

@@ -6,8 +6,8 @@
 //! time), but 10 % stops after 70,000 requests per replication, and that is too few for a p99 (88 %).
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use sojourn_model::Server;
-use sojourn_sim::{Control, Precision, Scenario};
+use sojourn_model::{Server, System};
+use sojourn_sim::{Control, Precision};
 use sojourn_stats::Law;
 use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
 
@@ -26,7 +26,7 @@ fn main() {
         let arrivals = Arrivals::parse(&format!("exponential(rate = {utilization} /s)")).expect("arrivals");
         let sizes = Sizes::Law(Law::constant(1000.0));
         let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });
-        let scenario = Scenario::single(workload, Server::from_toml(&server).expect("a server model"));
+        let system = System::single(Server::from_toml(&server).expect("a server model"));
         let mean_s = 1.0 / (1.0 - utilization);
         let mut exact = vec![("response_time_mean", mean_s)];
         if discipline == "fcfs" {
@@ -34,7 +34,7 @@ fn main() {
             exact.push(("response_time_p99", 2.0 * mean_s * std::f64::consts::LN_10));
         }
         let runs: Vec<(u64, Vec<bool>)> =
-            (1..=seeds).into_par_iter().map(|seed| cover(&scenario, seed, relative, &exact)).collect();
+            (1..=seeds).into_par_iter().map(|seed| cover(&system, &workload, seed, relative, &exact)).collect();
         let requests = runs.iter().map(|(requests, _)| requests).sum::<u64>() / seeds;
         for (number, (metric, _)) in exact.iter().enumerate() {
             let covered = runs.iter().filter(|(_, covered)| covered[number]).count();
@@ -46,10 +46,10 @@ fn main() {
 }
 
 /// The requests that one run takes, and whether its intervals cover the exact values.
-fn cover(scenario: &Scenario, seed: u64, relative: f64, exact: &[(&str, f64)]) -> (u64, Vec<bool>) {
+fn cover(system: &System, workload: &Workload, seed: u64, relative: f64, exact: &[(&str, f64)]) -> (u64, Vec<bool>) {
     let precision = Some(Precision { relative, confidence: 0.95 });
     let control = Control { seed, precision, ..Control::default() };
-    let report = sojourn_sim::run(scenario, &control, &|_| {}).expect("a sound scenario");
+    let report = sojourn_sim::run(system, workload, &control, &|_| {}).expect("a sound scenario");
     let covers = |(metric, value): &(&str, f64)| {
         let measure = report.measures.iter().find(|measure| measure.metric == *metric);
         let interval = measure.and_then(|measure| measure.estimate.interval());

@@ -6,9 +6,9 @@
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
 
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::Server;
-use sojourn_sim::{Control, Scenario, WarmUp, demand_of};
+use sojourn_model::system::{Face, Tier};
+use sojourn_model::{Server, System};
+use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Dimension, Histogram, Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 
@@ -42,7 +42,7 @@ fn main() {
     // 110 users who never think: always 100 jobs share, and 10 wait.
     let lps = Server::from_toml(&format!("discipline = \"limited-ps\"\nhelpers = 100\ndemand = \"{EXPONENTIAL}\""));
     let users = Closed { users: 110, think: Law::constant(0.0), sizes: sizes(), patience: None };
-    let lps = Scenario::single(Workload::Closed(users), lps.expect("a server model"));
+    let lps = (System::single(lps.expect("a server model")), Workload::Closed(users));
     println!("{:<52}{:>8.2} M/s", "limited PS, 100 jobs share: sim", best(requests, |n| simulate(&lps, n)) / 1e6);
 
     println!("{:<52}{:>12}{:>8}", "10,000 servers against 4", "requests", "cost");
@@ -67,31 +67,20 @@ fn best(requests: u64, simulate: impl Fn(u64)) -> f64 {
     requests as f64 / (0..ROUNDS).map(time_s).fold(f64::INFINITY, f64::min)
 }
 
-fn single(server: &str, utilization: f64) -> Scenario {
+fn single(server: &str, utilization: f64) -> (System, Workload) {
     scenario(server, utilization, None, 1)
 }
 
-fn scenario(server: &str, utilization: f64, policy: Option<&str>, servers: usize) -> Scenario {
+fn scenario(server: &str, utilization: f64, policy: Option<&str>, servers: usize) -> (System, Workload) {
     let server = Server::from_toml(server).expect("a server model");
     let arrivals = format!("exponential(rate = {} /s)", utilization * 1000.0 * servers as f64);
     let arrivals = Arrivals::parse(&arrivals).expect("arrivals");
-    Scenario {
-        workload: Workload::Open(Open {
-            arrivals,
-            clients: 1,
-            sizes: Sizes::Law(Law::constant(1000.0)),
-            patience: None,
-        }),
-        demand: demand_of(&server),
-        policy: policy.map(str::to_string),
-        information: Information::Immediate,
-        dispatchers: 1,
-        servers: vec![server; servers],
-        weights: Vec::new(),
-        client_link: None,
-        cluster_link: None,
-        signals: Signals::GATEWAY,
-    }
+    let workload = Workload::Open(Open { arrivals, clients: 1, sizes: sizes(), patience: None });
+    let system = match policy {
+        None => System::single(server),
+        Some(policy) => System::balanced(Tier::new(Face::Gateway, policy), vec![server; servers]),
+    };
+    (system, workload)
 }
 
 fn sizes() -> Sizes {
@@ -99,7 +88,7 @@ fn sizes() -> Sizes {
 }
 
 /// Two replications on one thread.
-fn simulate(scenario: &Scenario, requests: u64) {
+fn simulate((system, workload): &(System, Workload), requests: u64) {
     let control = Control {
         warm_up: WarmUp::Fixed(Span::ZERO),
         precision: None,
@@ -107,7 +96,7 @@ fn simulate(scenario: &Scenario, requests: u64) {
         replications: 2,
         ..Control::default()
     };
-    black_box(sojourn_sim::run(scenario, &control, &|_| {}).expect("a sound scenario"));
+    black_box(sojourn_sim::run(system, workload, &control, &|_| {}).expect("a sound system"));
 }
 
 fn exponential(mean_ms: f64) -> Law {

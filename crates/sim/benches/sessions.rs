@@ -6,11 +6,11 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
-use sojourn_sim::{Attached, Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
+use sojourn_model::system::{Attached, Face, Level, Tier};
+use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, System, Tcp};
+use sojourn_sim::{Control, Report, WarmUp, run};
 use sojourn_stats::Span;
-use sojourn_traffic::{Sessions, Site, SiteLaw};
+use sojourn_traffic::{Sessions, Site, SiteLaw, Workload};
 
 const ROUNDS: usize = 3;
 const USERS: u32 = 640;
@@ -45,33 +45,30 @@ fn main() {
     }
 }
 
-fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Cluster {
+fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> (System, Workload) {
     let server = Server::from_toml(CURVE).expect("a server model");
-    Cluster {
-        sessions: Sessions::surge(USERS, Arc::clone(site)),
-        demand: demand_of(&server),
-        policy: Some(policy.into()),
-        information: Information::Polled { every: Span(1_000_000_000) },
-        poll_cost: Span::ZERO,
+    let tier = Tier {
+        polled: Some(Span(1_000_000_000)),
         level: Level::Session,
         attached: Attached::Session,
-        servers: vec![server; 4],
-        weights: Vec::new(),
-        network: ClusterNetwork {
-            rtt: Span(1_581_000),
-            client_rate: Some(10e6),
-            cluster_rate: Some(cluster_rate),
-            backbone_rate: Some(1e9),
-            server_rate: None,
-            tcp: Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0, ..Tcp::default() },
-        },
         balancing: Balancing { mode, per_packet: Span(75_000), per_connection: Span::ZERO, cores: None },
-        signals: Signals::GATEWAY,
-    }
+        ..Tier::new(Face::Gateway, policy)
+    };
+    let network = ClusterNetwork {
+        rtt: Span(1_581_000),
+        server_rtt: Span::ZERO,
+        client_rate: Some(10e6),
+        cluster_rate: Some(cluster_rate),
+        backbone_rate: Some(1e9),
+        server_rate: None,
+        tcp: Tcp { segment: 1000, initial_window: 1, acks_per_segment: 1.0, ..Tcp::default() },
+    };
+    let system = System { network, ..System::balanced(tier, vec![server; 4]) };
+    (system, Workload::Sessions(Sessions::surge(USERS, Arc::clone(site))))
 }
 
 /// Two replications on one thread.
-fn simulate(cluster: &Cluster) -> Report {
+fn simulate((system, workload): &(System, Workload)) -> Report {
     let control = Control {
         warm_up: WarmUp::Auto,
         horizon: Some(Span(SECONDS * 1_000_000_000)),
@@ -79,7 +76,7 @@ fn simulate(cluster: &Cluster) -> Report {
         replications: 2,
         ..Control::default()
     };
-    run_sessions(cluster, &control, &|_| {}).expect("a sound cluster")
+    run(system, workload, &control, &|_| {}).expect("a sound system")
 }
 
 fn value(report: &Report, metric: &str) -> f64 {

@@ -20,6 +20,14 @@ pub(crate) enum What {
     ReplyAtBalancer,
     /// The reply's last byte reaches the client.
     ReplyAtClient,
+    /// The client is told to ask elsewhere.
+    Redirected,
+    /// A switch hears that a connection is closed.
+    Closes,
+    /// A part breaks, or is whole again.
+    Fault,
+    /// Deciders learn whether a server is down.
+    HealthKnown,
     /// The client gives up.
     PatienceEnds,
     /// The user has thought.

@@ -1,12 +1,13 @@
-//! The balancer as the engine sees it: one or more dispatchers, told what a gateway would see.
+//! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::policies::client_key;
-use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Information, Request, Signals};
+use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Information, Request, Signals, Table};
+use sojourn_model::system::{Face, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
 
-use crate::scenario::{Scenario, SimError, server_name};
+use crate::control::SimError;
 
-/// One or more dispatchers over the servers of a scenario.
+/// One or more dispatchers over the targets of a seat.
 pub(crate) struct Balancer {
     dispatchers: Vec<Dispatcher>,
     /// Which of them gets a request.
@@ -19,44 +20,57 @@ pub(crate) struct Balancer {
     cookies: Vec<Option<BackendId>>,
 }
 
-/// Where a request is sent, and by whom.
+/// Where a request is sent, and by which dispatcher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     pub(crate) dispatcher: u32,
     pub(crate) server: u32,
 }
 
+/// What a tier's face tells its policy, and the simulator beside it.
+pub fn signals(tier: &Tier) -> Signals {
+    let seen = match tier.face {
+        Face::Gateway => Signals::GATEWAY,
+        Face::Switch => Signals::SWITCH,
+        // It sees what it answers, and no reply.
+        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | Signals::PATH | Signals::REPORTS,
+        Face::Dns | Face::Client => Signals::ADDRESS,
+    };
+    let told = |one: &Told| match one {
+        Told::Bytes => Signals::BYTES,
+        Told::ClientFirstByte => Signals::CLIENT_FIRST_BYTE,
+        Told::PredictedResponse => Signals::PREDICTED_RESPONSE,
+    };
+    tier.told.iter().fold(seen, |signals, one| signals | told(one))
+}
+
 impl Balancer {
-    /// The balancer of `scenario`; none where it has no policy.
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Option<Balancer>, SimError> {
-        let Some(policy) = &scenario.policy else { return Ok(None) };
-        let Scenario { weights, information, dispatchers, signals, .. } = scenario;
-        let servers = scenario.servers.len();
-        Balancer::of(policy, servers, weights, *information, *signals, *dispatchers, seed).map(Some)
+    /// The only seat of a system's only tier, in front of `targets` servers.
+    pub(crate) fn first(tier: &Tier, targets: usize, seed: u64) -> Result<Balancer, SimError> {
+        Balancer::of(tier, (0..targets).map(server_name), signals(tier), seed, "")
     }
 
-    /// `count` dispatchers that follow `policy` over so many servers (no weights: all equal).
+    /// The dispatchers of a seat over targets of these names. `seat` names its random streams: nothing for the first.
     pub(crate) fn of(
-        policy: &str,
-        servers: usize,
-        weights: &[f64],
-        information: Information,
+        tier: &Tier,
+        targets: impl Iterator<Item = String>,
         signals: Signals,
-        count: u32,
         seed: u64,
+        seat: &str,
     ) -> Result<Balancer, SimError> {
-        let weight = |index: usize| weights.get(index).copied().unwrap_or(1.0);
-        let backends: Vec<_> = (0..servers).map(|index| (server_name(index), weight(index))).collect();
-        let dispatchers = (0..count)
+        let weight = |index: usize| tier.weights.get(index).copied().unwrap_or(1.0);
+        let backends: Vec<_> = targets.enumerate().map(|(index, name)| (name, weight(index))).collect();
+        let information = tier.polled.map_or(Information::Immediate, |every| Information::Polled { every });
+        let dispatchers = (0..tier.dispatchers)
             .map(|number| {
-                let name = dispatcher_name(number);
-                Dispatcher::new(policy, &backends, information, signals, seed, &name)
+                let name = format!("{seat}{}", dispatcher_name(number));
+                Dispatcher::new(&tier.policy, &backends, information, signals, seed, &name)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut balancer = Balancer {
             requires: dispatchers[0].requires(),
             dispatchers,
-            draws: Stream::new(seed, "clients", "dispatcher"),
+            draws: Stream::new(seed, &format!("{seat}clients"), "dispatcher"),
             deadline: Time::NEVER,
             cookies: Vec::new(),
         };
@@ -75,15 +89,15 @@ impl Balancer {
         self.deadline
     }
 
-    /// Chooses a server; none where the policy does anything but forward.
+    /// Chooses a target that is not among those `tried`; none where the policy does anything but forward.
     #[inline]
-    pub(crate) fn choose(&mut self, client: u32, class: u8, now: Time) -> Option<Choice> {
+    pub(crate) fn choose(&mut self, client: u32, class: u8, tried: &[BackendId], now: Time) -> Option<Choice> {
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
         let key = if self.requires.contains(Signals::ADDRESS) { client_key(&client.to_string()) } else { 0 };
         let request = Request { client: key, class, cookie };
-        let decision = self.dispatchers[dispatcher].choose(&request, &[], now);
+        let decision = self.dispatchers[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
         let Action::Forward(backend) = decision.action else { return None };
         if cookies {
@@ -96,13 +110,13 @@ impl Balancer {
         Some(Choice { dispatcher: dispatcher as u32, server: backend.0 })
     }
 
-    /// Whether somebody reads first bytes.
+    /// Whether the policy reads first bytes.
     #[inline]
     pub(crate) fn wants_first_byte(&self) -> bool {
         self.requires.contains(Signals::FIRST_BYTE)
     }
 
-    /// Whether somebody reads predictions.
+    /// Whether the policy reads predictions.
     #[inline]
     pub(crate) fn wants_predictions(&self) -> bool {
         self.requires.contains(Signals::PREDICTED_RESPONSE)
@@ -140,6 +154,22 @@ impl Balancer {
     /// The client is gone.
     pub(crate) fn cancelled(&mut self, choice: Choice, now: Time) {
         self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
+    }
+
+    /// A target does not answer.
+    pub(crate) fn lost(&mut self, target: u32, now: Time) {
+        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Down { backend: BackendId(target) }, now));
+    }
+
+    /// A target answers again.
+    pub(crate) fn found(&mut self, target: u32, now: Time) {
+        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Joined { backend: BackendId(target) }, now));
+    }
+
+    /// Requests that were sent on and have not ended.
+    pub(crate) fn in_flight(&self) -> u32 {
+        let of = |table: &Table| (0..table.len() as u32).map(|id| table.in_flight(BackendId(id))).sum::<u32>();
+        self.dispatchers.iter().map(|dispatcher| of(dispatcher.table())).sum()
     }
 
     /// Does what is due; `ask` tells how many requests a server has, or nothing if [`Balancer::reported`] will.

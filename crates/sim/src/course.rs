@@ -49,9 +49,9 @@ enum Phase {
     Draining,
 }
 
-/// What the end of a phase means to those who count.
+/// What the end of a phase means to the tallies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Milestone {
     /// Counting begins anew at this instant.
     Begin(Time),
     /// The window of throughputs and utilisations closes at this instant.
@@ -102,25 +102,25 @@ impl Phases {
 
     /// The next end of a phase that an event at `at` is not before; ask until there is none.
     #[inline]
-    pub(crate) fn passed(&mut self, at: Time) -> Option<Turn> {
+    pub(crate) fn passed(&mut self, at: Time) -> Option<Milestone> {
         if at < self.milestone { None } else { Some(self.pass()) }
     }
 
     /// The end of the phase where nothing is left to happen, if it is still to come.
-    pub(crate) fn finished(&mut self) -> Option<Turn> {
+    pub(crate) fn finished(&mut self) -> Option<Milestone> {
         (self.phase == Phase::Measuring && self.milestone != Time::NEVER).then(|| self.pass())
     }
 
     /// Begins measuring at `now`, an instant between the last event and the next.
-    pub(crate) fn begin(&mut self, now: Time) -> Turn {
+    pub(crate) fn begin(&mut self, now: Time) -> Milestone {
         self.phase = Phase::Measuring;
         self.milestone = self.accepts_until.max(now);
-        Turn::Begin(now)
+        Milestone::Begin(now)
     }
 
     /// Shows a response time, of the last of `ended` requests, to the pilot: with it the warm-up may be over.
     #[inline]
-    pub(crate) fn settled(&mut self, response_time: Span, ended: u64, now: Time) -> Option<Turn> {
+    pub(crate) fn settled(&mut self, response_time: Span, ended: u64, now: Time) -> Option<Milestone> {
         let settled = self.pilot.as_mut()?.push(response_time.as_secs_f64(), ended)?;
         self.never_settled = !settled;
         self.pilot = None;
@@ -128,14 +128,14 @@ impl Phases {
     }
 
     #[cold]
-    fn pass(&mut self) -> Turn {
+    fn pass(&mut self) -> Milestone {
         let at = self.milestone;
         match self.phase {
             Phase::WarmUp => self.begin(at),
             Phase::Measuring => {
                 self.phase = Phase::Draining;
                 self.milestone = Time::NEVER;
-                Turn::Close(at)
+                Milestone::Close(at)
             }
             Phase::Draining => unreachable!("nothing comes after draining"),
         }

@@ -1,132 +1,173 @@
-//! One replication: the event loop.
+//! One replication: the event loop that clients and a fabric of servers share.
 //!
-//! The next event is the earliest of four candidates, each kept by whom it is cheapest for: the dispatchers' deadline
-//! (a number), the stations' timers (an indexed heap), the agenda (a binary heap, empty without links, patience and
-//! users) and the next planned request (a number). A request's state is one small struct in a slab. Nothing is
-//! allocated or hashed per request, and virtual calls are the plan's demand and the policy only.
+//! [`Clients`] say when a request comes, a [`Fabric`] brings it to a server and back, and both work on one [`Cx`]: the
+//! clock, the agenda, the requests inside, the ledger, the phases and the tally, one of each. The kinds of clients and
+//! fabrics are type parameters, so that each pair compiles to a loop of its own: the common case, an open plan at a
+//! direct fabric, pays for nothing that it does not use.
+//!
+//! The next event is the earliest of five candidates, each kept where it is cheapest: the fabric's deadline (a number),
+//! its stations' timers (an indexed heap), the agenda (a binary heap, empty without links, patience and users) and the
+//! next planned request (a number). A request's state is one small struct in a slab. Nothing is allocated or hashed per
+//! request, and virtual calls are the plan's demand and the policy only.
 //!
 //! Conservation is asserted at every pause: arrivals = completed + lost + inside; no server was busier than its cores;
 //! and Little's law exactly, in whole nanoseconds: the integral of the number inside is the sum of the times spent.
 
-use std::sync::Arc;
-
-use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
+use sojourn_model::Server;
 use sojourn_stats::{Histogram, Span, Time};
-use sojourn_traffic::{Plan, Planned, Request, Script, Workload};
+use sojourn_traffic::Request;
 
 use crate::agenda::{Agenda, What};
-use crate::balancer::Balancer;
-use crate::course::{Course, Phases, Turn};
-use crate::jobs::{Job, Jobs, Stage};
+use crate::course::{Course, Milestone, Phases};
+use crate::jobs::{Job, Jobs};
 use crate::ledger::Ledger;
 use crate::prediction::Errors;
-use crate::scenario::{Scenario, SimError};
 use crate::study::{Replication, merged};
-use crate::summary::{self, Part, QUANTILES, Row};
+use crate::summary::{self, Counts, QUANTILES, Row};
 use crate::tally::Tally;
-use crate::timers::Timers;
 
 /// One replication.
-pub(crate) struct Engine {
-    now: Time,
-    source: Source,
-    /// The next planned request; at [`Time::NEVER`] when there is none.
-    next: Planned,
-    balancer: Option<Balancer>,
-    servers: Vec<Server>,
-    /// Some server's speed is not 1.
-    speeds_differ: bool,
-    stations: Vec<Station>,
-    timers: Timers,
-    agenda: Agenda,
-    client_delay: Span,
-    client_wires: Option<Wires>,
-    cluster_delay: Span,
-    cluster_wire: Option<Wire>,
-    jobs: Jobs,
-    predictor: Option<Predictor>,
-    ledger: Ledger,
-    phases: Phases,
+pub(crate) struct Engine<C, F> {
+    clients: C,
+    fabric: F,
+    pub(crate) cx: Cx,
+}
+
+/// What clients and fabric share.
+pub(crate) struct Cx {
+    pub(crate) now: Time,
+    pub(crate) agenda: Agenda,
+    pub(crate) jobs: Jobs,
+    pub(crate) phases: Phases,
     /// What is measured.
     pub(crate) tally: Tally,
+    ledger: Ledger,
+    /// The warm-up is over with the request that has just ended.
+    milestone: Option<Milestone>,
+    /// Clients whose requests have ended and that have not been told yet.
+    ended: Vec<u32>,
 }
 
-#[allow(clippy::large_enum_variant, reason = "there is one source per replication")]
-enum Source {
-    Plan(Plan),
-    /// Scripts, and what each user asks when it has thought.
-    Users(Vec<(Script, Request)>),
-    /// A plan that has come to its end. It is let go, since one with long memory is as long as all that it drew, and
-    /// replications are kept.
-    Spent,
+/// Who asks, and when.
+pub(crate) trait Clients: Send {
+    /// Whether they are told of the ends of their requests.
+    const LISTEN: bool;
+
+    /// When the next planned request is due; [`Time::NEVER`] when there is none.
+    fn next_at(&self) -> Time;
+
+    /// The planned request that is due now: when it was planned, and what it is.
+    fn fire(&mut self, cx: &mut Cx) -> (Time, Request);
+
+    /// What client number `client` asks now that it has thought.
+    fn asks(&mut self, client: u32) -> Request;
+
+    /// A request of `client` has ended.
+    fn ended(&mut self, client: u32, cx: &mut Cx);
 }
 
-/// What is predicted of the requests inside.
-struct Predictor {
-    knows: Knowledge,
-    /// The mean demand on a server of speed 1.
-    demand_mean: Span,
-    /// The time at its server of the request in each slot.
-    predicted: Vec<Span>,
-}
-
-/// Each client's own wire from the balancer.
-struct Wires {
-    idle: Wire,
-    wires: Vec<Wire>,
-}
-
-impl Engine {
-    /// The replication of `scenario` with this seed.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, course: &Course) -> Result<Engine, SimError> {
-        let station = |server: &Server| Station::new(server.discipline.clone(), server.cores, server.capacity);
-        let demand = Arc::clone(&scenario.demand);
-        let source = match &scenario.workload {
-            Workload::Closed(closed) => {
-                scenario.workload.check()?;
-                let script = |user| Script::new(closed, user, seed, Arc::clone(&demand));
-                Source::Users((0..closed.users).map(|user| (script(user), NOTHING)).collect())
-            }
-            workload => Source::Plan(Plan::new(workload, seed, demand)?),
-        };
-        let client_link = scenario.client_link.filter(|link| !link.is_instant());
-        let cluster_link = scenario.cluster_link.filter(|link| !link.is_instant());
-        let mut engine = Engine {
-            now: Time::ZERO,
-            source,
-            next: NEVER,
-            balancer: Balancer::new(scenario, seed)?,
-            stations: scenario.servers.iter().map(station).collect(),
-            timers: Timers::new(scenario.servers.len()),
-            speeds_differ: scenario.servers.iter().any(|server| server.speed != 1.0),
-            servers: scenario.servers.clone(),
-            agenda: Agenda::default(),
-            client_delay: client_link.map_or(Span::ZERO, |link| link.delay),
-            client_wires: client_link.map(|link| Wires { idle: Wire::new(link), wires: Vec::new() }),
-            cluster_delay: cluster_link.map_or(Span::ZERO, |link| link.delay),
-            cluster_wire: cluster_link.map(Wire::new),
-            jobs: Jobs::default(),
-            predictor: course.predict.map(|knows| Predictor {
-                knows,
-                demand_mean: Span::from_secs_f64(scenario.demand_mean_s()),
-                predicted: Vec::new(),
-            }),
-            ledger: Ledger::default(),
-            phases: Phases::new(course, scenario.servers.len()),
-            tally: Tally::new(scenario.servers.len(), course.finite, course.keep_series),
-        };
-        engine.tally.predictions = course.predict.map(|_| Errors::new());
-        match &engine.source {
-            Source::Plan(_) => engine.plan_next(),
-            Source::Users(users) => (0..users.len() as u32).for_each(|user| engine.let_think(user)),
-            Source::Spent => unreachable!("it has just been made"),
-        }
-        Ok(engine)
+/// What brings requests to servers and replies back.
+pub(crate) trait Fabric: Send {
+    /// Enters in the agenda what is to happen by itself.
+    fn start(&mut self, cx: &mut Cx) {
+        let _ = cx;
     }
 
-    /// Requests that have come so far, warm-up included.
-    pub(crate) fn arrived(&self) -> u64 {
-        self.ledger.arrived()
+    /// When [`Fabric::meet_deadline`] is due; [`Time::NEVER`] when nothing is.
+    fn deadline(&self) -> Time;
+
+    /// When the next job leaves a station; [`Time::NEVER`] when all are idle.
+    fn next_departure(&self) -> Time;
+
+    /// Does what is due of its own: polls and the ends of windows.
+    fn meet_deadline(&mut self, cx: &mut Cx);
+
+    /// The job that is due leaves its station.
+    fn depart(&mut self, cx: &mut Cx);
+
+    /// A request comes in at its client.
+    fn enter(&mut self, slot: u32, cx: &mut Cx);
+
+    /// What the fabric entered in the agenda happens, to the request in `slot` (or to what the fabric numbers so).
+    fn fire(&mut self, what: What, slot: u32, cx: &mut Cx);
+
+    /// The client of a request goes away: the request leaves where it is. The caller ends it.
+    fn cancel(&mut self, slot: u32, cx: &mut Cx);
+
+    /// The servers' models.
+    fn servers(&self) -> &[Server];
+
+    /// Core time that each server has spent up to `now`, an instant between the last event and the next.
+    fn busy(&self, now: Time) -> Vec<Span>;
+
+    /// Whether something that it entered in the agenda has no request, so that no generation is looked at.
+    fn is_its_own(what: What) -> bool {
+        let _ = what;
+        false
+    }
+}
+
+impl Cx {
+    /// Something will happen to a request, unless it is gone by then.
+    #[inline]
+    pub(crate) fn later(&mut self, at: Time, what: What, slot: u32) {
+        self.agenda.add(at, what, slot, self.jobs.slab[slot as usize].generation);
+    }
+
+    /// The client has the whole reply.
+    #[inline]
+    pub(crate) fn complete(&mut self, slot: u32) {
+        let Job { planned, number, .. } = self.jobs.slab[slot as usize];
+        self.tally.completed(planned, number, self.now);
+        self.ledger.completed();
+        if let Some(milestone) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
+            self.milestone = Some(milestone);
+        }
+        self.leave(slot);
+    }
+
+    /// A server or a balancer denied a request.
+    pub(crate) fn deny(&mut self, slot: u32) {
+        self.tally.denied(self.jobs.slab[slot as usize].planned);
+        self.ledger.lost();
+        self.leave(slot);
+    }
+
+    /// A client gave up.
+    fn abandon(&mut self, slot: u32) {
+        self.tally.abandoned(self.jobs.slab[slot as usize].planned);
+        self.ledger.lost();
+        self.leave(slot);
+    }
+
+    #[inline]
+    fn leave(&mut self, slot: u32) {
+        let Job { planned, client, .. } = self.jobs.slab[slot as usize];
+        self.ledger.leave(planned, self.now);
+        self.jobs.release(slot);
+        self.ended.push(client);
+    }
+}
+
+impl<C: Clients, F: Fabric> Engine<C, F> {
+    /// The replication of clients at a fabric, which `course` plays; `start` lets the clients begin.
+    pub(crate) fn new(clients: C, fabric: F, course: &Course, start: impl FnOnce(&mut C, &mut Cx)) -> Engine<C, F> {
+        let servers = fabric.servers().len();
+        let mut cx = Cx {
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+            jobs: Jobs::default(),
+            phases: Phases::new(course, servers),
+            tally: Tally::new(servers, course.finite, course.keep_series),
+            ledger: Ledger::default(),
+            milestone: None,
+            ended: Vec::new(),
+        };
+        cx.tally.predictions = course.predict.map(|_| Errors::new());
+        let mut engine = Engine { clients, fabric, cx };
+        engine.fabric.start(&mut engine.cx);
+        start(&mut engine.clients, &mut engine.cx);
+        engine
     }
 
     /// Takes the events before `end`.
@@ -137,30 +178,26 @@ impl Engine {
 
     /// Begins measuring at `now`, unless that has happened: an instant between the last event and the next.
     pub(crate) fn start_measuring(&mut self, now: Time) {
-        if self.phases.is_warming_up() {
-            let turn = self.phases.begin(now);
-            self.take(turn);
+        if self.cx.phases.is_warming_up() {
+            let milestone = self.cx.phases.begin(now);
+            self.pass(milestone);
         }
     }
 
-    /// What has been counted since measuring began.
-    pub(crate) fn part(&self) -> Part {
-        self.part_at(self.now)
-    }
-
-    /// As [`Engine::part`], with the window of throughput and utilisation up to `now`, an instant between the last event
-    /// and the next, unless that has closed.
-    pub(crate) fn part_at(&self, now: Time) -> Part {
-        let tally = &self.tally;
-        let closed = self.phases.is_draining();
+    /// What has been counted since measuring began, with the window of throughput and utilisation up to `now`, an
+    /// instant between the last event and the next, unless that has closed.
+    pub(crate) fn counts_at(&self, now: Time) -> Counts {
+        let tally = &self.cx.tally;
+        let closed = self.cx.phases.is_draining();
         let end = if closed { tally.until } else { now };
-        let busy = if closed { tally.busy_after.clone() } else { self.busy(now) };
+        let busy = if closed { tally.busy_after.clone() } else { self.fabric.busy(now) };
         let elapsed_s = end.saturating_since(tally.since).as_secs_f64();
-        let spent = busy.iter().zip(&tally.busy_before).zip(&self.servers);
+        let servers = self.fabric.servers();
+        let spent = busy.iter().zip(&tally.busy_before).zip(servers);
         let busy_s = spent.map(|((after, before), server)| (*after - *before).as_secs_f64() / f64::from(server.cores));
-        Part {
+        Counts {
             elapsed_s,
-            busy_s: busy_s.sum::<f64>() / self.servers.len() as f64,
+            busy_s: busy_s.sum::<f64>() / servers.len() as f64,
             completions: tally.completions,
             served: tally.served,
             waiting_s: tally.waiting_ns as f64 * 1e-9,
@@ -172,368 +209,186 @@ impl Engine {
         }
     }
 
-    /// Core time that each server has spent up to `now`, an instant between the last event and the next.
-    fn busy(&self, now: Time) -> Vec<Span> {
-        self.stations.iter().map(|station| station.busy(now)).collect()
-    }
-
-    /// When the next event of a request or a user is due; [`Time::NEVER`] when there is none.
+    /// When the next event of a request or a client is due; [`Time::NEVER`] when there is none.
     fn next_at(&self) -> Time {
-        self.timers.first_at().min(self.agenda.first_at()).min(self.next.at)
-    }
-
-    /// Draws the next planned request.
-    #[inline]
-    fn plan_next(&mut self) {
-        let Source::Plan(plan) = &mut self.source else { unreachable!("users plan for themselves") };
-        self.next = match plan.next() {
-            Some(planned) if self.phases.accepts(planned.at) => planned,
-            Some(_) => NEVER,
-            None => {
-                self.phases.accept_until(self.now);
-                NEVER
-            }
-        };
-        if self.next.at == Time::NEVER {
-            self.source = Source::Spent;
-        }
-    }
-
-    /// Lets a user think about its next request.
-    fn let_think(&mut self, user: u32) {
-        let Source::Users(users) = &mut self.source else { unreachable!("only users think") };
-        let (script, request) = &mut users[user as usize];
-        let step = script.step();
-        *request = step.request;
-        let at = self.now + step.think;
-        if self.phases.accepts(at) {
-            self.agenda.add(at, What::UserAsks, user, 0);
-        }
+        self.fabric.next_departure().min(self.cx.agenda.first_at()).min(self.clients.next_at())
     }
 
     /// A request enters.
     #[inline]
     fn arrive(&mut self, planned: Time, request: &Request) {
-        let number = self.ledger.enter(self.now);
-        let slot = self.jobs.put(planned, number as u32, request);
+        let Engine { fabric, cx, .. } = self;
+        let number = cx.ledger.enter(cx.now);
+        let slot = cx.jobs.put(planned, number as u32, request);
         if request.patience != Span::FOREVER {
-            let generation = self.jobs.slab[slot as usize].generation;
-            self.agenda.add(planned + request.patience, What::PatienceEnds, slot, generation);
+            cx.later(planned + request.patience, What::PatienceEnds, slot);
         }
-        if self.client_delay == Span::ZERO {
-            self.at_balancer(slot);
-        } else {
-            self.later(self.now + self.client_delay, What::AtBalancer, slot);
-        }
-    }
-
-    #[inline]
-    fn later(&mut self, at: Time, what: What, slot: u32) {
-        self.agenda.add(at, what, slot, self.jobs.slab[slot as usize].generation);
-    }
-
-    /// The balancer sends a request to a server.
-    #[inline]
-    fn at_balancer(&mut self, slot: u32) {
-        let job = &mut self.jobs.slab[slot as usize];
-        if let Some(balancer) = &mut self.balancer {
-            if balancer.wants_predictions() {
-                for (number, (server, station)) in self.servers.iter().zip(&self.stations).enumerate() {
-                    let predicted = station.predict(job.class, self.now, server.service_time(job.service));
-                    balancer.predicted(number as u32, predicted.unwrap_or(Span::FOREVER), self.now);
-                }
-            }
-            match balancer.choose(job.client, job.class, self.now) {
-                Some(choice) => job.choice = choice,
-                None => {
-                    self.tally.denied(job.planned);
-                    return self.lose(slot);
-                }
-            }
-        }
-        job.stage = Stage::Forwarded;
-        job.sent = self.now;
-        let server = job.choice.server as usize;
-        if self.speeds_differ {
-            job.service = self.servers[server].service_time(job.service);
-        }
-        self.tally.sent(job.planned, server);
-        if self.cluster_delay == Span::ZERO {
-            self.at_server(slot);
-        } else {
-            self.later(self.now + self.cluster_delay, What::AtServer, slot);
-        }
-    }
-
-    #[inline]
-    fn at_server(&mut self, slot: u32) {
-        let job = &mut self.jobs.slab[slot as usize];
-        let server = job.choice.server as usize;
-        let station = &mut self.stations[server];
-        let due = station.next_departure();
-        if let Some(predictor) = &mut self.predictor {
-            predictor.predict(slot, job, &self.servers[server], station, self.now);
-        }
-        match station.arrive_of(job.class, self.now, u64::from(slot), job.service) {
-            Admission::Admitted(ticket) => {
-                job.ticket = ticket;
-                job.stage = Stage::AtServer;
-                if station.next_departure() != due {
-                    self.timers.set(server, station.next_departure());
-                }
-            }
-            Admission::Denied => {
-                let Job { choice, sent, planned, .. } = *job;
-                if let Some(balancer) = &mut self.balancer {
-                    balancer.failed(choice, self.now - sent, self.now);
-                }
-                self.tally.denied(planned);
-                self.lose(slot);
-            }
-        }
-    }
-
-    /// A server finishes a job: its reply enters the cluster's link.
-    #[inline]
-    fn depart(&mut self, server: usize) {
-        let station = &mut self.stations[server];
-        let departure = station.depart(self.now).expect("the timer is the station's next departure");
-        self.timers.set(server, station.next_departure());
-        let slot = departure.job as u32;
-        let job = &mut self.jobs.slab[slot as usize];
-        job.stage = Stage::Forwarded;
-        if let Some(predictor) = &self.predictor {
-            let actual = departure.at - departure.arrived;
-            self.tally.predicted(job.planned, predictor.predicted[slot as usize], actual);
-        }
-        self.tally.served(job.planned, departure.started - departure.arrived, job.service);
-        let (size, sent, choice) = (job.size, job.sent, job.choice);
-        let (first_byte, whole) = match &mut self.cluster_wire {
-            None => (self.now, self.now),
-            Some(wire) => {
-                let passage = wire.send(self.now, size);
-                (passage.first_byte, passage.arrives)
-            }
-        };
-        if let Some(balancer) = self.balancer.as_mut().filter(|balancer| balancer.wants_first_byte()) {
-            if first_byte == self.now {
-                balancer.first_byte(choice, self.now - sent, self.now);
-            } else {
-                self.later(first_byte, What::FirstByte, slot);
-            }
-        }
-        if whole == self.now {
-            self.reply_at_balancer(slot);
-        } else {
-            self.later(whole, What::ReplyAtBalancer, slot);
-        }
-    }
-
-    /// The balancer has the whole reply, which enters the client's link.
-    #[inline]
-    fn reply_at_balancer(&mut self, slot: u32) {
-        let job = &mut self.jobs.slab[slot as usize];
-        job.stage = Stage::Returning;
-        if let Some(balancer) = &mut self.balancer {
-            balancer.completed(job.choice, job.size, self.now - job.sent, self.now);
-        }
-        let arrives = match &mut self.client_wires {
-            None => self.now,
-            Some(wires) => wires.of(job.client).send(self.now, job.size).arrives,
-        };
-        if arrives == self.now {
-            self.complete(slot);
-        } else {
-            self.later(arrives, What::ReplyAtClient, slot);
-        }
-    }
-
-    /// The client has the whole reply.
-    #[inline]
-    fn complete(&mut self, slot: u32) {
-        let Job { planned, number, .. } = self.jobs.slab[slot as usize];
-        self.tally.completed(planned, number, self.now);
-        self.ledger.completed();
-        if let Some(turn) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
-            self.take(turn);
-        }
-        self.leave(slot);
-    }
-
-    /// A request ends without a reply.
-    fn lose(&mut self, slot: u32) {
-        self.ledger.lost();
-        self.leave(slot);
-    }
-
-    #[inline]
-    fn leave(&mut self, slot: u32) {
-        let Job { planned, client, .. } = self.jobs.slab[slot as usize];
-        self.ledger.leave(planned, self.now);
-        self.jobs.release(slot);
-        if matches!(self.source, Source::Users(_)) {
-            self.let_think(client);
-        }
+        fabric.enter(slot, cx);
     }
 
     /// Takes the agenda's first entry.
     #[inline]
     fn take_entry(&mut self) {
-        let event = self.agenda.take().expect("an entry is due");
+        let event = self.cx.agenda.take().expect("an entry is due");
         if event.what == What::UserAsks {
-            let Source::Users(users) = &self.source else { unreachable!("only users think") };
-            let request = users[event.whom as usize].1;
-            return self.arrive(self.now, &request);
+            let request = self.clients.asks(event.whom);
+            return self.arrive(self.cx.now, &request);
         }
         let slot = event.whom;
-        if self.jobs.slab[slot as usize].generation != event.generation {
+        if !F::is_its_own(event.what) && self.cx.jobs.slab[slot as usize].generation != event.generation {
             return;
         }
-        match event.what {
-            What::AtBalancer => self.at_balancer(slot),
-            What::AtServer => self.at_server(slot),
-            What::FirstByte => {
-                let Job { choice, sent, .. } = self.jobs.slab[slot as usize];
-                let balancer = self.balancer.as_mut().expect("only a balancer waits for first bytes");
-                balancer.first_byte(choice, self.now - sent, self.now);
-            }
-            What::ReplyAtBalancer => self.reply_at_balancer(slot),
-            What::ReplyAtClient => self.complete(slot),
-            What::PatienceEnds => self.abandon(slot),
-            What::UserAsks => unreachable!("handled above"),
+        if event.what == What::PatienceEnds {
+            self.fabric.cancel(slot, &mut self.cx);
+            return self.cx.abandon(slot);
         }
+        self.fabric.fire(event.what, slot, &mut self.cx);
     }
 
-    /// The client gives up.
-    fn abandon(&mut self, slot: u32) {
-        let Job { planned, choice, ticket, stage, .. } = self.jobs.slab[slot as usize];
-        if stage == Stage::AtServer {
-            let server = choice.server as usize;
-            let station = &mut self.stations[server];
-            station.cancel(self.now, ticket);
-            self.timers.set(server, station.next_departure());
+    /// Tells what the last event has ended: the warm-up, and clients their requests.
+    #[inline]
+    fn tell(&mut self) {
+        if let Some(milestone) = self.cx.milestone.take() {
+            self.pass(milestone);
         }
-        if let (Stage::Forwarded | Stage::AtServer, Some(balancer)) = (stage, &mut self.balancer) {
-            balancer.cancelled(choice, self.now);
+        if !C::LISTEN {
+            self.cx.ended.clear();
+            return;
         }
-        self.tally.abandoned(planned);
-        self.lose(slot);
+        for place in 0..self.cx.ended.len() {
+            let client = self.cx.ended[place];
+            self.clients.ended(client, &mut self.cx);
+        }
+        self.cx.ended.clear();
     }
 
     /// The end of a phase.
-    fn take(&mut self, turn: Turn) {
-        match turn {
-            Turn::Begin(at) => self.tally.restart(at, self.busy(at)),
-            Turn::Close(at) => self.tally.close(at, self.busy(at)),
+    fn pass(&mut self, milestone: Milestone) {
+        match milestone {
+            Milestone::Begin(at) => self.cx.tally.restart(at, self.fabric.busy(at)),
+            Milestone::Close(at) => self.cx.tally.close(at, self.fabric.busy(at)),
         }
     }
 }
 
-impl Replication for Engine {
+/// A replication that has been played, or is: what a plan's run and a study's report read of it.
+pub(crate) trait Played: Replication {
+    /// Takes the events before `end`.
+    fn run_before(&mut self, end: Time);
+    /// Begins measuring at `now`, unless that has happened.
+    fn start_measuring(&mut self, now: Time);
+    /// What has been counted up to `now`.
+    fn counts_at(&self, now: Time) -> Counts;
+    /// What is measured.
+    fn tally(&mut self) -> &mut Tally;
+    /// The last event's time.
+    fn now(&self) -> Time;
+    /// Requests that have come so far, warm-up included.
+    fn arrived(&self) -> u64;
+}
+
+impl<C: Clients, F: Fabric> Played for Engine<C, F> {
+    fn run_before(&mut self, end: Time) {
+        Engine::run_before(self, end);
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        Engine::start_measuring(self, now);
+    }
+
+    fn counts_at(&self, now: Time) -> Counts {
+        Engine::counts_at(self, now)
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.cx.tally
+    }
+
+    fn now(&self) -> Time {
+        self.cx.now
+    }
+
+    fn arrived(&self) -> u64 {
+        self.cx.ledger.arrived()
+    }
+}
+
+impl<C: Clients, F: Fabric> Replication for Engine<C, F> {
     fn phases(&self) -> &Phases {
-        &self.phases
+        &self.cx.phases
     }
 
     fn ended(&self) -> u64 {
-        self.ledger.ended()
+        self.cx.ledger.ended()
     }
 
     fn counted(&self) -> u64 {
-        self.tally.ended()
+        self.cx.tally.ended()
     }
 
     #[inline]
     fn step(&mut self) -> bool {
-        let departure = self.timers.first_at();
-        let entry = self.agenda.first_at();
-        let mut at = departure.min(entry).min(self.next.at);
-        let deadline = self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline);
+        let departure = self.fabric.next_departure();
+        let entry = self.cx.agenda.first_at();
+        let mut at = departure.min(entry).min(self.clients.next_at());
+        let deadline = self.fabric.deadline();
         if at == Time::NEVER {
-            // Deadlines without anybody inside go on for ever.
+            // Deadlines without a request inside go on for ever.
             return false;
         }
         at = at.min(deadline);
-        assert!(at >= self.now, "time never goes back");
-        while let Some(turn) = self.phases.passed(at) {
-            self.take(turn);
+        assert!(at >= self.cx.now, "time never goes back");
+        while let Some(milestone) = self.cx.phases.passed(at) {
+            self.pass(milestone);
         }
-        self.now = at;
+        self.cx.now = at;
         if deadline == at {
-            let stations = &self.stations;
-            let balancer = self.balancer.as_mut().expect("only a balancer has deadlines");
-            balancer.poll(at, |server| Some(stations[server].occupancy().0));
+            self.fabric.meet_deadline(&mut self.cx);
         } else if departure == at {
-            self.depart(self.timers.first());
+            self.fabric.depart(&mut self.cx);
         } else if entry == at {
             self.take_entry();
         } else {
-            let Planned { at, request } = self.next;
-            self.plan_next();
-            self.arrive(at, &request);
+            let (planned, request) = self.clients.fire(&mut self.cx);
+            self.arrive(planned, &request);
         }
+        self.tell();
         true
     }
 
     fn finish(&mut self) {
-        if let Some(turn) = self.phases.finished() {
-            self.take(turn);
+        if let Some(milestone) = self.cx.phases.finished() {
+            self.pass(milestone);
         }
     }
 
     fn settle_books(&self) {
-        self.ledger.assert_balanced(self.now, self.jobs.inside().map(|job| job.planned));
-        for (station, server) in self.stations.iter().zip(&self.servers) {
-            let most = u128::from(self.now.0) * u128::from(server.cores);
-            assert!(u128::from(station.busy(self.now).0) <= most, "a server spent more core time than it has");
+        let cx = &self.cx;
+        cx.ledger.assert_balanced(cx.now, cx.jobs.inside().map(|job| job.planned));
+        for (busy, server) in self.fabric.busy(cx.now).iter().zip(self.fabric.servers()) {
+            let most = u128::from(cx.now.0) * u128::from(server.cores);
+            assert!(u128::from(busy.0) <= most, "a server spent more core time than it has");
         }
     }
 
-    fn responses(replications: &[&Engine]) -> Histogram {
-        merged(&replications.iter().map(|engine| &engine.tally.response).collect::<Vec<_>>())
+    fn responses(replications: &[&Engine<C, F>]) -> Histogram {
+        merged(&replications.iter().map(|engine| &engine.cx.tally.response).collect::<Vec<_>>())
     }
 
-    fn rows(replications: &[&Engine]) -> Vec<Row> {
-        let histograms: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.response).collect();
+    fn rows(replications: &[&Engine<C, F>]) -> Vec<Row> {
+        let tallies: Vec<&Tally> = replications.iter().map(|engine| &engine.cx.tally).collect();
+        let histograms: Vec<&Histogram> = tallies.iter().map(|tally| &tally.response).collect();
         let whole = merged(&histograms);
         let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
         rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
-        let errors: Vec<&Errors> = replications.iter().filter_map(|engine| engine.tally.predictions.as_ref()).collect();
+        let errors: Vec<&Errors> = tallies.iter().filter_map(|tally| tally.predictions.as_ref()).collect();
         if !errors.is_empty() {
             let mut all = Errors::new();
             errors.iter().for_each(|errors| all.join(errors));
             rows.extend(Errors::rows(&all, &errors));
         }
-        let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
-        rows.extend(summary::others(&Part::sum(&parts), &parts));
+        let counts: Vec<Counts> = replications.iter().map(|engine| engine.counts_at(engine.cx.now)).collect();
+        rows.extend(summary::others(&Counts::sum(&counts), &counts));
         rows
-    }
-}
-
-const NOTHING: Request =
-    Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
-const NEVER: Planned = Planned { at: Time::NEVER, request: NOTHING };
-
-impl Predictor {
-    fn predict(&mut self, slot: u32, job: &Job, server: &Server, station: &Station, now: Time) {
-        let predicted = match self.knows {
-            Knowledge::Demands => station.predict(job.class, now, job.service).unwrap_or(Span::ZERO),
-            Knowledge::Number => station.predict_by_number(server.service_time(self.demand_mean)),
-        };
-        let slot = slot as usize;
-        if self.predicted.len() <= slot {
-            self.predicted.resize(slot + 1, Span::ZERO);
-        }
-        self.predicted[slot] = predicted;
-    }
-}
-
-impl Wires {
-    #[inline]
-    fn of(&mut self, client: u32) -> &mut Wire {
-        let client = client as usize;
-        if self.wires.len() <= client {
-            self.wires.resize(client + 1, self.idle);
-        }
-        &mut self.wires[client]
     }
 }

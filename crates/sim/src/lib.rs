@@ -48,15 +48,17 @@
 
 mod agenda;
 mod balancer;
+mod clients;
+mod control;
 mod course;
 mod engine;
+mod fabric;
 mod jobs;
 mod ledger;
 mod network;
 mod pilot;
-mod plan_run;
 mod prediction;
-mod scenario;
+mod run;
 mod sessions;
 pub mod single;
 mod study;
@@ -64,8 +66,8 @@ mod summary;
 mod tally;
 mod timers;
 
+pub use balancer::signals;
+pub use control::{Control, Precision, Progress, Report, SimError, WarmUp, demand_of};
 pub use network::run_network;
-pub use plan_run::{response_times, run_plan};
-pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
-pub use sessions::{Attached, Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};
-pub use study::run;
+pub use run::{response_times, run, run_plan};
+pub use sessions::visits_of_run;

@@ -30,8 +30,8 @@ use sojourn_model::network::{Network, Population};
 use engine::Engine;
 use layout::Layout;
 
+use crate::control::{Control, Progress, Report, SimError};
 use crate::course::Course;
-use crate::scenario::{Control, Progress, Report, SimError};
 use crate::study::{ALWAYS, Study, Subject};
 
 /// Simulates `network`; `progress` is called now and then, from any thread.

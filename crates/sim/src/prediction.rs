@@ -1,11 +1,46 @@
-//! How wrong predictions of response times were.
+//! Predictions of the time at a server, and how wrong they were.
 //!
 //! Bias and mean size are sums of errors over the sum of what was predicted: the mean of relative errors has no limit where
 //! responses may be as short as they like. Only the percentile is of errors relative to each response.
 
-use sojourn_stats::{Histogram, Span};
+use sojourn_model::{Knowledge, Server, Station};
+use sojourn_stats::{Histogram, Span, Time};
 
+use crate::jobs::Job;
 use crate::summary::Row;
+
+/// What is predicted of the requests inside.
+pub(crate) struct Predictor {
+    knows: Knowledge,
+    /// The mean demand on a server of speed 1.
+    demand_mean: Span,
+    /// The time at its server of the request in each slot.
+    predicted: Vec<Span>,
+}
+
+impl Predictor {
+    pub(crate) fn new(knows: Knowledge, demand_mean: Span) -> Predictor {
+        Predictor { knows, demand_mean, predicted: Vec::new() }
+    }
+
+    /// What was predicted for the request in `slot`.
+    pub(crate) fn of(&self, slot: u32) -> Span {
+        self.predicted[slot as usize]
+    }
+
+    /// Predicts the time of a request that comes to `station` at `now`.
+    pub(crate) fn predict(&mut self, slot: u32, job: &Job, server: &Server, station: &Station, now: Time) {
+        let predicted = match self.knows {
+            Knowledge::Demands => station.predict(job.class, now, job.service).unwrap_or(Span::ZERO),
+            Knowledge::Number => station.predict_by_number(server.service_time(self.demand_mean)),
+        };
+        let slot = slot as usize;
+        if self.predicted.len() <= slot {
+            self.predicted.resize(slot + 1, Span::ZERO);
+        }
+        self.predicted[slot] = predicted;
+    }
+}
 
 /// The errors of some predictions.
 #[derive(Clone)]

@@ -28,7 +28,7 @@
 //! | connection | every connection | open connections | while it has a connection there |
 //! | request | every file | requests | while it has a request there |
 //!
-//! [`Attached`] can say otherwise: users count where their session began, and until the next one begins.
+//! [`sojourn_model::system::Attached`] can say otherwise: users count where their session began, and until the next one begins.
 //!
 //! At the level of requests users' connections end at the balancer, and a server's open connections are its requests:
 //! its side is pooled. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
@@ -71,111 +71,56 @@ mod summary;
 mod tally;
 mod users;
 
-use std::sync::Arc;
-
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, ClusterNetwork, Discipline, Server};
+use sojourn_model::system::{Attached, Level, Tier};
+use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::Span;
-use sojourn_traffic::{Demand, Sessions, Workload};
+use sojourn_traffic::{Sessions, Workload};
 
+use crate::control::SimError;
 use calendar::WHOM_LIMIT;
-pub use study::{run_sessions, run_sessions_plan, visits_of_run};
+pub use study::visits_of_run;
+pub(crate) use study::{run, run_plan};
 
-use crate::scenario::SimError;
-
-/// A cluster and its users.
-#[derive(Clone)]
-pub struct Cluster {
-    /// What users do.
-    pub sessions: Sessions,
-    /// The work of each file, as users' scripts draw it; [`crate::demand_of`] a server model. A delay curve has no use
-    /// for it.
-    pub demand: Arc<dyn Demand>,
-    /// The balancer's policy; none: there is no balancer, and one server.
-    pub policy: Option<String>,
-    /// How fresh the balancer's counts are. An answer to a poll takes a round trip of the network.
-    pub information: Information,
-    /// Work that a poll is to a server that is a station.
-    pub poll_cost: Span,
-    /// What a choice is made for.
-    pub level: Level,
-    /// When users are attached; where choices are made for sessions, not [`Attached::WhileConnected`].
-    pub attached: Attached,
-    /// The servers, in the balancer's order; their names are [`crate::server_name`].
-    pub servers: Vec<Server>,
-    /// Weight of each server; none: all equal.
-    pub weights: Vec<f64>,
-    /// The way between users and cluster.
-    pub network: ClusterNetwork,
-    /// What balancing costs; plays no part without a policy.
-    pub balancing: Balancing,
-    /// What the balancer can tell its policy. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files,
-    /// until the user has the first byte, whatever else is in it.
-    pub signals: Signals,
-}
-
-/// When a user counts as attached to a server: what delay curves read, and what dispatchers of sessions count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attached {
-    /// While it has a connection there (a request, where choices are made for them).
-    WhileConnected,
-    /// To the server of its session's first connection, until the session's last byte.
-    Session,
-    /// The same, until its next session has a server: thinking between sessions counts too.
-    UntilNext,
-}
-
-/// What a choice is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A session: all of its connections go to one server.
-    Session,
-    /// A connection.
-    Connection,
-    /// A request.
-    Request,
-}
-
-impl Level {
-    /// Its name in an experiment.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Session => "session",
-            Level::Connection => "connection",
-            Level::Request => "request",
-        }
+/// Refuses what makes no sense.
+fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
+    Workload::Sessions(sessions.clone()).check()?;
+    if !system.is_plain() {
+        return Err(SimError::NotYet("users who browse at more than one tier in one place".into()));
     }
+    let tier = system.tier();
+    system.network.check().map_err(SimError::Invalid)?;
+    if let Some(tier) = tier {
+        tier.balancing.check().map_err(SimError::Invalid)?;
+    }
+    let curve = |server: &Server| matches!(server.discipline, Discipline::DelayCurve(_));
+    let (level, attached) = (level(tier), attached(tier));
+    let fault = if system.hosts.is_empty() {
+        "no servers: a system has at least 1"
+    } else if tier.is_none() && system.hosts.len() > 1 {
+        "several servers need a balancer: name a policy"
+    } else if tier.is_some_and(|tier| !(tier.weights.is_empty() || tier.weights.len() == system.hosts.len())) {
+        "one weight per server"
+    } else if tier.is_some_and(|tier| tier.dispatchers != 1) {
+        "users who browse have one dispatcher"
+    } else if level == Level::Session && attached == Attached::WhileConnected {
+        "sessions have a server until they end: attached is `session` or `until-next`"
+    } else if level == Level::Request && attached != Attached::WhileConnected {
+        "requests have a server each: attached is `while-connected`"
+    } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(WHOM_LIMIT) {
+        "users x parallel: at most 16 million connections"
+    } else if tier.is_some_and(|tier| tier.poll_cost > Span::ZERO) && system.servers().all(curve) {
+        "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"
+    } else {
+        return Ok(());
+    };
+    Err(SimError::Invalid(fault.into()))
 }
 
-impl Cluster {
-    /// Refuses what makes no sense.
-    fn check(&self) -> Result<(), SimError> {
-        Workload::Sessions(self.sessions.clone()).check()?;
-        self.network.check().map_err(SimError::Invalid)?;
-        self.balancing.check().map_err(SimError::Invalid)?;
-        let curve = |server: &Server| matches!(server.discipline, Discipline::DelayCurve(_));
-        let fault = if self.servers.is_empty() {
-            "no servers: a system has at least 1"
-        } else if self.policy.is_none() && self.servers.len() > 1 {
-            "several servers need a balancer: name a policy"
-        } else if !(self.weights.is_empty() || self.weights.len() == self.servers.len()) {
-            "one weight per server"
-        } else if self.level() == Level::Session && self.attached == Attached::WhileConnected {
-            "sessions have a server until they end: attached is `session` or `until-next`"
-        } else if self.level() == Level::Request && self.attached != Attached::WhileConnected {
-            "requests have a server each: attached is `while-connected`"
-        } else if u64::from(self.sessions.users) * u64::from(self.sessions.parallel) > u64::from(WHOM_LIMIT) {
-            "users x parallel: at most 16 million connections"
-        } else if self.poll_cost > Span::ZERO && self.servers.iter().all(curve) {
-            "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"
-        } else {
-            return Ok(());
-        };
-        Err(SimError::Invalid(fault.into()))
-    }
+/// What choices are made for: without a balancer a user simply goes to its server.
+fn level(tier: Option<&Tier>) -> Level {
+    tier.map_or(Level::Session, |tier| tier.level)
+}
 
-    /// Where choices are made: without a balancer a user simply goes to its server.
-    fn level(&self) -> Level {
-        if self.policy.is_some() { self.level } else { Level::Session }
-    }
+fn attached(tier: Option<&Tier>) -> Attached {
+    tier.map_or(Attached::Session, |tier| tier.attached)
 }

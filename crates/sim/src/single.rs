@@ -22,7 +22,7 @@ use sojourn_stats::{Span, Time};
 use self::book::{Book, Predictions};
 use self::play::Listener;
 pub use self::play::play;
-use crate::scenario::{Report, SimError};
+use crate::control::{Report, SimError};
 use crate::summary::{self, Row};
 
 /// One queue.

@@ -9,15 +9,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sojourn_stats::{Estimate, Histogram, Measure, Span, Stream};
-use sojourn_traffic::{Arrivals, Traced, Workload};
+use sojourn_stats::{Estimate, Histogram, Measure, Stream};
 
+use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
-use crate::engine::Engine;
-use crate::plan_run::run_plan;
-use crate::scenario::{Control, Progress, Report, Scenario, SimError, WarmUp};
 use crate::summary::{self, Row};
 
 /// Requests that each replication measures in the first round, in all and per server: no metric is believed from fewer.
@@ -35,45 +32,6 @@ const GROWTH: (f64, f64) = (1.3, 4.0);
 const CONFIRMATION: f64 = 2.0;
 /// The metrics that must be sharp whatever else is asked for.
 pub(crate) const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
-
-/// Simulates `scenario`; `progress` is called now and then, from any thread.
-///
-/// A trace is one sample path, and replications of it would differ by less than other traces of its kind: it is played
-/// once, to its end or to the horizon, and its intervals are from the one run ([`crate::run_plan`]).
-///
-/// # Errors
-/// When the scenario makes no sense or, without a horizon, never settles or has no end (a rate that changes, a trace
-/// that is repeated).
-pub fn run(scenario: &Scenario, control: &Control, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, SimError> {
-    if let Workload::Trace(traced) = &scenario.workload {
-        return replay(scenario, traced, control);
-    }
-    Study::new(subject(scenario, control)?, control, progress)?.run()
-}
-
-/// The one run of a trace.
-fn replay(scenario: &Scenario, traced: &Traced, control: &Control) -> Result<Report, SimError> {
-    let end = match control.horizon {
-        Some(horizon) => horizon,
-        None if traced.repeat => {
-            return Err(SimError::Invalid("a trace that is repeated has no end: give a duration".into()));
-        }
-        // The last request, and it, are before the end.
-        None => traced.span() + Span(2),
-    };
-    let warm_up = match control.warm_up {
-        WarmUp::Auto => Span::ZERO,
-        WarmUp::Fixed(span) => span,
-    };
-    let mut report = run_plan(scenario, control.seed, end, warm_up)?;
-    report.notes.push("one run of the trace: intervals are from its own batches, and no precision is aimed at".into());
-    let left_out = traced.trace.left_out();
-    if left_out > 0 {
-        let path = traced.path.display();
-        report.notes.push(format!("{path}: {left_out} requests are left out, of whose work nothing is known"));
-    }
-    Ok(report)
-}
 
 /// One replication, whatever it is of.
 pub(crate) trait Replication: Send + Sized {
@@ -121,7 +79,7 @@ pub(crate) trait Replication: Send + Sized {
 }
 
 /// Makes the replication of a seed.
-type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
+pub(crate) type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
 
 /// Rows and notes beside the metrics.
 type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> (Vec<Row>, Vec<String>) + 'a;
@@ -162,53 +120,6 @@ pub(crate) struct Outside<'a> {
     jobs: AtomicU64,
     pub(crate) planned: u64,
     pub(crate) relative: Option<f64>,
-}
-
-/// What is replicated of a scenario.
-fn subject<'a>(scenario: &'a Scenario, control: &Control) -> Result<Subject<'a, Engine>, SimError> {
-    scenario.check()?;
-    let has_end = matches!(scenario.workload, Workload::Replay(_));
-    let finite = control.horizon.is_some() || has_end;
-    if scenario.changes_with_time() && !finite {
-        return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
-    }
-    let mut notes = Vec::new();
-    if let Some((utilization, rate, stable)) = scenario.load().filter(|(utilization, ..)| *utilization >= 1.0) {
-        match finite || scenario.sheds_load() {
-            false => return Err(SimError::Unstable { utilization, rate, stable }),
-            true => notes.push(format!(
-                "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
-                 is of an overloaded system",
-                if scenario.changes_with_time() { " at its peak" } else { "" }
-            )),
-        }
-    }
-    let make = Box::new(move |seed: u64, course: &Course| Engine::new(scenario, seed, course));
-    let always = ALWAYS.map(String::from).to_vec();
-    let seed = control.seed;
-    let closing = Box::new(move |replications: &[Engine], pool: Option<&ThreadPool>| {
-        let Workload::Open(open) = &scenario.workload else { return (Vec::new(), Vec::new()) };
-        let hurst = arrivals_hurst(&open.arrivals, seed, replications, pool);
-        let longest = replications.iter().map(Engine::arrived).max().unwrap_or(0);
-        (hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest))
-    });
-    Ok(Subject { make, has_end, servers: scenario.servers.len(), always, notes, closing })
-}
-
-/// The Hurst parameter that came out of arrivals with long memory, warm-up included.
-fn arrivals_hurst(arrivals: &Arrivals, seed: u64, replications: &[Engine], pool: Option<&ThreadPool>) -> Option<Row> {
-    arrivals.hurst()?;
-    let arrived: Vec<u64> = replications.iter().map(Engine::arrived).collect();
-    let of = |(number, arrived): (usize, &u64)| {
-        arrivals.hurst_of(replication_seed(seed, number), *arrived)?.estimate.value()
-    };
-    let parts: Vec<Option<f64>> = match pool {
-        None => arrived.iter().enumerate().map(of).collect(),
-        Some(pool) => pool.install(|| arrived.par_iter().enumerate().map(of).collect()),
-    };
-    let known: Vec<f64> = parts.iter().flatten().copied().collect();
-    let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
-    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
 }
 
 impl<'a, E: Replication> Study<'a, E> {

@@ -46,9 +46,9 @@ pub(crate) const MOST_SHARES: usize = 16;
 /// Corners of the distribution function.
 const CORNERS: usize = 200;
 
-/// What one part counted.
+/// What one part of a run counted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct Counts {
     pub(crate) elapsed_s: f64,
     pub(crate) completions: u64,
     pub(crate) served: u64,
@@ -96,9 +96,9 @@ pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p:
 }
 
 /// Every metric but the response times.
-pub(crate) fn others(whole: &Part, parts: &[Part]) -> Vec<Row> {
+pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
+    let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
         let parts = parts.iter().map(of).collect();
         rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples });
     };
@@ -117,7 +117,7 @@ pub(crate) fn others(whole: &Part, parts: &[Part]) -> Vec<Row> {
         add("imbalance_index", "1", sent, &|part| imbalance(&part.sent));
         if servers <= MOST_SHARES {
             for server in 0..servers {
-                let share = |part: &Part| per(part.sent[server] as f64, part.sent.iter().sum());
+                let share = |part: &Counts| per(part.sent[server] as f64, part.sent.iter().sum());
                 add(&format!("share_{}", server + 1), "1", sent, &share);
             }
         }
@@ -143,10 +143,10 @@ fn imbalance(sent: &[u64]) -> Option<f64> {
     (mean > 0.0).then(|| 1.0 + (percentile(0.9) - percentile(0.1)) / (2.0 * mean))
 }
 
-impl Part {
+impl Counts {
     /// All parts together.
-    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Part {
-        let mut whole = Part::default();
+    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> Counts {
+        let mut whole = Counts::default();
         for part in parts {
             whole.elapsed_s += part.elapsed_s;
             whole.completions += part.completions;
@@ -164,8 +164,8 @@ impl Part {
     }
 
     /// What was counted after `before` was.
-    pub(crate) fn since(&self, before: &Part) -> Part {
-        Part {
+    pub(crate) fn since(&self, before: &Counts) -> Counts {
+        Counts {
             elapsed_s: self.elapsed_s - before.elapsed_s,
             busy_s: self.busy_s - before.busy_s,
             completions: self.completions - before.completions,

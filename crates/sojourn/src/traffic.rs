@@ -164,12 +164,11 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
         Some(file) => {
             let source = Source::read(file, &arguments.set).map_err(bad_input)?;
             let experiment = source.variants().map_err(bad_input)?.swap_remove(0).experiment;
-            if experiment.network.is_some() {
+            let Some(asked) = experiment.system() else {
                 return Err(bad_input(format!("{}: a network of queues has no plan of requests", file.display())));
-            }
+            };
             let seed = arguments.seed.unwrap_or(experiment.seed);
-            let demand = experiment.demand();
-            (experiment.workload, seed, demand)
+            (asked.workload.clone(), seed, asked.demand())
         }
         None => {
             let text = arguments.arrivals.as_deref().expect("clap requires it without an experiment");

@@ -10,19 +10,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sojourn_dispatch::Information;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets, Version};
-use sojourn_model::Server;
+use sojourn_model::system::{Face, Host, Level, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_serve::supervisor::Child;
-use sojourn_sim::server_name;
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
 
 use super::Conditions;
 use crate::answer::{Answer, PathDelay};
 use crate::folder::{LiveFile, Verdict};
-use crate::spec::{Experiment, Program};
+use crate::spec::{Experiment, Program, SystemQuestion};
 
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
@@ -34,20 +32,57 @@ const PROBE_GAP: Span = Span(2_500_000);
 /// The header by which the gateway knows the clients of a plan, who all come from one address.
 const CLIENT_HEADER: &str = "x-sojourn-client";
 
-pub(super) fn answer(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
-    let servers = start_servers(experiment, conditions.program)?;
-    let path = path_delay(experiment, &servers, conditions)?;
-    let system = System::start(experiment, servers, conditions)?;
-    let load = load(experiment, system.entrance)?;
+/// Refuses, before anything starts, what live cannot do.
+pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+    let system = &asked.system;
+    if !system.is_plain() {
+        return Err("not there yet: live has one gateway in front of servers; leave `live` out of `by`".into());
+    }
+    if let Some(tier) = system.tier() {
+        if tier.face == Face::Switch {
+            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
+        }
+        if tier.level != Level::Request && matches!(asked.workload, Workload::Sessions(_)) {
+            return Err(
+                "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
+            );
+        }
+        let costs = &tier.balancing;
+        if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
+            return Err(
+                "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into(),
+            );
+        }
+        if !tier.told.is_empty() {
+            return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
+        }
+    }
+    if asked.has_network {
+        return Err(
+            "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn answer(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    conditions: &Conditions<'_>,
+) -> Result<Answer, String> {
+    let servers = start_servers(experiment, asked, conditions.program)?;
+    let path = path_delay(experiment, asked, &servers, conditions)?;
+    let system = Parts::start(experiment, asked, servers, conditions)?;
+    let load = load(experiment, asked, system.entrance)?;
     let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
         let remark = format!("{} replies, {} failed", now.ok, now.failed);
         (conditions.progress)(now.share, &remark);
     })
     .map_err(|e| e.to_string())?;
     let mut live = trust(&report, &system.stop());
-    let shares = shares(&report, experiment.system.servers.len());
-    let by_file = file_means(experiment, &report);
-    let (hurst, notes) = match &experiment.workload {
+    let shares = shares(&report, asked.system.hosts.len());
+    let by_file = file_means(experiment, asked, &report);
+    let (hurst, notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
             let planned = report.counts.planned;
             (arrivals.hurst_of(experiment.seed, planned), arrivals.caveats("this run", planned))
@@ -113,21 +148,21 @@ impl Drop for Served {
     }
 }
 
-fn start_servers(experiment: &Experiment, program: &Path) -> Result<Vec<Serving>, String> {
-    match &experiment.system.program {
-        Some(program) => start_programs(experiment, program),
-        None => Ok(start_nodes(experiment, program)?.into_iter().map(Serving::Node).collect()),
+fn start_servers(experiment: &Experiment, asked: &SystemQuestion, program: &Path) -> Result<Vec<Serving>, String> {
+    match &asked.program {
+        Some(program) => start_programs(asked, program),
+        None => Ok(start_nodes(experiment, asked, program)?.into_iter().map(Serving::Node).collect()),
     }
 }
 
 /// Every server serves the same folder; of a proxy, the web server behind it does.
-fn start_programs(experiment: &Experiment, program: &Program) -> Result<Vec<Serving>, String> {
+fn start_programs(asked: &SystemQuestion, program: &Program) -> Result<Vec<Serving>, String> {
     let name = format!("sojourn-site-{}-{}", std::process::id(), SITES.fetch_add(1, Ordering::Relaxed));
     let served = Arc::new(Served(std::env::temp_dir().join(name)));
     let unwritten = |e| format!("cannot write the files to {}: {e}", served.0.display());
-    site(experiment).write(&served.0).map_err(unwritten)?;
+    site(asked).write(&served.0).map_err(unwritten)?;
     let mut server = serve::Program { root: served.0.clone(), ..program.server.clone() };
-    if let (Workload::Sessions(sessions), false) = (&experiment.workload, program.has_keep_alive) {
+    if let (Workload::Sessions(sessions), false) = (&asked.workload, program.has_keep_alive) {
         server.keep_alive = sessions.keep_alive().unwrap_or(Span::ZERO);
     }
     let start = |server: &serve::Program| server.start().map_err(|e| e.to_string());
@@ -142,12 +177,12 @@ fn start_programs(experiment: &Experiment, program: &Program) -> Result<Vec<Serv
         }
         Ok(Serving::Program(Box::new(Real { running: start(&server)?, _origin: origin, _files: Arc::clone(&served) })))
     };
-    experiment.system.servers.iter().map(serve_one).collect()
+    asked.system.hosts.iter().map(serve_one).collect()
 }
 
 /// The files of a workload that has some: every one that a real program is to serve has.
-fn site(experiment: &Experiment) -> Arc<Site> {
-    match &experiment.workload {
+fn site(asked: &SystemQuestion) -> Arc<Site> {
+    match &asked.workload {
         Workload::Sessions(sessions) => Arc::clone(&sessions.site),
         Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => files_of(sizes),
         Workload::Trace(traced) => files_of(&traced.sizes),
@@ -162,18 +197,23 @@ fn files_of(sizes: &Sizes) -> Arc<Site> {
 /// Sites written so far: their folders have different names.
 static SITES: AtomicU32 = AtomicU32::new(0);
 
-fn start_nodes(experiment: &Experiment, program: &Path) -> Result<Vec<Child>, String> {
+fn start_nodes(experiment: &Experiment, asked: &SystemQuestion, program: &Path) -> Result<Vec<Child>, String> {
     let seed = experiment.seed.to_string();
-    let node = |(index, server): (usize, &Server)| {
-        let (name, model) = (server_name(index), server.to_toml());
-        spawn(program, &["node", "--child", "--name", &name, "--model", &model, "--seed", &seed])
+    let node = |host: &Host| {
+        let model = host.server.to_toml();
+        spawn(program, &["node", "--child", "--name", &host.name, "--model", &model, "--seed", &seed])
     };
-    experiment.system.servers.iter().enumerate().map(node).collect()
+    asked.system.hosts.iter().map(node).collect()
 }
 
 /// Measures what the way takes when the servers have nothing to do: the median of requests without work, evenly
 /// spaced, straight to a server and through a gateway of their own (the run's has not begun to draw and to count).
-fn path_delay(experiment: &Experiment, servers: &[Serving], conditions: &Conditions<'_>) -> Result<PathDelay, String> {
+fn path_delay(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    servers: &[Serving],
+    conditions: &Conditions<'_>,
+) -> Result<PathDelay, String> {
     let median = |target: SocketAddr| {
         let nothing =
             Request { client: 0, class: 0, object: 0, size: 1000, demand: Span::ZERO, patience: Span::FOREVER };
@@ -181,13 +221,13 @@ fn path_delay(experiment: &Experiment, servers: &[Serving], conditions: &Conditi
         let load = Load {
             pacing: pacing(experiment),
             stop: Stop::Requests(PROBES),
-            ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(experiment))
+            ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(asked))
         };
         let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
         Ok::<Span, String>(Span(report.response.quantile(0.5).unwrap_or(0)))
     };
     let to_server = median(servers[0].address())?;
-    if experiment.system.tier.is_none() {
+    if asked.system.tiers.is_empty() {
         return Ok(PathDelay { client: Span::ZERO, cluster: to_server });
     }
     let backend = format!("{}={}", server_name(0), servers[0].address());
@@ -197,29 +237,34 @@ fn path_delay(experiment: &Experiment, servers: &[Serving], conditions: &Conditi
 }
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
-fn probe_targets(experiment: &Experiment) -> Targets {
-    if experiment.system.program.is_none() {
+fn probe_targets(asked: &SystemQuestion) -> Targets {
+    if asked.program.is_none() {
         return Targets::Work;
     }
-    let site = site(experiment);
+    let site = site(asked);
     let smallest = site.files().iter().zip(site.paths()).min_by_key(|(file, _)| file.size);
     Targets::Fixed(smallest.map_or_else(|| "/".into(), |(_, path)| path.clone()))
 }
 
 /// The servers and the gateway.
-struct System {
+struct Parts {
     servers: Vec<Serving>,
     gateway: Option<Child>,
     /// Where clients go.
     entrance: SocketAddr,
 }
 
-impl System {
-    fn start(experiment: &Experiment, servers: Vec<Serving>, conditions: &Conditions<'_>) -> Result<System, String> {
+impl Parts {
+    fn start(
+        experiment: &Experiment,
+        asked: &SystemQuestion,
+        servers: Vec<Serving>,
+        conditions: &Conditions<'_>,
+    ) -> Result<Parts, String> {
         let seed = experiment.seed.to_string();
-        let Some(tier) = &experiment.system.tier else {
+        let Some(tier) = asked.system.tier() else {
             let entrance = servers[0].address();
-            return Ok(System { servers, gateway: None, entrance });
+            return Ok(Parts { servers, gateway: None, entrance });
         };
         let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
             .into_iter()
@@ -230,7 +275,7 @@ impl System {
             arguments.extend(["--backend".into(), format!("{}={}*{weight}", server_name(index), server.address())]);
         }
         arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
-        if let Information::Polled { every } = tier.information {
+        if let Some(every) = tier.polled {
             arguments.extend(["--poll".into(), every.to_string()]);
         }
         if experiment.run.live.record {
@@ -238,7 +283,7 @@ impl System {
             arguments.extend(["--record".into(), file.display().to_string()]);
         }
         let gateway = spawn(conditions.program, &arguments)?;
-        Ok(System { servers, entrance: address(&gateway), gateway: Some(gateway) })
+        Ok(Parts { servers, entrance: address(&gateway), gateway: Some(gateway) })
     }
 
     /// Stops everything, the gateway first, and gives what each said last.
@@ -266,10 +311,10 @@ fn address(child: &Child) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], child.port()))
 }
 
-fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
+fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> Result<Load, String> {
     let live = &experiment.run.live;
-    let demand = experiment.demand();
-    let schedule = match &experiment.workload {
+    let demand = asked.demand();
+    let schedule = match &asked.workload {
         Workload::Closed(closed) => {
             let script = |user| Script::new(closed, user, experiment.seed, Arc::clone(&demand));
             Schedule::users((0..closed.users).map(script))
@@ -282,28 +327,28 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
         }
         open => Schedule::open(Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?),
     };
-    let asked = match &experiment.workload {
+    let gaps = match &asked.workload {
         Workload::Open(open) => open.arrivals.law().cloned(),
         _ => None,
     };
     Ok(Load {
         threads: live.load_threads as usize,
-        asked,
+        asked: gaps,
         pacing: pacing(experiment),
         http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),
-        keep_records: counted_files(experiment).is_some(),
-        cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
-        ..Load::new(target, target.to_string(), schedule, targets(experiment))
+        keep_records: counted_files(asked).is_some(),
+        cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
+        ..Load::new(target, target.to_string(), schedule, targets(asked))
     })
 }
 
 /// What is asked for: files of a real program, emulated work of a node.
-fn targets(experiment: &Experiment) -> Targets {
-    match experiment.system.program {
-        Some(_) => Targets::Paths(experiment.workload.objects().to_vec()),
+fn targets(asked: &SystemQuestion) -> Targets {
+    match asked.program {
+        Some(_) => Targets::Paths(asked.workload.objects().to_vec()),
         None => Targets::Work,
     }
 }
@@ -403,16 +448,16 @@ fn object_shares(report: &sojourn_load::Report, objects: &sojourn_load::Objects,
 }
 
 /// The sizes of the files, where there are few enough to tell their response times apart.
-fn counted_files(experiment: &Experiment) -> Option<Vec<u64>> {
-    let is_plain = !matches!(experiment.workload, Workload::Sessions(_));
-    let files = (experiment.system.program.is_some() && is_plain).then(|| site(experiment))?;
+fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
+    let is_plain = !matches!(asked.workload, Workload::Sessions(_));
+    let files = (asked.program.is_some() && is_plain).then(|| site(asked))?;
     let sizes: Vec<u64> = files.files().iter().map(|file| file.size).collect();
     (2..=16).contains(&sizes.len()).then_some(sizes)
 }
 
 /// The mean response time of each file, in the order of the file list.
-fn file_means(experiment: &Experiment, report: &sojourn_load::Report) -> Vec<Measure> {
-    let (Some(sizes), Some(records)) = (counted_files(experiment), &report.records) else { return Vec::new() };
+fn file_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
+    let (Some(sizes), Some(records)) = (counted_files(asked), &report.records) else { return Vec::new() };
     let warm_up = Time::ZERO + experiment.run.live.warm_up;
     let mean = |(index, size): (usize, &u64)| {
         let of_it = records.iter().filter(|record| {

@@ -1,22 +1,32 @@
-//! Theory's answer: the experiment's system, as far as formulas describe it.
+//! Theory's answer: the asked's system, as far as formulas describe it.
 
-use sojourn_dispatch::Information;
+use sojourn_model::Server;
 use sojourn_stats::Law;
 use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
 use sojourn_traffic::{Sizes, Workload};
 
 use crate::answer::Answer;
-use crate::spec::Experiment;
+use crate::spec::{Question, SystemQuestion};
 
-pub(super) fn answer(experiment: &Experiment) -> Answer {
-    let unanswered = |why: String| Answer { notes: vec![why], ..Answer::default() };
-    if let Some(network) = &experiment.network {
-        return match sojourn_theory::network::answer(network) {
+pub(super) fn answer(question: &Question) -> Answer {
+    match question {
+        Question::System(asked) => of_system(asked),
+        Question::Network(network) => match sojourn_theory::network::answer(network) {
             Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
             Err(why) => unanswered(why.to_string()),
-        };
+        },
     }
-    let (arrivals, patience) = match &experiment.workload {
+}
+
+fn unanswered(why: String) -> Answer {
+    Answer { notes: vec![why], ..Answer::default() }
+}
+
+fn of_system(asked: &SystemQuestion) -> Answer {
+    if !asked.system.is_plain() {
+        return unanswered("not there yet: formulas know one tier in one place; sim answers this".into());
+    }
+    let (arrivals, patience) = match &asked.workload {
         Workload::Open(open) => match open.arrivals.law() {
             Some(gaps) => (ArrivalKind::Open { gaps }, &open.patience),
             None => return unanswered(open.arrivals.beyond_formulas().unwrap_or("the rate is not known").into()),
@@ -38,31 +48,31 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
             return unanswered("a log's arrivals follow no law that formulas know: sim answers this".into());
         }
     };
-    let (demand_mean_s, demand_variance_s2) = experiment.demand_moments();
-    let system = &experiment.system;
-    let information = system.tier.as_ref().map_or(Information::Immediate, |tier| tier.information);
-    let (is_exponential, is_constant) = demand_shape(experiment);
-    let law = demand_law(experiment).filter(|law| law.mean() > 0.0 && law.mean().is_finite());
-    let links = system.client_link.iter().chain(&system.cluster_link);
-    let asked = System {
+    let (demand_mean_s, demand_variance_s2) = asked.demand_moments();
+    let (tier, network) = (asked.system.tier(), &asked.system.network);
+    let servers: Vec<Server> = asked.system.servers().cloned().collect();
+    let (is_exponential, is_constant) = demand_shape(asked);
+    let law = demand_law(asked).filter(|law| law.mean() > 0.0 && law.mean().is_finite());
+    let links = [network.client_link(), network.cluster_link()];
+    let question = System {
         arrivals,
-        servers: &system.servers,
+        servers: &servers,
         demand_mean_s,
         demand_variance_s2,
         demand_is_exponential: is_exponential,
         demand_is_constant: is_constant,
         demand_law: law.as_ref(),
-        policy: system.tier.as_ref().map(|tier| tier.policy.as_str()),
-        dispatchers: system.tier.as_ref().map_or(1, |tier| tier.dispatchers),
-        has_immediate_information: information == Information::Immediate,
-        has_links: links.clone().any(|link| link.rate.is_some()),
-        path_s: links.map(|link| 2.0 * link.delay.as_secs_f64()).sum(),
+        policy: tier.map(|tier| tier.policy.as_str()),
+        dispatchers: tier.map_or(1, |tier| tier.dispatchers),
+        has_immediate_information: tier.is_none_or(|tier| tier.polled.is_none()),
+        has_links: links.iter().any(|link| link.rate.is_some()),
+        path_s: links.iter().map(|link| 2.0 * link.delay.as_secs_f64()).sum(),
         has_patience: patience.is_some(),
     };
-    match formulas(&asked) {
+    match formulas(&question) {
         Ok(known) => {
             let mut notes = known.notes;
-            if matches!(experiment.workload, Workload::Trace(_)) {
+            if matches!(asked.workload, Workload::Trace(_)) {
                 notes.push("the trace by its moments: its gaps and demands are taken to be independent draws".into());
             }
             Answer { measures: known.measures, notes, ..Answer::default() }
@@ -72,21 +82,21 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
 }
 
 /// The law of the demand, where it has one of its own: it does not read the size, or nothing but the size.
-fn demand_law(experiment: &Experiment) -> Option<Law> {
-    if experiment.workload.demand_moments().is_some() {
+fn demand_law(asked: &SystemQuestion) -> Option<Law> {
+    if asked.workload.demand_moments().is_some() {
         return None;
     }
-    let demand = experiment.system.servers[0].demand("");
+    let demand = asked.system.hosts[0].server.demand("");
     if demand.per_byte == 0.0 {
         return Some(demand.fixed.clone());
     }
-    let sizes = size_law(experiment).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
+    let sizes = size_law(asked).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
     Some(sizes.scaled(demand.per_byte))
 }
 
 /// The law of the sizes, where they are drawn from one.
-pub(crate) fn size_law(experiment: &Experiment) -> Option<&Law> {
-    let sizes = match &experiment.workload {
+pub(crate) fn size_law(asked: &SystemQuestion) -> Option<&Law> {
+    let sizes = match &asked.workload {
         Workload::Open(open) => Some(&open.sizes),
         Workload::Closed(closed) => Some(&closed.sizes),
         Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
@@ -99,17 +109,17 @@ pub(crate) fn size_law(experiment: &Experiment) -> Option<&Law> {
 }
 
 /// Whether the demand is exponential, and whether it is the same for every request.
-fn demand_shape(experiment: &Experiment) -> (bool, bool) {
-    if let Some((_, variance)) = experiment.workload.demand_moments() {
+fn demand_shape(asked: &SystemQuestion) -> (bool, bool) {
+    if let Some((_, variance)) = asked.workload.demand_moments() {
         return (false, variance == 0.0);
     }
-    let demand = experiment.system.servers[0].demand("");
+    let demand = asked.system.hosts[0].server.demand("");
     let is_constant = |law: &Law| law.variance() == 0.0;
-    let size_law = size_law(experiment);
+    let size_law = size_law(asked);
     if demand.per_byte == 0.0 {
         return (demand.fixed.is_exponential(), is_constant(&demand.fixed));
     }
     let exponential_sizes = size_law.is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
-    let constant = is_constant(&demand.fixed) && experiment.workload.size_moments().1 == 0.0;
+    let constant = is_constant(&demand.fixed) && asked.workload.size_moments().1 == 0.0;
     (exponential_sizes, constant)
 }

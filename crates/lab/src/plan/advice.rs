@@ -12,7 +12,7 @@ use sojourn_traffic::Workload;
 use super::search::Candidate;
 use super::{Answered, Planner};
 use crate::run::RunError;
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Question};
 
 /// How narrow the bracket of the growth becomes.
 const GROWTH_WITHIN: f64 = 0.05;
@@ -141,20 +141,22 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
 pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> {
     let value = |metric: &str| measures.iter().find(|measure| measure.metric == metric)?.estimate.value();
     let mut parts = Vec::new();
-    if let Some(network) = &experiment.network {
-        for station in &network.stations {
-            if let Some(utilization) = value(&format!("utilization_{}", station.name)) {
-                parts.push(Part { name: station.name.clone(), utilization });
+    match &experiment.question {
+        Question::Network(network) => {
+            for station in &network.stations {
+                if let Some(utilization) = value(&format!("utilization_{}", station.name)) {
+                    parts.push(Part { name: station.name.clone(), utilization });
+                }
             }
         }
-    } else {
-        if let Some(utilization) = value("utilization") {
-            parts.push(Part { name: "servers".into(), utilization });
-        }
-        let bits = value("throughput").map(|rate| rate * experiment.workload.size_moments().0 * 8.0);
-        let rate = experiment.system.cluster_link.and_then(|link| link.rate);
-        if let (Some(bits), Some(rate)) = (bits, rate) {
-            parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+        Question::System(asked) => {
+            if let Some(utilization) = value("utilization") {
+                parts.push(Part { name: "servers".into(), utilization });
+            }
+            let bits = value("throughput").map(|rate| rate * asked.workload.size_moments().0 * 8.0);
+            if let (Some(bits), Some(rate)) = (bits, asked.system.network.cluster_rate) {
+                parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+            }
         }
     }
     parts.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
@@ -165,18 +167,19 @@ impl Experiment {
     /// Where more work comes than can be done: the utilisation that this would be, of a network that of the station that is
     /// asked too much.
     pub(crate) fn overload(&self) -> Option<f64> {
-        match (&self.network, &self.workload) {
-            (Some(network), _) => Some(network.unstable(&hit_ratios(network))?.load),
-            (None, Workload::Open(open)) => {
-                Some(open.arrivals.rate()? / self.capacity()).filter(|utilization| *utilization >= 1.0)
-            }
-            _ => None,
-        }
+        let asked = match &self.question {
+            Question::Network(network) => return Some(network.unstable(&hit_ratios(network))?.load),
+            Question::System(asked) => asked,
+        };
+        let Workload::Open(open) = &asked.workload else { return None };
+        Some(open.arrivals.rate()? / asked.capacity()).filter(|utilization| *utilization >= 1.0)
     }
 
     /// Whether its rate is given as a share of what the system can do.
     pub(crate) fn grows_with_its_system(&self) -> bool {
-        matches!(&self.workload, Workload::Open(open) if open.arrivals.utilization().is_some())
+        self.system().is_some_and(
+            |asked| matches!(&asked.workload, Workload::Open(open) if open.arrivals.utilization().is_some()),
+        )
     }
 
     /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where that cannot
@@ -184,16 +187,19 @@ impl Experiment {
     pub(crate) fn grown(&self, factor: f64) -> Option<Experiment> {
         let mut grown = self.clone();
         let more = |users: u32| (f64::from(users) * factor).round() as u32;
-        if let Some(network) = &mut grown.network {
-            for chain in &mut Arc::make_mut(network).chains {
-                match &mut chain.population {
-                    Population::Open { gaps } => *gaps = gaps.scaled(1.0 / factor),
-                    Population::Closed { users, .. } => *users = more(*users),
+        let asked = match &mut grown.question {
+            Question::Network(network) => {
+                for chain in &mut Arc::make_mut(network).chains {
+                    match &mut chain.population {
+                        Population::Open { gaps } => *gaps = gaps.scaled(1.0 / factor),
+                        Population::Closed { users, .. } => *users = more(*users),
+                    }
                 }
+                return Some(grown);
             }
-            return Some(grown);
-        }
-        match &mut grown.workload {
+            Question::System(asked) => asked,
+        };
+        match &mut asked.workload {
             Workload::Open(open) => open.arrivals = open.arrivals.at_rate(open.arrivals.rate()? * factor)?,
             Workload::Closed(closed) => closed.users = more(closed.users),
             Workload::Trace(traced) => traced.speed *= factor,

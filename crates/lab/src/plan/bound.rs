@@ -17,7 +17,7 @@ use sojourn_traffic::Workload;
 use crate::engine::theory::size_law;
 use crate::objective::Objective;
 use crate::report::number::{quantity, significant};
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Question, SystemQuestion};
 
 /// The best value of a metric, and what keeps it from being better.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,18 +45,19 @@ pub(super) enum Reason {
 impl Bound {
     /// The bound of `objective` in the system of `experiment`; none where nothing is known.
     pub(super) fn of(objective: &Objective, experiment: &Experiment) -> Option<Bound> {
-        if let Some(network) = &experiment.network {
-            return in_network(objective, network);
-        }
+        let asked = match &experiment.question {
+            Question::Network(network) => return in_network(objective, network),
+            Question::System(asked) => &**asked,
+        };
         match (objective.metric.as_str(), objective.below) {
             ("response_time_mean", true) => {
-                let work_s = unhindered(experiment)?.mean_s(experiment);
+                let work_s = unhindered(asked)?.mean_s(asked);
                 Some(Bound { best: work_s, reason: Reason::Mean })
             }
-            ("throughput", false) => throughput(experiment),
+            ("throughput", false) => throughput(asked),
             (metric, true) => {
                 let p = metric.strip_prefix("response_time_p")?.parse::<f64>().ok()? / 100.0;
-                let best = unhindered(experiment)?.quantile_s(experiment, p)?;
+                let best = unhindered(asked)?.quantile_s(asked, p)?;
                 Some(Bound { best, reason: Reason::Quantile(p) })
             }
             _ => None,
@@ -100,41 +101,41 @@ struct Unhindered {
 }
 
 /// None where the bounds of times do not hold.
-fn unhindered(experiment: &Experiment) -> Option<Unhindered> {
-    let system = &experiment.system;
-    let patience = match &experiment.workload {
+fn unhindered(asked: &SystemQuestion) -> Option<Unhindered> {
+    let (system, network) = (&asked.system, &asked.system.network);
+    let patience = match &asked.workload {
         Workload::Open(open) => &open.patience,
         Workload::Closed(closed) => &closed.patience,
         Workload::Trace(traced) => &traced.patience,
         Workload::Replay(_) | Workload::Sessions(_) => return None,
     };
-    let speed = system.servers.iter().map(|server| server.speed).fold(0.0, f64::max);
-    if patience.is_some() || has_curve(experiment) || speed <= 0.0 {
+    let speed = system.servers().map(|server| server.speed).fold(0.0, f64::max);
+    if patience.is_some() || has_curve(asked) || speed <= 0.0 {
         return None;
     }
-    let links = system.client_link.iter().chain(&system.cluster_link);
-    Some(Unhindered { path_s: links.map(|link| 2.0 * link.delay.as_secs_f64()).sum(), speed })
+    let links = [network.client_link(), network.cluster_link()];
+    Some(Unhindered { path_s: links.iter().map(|link| 2.0 * link.delay.as_secs_f64()).sum(), speed })
 }
 
 /// Whether demands play no part.
-fn has_curve(experiment: &Experiment) -> bool {
-    experiment.system.servers.iter().any(|server| matches!(server.discipline, Discipline::DelayCurve(_)))
+fn has_curve(asked: &SystemQuestion) -> bool {
+    asked.system.servers().any(|server| matches!(server.discipline, Discipline::DelayCurve(_)))
 }
 
 impl Unhindered {
-    fn mean_s(&self, experiment: &Experiment) -> f64 {
-        self.path_s + experiment.demand_moments().0 / self.speed
+    fn mean_s(&self, asked: &SystemQuestion) -> f64 {
+        self.path_s + asked.demand_moments().0 / self.speed
     }
 
     /// At least the quantile of either part of the work with the least of the other: which of them are long together does
     /// not matter then.
-    fn quantile_s(&self, experiment: &Experiment, p: f64) -> Option<f64> {
-        if !(p > 0.0 && p < 1.0) || experiment.workload.demand_moments().is_some() {
+    fn quantile_s(&self, asked: &SystemQuestion, p: f64) -> Option<f64> {
+        if !(p > 0.0 && p < 1.0) || asked.workload.demand_moments().is_some() {
             return None;
         }
-        let demand = experiment.system.servers[0].demand("");
+        let demand = asked.system.hosts[0].server.demand("");
         let mut work_s = demand.fixed.quantile(p).ok()?;
-        if let Some(sizes) = size_law(experiment).filter(|_| demand.per_byte > 0.0) {
+        if let Some(sizes) = size_law(asked).filter(|_| demand.per_byte > 0.0) {
             let by_fixed = work_s + demand.per_byte * sizes.limits().0.max(0.0);
             let by_size =
                 sizes.quantile(p).map_or(0.0, |size| demand.fixed.limits().0.max(0.0) + demand.per_byte * size);
@@ -144,17 +145,17 @@ impl Unhindered {
     }
 }
 
-fn throughput(experiment: &Experiment) -> Option<Bound> {
-    let asked = match &experiment.workload {
+fn throughput(asked: &SystemQuestion) -> Option<Bound> {
+    let most = match &asked.workload {
         Workload::Open(open) => Bound { best: open.arrivals.peak_rate()?, reason: Reason::Arrivals },
         Workload::Trace(traced) => Bound { best: traced.rate(), reason: Reason::Arrivals },
         Workload::Closed(closed) => {
-            let cycle_s = closed.think.mean() + unhindered(experiment)?.mean_s(experiment);
+            let cycle_s = closed.think.mean() + unhindered(asked)?.mean_s(asked);
             Bound { best: f64::from(closed.users) / cycle_s, reason: Reason::Users }
         }
         Workload::Replay(_) | Workload::Sessions(_) => return None,
     };
-    Some(if has_curve(experiment) { asked } else { tighter(asked, experiment.capacity()) })
+    Some(if has_curve(asked) { most } else { tighter(most, asked.capacity()) })
 }
 
 /// No more than the cores do, either.

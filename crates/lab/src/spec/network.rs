@@ -1,12 +1,9 @@
 //! A network of queues, as `[[station]]` and `[[chain]]` write it in place of `[workload]` and `[system]`.
 
-use sojourn_model::ClusterNetwork;
 use sojourn_model::network::{Network, Text};
-use sojourn_stats::Law;
 use sojourn_theory::network::hit_ratios;
-use sojourn_traffic::{Closed, Sizes, Workload};
 
-use super::{Overload, Reader, SpecError, System};
+use super::{Overload, Reader, SpecError};
 
 impl Reader<'_> {
     /// Neither the one kind of experiment nor the other: `written` says which of the four tables are there.
@@ -39,20 +36,4 @@ impl Reader<'_> {
         );
         Err(self.error(text.chain[unstable.chain].span().start, "arrivals", &message))
     }
-}
-
-/// What stands in an experiment for workload and system where there is a network: nobody, and no server.
-pub(super) fn nobody() -> (Workload, System) {
-    let (think, sizes) = (Law::constant(0.0), Sizes::Law(Law::constant(0.0)));
-    let system = System {
-        tier: None,
-        servers: Vec::new(),
-        client_link: None,
-        cluster_link: None,
-        network: ClusterNetwork::default(),
-        has_network: false,
-        is_modelled: true,
-        program: None,
-    };
-    (Workload::Closed(Closed { users: 0, think, sizes, patience: None }), system)
 }

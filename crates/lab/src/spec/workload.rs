@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, de};
 use sojourn_stats::{Dimension, Law, Span};
 use sojourn_traffic::{Arrivals, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
@@ -18,7 +18,8 @@ pub(super) struct RawWorkload {
     pub(super) kind: Text,
     pub(super) arrivals: Option<Text>,
     pub(super) size: Option<Text>,
-    pub(super) clients: Option<Spanned<u32>>,
+    pub(super) clients: Option<Spanned<RawClients>>,
+    pub(super) resolves: Option<Text>,
     pub(super) patience: Option<Text>,
     pub(super) users: Option<Spanned<u32>>,
     pub(super) think: Option<Text>,
@@ -40,21 +41,79 @@ pub(super) struct RawWorkload {
     pub(super) time_scale: Option<Spanned<f64>>,
 }
 
+/// How many clients there are, or how many are in each region.
+pub(super) enum RawClients {
+    Number(u32),
+    Groups(Vec<RawGroup>),
+}
+
+/// Clients of one region; of WebStone, processes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGroup {
+    pub(super) region: Text,
+    #[serde(alias = "processes")]
+    number: Spanned<u32>,
+}
+
+impl RawGroup {
+    pub(super) fn number(&self) -> u32 {
+        *self.number.get_ref()
+    }
+}
+
+impl RawClients {
+    /// How many they are in all.
+    fn number(&self) -> u32 {
+        match self {
+            RawClients::Number(number) => *number,
+            RawClients::Groups(groups) => groups.iter().map(RawGroup::number).sum(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RawClients {
+    /// By hand, because an untagged enum would lose the lines of what is inside.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawClients, D::Error> {
+        struct Source;
+        impl<'de> de::Visitor<'de> for Source {
+            type Value = RawClients;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of clients, or a list such as [{ region = \"europe\", number = 100 }]")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<RawClients, E> {
+                let number = u32::try_from(number);
+                number.map(RawClients::Number).map_err(|_| E::custom("clients: a number from 1 to 4294967295"))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<RawClients, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(list)).map(RawClients::Groups)
+            }
+        }
+        deserializer.deserialize_any(Source)
+    }
+}
+
 impl RawWorkload {
+    fn has_groups(&self) -> bool {
+        matches!(self.clients.as_ref().map(Spanned::get_ref), Some(RawClients::Groups(_)))
+    }
+
     pub(super) fn is_sessions(&self) -> bool {
         ["sessions", "session-file"].contains(&self.kind.get_ref().as_str())
     }
 }
 
 impl Reader<'_> {
-    pub(super) fn workload(&self, raw: RawWorkload, seed: u64) -> Result<Workload, SpecError> {
+    pub(super) fn workload(&self, raw: &RawWorkload, seed: u64) -> Result<Workload, SpecError> {
         let kind = raw.kind.get_ref().as_str();
+        // Users are a number, or are counted by region.
+        let users: &[&str] = if raw.has_groups() { &["clients"] } else { &["users"] };
         let (known, needs): (&[&str], &[&str]) = match kind {
-            "open" => (&["arrivals", "profile", "size", "clients", "patience", "http"], &["arrivals"]),
-            "closed" => (&["users", "think", "size", "patience", "http"], &["users"]),
-            "webstone" => (&["users", "size", "patience", "http"], &["users"]),
+            "open" => (&["arrivals", "profile", "size", "clients", "resolves", "patience", "http"], &["arrivals"]),
+            "closed" => (&["users", "clients", "resolves", "think", "size", "patience", "http"], users),
+            "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
             "log" => (&["log", "speed", "duration"], &["log"]),
-            "trace" => (&["file", "speed", "repeat", "size", "clients", "patience", "http"], &["file"]),
+            "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
             "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
             other => {
@@ -62,10 +121,11 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 22] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 23] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
             ("clients", raw.clients.as_ref().map(Spanned::span)),
+            ("resolves", raw.resolves.as_ref().map(Spanned::span)),
             ("patience", raw.patience.as_ref().map(Spanned::span)),
             ("users", raw.users.as_ref().map(Spanned::span)),
             ("think", raw.think.as_ref().map(Spanned::span)),
@@ -109,10 +169,11 @@ impl Reader<'_> {
             Some(users) => *users.get_ref(),
             None => 0,
         };
-        let clients = raw.clients.as_ref().map_or(1000, |clients| *clients.get_ref()).max(1);
+        let clients = raw.clients.as_ref().map_or(1000, |clients| clients.get_ref().number()).max(1);
+        let users = if raw.has_groups() { clients } else { users };
         Ok(match kind {
             "open" => {
-                let arrivals = self.arrivals(&raw)?;
+                let arrivals = self.arrivals(raw)?;
                 Workload::Open(Open { arrivals, clients, sizes: sizes("constant(1 kB)")?, patience })
             }
             "closed" => {
@@ -127,11 +188,11 @@ impl Reader<'_> {
             }
             "trace" => {
                 let sizes = sizes("constant(1 kB)")?;
-                Workload::Trace(Traced { sizes, patience, clients, ..self.trace(&raw)? })
+                Workload::Trace(Traced { sizes, patience, clients, ..self.trace(raw)? })
             }
-            "session-file" => Workload::Sessions(self.written(&raw, patience, seed)?),
-            "sessions" => Workload::Sessions(self.sessions(&raw, users, patience, seed)?),
-            _ => Workload::Replay(self.replay(&raw)?),
+            "session-file" => Workload::Sessions(self.written(raw, patience, seed)?),
+            "sessions" => Workload::Sessions(self.sessions(raw, users, patience, seed)?),
+            _ => Workload::Replay(self.replay(raw)?),
         })
     }
 

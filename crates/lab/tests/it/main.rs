@@ -1,5 +1,6 @@
 //! The laboratory, behaviour by behaviour.
 
+mod experiments;
 mod network;
 mod outcome;
 mod plan;

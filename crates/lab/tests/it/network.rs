@@ -1,8 +1,11 @@
 //! Experiments about networks of queues.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use sojourn_lab::{Source, Variant};
+use sojourn_lab::spec::Question;
+use sojourn_lab::{Experiment, Source, Variant};
+use sojourn_model::network::Network;
 
 const GUIDE: &str = include_str!("../../../../docs/networks.md");
 
@@ -16,10 +19,17 @@ fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
     Source::new(Path::new("x.toml"), text.into(), &set).and_then(|source| source.variants()).map_err(|e| e.to_string())
 }
 
+fn network_of(experiment: &Experiment) -> Arc<Network> {
+    match &experiment.question {
+        Question::Network(network) => Arc::clone(network),
+        Question::System(_) => panic!("a network"),
+    }
+}
+
 #[test]
 fn a_network_is_read_and_varied_by_name() {
     let rate = |variant: &Variant| {
-        let network = variant.experiment.network.clone().expect("a network");
+        let network = network_of(&variant.experiment);
         let users = network.chain("users").expect("users");
         let line = network.station("access-line").expect("a line");
         let steps = &network.chains[users].branches[1].steps;
@@ -31,7 +41,7 @@ fn a_network_is_read_and_varied_by_name() {
         ["station.access-line.rate=2 Mbit/s", "chain.users.branch.hit.share=0.25", "chain.users.branch.0.name=found"];
     let one = variants(isp(), &set).unwrap().remove(0);
     assert_eq!(rate(&one), 4e-6);
-    let network = one.experiment.network.unwrap();
+    let network = network_of(&one.experiment);
     let shares: Vec<_> = network.chains[0].branches.iter().map(|branch| (branch.name.as_str(), branch.share)).collect();
     assert_eq!(shares, [("found", 0.25), ("miss", 0.75)]);
     let message = variants(isp(), &["station.acces-line.rate=2 Mbit/s"]).unwrap_err();

@@ -6,7 +6,7 @@ use sojourn_dispatch::Signals;
 use sojourn_lab::spec::Face;
 use sojourn_lab::{Source, Variant};
 use sojourn_model::Mode;
-use sojourn_sim::Level;
+use sojourn_model::system::Level;
 use sojourn_traffic::{Http, Workload};
 
 const CLUSTER: &str = r#"name = "cluster"
@@ -43,14 +43,15 @@ fn variants(text: &str) -> Result<Vec<Variant>, String> {
 fn a_cluster_is_read_as_written() {
     let variants = variants(CLUSTER).unwrap();
     let experiment = &variants[0].experiment;
-    let Workload::Sessions(sessions) = &experiment.workload else { panic!("sessions") };
+    let asked = experiment.system().unwrap();
+    let Workload::Sessions(sessions) = &asked.workload else { panic!("sessions") };
     assert_eq!((sessions.users, sessions.parallel), (20, 4));
     assert_eq!(sessions.http, Http::V11 { keep_alive: sojourn_stats::Span(10_000_000_000) });
     assert_eq!(sessions.site.files().len(), 200);
-    let tier = experiment.system.tier.as_ref().unwrap();
+    let tier = asked.system.tier().unwrap();
     assert_eq!((tier.face, tier.level, tier.balancing.mode), (Face::Switch, Level::Session, Mode::MacForwarding));
     assert!(tier.told.contains(Signals::CLIENT_FIRST_BYTE | Signals::BYTES));
-    assert_eq!(experiment.system.network.tcp.segment, 1000);
+    assert_eq!(asked.system.network.tcp.segment, 1000);
     assert!(experiment.run.precision.is_none() && experiment.run.duration.is_some());
 }
 
@@ -59,7 +60,7 @@ fn a_cluster_is_read_as_written() {
 fn a_face_is_told_only_what_it_does_not_see() {
     let text = CLUSTER.replace("\"switch\"", "\"gateway\"").replace("mode = \"mac-forwarding\", ", "");
     let variants = variants(&text).unwrap();
-    assert!(variants[0].experiment.system.tier.as_ref().unwrap().told.is_empty());
+    assert!(variants[0].experiment.system().unwrap().system.tier().unwrap().told.is_empty());
 }
 
 #[test]

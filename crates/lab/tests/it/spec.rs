@@ -30,10 +30,10 @@ fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
 #[test]
 fn a_good_file_is_read_and_its_rate_settled() {
     let variants = variants(FOUR_SERVERS, &[]).unwrap();
-    let experiment = &variants[0].experiment;
-    assert_eq!(experiment.system.servers.len(), 4);
+    let asked = variants[0].experiment.system().unwrap();
+    assert_eq!(asked.system.hosts.len(), 4);
     // 374 /s, as 0.7 of four servers with a mean demand of 1 ms + 6.487 ms.
-    let sojourn_traffic::Workload::Open(open) = &experiment.workload else { panic!("open") };
+    let sojourn_traffic::Workload::Open(open) = &asked.workload else { panic!("open") };
     let rate = 1.0 / open.arrivals.law().unwrap().mean();
     assert!((rate - 374.0).abs() < 1.0, "{rate}");
 }
@@ -73,7 +73,7 @@ fn every_mistake_names_line_key_and_remedy() {
 #[test]
 fn set_changes_values_and_its_mistakes_are_named() {
     let changed = variants(FOUR_SERVERS, &["policy=random", "system.server.helpers=8"]).unwrap();
-    assert_eq!(changed[0].experiment.system.tier.as_ref().unwrap().policy, "random");
+    assert_eq!(changed[0].experiment.system().unwrap().system.tier().unwrap().policy, "random");
     assert!(variants(FOUR_SERVERS, &["policy"]).unwrap_err().contains("key=value"));
     let message = variants(FOUR_SERVERS, &["polcy=random"]).unwrap_err();
     assert!(message.contains("did you mean `policy`"), "{message}");
@@ -131,7 +131,7 @@ fn a_discipline_takes_its_own_keys_only() {
     let names: Vec<_> = variants(&text, &[])
         .unwrap()
         .iter()
-        .map(|variant| variant.experiment.system.servers[0].discipline.name())
+        .map(|variant| variant.experiment.system().unwrap().system.hosts[0].server.discipline.name())
         .collect();
     assert_eq!(names, ["limited-ps", "least-attained-service", "round-robin", "lcfs", "priority"], "first as written");
 }

@@ -15,7 +15,7 @@ fn with(workload: &str) -> Result<Vec<Variant>, String> {
 }
 
 fn workload(text: &str) -> Workload {
-    with(text).unwrap().remove(0).experiment.workload
+    with(text).unwrap().remove(0).experiment.system().unwrap().workload.clone()
 }
 
 #[test]
@@ -25,7 +25,8 @@ fn a_trace_says_what_the_servers_are_loaded_with() {
     std::fs::write(&path, "10 ms,30 ms\n20 ms,50 ms\n").unwrap();
     let text = format!("kind = \"trace\"\nfile = \"{}\"\nspeed = 2\nrepeat = true\nclients = 7", path.display());
     let experiment = with(&text).unwrap().remove(0).experiment;
-    let Workload::Trace(traced) = &experiment.workload else { panic!("{:?}", experiment.workload) };
+    let asked = experiment.system().unwrap();
+    let Workload::Trace(traced) = &asked.workload else { panic!("{:?}", asked.workload) };
     assert_eq!((traced.speed, traced.repeat, traced.clients), (2.0, true, 7));
     let (mean_s, variance) = experiment.demand_moments();
     assert!((mean_s - 0.04).abs() < 1e-12 && (variance - 1e-4).abs() < 1e-12);

@@ -30,7 +30,7 @@ pub(crate) fn ms(milliseconds: u64) -> Span {
 
 pub(crate) fn server(discipline: Discipline, demand: &str, capacity: Option<u32>) -> Server {
     let demand = vec![(String::new(), Demand::parse(demand).expect("a demand"))];
-    Server { discipline, cores: 1, speed: 1.0, demand, capacity }
+    Server { discipline, cores: 1, speed: 1.0, demand, capacity, machine: None }
 }
 
 /// An emulated node with one core.

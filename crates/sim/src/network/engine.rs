@@ -25,9 +25,9 @@ use super::events::{Events, What};
 use super::graded::Graded;
 use super::jobs::{Job, Jobs};
 use super::layout::{Chain, Choice, Kind, Layout};
-use super::summary::{self, Part};
+use super::summary::{self, Counts};
 use super::tally::{Spent, Tally};
-use crate::course::{Course, Phases, Turn};
+use crate::course::{Course, Milestone, Phases};
 use crate::ledger::Ledger;
 use crate::study::Replication;
 use crate::summary::Row;
@@ -121,11 +121,11 @@ impl Engine {
     }
 
     /// What has been counted since measuring began.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> Counts {
         let closed = self.phases.is_draining();
         let (end, after) =
             if closed { (self.tally.until, self.tally.after.clone()) } else { (self.now, self.spent(self.now)) };
-        Part::new(&self.layout, &self.tally, end, &after)
+        Counts::new(&self.layout, &self.tally, end, &after)
     }
 
     /// What each station has spent up to `now`, an instant between the last event and the next.
@@ -288,10 +288,10 @@ impl Engine {
     }
 
     /// The end of a phase.
-    fn take(&mut self, turn: Turn) {
+    fn take(&mut self, turn: Milestone) {
         match turn {
-            Turn::Begin(at) => self.tally.restart(at, self.spent(at)),
-            Turn::Close(at) => self.tally.close(at, self.spent(at)),
+            Milestone::Begin(at) => self.tally.restart(at, self.spent(at)),
+            Milestone::Close(at) => self.tally.close(at, self.spent(at)),
         }
     }
 }

@@ -9,14 +9,14 @@ use crate::study::merged;
 use crate::summary::{self, QUANTILES, Row};
 
 /// What one replication counted, beside its response times.
-pub(super) struct Part {
+pub(super) struct Counts {
     elapsed_s: f64,
-    chains: Vec<ChainPart>,
-    stations: Vec<StationPart>,
+    chains: Vec<ChainCounts>,
+    stations: Vec<StationCounts>,
 }
 
 #[derive(Clone, Default)]
-struct ChainPart {
+struct ChainCounts {
     completions: u64,
     came: u64,
     first_branch: u64,
@@ -27,7 +27,7 @@ struct ChainPart {
 }
 
 #[derive(Clone, Copy, Default)]
-struct StationPart {
+struct StationCounts {
     /// Work done over the most that could be, times the length of the part (s).
     done_s: f64,
     /// Integral of the number there (s).
@@ -36,11 +36,11 @@ struct StationPart {
     spent_s: f64,
 }
 
-impl Part {
+impl Counts {
     /// Of a tally whose window ends at `end`, where the stations have spent `after`.
-    pub(super) fn new(layout: &Layout, tally: &Tally, end: Time, after: &[Spent]) -> Part {
+    pub(super) fn new(layout: &Layout, tally: &Tally, end: Time, after: &[Spent]) -> Counts {
         let seconds = |of: &[(u64, u128)]| of.iter().map(|(count, ns)| (*count, *ns as f64 * 1e-9)).collect();
-        let chains = tally.chains.iter().map(|chain| ChainPart {
+        let chains = tally.chains.iter().map(|chain| ChainCounts {
             completions: chain.completions,
             came: chain.came,
             first_branch: chain.first_branch,
@@ -48,13 +48,13 @@ impl Part {
             sizes: seconds(&chain.sizes),
         });
         let spent = after.iter().zip(&tally.before).zip(&tally.stations).zip(&layout.stations);
-        let stations = spent.map(|(((after, before), visits), station)| StationPart {
+        let stations = spent.map(|(((after, before), visits), station)| StationCounts {
             done_s: (after.done - before.done).as_secs_f64() / station.capacity(),
             inside_s: (after.integral - before.integral) as f64 * 1e-9,
             visits: visits.visits,
             spent_s: visits.spent_ns as f64 * 1e-9,
         });
-        Part {
+        Counts {
             elapsed_s: end.saturating_since(tally.since).as_secs_f64(),
             chains: chains.collect(),
             stations: stations.collect(),
@@ -62,11 +62,11 @@ impl Part {
     }
 
     /// All parts together; of no part, nothing.
-    fn sum(parts: &[Part], layout: &Layout) -> Part {
-        let mut whole = Part {
+    fn sum(parts: &[Counts], layout: &Layout) -> Counts {
+        let mut whole = Counts {
             elapsed_s: 0.0,
-            chains: layout.chains.iter().map(ChainPart::empty).collect(),
-            stations: vec![StationPart::default(); layout.stations.len()],
+            chains: layout.chains.iter().map(ChainCounts::empty).collect(),
+            stations: vec![StationCounts::default(); layout.stations.len()],
         };
         for part in parts {
             whole.elapsed_s += part.elapsed_s;
@@ -90,10 +90,10 @@ impl Part {
     }
 }
 
-impl ChainPart {
-    fn empty(chain: &Chain) -> ChainPart {
+impl ChainCounts {
+    fn empty(chain: &Chain) -> ChainCounts {
         let (branches, sizes) = (vec![(0, 0.0); chain.branches.len()], vec![(0, 0.0); chain.size_classes()]);
-        ChainPart { branches, sizes, ..ChainPart::default() }
+        ChainCounts { branches, sizes, ..ChainCounts::default() }
     }
 }
 
@@ -118,18 +118,18 @@ pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
         let parts: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.chains[number].response).collect();
         times(&format!("_{}", chain.name), &parts);
     }
-    let parts: Vec<Part> = replications.iter().map(|engine| engine.part()).collect();
-    rows.extend(others(layout, &Part::sum(&parts, layout), &parts));
+    let parts: Vec<Counts> = replications.iter().map(|engine| engine.part()).collect();
+    rows.extend(others(layout, &Counts::sum(&parts, layout), &parts));
     rows
 }
 
-fn others(layout: &Layout, whole: &Part, parts: &[Part]) -> Vec<Row> {
+fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Part) -> Option<f64>| {
+    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
         rows.push(Row { metric, unit, whole: of(whole), parts: parts.iter().map(of).collect(), samples });
     };
-    let rate = |count: u64, part: &Part| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
-    let completions = |part: &Part| part.chains.iter().map(|chain| chain.completions).sum::<u64>();
+    let rate = |count: u64, part: &Counts| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
+    let completions = |part: &Counts| part.chains.iter().map(|chain| chain.completions).sum::<u64>();
     add("throughput".into(), "1/s", completions(whole), &|part| rate(completions(part), part));
     for (number, chain) in layout.chains.iter().enumerate() {
         let (name, totals) = (&chain.name, &whole.chains[number]);
@@ -141,8 +141,8 @@ fn others(layout: &Layout, whole: &Part, parts: &[Part]) -> Vec<Row> {
                 ratio(part.chains[number].first_branch as f64, part.chains[number].came)
             });
         }
-        let mut told_apart = |kind: &str, index: usize, of: &dyn Fn(&ChainPart) -> &[(u64, f64)]| {
-            let of = |part: &Part| -> (u64, f64, u64) {
+        let mut told_apart = |kind: &str, index: usize, of: &dyn Fn(&ChainCounts) -> &[(u64, f64)]| {
+            let of = |part: &Counts| -> (u64, f64, u64) {
                 let parts = of(&part.chains[number]);
                 (parts[index].0, parts[index].1, parts.iter().map(|(count, _)| count).sum())
             };
@@ -168,7 +168,7 @@ fn others(layout: &Layout, whole: &Part, parts: &[Part]) -> Vec<Row> {
     for (number, station) in layout.stations.iter().enumerate() {
         let name = &station.name;
         let visits = whole.stations[number].visits;
-        let per_time = |sum_s: f64, part: &Part| (part.elapsed_s > 0.0).then(|| sum_s / part.elapsed_s);
+        let per_time = |sum_s: f64, part: &Counts| (part.elapsed_s > 0.0).then(|| sum_s / part.elapsed_s);
         if !matches!(station.kind, Kind::Delay) {
             add(format!("utilization_{name}"), "1", visits, &|part| per_time(part.stations[number].done_s, part));
         }

@@ -12,20 +12,23 @@
 use std::sync::Arc;
 
 use sojourn_dispatch::Signals;
-use sojourn_model::{Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Server, Station};
+use sojourn_model::system::{Attached, Level};
+use sojourn_model::{
+    Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Mode, Server, Station, System,
+};
 use sojourn_stats::{Span, Stream, Time};
 use sojourn_traffic::{Demand, Sessions, Visit, Visitor};
 
 use super::calendar::{Calendar, Event, What};
 use super::clerks::Clerks;
 use super::load::Load;
-use super::summary::Part;
+use super::summary::Section;
 use super::tally::Tally;
 use super::users::{Lane, NOWHERE, Stage, User};
-use super::{Attached, Cluster, Level};
-use crate::balancer::{Balancer, Choice};
+use super::{attached, level};
+use crate::balancer::{Balancer, Choice, signals};
+use crate::control::{SimError, demand_of};
 use crate::ledger::Ledger;
-use crate::scenario::SimError;
 use crate::timers::Timers;
 
 /// One replication.
@@ -119,23 +122,24 @@ enum FirstByte {
 const POLL: u64 = u64::MAX;
 
 impl Engine {
-    /// The replication of `cluster` with this seed, up to `horizon`.
-    pub(super) fn new(cluster: &Cluster, seed: u64, horizon: Span, keep_series: bool) -> Result<Engine, SimError> {
-        let Cluster { sessions, network, .. } = cluster;
-        let count = cluster.servers.len();
-        let balancer = cluster
-            .policy
-            .as_ref()
-            .map(|policy| Balancer::of(policy, count, &cluster.weights, cluster.information, cluster.signals, 1, seed));
-        let balancer = balancer.transpose()?;
-        let balancing = match &balancer {
-            Some(_) => cluster.balancing,
-            None => Balancing::free(cluster.balancing.mode),
-        };
+    /// The replication of users at `system` with this seed, up to `horizon`.
+    pub(super) fn new(
+        system: &System,
+        sessions: &Sessions,
+        seed: u64,
+        horizon: Span,
+        keep_series: bool,
+    ) -> Result<Engine, SimError> {
+        let (tier, network) = (system.tier(), &system.network);
+        let count = system.hosts.len();
+        let demand = demand_of(&system.hosts[0].server);
+        let balancer = tier.map(|tier| Balancer::first(tier, count, seed)).transpose()?;
+        let told = tier.map_or(Signals::empty(), signals);
+        let balancing = tier.map_or(Balancing::free(Mode::Nat), |tier| tier.balancing);
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         let first_bytes = requires.intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE);
         let hears = Hears {
-            first_byte: match cluster.signals.contains(Signals::CLIENT_FIRST_BYTE) {
+            first_byte: match told.contains(Signals::CLIENT_FIRST_BYTE) {
                 _ if !first_bytes => FirstByte::Untold,
                 true => FirstByte::AtUser,
                 false => FirstByte::AtBalancer,
@@ -149,14 +153,13 @@ impl Engine {
             let (users, parallel) = (sessions.users, sessions.parallel);
             Flows::new(users, parallel, count as u32, network.client_rate, network.server_rate, shared)
         });
-        let users: Vec<User> =
-            (0..sessions.users).map(|user| new_user(sessions, user, seed, &cluster.demand)).collect();
+        let users: Vec<User> = (0..sessions.users).map(|user| new_user(sessions, user, seed, &demand)).collect();
         let half = Span(network.rtt.0 / 2);
         let mut engine = Engine {
             now: Time::ZERO,
             horizon: Time::ZERO + horizon,
-            level: cluster.level(),
-            attachment: cluster.attached,
+            level: level(tier),
+            attachment: attached(tier),
             parallel: sessions.parallel,
             keep_alive: sessions.keep_alive(),
             way: Way {
@@ -170,11 +173,11 @@ impl Engine {
             },
             network: *network,
             balancing,
-            poll_cost: cluster.poll_cost,
+            poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
             balancer,
             hears,
             clerks: Clerks::new(&balancing),
-            servers: cluster.servers.iter().map(Host::new).collect(),
+            servers: system.servers().map(Host::new).collect(),
             timers: Timers::new(count),
             flows,
             calendar: Calendar::default(),
@@ -226,13 +229,13 @@ impl Engine {
     }
 
     /// What has been counted since measuring began, up to `now`: an instant between the last event and the next.
-    pub(super) fn part(&self, now: Time) -> Part {
+    pub(super) fn part(&self, now: Time) -> Section {
         let spent = self.core_time(now);
         let cores = |host: &Host| f64::from(host.model.cores);
         let busy_s = spent.iter().zip(&self.core_time_before).zip(&self.servers);
         let busy_s = busy_s.map(|((after, before), host)| (*after - *before).as_secs_f64() / cores(host)).sum::<f64>();
         let stations = self.servers.iter().filter(|host| matches!(host.serves, Serves::Station(_))).count();
-        Part {
+        Section {
             elapsed_s: (now - self.tally.since).as_secs_f64(),
             counts: self.tally.counts.clone(),
             open: self.open.spent(now),
@@ -383,7 +386,7 @@ impl Engine {
             Level::Session if browsing.server != NOWHERE => browsing.server,
             Level::Request => NOWHERE,
             Level::Session | Level::Connection => match &mut self.balancer {
-                Some(balancer) => balancer.choose(user, class, now).map_or(NOWHERE, |choice| choice.server),
+                Some(balancer) => balancer.choose(user, class, &[], now).map_or(NOWHERE, |choice| choice.server),
                 None => 0,
             },
         };
@@ -438,7 +441,7 @@ impl Engine {
     fn choose_for_request(&mut self, lane: u32) {
         let (user, class, now) = (self.user_of(lane), self.class_of(lane), self.now);
         let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
-        let server = balancer.choose(user, class, now).map_or(NOWHERE, |choice| choice.server);
+        let server = balancer.choose(user, class, &[], now).map_or(NOWHERE, |choice| choice.server);
         if server != NOWHERE {
             if !self.is_at(user, server) {
                 self.attached.enter(server, now);

@@ -1,13 +1,14 @@
 //! Replications of a cluster, and the twin of a live run.
 
+use sojourn_model::System;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
-use sojourn_traffic::Visit;
+use sojourn_traffic::{Sessions, Visit};
 
-use super::Cluster;
+use super::check;
 use super::engine::Engine;
-use super::summary::{self as sums, Part, QUANTILES};
+use super::summary::{self as sums, QUANTILES, Section};
 use super::tally::Tally;
-use crate::scenario::{Control, Progress, Report, SimError, WarmUp};
+use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
 use crate::summary::{self, Row};
 
@@ -16,18 +17,19 @@ const LOOKS: u64 = 32;
 /// Sections of equal time of one run.
 const SECTIONS: u64 = 20;
 
-/// Simulates `cluster` for `control.horizon`, as often as `control.replications` says (at least twice), and with a
+/// Simulates users who browse for `control.horizon`, as often as `control.replications` says (at least twice), and with a
 /// precision until every metric asked for is sharp or `control.max_jobs` objects have been simulated. `progress` is
 /// called now and then, from any thread.
 ///
 /// # Errors
-/// When the cluster makes no sense, or there is no horizon.
-pub fn run_sessions(
-    cluster: &Cluster,
+/// When system or users make no sense, or there is no horizon.
+pub(crate) fn run(
+    system: &System,
+    sessions: &Sessions,
     control: &Control,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, SimError> {
-    cluster.check()?;
+    check(system, sessions)?;
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("sessions need a duration, e.g. duration = \"600 s\": users never end".into()));
     };
@@ -37,21 +39,21 @@ pub fn run_sessions(
     };
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
-    Engine::new(&one_user(cluster), control.seed, horizon, false)?;
+    Engine::new(system, &Sessions { users: 1, ..sessions.clone() }, control.seed, horizon, false)?;
     let pool = pool(control)?;
     let mut outside = Outside::new(control, progress);
-    let mut notes = cluster.sessions.notes();
+    let mut notes = sessions.notes();
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut wanted = control.replications.max(2) as usize;
     let mut converged = true;
     loop {
         let each = outcomes.iter().map(|outcome| outcome.ended).sum::<u64>() / outcomes.len().max(1) as u64;
-        outside.planned = if each > 0 { each * wanted as u64 } else { expected(cluster, horizon) * wanted as u64 };
+        outside.planned = if each > 0 { each * wanted as u64 } else { expected(sessions, horizon) * wanted as u64 };
         let mut fresh: Vec<(usize, Option<Result<Outcome, SimError>>)> =
             (outcomes.len()..wanted).map(|number| (number, None)).collect();
         play(pool.as_ref(), &mut fresh, |(number, outcome)| {
             let seed = replication_seed(control.seed, *number);
-            *outcome = Some(replicate(cluster, seed, horizon, warm_up, &outside));
+            *outcome = Some(replicate(system, sessions, seed, horizon, warm_up, &outside));
         });
         for (_, outcome) in fresh {
             outcomes.push(outcome.expect("every replication was played")?);
@@ -84,7 +86,7 @@ pub fn run_sessions(
     note_left_out(&mut notes, left_out, outcomes.iter().map(|outcome| outcome.ended).sum());
     let rows = rows(&outcomes);
     let measures = summary::measures(&rows, control.confidence());
-    let whole = Part::sum(&parts(&outcomes));
+    let whole = Section::sum(&parts(&outcomes));
     let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
     Ok(Report {
         response_time_cdf: summary::cdf(&histogram(&outcomes, |tally| &tally.objects)),
@@ -102,16 +104,17 @@ pub fn run_sessions(
 /// How long after its end a live run waits for what is under way.
 const GRACE: Span = Span(10_000_000_000);
 
-/// Simulates one run of `cluster` with exactly the scripts of `seed` for `duration`, and leaves out what is asked for
-/// before `warm_up`: the twin of a live run. Response times are a series in the order of their ends, judged by batches
-/// as a live run's are, up to 10 s after the end; everything else is judged by sections of equal time.
-///
-/// # Errors
-/// When the cluster makes no sense, or nothing is left to measure.
-pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: Span) -> Result<Report, SimError> {
-    cluster.check()?;
-    check_warm_up(warm_up, duration)?;
-    let mut engine = Engine::new(cluster, seed, duration, true)?;
+/// The twin of a live run: as [`crate::run_plan`], for users who browse. What is under way at the end may still end within
+/// 10 s, as in a live run: leaving it out would leave out the slow.
+pub(crate) fn run_plan(
+    system: &System,
+    sessions: &Sessions,
+    seed: u64,
+    duration: Span,
+    warm_up: Span,
+) -> Result<Report, SimError> {
+    check(system, sessions)?;
+    let mut engine = Engine::new(system, sessions, seed, duration, true)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
     engine.run_before(at(0));
     engine.start_measuring(at(0));
@@ -124,7 +127,7 @@ pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: 
         before = now;
     }
     let whole = before;
-    // Nobody asks any more, but what is under way may still end, as in a live run: leaving it out would leave out the slow.
+    // No user asks any more, but what is under way may still end.
     engine.run_before(Time(duration.0) + GRACE);
     let left_out = engine.under_way();
     let tally = &engine.tally;
@@ -138,7 +141,7 @@ pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: 
         }
     }
     measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
-    let mut notes = cluster.sessions.notes();
+    let mut notes = sessions.notes();
     note_left_out(&mut notes, left_out, engine.ended());
     Ok(Report {
         response_time_cdf: summary::cdf(&tally.objects),
@@ -153,15 +156,20 @@ pub fn run_sessions_plan(cluster: &Cluster, seed: u64, duration: Span, warm_up: 
     })
 }
 
-/// The pages that each user asks for in the run of [`run_sessions_plan`], in order: the emitted stream, for tests of
-/// what was asked for against what came.
+/// The pages that each user asks for in the run of one plan ([`crate::run_plan`]), in order: the emitted stream, for tests
+/// of what was asked for against what came.
 ///
 /// # Errors
-/// When the cluster makes no sense.
-pub fn visits_of_run(cluster: &Cluster, seed: u64, duration: Span) -> Result<Vec<Vec<Visit>>, SimError> {
-    cluster.check()?;
-    let mut engine = Engine::new(cluster, seed, duration, false)?;
-    engine.visits = Some(vec![Vec::new(); cluster.sessions.users as usize]);
+/// When system or users make no sense.
+pub fn visits_of_run(
+    system: &System,
+    sessions: &Sessions,
+    seed: u64,
+    duration: Span,
+) -> Result<Vec<Vec<Visit>>, SimError> {
+    check(system, sessions)?;
+    let mut engine = Engine::new(system, sessions, seed, duration, false)?;
+    engine.visits = Some(vec![Vec::new(); sessions.users as usize]);
     engine.run_before(Time::ZERO + duration);
     Ok(engine.visits.unwrap_or_default())
 }
@@ -169,19 +177,20 @@ pub fn visits_of_run(cluster: &Cluster, seed: u64, duration: Span) -> Result<Vec
 /// What is kept of a replication.
 struct Outcome {
     tally: Tally,
-    part: Part,
+    part: Section,
     ended: u64,
     under_way: u64,
 }
 
 fn replicate(
-    cluster: &Cluster,
+    system: &System,
+    sessions: &Sessions,
     seed: u64,
     horizon: Span,
     warm_up: Span,
     outside: &Outside<'_>,
 ) -> Result<Outcome, SimError> {
-    let mut engine = Engine::new(cluster, seed, horizon, false)?;
+    let mut engine = Engine::new(system, sessions, seed, horizon, false)?;
     let start = Time(warm_up.0);
     engine.run_before(start);
     engine.start_measuring(start);
@@ -216,11 +225,11 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row> {
         }
     }
     let parts = parts(outcomes);
-    rows.extend(sums::others(&Part::sum(&parts), &parts));
+    rows.extend(sums::others(&Section::sum(&parts), &parts));
     rows
 }
 
-fn parts(outcomes: &[Outcome]) -> Vec<Part> {
+fn parts(outcomes: &[Outcome]) -> Vec<Section> {
     outcomes.iter().map(|outcome| outcome.part.clone()).collect()
 }
 
@@ -229,16 +238,9 @@ fn histogram(outcomes: &[Outcome], of: impl Fn(&Tally) -> &Histogram) -> Histogr
 }
 
 /// Objects that a replication ends if nothing takes any time: an upper bound, for the progress of the first ones.
-fn expected(cluster: &Cluster, horizon: Span) -> u64 {
-    let think_s = (cluster.sessions.think.mean() / cluster.sessions.time_scale).max(1e-3);
-    (f64::from(cluster.sessions.users) * horizon.as_secs_f64() / think_s) as u64
-}
-
-/// The same cluster with one user, which is cheap to make.
-fn one_user(cluster: &Cluster) -> Cluster {
-    let mut one = cluster.clone();
-    one.sessions.users = 1;
-    one
+fn expected(sessions: &Sessions, horizon: Span) -> u64 {
+    let think_s = (sessions.think.mean() / sessions.time_scale).max(1e-3);
+    (f64::from(sessions.users) * horizon.as_secs_f64() / think_s) as u64
 }
 
 fn check_warm_up(warm_up: Span, horizon: Span) -> Result<(), SimError> {

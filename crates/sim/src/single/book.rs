@@ -6,7 +6,7 @@ use sojourn_stats::{Histogram, Span, Time};
 use super::{Job, Queue};
 use crate::prediction::Errors;
 use crate::study::merged;
-use crate::summary::{self, Part, QUANTILES, Row};
+use crate::summary::{self, Counts, QUANTILES, Row};
 
 const SECTIONS_MOST: usize = 40;
 /// Jobs of a section at first.
@@ -83,10 +83,10 @@ impl Section {
         self.elapsed += other.elapsed;
     }
 
-    fn part(&self, cores: u32) -> Part {
+    fn part(&self, cores: u32) -> Counts {
         let served = self.response.count();
         let service_s = self.service_ns as f64 * 1e-9;
-        Part {
+        Counts {
             elapsed_s: self.elapsed.as_secs_f64(),
             completions: served,
             served,
@@ -197,7 +197,7 @@ impl Book {
         let mut rows = vec![summary::mean("response_time_mean", &whole.response, &histograms)];
         let quantile = |(metric, p): &(&str, f64)| summary::quantile(metric, &whole.response, &histograms, *p);
         rows.extend(QUANTILES.iter().map(quantile));
-        let parts: Vec<Part> = self.sections.iter().map(|section| section.part(queue.cores)).collect();
+        let parts: Vec<Counts> = self.sections.iter().map(|section| section.part(queue.cores)).collect();
         let others = summary::others(&whole.part(queue.cores), &parts).into_iter();
         // Nobody here gives up, and without a limited room nobody is denied.
         let known =
@@ -209,7 +209,7 @@ impl Book {
     pub(super) fn class_rows(&self, name: &str) -> Vec<Row> {
         let (whole, histograms) = (self.whole(), self.histograms());
         let mean = summary::mean(&format!("response_time_mean_{name}"), &whole.response, &histograms);
-        let parts: Vec<Part> = self.sections.iter().map(|section| section.part(1)).collect();
+        let parts: Vec<Counts> = self.sections.iter().map(|section| section.part(1)).collect();
         let others = summary::others(&whole.part(1), &parts).into_iter();
         let waiting = others.filter(|row| row.metric == "waiting_time_mean");
         let renamed = waiting.map(|row| Row { metric: format!("waiting_time_mean_{name}"), ..row });

@@ -1,6 +1,5 @@
 //! Several servers behind a policy, against exact values. Times in units of the mean service, 1 s.
 
-use sojourn_dispatch::Information;
 use sojourn_stats::Span;
 
 use crate::support::{cluster, covers, estimate, run};
@@ -42,7 +41,7 @@ fn least_connections_is_join_the_shortest_queue() {
 fn many_dispatchers_know_less_than_one() {
     let mean_s = |dispatchers| {
         let mut scenario = cluster("exponential(rate = 1.6 /s)", "round-robin", 2, FCFS);
-        scenario.dispatchers = dispatchers;
+        scenario.tier().dispatchers = dispatchers;
         estimate(&run(&scenario, 4_000_000), "response_time_mean").interval().unwrap()
     };
     let (one, many) = (mean_s(1), mean_s(200));
@@ -53,13 +52,13 @@ fn many_dispatchers_know_less_than_one() {
 /// Old news is worse than fresh: least connections by polls every 5 s against its own counts.
 #[test]
 fn polled_counts_are_worse_than_own_counts() {
-    let interval = |information| {
+    let interval = |polled| {
         let mut scenario = cluster("exponential(rate = 2.8 /s)", "least-connections", 4, FCFS);
-        scenario.information = information;
+        scenario.tier().polled = polled;
         estimate(&run(&scenario, 2_000_000), "response_time_mean").interval().unwrap()
     };
-    let fresh = interval(Information::Immediate);
-    let stale = interval(Information::Polled { every: Span(5_000_000_000) });
+    let fresh = interval(None);
+    let stale = interval(Some(Span(5_000_000_000)));
     assert!(fresh.1 < stale.0, "fresh {fresh:?}, stale {stale:?}");
 }
 
@@ -93,7 +92,7 @@ fn every_policy_runs() {
 #[test]
 fn unequal_servers_get_what_their_weights_say() {
     let mut scenario = cluster("exponential(rate = 1 /s)", "weighted-round-robin", 3, FCFS);
-    scenario.weights = vec![4.0, 3.0, 2.0];
+    scenario.tier().weights = vec![4.0, 3.0, 2.0];
     let report = run(&scenario, 800_000);
     for (metric, share) in [("share_1", 4.0 / 9.0), ("share_2", 3.0 / 9.0), ("share_3", 2.0 / 9.0)] {
         covers(&report, metric, share, 1e-2, "weights 4, 3, 2");

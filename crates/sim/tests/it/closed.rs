@@ -1,9 +1,8 @@
 //! Closed users against M/M/1//N.
 
 use sojourn_model::Server;
-use sojourn_sim::Scenario;
 
-use crate::support::{closed, covers, run};
+use crate::support::{Scenario, closed, covers, run};
 
 /// The machine repairman: N users think for 1/lambda, one server of rate mu (Kleinrock 1975, vol. 1, section 3.8):
 /// p_n = p_0 N!/(N - n)! (lambda/mu)^n, throughput mu (1 - p_0), response time N/X - Z.

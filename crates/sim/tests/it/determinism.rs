@@ -3,7 +3,7 @@
 use sojourn_sim::{Control, Precision, WarmUp};
 use sojourn_stats::Span;
 
-use crate::support::cluster;
+use crate::support::{cluster, simulate};
 
 #[test]
 fn threads_change_nothing() {
@@ -22,10 +22,10 @@ fn threads_change_nothing() {
             threads,
             ..Control::default()
         };
-        let [one, four] = [1, 4].map(|threads| sojourn_sim::run(&scenario, &control(threads), &|_| {}).unwrap());
+        let [one, four] = [1, 4].map(|threads| simulate(&scenario, &control(threads)).unwrap());
         assert_eq!(one, four);
         assert!(one.converged, "{:?}", one.notes);
-        let other = sojourn_sim::run(&scenario, &Control { seed: 8, ..control(1) }, &|_| {}).unwrap();
+        let other = simulate(&scenario, &Control { seed: 8, ..control(1) }).unwrap();
         assert_ne!(one, other);
     }
 }

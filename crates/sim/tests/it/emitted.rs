@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use sojourn_sim::{Attached, Level, visits_of_run};
+use sojourn_model::system::{Attached, Level};
+use sojourn_sim::demand_of;
 use sojourn_stats::Span;
 use sojourn_stats::goodness::kolmogorov;
 use sojourn_traffic::stream::{nth, session_lengths, share_within, stack_distances};
 use sojourn_traffic::{Sessions, Site, SiteLaw, Visit, Visitor};
 
-use crate::sessions::{behind, cluster};
+use crate::sessions::{Cluster, behind, cluster};
 
 /// No test here fails a correct program more often than this.
 const FALSE_ALARM: f64 = 1e-7;
@@ -16,7 +17,7 @@ const FALSE_ALARM: f64 = 1e-7;
 const SERVER: &str = "discipline = \"ps\"\ndemand = \"100 us\"";
 
 /// SURGE's users, who think a hundredth as long.
-fn surge(users: u32) -> sojourn_sim::Cluster {
+fn surge(users: u32) -> Cluster {
     let mut many = cluster("path,kind,class,bytes,requests,embedded\n/p,loner,static,1,1,\n", 1, 1.0, SERVER);
     let site = Arc::new(Site::generate(&SiteLaw::surge(), 1).unwrap());
     many.sessions = Sessions { time_scale: 100.0, ..Sessions::surge(users, site) };
@@ -24,19 +25,23 @@ fn surge(users: u32) -> sojourn_sim::Cluster {
     behind(many, "round-robin", 8, Level::Connection)
 }
 
+fn visits_of_run(cluster: &Cluster, seed: u64, duration: Span) -> Vec<Vec<Visit>> {
+    sojourn_sim::visits_of_run(&cluster.system(), &cluster.sessions, seed, duration).unwrap()
+}
+
 #[test]
 fn users_follow_their_scripts_whatever_the_policy() {
     let many = surge(30);
-    let emitted = visits_of_run(&many, 5, Span(10_000_000_000)).unwrap();
+    let emitted = visits_of_run(&many, 5, Span(10_000_000_000));
     for (user, visits) in emitted.iter().enumerate() {
-        let mut visitor = Visitor::new(&many.sessions, user as u32, 5, Arc::clone(&many.demand));
+        let mut visitor = Visitor::new(&many.sessions, user as u32, 5, demand_of(&many.servers[0]));
         let script: Vec<Visit> = visits.iter().map(|_| visitor.visit(&mut Vec::new())).collect();
         assert!(visits.len() > 20 && *visits == script);
     }
     let mut other = many.clone();
-    (other.policy, other.level) = (Some("least-connections".into()), Level::Session);
-    other.attached = Attached::Session;
-    let others = visits_of_run(&other, 5, Span(10_000_000_000)).unwrap();
+    (other.tier.policy, other.tier.level) = ("least-connections".into(), Level::Session);
+    other.tier.attached = Attached::Session;
+    let others = visits_of_run(&other, 5, Span(10_000_000_000));
     let agree = |(one, other): (&Vec<Visit>, &Vec<Visit>)| one.iter().zip(other).all(|(one, other)| one == other);
     assert!(emitted.iter().zip(&others).all(agree));
 }
@@ -44,7 +49,7 @@ fn users_follow_their_scripts_whatever_the_policy() {
 #[test]
 fn popularity_stack_distance_and_session_length_are_those_asked_for() {
     let many = surge(600);
-    let emitted = visits_of_run(&many, 7, Span(20_000_000_000)).unwrap();
+    let emitted = visits_of_run(&many, 7, Span(20_000_000_000));
     let streams: Vec<Vec<u32>> = emitted.iter().map(|visits| visits.iter().map(|visit| visit.page).collect()).collect();
     // One request of each user: independent draws.
     let pages = many.sessions.site.pages();

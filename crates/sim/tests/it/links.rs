@@ -1,18 +1,17 @@
 //! Rates and delays.
 
-use sojourn_model::{Link, Server};
-use sojourn_sim::Scenario;
+use sojourn_model::Server;
 use sojourn_stats::Span;
 
-use crate::support::{closed, cluster, covers, estimate, queue, run};
+use crate::support::{Scenario, closed, cluster, covers, estimate, queue, run};
 
 /// One user, constant work, both links: every part of the response time is known.
 #[test]
 fn one_request_alone_takes_the_sum_of_its_parts() {
     let server = Server::from_toml("discipline = \"ps\"\ndemand = \"2 ms\"").unwrap();
     let mut scenario = Scenario::single(closed(1, "constant(10 ms)"), server);
-    scenario.client_link = Some(Link { delay: Span(5_000_000), rate: Some(1e6) });
-    scenario.cluster_link = Some(Link { delay: Span(100_000), rate: Some(100e6) });
+    (scenario.system.network.rtt, scenario.system.network.client_rate) = (Span(10_000_000), Some(1e6));
+    (scenario.system.network.server_rtt, scenario.system.network.cluster_rate) = (Span(200_000), Some(100e6));
     let report = run(&scenario, 20_000);
     // 1000 bytes: 8 ms at 1 Mbit/s, 0.08 ms at 100 Mbit/s; each delay twice.
     let exact_s = 2.0 * (5e-3 + 0.1e-3) + 2e-3 + 0.08e-3 + 8e-3;
@@ -28,7 +27,7 @@ fn a_shared_link_is_a_queue() {
     let mut scenario =
         queue("exponential(rate = 500 /s)", "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 ms)\"");
     // 1000 bytes in 1 ms.
-    scenario.cluster_link = Some(Link { delay: Span::ZERO, rate: Some(8e6) });
+    scenario.system.network.cluster_rate = Some(8e6);
     let report = run(&scenario, 2_000_000);
     // M/M/1: 2 ms. M/D/1 at 0.5: 1 ms of service and rho/(1 - rho)/2 = 0.5 ms of waiting.
     covers(&report, "response_time_mean", 3.5e-3, 0.03, "a link behind M/M/1");
@@ -41,7 +40,7 @@ fn delay_is_added_once_each_way() {
     for policy in ["random", "round-trip", "least-connections"] {
         let mut scenario = cluster("exponential(rate = 1000 /s)", policy, 4, server);
         let near = run(&scenario, 400_000);
-        scenario.client_link = Some(Link { delay: Span(20_000_000), rate: None });
+        scenario.system.network.rtt = Span(40_000_000);
         let far = run(&scenario, 400_000);
         let mean_s = |report| estimate(report, "response_time_mean").value().unwrap();
         let added_s = mean_s(&far) - mean_s(&near);

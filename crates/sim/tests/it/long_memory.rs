@@ -1,9 +1,9 @@
 //! Arrivals with long memory: what they do to a queue, and what is said of them.
 
-use sojourn_sim::{Control, run_plan};
+use sojourn_sim::Control;
 use sojourn_stats::{Estimate, Span};
 
-use crate::support::{control, estimate, queue, run};
+use crate::support::{control, estimate, queue, run, run_plan, simulate};
 
 const SERVER: &str = "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 ms)\"";
 
@@ -14,7 +14,7 @@ fn memory_makes_queues() {
     let mean = |h: f64| {
         let scenario = queue(&format!("fgn(h = {h}, rate = 400 /s, length = 16384)"), SERVER);
         let control = Control { replications: 60, ..control(3_000_000) };
-        let report = sojourn_sim::run(&scenario, &control, &|_| {}).unwrap();
+        let report = simulate(&scenario, &control).unwrap();
         estimate(&report, "response_time_mean").interval().unwrap()
     };
     let (none, long) = (mean(0.5), mean(0.8));
@@ -28,7 +28,7 @@ fn the_hurst_parameter_is_reported_at_any_number_of_threads() {
     let scenario = queue("fgn(h = 0.8, rate = 700 /s, length = 8192)", SERVER);
     let report = |threads| {
         let control = Control { threads, ..control(200_000) };
-        sojourn_sim::run(&scenario, &control, &|_| {}).unwrap()
+        simulate(&scenario, &control).unwrap()
     };
     let (one, four) = (report(1), report(4));
     assert_eq!(one, four);

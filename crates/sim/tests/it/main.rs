@@ -13,6 +13,7 @@ mod networks;
 mod plan_run;
 mod prediction;
 mod refusals;
+mod routed;
 mod sessions;
 mod single;
 mod support;

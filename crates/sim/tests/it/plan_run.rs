@@ -1,10 +1,9 @@
 //! The run that live ran.
 
-use sojourn_sim::run_plan;
 use sojourn_stats::{Estimate, Span, Time};
 use sojourn_traffic::{Plan, Workload};
 
-use crate::support::{closed, cluster, covers, estimate, queue};
+use crate::support::{Scenario, closed, cluster, covers, estimate, queue, run_plan};
 
 /// The requests of the run are those of the plan, no more and no fewer: planned between warm-up and horizon.
 #[test]
@@ -13,7 +12,7 @@ fn it_measures_exactly_the_plan() {
     let scenario = cluster("exponential(rate = 700 /s)", "round-trip(window = 500 ms)", 4, server);
     let (horizon, warm_up) = (Span(15_000_000_000), Span(1_500_000_000));
     let report = run_plan(&scenario, 3, horizon, warm_up).unwrap();
-    let plan = Plan::new(&scenario.workload, 3, scenario.demand.clone()).unwrap();
+    let plan = Plan::new(&scenario.workload, 3, sojourn_sim::demand_of(&scenario.system.hosts[0].server)).unwrap();
     let planned = plan.collect_until(Time(horizon.0));
     let measured: Vec<_> = planned.iter().filter(|planned| planned.at >= Time(warm_up.0)).collect();
     assert_eq!(report.jobs, measured.len() as u64);
@@ -60,7 +59,7 @@ fn requests_inside_at_the_horizon_are_drained() {
 #[test]
 fn closed_users_stop_asking_at_the_horizon() {
     let server = sojourn_model::Server::from_toml("discipline = \"fcfs\"\ndemand = \"500 ms\"").unwrap();
-    let scenario = sojourn_sim::Scenario::single(closed(1, "constant(500 ms)"), server);
+    let scenario = Scenario::single(closed(1, "constant(500 ms)"), server);
     assert!(matches!(scenario.workload, Workload::Closed(_)));
     let report = run_plan(&scenario, 1, Span(20_000_000_000), Span(0)).unwrap();
     // Asks at 0.5, 1.5, ..., 19.5 s.

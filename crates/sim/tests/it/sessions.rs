@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
-use sojourn_sim::{
-    Attached, Cluster, Control, Level, Precision, Report, WarmUp, demand_of, run_sessions, run_sessions_plan,
-};
+use sojourn_model::system::{Attached, Face, Level, Tier, Told};
+use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, System, Tcp};
+use sojourn_sim::{Control, Precision, Progress, Report, SimError, WarmUp};
 use sojourn_stats::{Estimate, Law, Span, Stream};
-use sojourn_traffic::{Arrivals, Http, SessionList, Sessions, Site, SiteLaw};
+use sojourn_traffic::{Arrivals, Http, SessionList, Sessions, Site, SiteLaw, Workload};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -20,6 +18,43 @@ const PAGE: &str = "path,kind,class,bytes,requests,embedded\n/p,base,static,1000
 const PAIR: &str = "path,kind,class,bytes,requests,embedded\n/p,base,static,1000,1,/a\n/a,embedded,static,2000,,\n";
 /// Every file takes 5 ms.
 const FIVE_MS: &str = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 1\nseconds = [0.005]";
+
+/// Users who browse, and the servers that they meet.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    pub(crate) sessions: Sessions,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) network: ClusterNetwork,
+    /// What is in front of the servers; none: one server, and no policy.
+    pub(crate) tier: Tier,
+    pub(crate) has_tier: bool,
+}
+
+impl Cluster {
+    pub(crate) fn system(&self) -> System {
+        let network = self.network;
+        match self.has_tier {
+            true => System { network, ..System::balanced(self.tier.clone(), self.servers.clone()) },
+            false => {
+                let mut system = System { network, ..System::balanced(self.tier.clone(), self.servers.clone()) };
+                system.tiers.clear();
+                system
+            }
+        }
+    }
+}
+
+fn run_sessions(
+    cluster: &Cluster,
+    control: &Control,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, SimError> {
+    sojourn_sim::run(&cluster.system(), &Workload::Sessions(cluster.sessions.clone()), control, progress)
+}
+
+fn run_sessions_plan(cluster: &Cluster, seed: u64, end: Span, warm_up: Span) -> Result<Report, SimError> {
+    sojourn_sim::run_plan(&cluster.system(), &Workload::Sessions(cluster.sessions.clone()), seed, end, warm_up)
+}
 
 /// Users who think for 1 s and whose sessions are `pages` long, at servers 10 ms away over links of 8 Mbit/s: 1 kB
 /// takes 1 ms. Two connections; windows that never wait.
@@ -39,32 +74,26 @@ pub(crate) fn cluster(site: &str, users: u32, pages: f64, server: &str) -> Clust
             time_scale: 1.0,
             written: None,
         },
-        demand: demand_of(&server),
-        policy: None,
-        information: Information::Immediate,
-        poll_cost: Span::ZERO,
-        level: Level::Session,
-        attached: Attached::Session,
         servers: vec![server],
-        weights: Vec::new(),
+        tier: Tier::new(Face::Gateway, "random"),
+        has_tier: false,
         network: ClusterNetwork {
             rtt: Span(10 * MS),
+            server_rtt: Span::ZERO,
             client_rate: Some(8e6),
             cluster_rate: Some(100e6),
             backbone_rate: None,
             server_rate: None,
             tcp: Tcp { segment: 1000, initial_window: 64, acks_per_segment: 1.0, ..Tcp::default() },
         },
-        balancing: Balancing::free(Mode::Nat),
-        signals: Signals::GATEWAY,
     }
 }
 
 pub(crate) fn behind(mut cluster: Cluster, policy: &str, servers: usize, level: Level) -> Cluster {
-    cluster.policy = Some(policy.into());
+    (cluster.has_tier, cluster.tier.policy) = (true, policy.into());
     cluster.servers = vec![cluster.servers[0].clone(); servers];
-    cluster.level = level;
-    cluster.attached = if level == Level::Session { Attached::Session } else { Attached::WhileConnected };
+    cluster.tier.level = level;
+    cluster.tier.attached = if level == Level::Session { Attached::Session } else { Attached::WhileConnected };
     cluster
 }
 
@@ -135,19 +164,19 @@ fn a_connection_per_file_by_hand() {
     by_hand(&slow, 91.0, "slow start");
     for level in [Level::Session, Level::Connection, Level::Request] {
         let mut gateway = behind(one.clone(), "round-robin", 1, level);
-        gateway.balancing.per_packet = Span(MS);
+        gateway.tier.balancing.per_packet = Span(MS);
         // Set-up 12, request 6, server 5, flow, back 6: 30; `a` at 63; `c` at 93.
         by_hand(&gateway, 93.0, "gateway");
-        gateway.balancing.per_connection = Span(2 * MS);
+        gateway.tier.balancing.per_connection = Span(2 * MS);
         by_hand(&gateway, 99.0, "gateway, work per connection");
         let mut switch = gateway.clone();
-        (switch.balancing.per_connection, switch.balancing.mode) = (Span::ZERO, Mode::MacForwarding);
+        (switch.tier.balancing.per_connection, switch.tier.balancing.mode) = (Span::ZERO, Mode::MacForwarding);
         // Replies and their set-ups bypass it: 11 + 6 + 5 + 1 + 5 = 28; `a` at 59; `c` at 87.
         by_hand(&switch, 87.0, "switch");
-        switch.balancing.mode = Mode::SingleRewriting;
+        switch.tier.balancing.mode = Mode::SingleRewriting;
         by_hand(&switch, 87.0, "single rewriting");
         // 20 B more at 100 Mbit/s, for a set-up and a request on each of three connections in a row: 6 x 1.6 us.
-        switch.balancing.mode = Mode::IpTunnelling;
+        switch.tier.balancing.mode = Mode::IpTunnelling;
         by_hand(&switch, 87.0096, "tunnel");
     }
 }
@@ -257,18 +286,18 @@ fn a_nat_balancer_saturates_where_its_packets_say() {
     let mut many = behind(cluster(site, 700, 1e6, FIVE_MS), "round-robin", 4, Level::Session);
     many.sessions.think = Law::exponential(1.0);
     (many.network.client_rate, many.network.cluster_rate) = (None, None);
-    many.balancing = Balancing { per_packet: Span(MS / 10), cores: Some(1), ..Balancing::free(Mode::Nat) };
+    many.tier.balancing = Balancing { per_packet: Span(MS / 10), cores: Some(1), ..Balancing::free(Mode::Nat) };
     let throughput = |cluster: &Cluster| value(&simulate(cluster, Span(61 * SECOND)), "throughput");
     let nat = throughput(&many);
     assert!((nat / (1e4 / 21.0) - 1.0).abs() < 0.01, "{nat}");
     many.network.tcp.acks_per_segment = 0.5;
     let delayed = throughput(&many);
     assert!((delayed / (1e4 / 16.0) - 1.0).abs() < 0.01, "{delayed}");
-    many.balancing.mode = Mode::MacForwarding;
+    many.tier.balancing.mode = Mode::MacForwarding;
     let bypassed = throughput(&many);
     assert!(bypassed > 650.0 && bypassed < 700.0, "{bypassed}");
     // A delay is never a bottleneck.
-    many.balancing = Balancing { mode: Mode::Nat, cores: None, ..many.balancing };
+    many.tier.balancing = Balancing { mode: Mode::Nat, cores: None, ..many.tier.balancing };
     assert!(throughput(&many) > 650.0);
 }
 
@@ -283,7 +312,7 @@ fn a_shared_link_caps_throughput() {
     assert!((throughput / 1.25e6 - 1.0).abs() < 0.01, "{throughput}");
     // Each server's own link likewise: four of 5 Mbit/s.
     (many.network.cluster_rate, many.network.server_rate) = (Some(100e6), Some(5e6));
-    many.policy = Some("round-robin".into());
+    many.tier.policy = "round-robin".into();
     let throughput = value(&simulate(&many, Span(101 * SECOND)), "byte_throughput");
     assert!(throughput < 2.5e6 * 1.001 && throughput > 2.2e6, "{throughput}");
 }
@@ -304,13 +333,12 @@ fn a_full_station_refuses() {
 #[test]
 fn every_policy_runs_at_every_level_and_the_books_balance() {
     let many = cluster(PAGE, 80, 3.0, "discipline = \"ps\"\ndemand = \"exponential(mean = 3 ms)\"");
-    let polled = Information::Polled { every: Span(SECOND) };
     for policy in ["round-robin", "random", "least-connections", "round-trip", "transmitted-size", "address-hash"] {
         for level in [Level::Session, Level::Connection, Level::Request] {
-            for information in [Information::Immediate, polled] {
+            for polled in [None, Some(Span(SECOND))] {
                 let mut many = behind(many.clone(), policy, 4, level);
-                many.information = information;
-                many.poll_cost = Span(MS / 10);
+                many.tier.polled = polled;
+                many.tier.poll_cost = Span(MS / 10);
                 let report = simulate(&many, Span(21 * SECOND));
                 let shares: f64 = (1..=4).map(|k| value(&report, &format!("share_{k}"))).sum();
                 assert!((shares - 1.0).abs() < 1e-9 && value(&report, "throughput") > 60.0, "{policy}, {level:?}");
@@ -319,11 +347,11 @@ fn every_policy_runs_at_every_level_and_the_books_balance() {
     }
     // A switch that is told what only a simulator can tell.
     let mut switch = behind(many, "round-trip", 4, Level::Session);
-    switch.signals = Signals::SWITCH;
+    switch.tier.face = Face::Switch;
     let refused = run_sessions(&switch, &Control { horizon: Some(Span(SECOND)), ..Control::default() }, &|_| {});
     assert!(refused.unwrap_err().to_string().contains("first byte"));
-    switch.signals = Signals::SWITCH | Signals::CLIENT_FIRST_BYTE;
-    switch.balancing.mode = Mode::MacForwarding;
+    switch.tier.told = vec![Told::ClientFirstByte];
+    switch.tier.balancing.mode = Mode::MacForwarding;
     assert!(value(&simulate(&switch, Span(21 * SECOND)), "throughput") > 60.0);
 }
 
@@ -333,7 +361,7 @@ fn stale_counts_make_a_herd() {
     let mut many = behind(cluster(PAGE, 300, 3.0, FIVE_MS), "least-connections", 4, Level::Session);
     many.sessions.think = Law::exponential(1.0);
     let fresh = value(&simulate(&many, Span(101 * SECOND)), "attached_imbalance_index");
-    many.information = Information::Polled { every: Span(8 * SECOND) };
+    many.tier.polled = Some(Span(8 * SECOND));
     let stale = value(&simulate(&many, Span(101 * SECOND)), "attached_imbalance_index");
     assert!(fresh < 1.1 && stale > 1.5, "{fresh} fresh, {stale} stale");
 }
@@ -367,7 +395,7 @@ fn the_plan_of_a_seed_is_one_run() {
         let measure = report.measures.iter().find(|measure| measure.metric == metric).unwrap();
         assert!(matches!(measure.estimate, Estimate::Sampled { .. }), "{measure:?}");
     }
-    // What was under way at the end has ended: nobody is left out.
+    // What was under way at the end has ended: none is left out.
     assert!(report.notes.is_empty(), "{:?}", report.notes);
     assert_eq!((report.replications, report.replications_values.len()), (1, 0));
 }
@@ -384,17 +412,17 @@ fn clusters_that_make_no_sense_are_refused() {
     refused(one(), Control::default(), "duration");
     refused(one(), Control { warm_up: WarmUp::Fixed(Span(10 * SECOND)), ..control() }, "warm-up");
     let mut fault = behind(one(), "random", 2, Level::Session);
-    fault.policy = None;
+    fault.has_tier = false;
     refused(fault, control(), "policy");
     refused(behind(one(), "rondom", 2, Level::Session), control(), "random");
     let mut fault = one();
     fault.network.cluster_rate = Some(-1.0);
     refused(fault, control(), "cluster_rate");
-    let mut fault = one();
-    fault.poll_cost = Span(1);
+    let mut fault = behind(one(), "random", 2, Level::Session);
+    fault.tier.poll_cost = Span(1);
     refused(fault, control(), "poll_cost");
     let mut fault = behind(one(), "random", 2, Level::Session);
-    fault.weights = vec![1.0];
+    fault.tier.weights = vec![1.0];
     refused(fault, control(), "weight");
     let mut fault = one();
     fault.sessions.users = 0;
@@ -463,9 +491,9 @@ fn the_books_balance_in_random_clusters() {
         let mode = [Mode::Nat, Mode::SingleRewriting, Mode::IpTunnelling, Mode::MacForwarding][draw(4)];
         let cores = [None, Some(1), Some(2)][draw(3)];
         let (per_packet, per_connection) = (Span(MS / 5 * draw(2) as u64), Span(MS * draw(2) as u64));
-        many.balancing = Balancing { mode, per_packet, per_connection, cores };
-        many.information = [Information::Immediate, Information::Polled { every: Span(SECOND / 3) }][draw(2)];
-        many.signals = [Signals::GATEWAY, Signals::all()][draw(2)];
+        many.tier.balancing = Balancing { mode, per_packet, per_connection, cores };
+        many.tier.polled = [None, Some(Span(SECOND / 3))][draw(2)];
+        many.tier.told = [vec![], vec![Told::Bytes, Told::ClientFirstByte]][draw(2)].clone();
         let report = run_sessions_plan(&many, case, Span(8 * SECOND), Span(SECOND)).unwrap();
         let abandoned = value(&report, "abandoned_ratio");
         assert!(report.jobs > 0 || abandoned > 0.0, "case {case}: {report:?}");
@@ -501,11 +529,11 @@ fn impatient_users_give_up() {
 fn users_can_stay_attached_between_sessions() {
     for level in [Level::Session, Level::Connection] {
         let mut cluster = behind(cluster(PAGE, 40, 2.0, FIVE_MS), "round-robin", 4, level);
-        cluster.attached = Attached::UntilNext;
+        cluster.tier.attached = Attached::UntilNext;
         let always = simulate(&cluster, Span(212 * SECOND));
         // Measured from 1 s on; the first are attached 5 ms later.
         assert!((value(&always, "attached_mean") - 10.0).abs() < 0.01, "{level:?}");
-        cluster.attached = Attached::Session;
+        cluster.tier.attached = Attached::Session;
         let sessions = simulate(&cluster, Span(212 * SECOND));
         assert!((value(&sessions, "attached_mean") / 10.0 - 1.105 / 2.110).abs() < 0.01, "{level:?}");
     }
@@ -542,7 +570,7 @@ fn sessions_that_arrive_are_an_open_queue() {
     (queue.sessions, queue.network) = (sessions, ClusterNetwork::default());
     let report = run_sessions_plan(&queue, 4, Span(60 * SECOND), Span::ZERO).unwrap();
     assert_is(&report, "response_time_mean", sum as f64 / 2000.0 * 1e-9);
-    // Nobody comes twice.
+    // No user comes twice.
     let control = Control { horizon: Some(Span(60 * SECOND)), precision: None, replications: 2, ..Control::default() };
     assert_eq!(run_sessions(&queue, &control, &|_| {}).unwrap().jobs, 4000);
 }

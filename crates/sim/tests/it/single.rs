@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use sojourn_model::{Demand, Discipline, Knowledge, Server};
+use sojourn_model::{Demand, Discipline, Knowledge, Server, System};
+use sojourn_sim::Report;
 use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
-use sojourn_sim::{Report, Scenario};
 use sojourn_stats::{Dimension, Law, Span, Stream, Time};
 use sojourn_traffic::{Sizes, Trace, Traced, Workload};
 
@@ -53,9 +53,9 @@ fn every_job_is_as_in_the_general_simulator() {
             let (path, patience) = ("t.csv".into(), None);
             let traced = Traced { trace, path, speed: 1.0, repeat: false, clients: 1, sizes, patience };
             let demand = vec![(String::new(), Demand::parse("1 s").unwrap())];
-            let server = Server { discipline: discipline.clone(), cores, speed: 1.0, demand, capacity };
-            let scenario = Scenario::single(Workload::Trace(traced), server);
-            let general = sojourn_sim::response_times(&scenario, 1, Span(u64::MAX / 2)).unwrap();
+            let server = Server { discipline: discipline.clone(), cores, speed: 1.0, demand, capacity, machine: None };
+            let (system, workload) = (System::single(server), Workload::Trace(traced));
+            let general = sojourn_sim::response_times(&system, &workload, 1, Span(u64::MAX / 2)).unwrap();
 
             let mut at = Time::ZERO;
             let arrivals = pairs.iter().map(|(gap, demand)| {

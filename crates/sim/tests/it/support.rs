@@ -1,14 +1,33 @@
 //! Scenarios in a line, and the question whether an interval covers a number.
 
-use sojourn_dispatch::{Information, Signals};
-use sojourn_model::Server;
-use sojourn_sim::{Control, Precision, Report, Scenario, demand_of};
-use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_model::system::{Face, Tier};
+use sojourn_model::{Server, System};
+use sojourn_sim::{Control, Precision, Report, SimError};
+use sojourn_stats::{Dimension, Estimate, Law, Span};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 
 /// Each interval fails to cover the truth once in a hundred million runs: no test has a hundred of them, so none of them
 /// raises a false alarm more than once in a million runs.
 pub(crate) const CONFIDENCE: f64 = 1.0 - 1e-8;
+
+/// Clients and the system that they ask.
+#[derive(Clone)]
+pub(crate) struct Scenario {
+    pub(crate) workload: Workload,
+    pub(crate) system: System,
+}
+
+impl Scenario {
+    /// One server without a balancer.
+    pub(crate) fn single(workload: Workload, server: Server) -> Scenario {
+        Scenario { workload, system: System::single(server) }
+    }
+
+    /// The only tier.
+    pub(crate) fn tier(&mut self) -> &mut Tier {
+        &mut self.system.tiers[0]
+    }
+}
 
 /// Poisson, or any other, arrivals at one server.
 pub(crate) fn queue(arrivals: &str, server: &str) -> Scenario {
@@ -18,18 +37,8 @@ pub(crate) fn queue(arrivals: &str, server: &str) -> Scenario {
 /// `count` servers behind a balancer.
 pub(crate) fn cluster(arrivals: &str, policy: &str, count: usize, server: &str) -> Scenario {
     let server = Server::from_toml(server).unwrap();
-    Scenario {
-        workload: open(arrivals),
-        demand: demand_of(&server),
-        policy: Some(policy.into()),
-        information: Information::Immediate,
-        dispatchers: 1,
-        servers: vec![server; count],
-        weights: Vec::new(),
-        client_link: None,
-        cluster_link: None,
-        signals: Signals::GATEWAY,
-    }
+    let system = System::balanced(Tier::new(Face::Gateway, policy), vec![server; count]);
+    Scenario { workload: open(arrivals), system }
 }
 
 pub(crate) fn open(arrivals: &str) -> Workload {
@@ -44,7 +53,17 @@ pub(crate) fn closed(users: u32, think: &str) -> Workload {
 
 /// A run of about `jobs` requests on one thread, with intervals at [`CONFIDENCE`].
 pub(crate) fn run(scenario: &Scenario, jobs: u64) -> Report {
-    sojourn_sim::run(scenario, &control(jobs), &|_| {}).unwrap()
+    simulate(scenario, &control(jobs)).unwrap()
+}
+
+/// The answer to `scenario`, or why there is none.
+pub(crate) fn simulate(scenario: &Scenario, control: &Control) -> Result<Report, SimError> {
+    sojourn_sim::run(&scenario.system, &scenario.workload, control, &|_| {})
+}
+
+/// The run of one plan of `scenario`.
+pub(crate) fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) -> Result<Report, SimError> {
+    sojourn_sim::run_plan(&scenario.system, &scenario.workload, seed, horizon, warm_up)
 }
 
 pub(crate) fn control(jobs: u64) -> Control {

@@ -1,7 +1,7 @@
 //! Laws of the response time against closed forms and against the simulator.
 
 use sojourn_model::Server;
-use sojourn_sim::{Control, Precision, Scenario};
+use sojourn_sim::{Control, Precision};
 use sojourn_stats::{Dimension, Law};
 use sojourn_theory::moments::Moments;
 use sojourn_theory::queue::Queue;
@@ -73,7 +73,7 @@ fn simulated(discipline: &str, service: &str, rate: f64) -> sojourn_sim::Report 
         max_jobs: 4_000_000,
         ..Control::default()
     };
-    sojourn_sim::run(&Scenario::single(workload, server), &control, &|_| {}).unwrap()
+    sojourn_sim::run(&sojourn_model::System::single(server), &workload, &control, &|_| {}).unwrap()
 }
 
 fn answered(queue: &str, service: &str, rate: f64) -> Answer {

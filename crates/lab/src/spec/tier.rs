@@ -1,19 +1,40 @@
-//! The network and the balancer of a cluster, as `[system.network]` and `[[system.tier]]` write them.
+//! What a tier costs and is told, and the network of a system in one place, as `[[system.tier]]` and `[system.network]`
+//! write them.
 //!
 //! What only connections have (levels, packets, windows) is refused for workloads of single requests, which would
 //! silently ignore it.
 
 use serde::{Deserialize, de};
-use sojourn_dispatch::Signals;
+use sojourn_model::system::{Attached, Face, Level, Told};
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
-use sojourn_sim::{Attached, Level};
 use sojourn_stats::{Dimension, Span};
+use toml::Spanned;
 
-use super::{Face, RawNetwork, RawTier, Reader, SpecError, Text, unknown};
+use super::system::{RawNetwork, RawTier};
+use super::{Reader, SpecError, Text, unknown};
+
+/// Policies that files may name although no engine has them yet.
+pub(crate) const PLANNED_POLICIES: [&str; 8] =
+    ["weighted", "nearest", "nearest-with-room", "least-load", "free-capacity", "file-locality", "cpu-only", "sweb"];
 
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 
 const ONLY_REQUESTS: &str = "response times of users who browse are not predicted; leave it out";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawReports {
+    pub(super) every: Text,
+    pub(super) heartbeat: Option<Text>,
+    pub(super) client_rates: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProbes {
+    pub(super) at_most: Spanned<u32>,
+    pub(super) refresh: Text,
+}
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +92,7 @@ impl RawNetwork {
 }
 
 impl Reader<'_> {
-    pub(super) fn network(&self, raw: &RawNetwork, sessions: bool) -> Result<ClusterNetwork, SpecError> {
+    pub(super) fn network(&self, raw: &RawNetwork) -> Result<ClusterNetwork, SpecError> {
         let rate = |text: &Option<Text>, key: &str| match text {
             None => Ok(None),
             Some(text) => match self.quantity(text, key, Dimension::Bandwidth)? {
@@ -79,7 +100,7 @@ impl Reader<'_> {
                 rate => Ok(Some(rate)),
             },
         };
-        if !sessions {
+        if !self.browses {
             for (text, key) in
                 [(&raw.backbone_rate, "backbone_rate"), (&raw.server_rate, "server_rate"), (&raw.segment, "segment")]
             {
@@ -133,6 +154,7 @@ impl Reader<'_> {
         }
         Ok(ClusterNetwork {
             rtt: raw.rtt.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "rtt"))?,
+            server_rtt: Span::ZERO,
             client_rate: rate(&raw.client_rate, "client_rate")?,
             cluster_rate: rate(&raw.cluster_rate, "cluster_rate")?,
             backbone_rate: rate(&raw.backbone_rate, "backbone_rate")?,
@@ -142,27 +164,27 @@ impl Reader<'_> {
     }
 
     /// What is given a server: our gateway gives it requests, a switch connections.
-    pub(super) fn level(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Level, SpecError> {
+    pub(super) fn level(&self, raw: &RawTier, face: Face) -> Result<Level, SpecError> {
         let Some(text) = &raw.level else {
-            return Ok(if face == Face::Gateway { Level::Request } else { Level::Connection });
+            return Ok(if face == Face::Switch { Level::Connection } else { Level::Request });
         };
         match text.get_ref().as_str() {
-            _ if !sessions => Err(self.at(text, "level", ONLY_SESSIONS)),
+            _ if !self.browses => Err(self.at(text, "level", ONLY_SESSIONS)),
             "session" => Ok(Level::Session),
             "connection" => Ok(Level::Connection),
-            "request" if face == Face::Gateway => Ok(Level::Request),
+            "request" if face != Face::Switch => Ok(Level::Request),
             "request" => Err(self.at(text, "level", "a switch sees no requests: `connection` or `session`")),
             other => Err(self.at(text, "level", &unknown("level", other, &["session", "connection", "request"]))),
         }
     }
 
     /// When users count as attached: by default to the server of their session, where sessions are given one.
-    pub(super) fn attached(&self, raw: &RawTier, level: Level, sessions: bool) -> Result<Attached, SpecError> {
+    pub(super) fn attached(&self, raw: &RawTier, level: Level) -> Result<Attached, SpecError> {
         let Some(text) = &raw.attached else {
             return Ok(if level == Level::Session { Attached::Session } else { Attached::WhileConnected });
         };
         let known: &[(&str, Attached)] = match level {
-            _ if !sessions => return Err(self.at(text, "attached", ONLY_SESSIONS)),
+            _ if !self.browses => return Err(self.at(text, "attached", ONLY_SESSIONS)),
             Level::Session => &[("session", Attached::Session), ("until-next", Attached::UntilNext)],
             Level::Connection => &[
                 ("while-connected", Attached::WhileConnected),
@@ -177,23 +199,20 @@ impl Reader<'_> {
         Ok(found.ok_or_else(wrong)?.1)
     }
 
-    pub(super) fn balancing(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Balancing, SpecError> {
-        let own = match face {
-            Face::Gateway => Mode::Nat,
-            Face::Switch => Mode::SingleRewriting,
-        };
+    pub(super) fn balancing(&self, raw: &RawTier, face: Face) -> Result<Balancing, SpecError> {
+        let own = if face == Face::Switch { Mode::SingleRewriting } else { Mode::Nat };
         let Some(balancer) = &raw.balancer else { return Ok(Balancing::free(own)) };
-        if !sessions {
+        if !self.browses {
             return Err(self.at(balancer, "balancer", ONLY_SESSIONS));
         }
         let balancer = balancer.get_ref();
         let modes: &[(&str, Mode)] = match face {
-            Face::Gateway => &[("nat", Mode::Nat)],
             Face::Switch => &[
                 ("single-rewriting", Mode::SingleRewriting),
                 ("ip-tunnelling", Mode::IpTunnelling),
                 ("mac-forwarding", Mode::MacForwarding),
             ],
+            _ => &[("nat", Mode::Nat)],
         };
         let mode = match &balancer.mode {
             None => own,
@@ -213,46 +232,40 @@ impl Reader<'_> {
         })
     }
 
-    /// Signals that a simulator can tell although the face does not see them.
-    pub(super) fn told(&self, raw: &RawTier, face: Face, sessions: bool) -> Result<Signals, SpecError> {
-        const PREDICTED: &str = "predicted-response";
-        let known = [
-            ("bytes", Signals::BYTES),
-            ("client-first-byte", Signals::CLIENT_FIRST_BYTE),
-            (PREDICTED, Signals::PREDICTED_RESPONSE),
-        ];
-        let mut told = Signals::empty();
+    /// What a simulator tells although the face does not see it.
+    pub(super) fn told(&self, raw: &RawTier, face: Face) -> Result<Vec<Told>, SpecError> {
+        let known = [Told::Bytes, Told::ClientFirstByte, Told::PredictedResponse];
+        let mut told = Vec::new();
         for text in raw.told.iter().flatten() {
-            match text.get_ref() == PREDICTED {
-                true if sessions => return Err(self.at(text, "told", ONLY_REQUESTS)),
-                false if !sessions && known.iter().any(|(name, _)| name == text.get_ref()) => {
+            let names = known.map(Told::name);
+            let found = known.into_iter().find(|one| one.name() == text.get_ref());
+            let found = found.ok_or_else(|| self.at(text, "told", &unknown("signal", text.get_ref(), &names)))?;
+            match found {
+                Told::PredictedResponse if self.browses => return Err(self.at(text, "told", ONLY_REQUESTS)),
+                Told::Bytes | Told::ClientFirstByte if !self.browses => {
                     return Err(self.at(text, "told", ONLY_SESSIONS));
                 }
-                _ => {}
+                // A gateway sees it, and better.
+                Told::Bytes | Told::ClientFirstByte if face == Face::Gateway => {}
+                _ => told.push(found),
             }
-            let names = known.map(|(name, _)| name);
-            let found = known.iter().find(|(name, _)| name == text.get_ref());
-            told |= found.ok_or_else(|| self.at(text, "told", &unknown("signal", text.get_ref(), &names)))?.1;
         }
-        if face.signals().contains(Signals::FIRST_BYTE) {
-            told.remove(Signals::CLIENT_FIRST_BYTE); // the face sees better
-        }
-        Ok(told.difference(face.signals()))
+        Ok(told)
     }
 
     /// What a predictor of response times knows.
-    pub(super) fn knowledge(&self, text: &Text, sessions: bool) -> Result<Knowledge, SpecError> {
+    pub(super) fn knowledge(&self, text: &Text) -> Result<Knowledge, SpecError> {
         match text.get_ref().as_str() {
-            _ if sessions => Err(self.at(text, "predict", ONLY_REQUESTS)),
+            _ if self.browses => Err(self.at(text, "predict", ONLY_REQUESTS)),
             "number" => Ok(Knowledge::Number),
             "demands" => Ok(Knowledge::Demands),
             other => Err(self.at(text, "predict", &unknown("knowledge", other, &["number", "demands"]))),
         }
     }
 
-    pub(super) fn poll_cost(&self, raw: &RawTier, sessions: bool) -> Result<Span, SpecError> {
+    pub(super) fn poll_cost(&self, raw: &RawTier) -> Result<Span, SpecError> {
         match &raw.poll_cost {
-            Some(text) if !sessions => Err(self.at(text, "poll_cost", ONLY_SESSIONS)),
+            Some(text) if !self.browses => Err(self.at(text, "poll_cost", ONLY_SESSIONS)),
             Some(text) => self.span(text, "poll_cost"),
             None => Ok(Span::ZERO),
         }

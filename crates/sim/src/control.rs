@@ -1,39 +1,14 @@
-//! What is simulated, how long, and what comes out.
+//! How long is simulated, and what comes out.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_dispatch::{DispatchError, Information, Signals};
-use sojourn_model::{Knowledge, Link, Server};
+use sojourn_dispatch::DispatchError;
+use sojourn_model::{Knowledge, Server};
 use sojourn_stats::measure::CONFIDENCE;
 use sojourn_stats::{Measure, Span, Stream};
-use sojourn_traffic::{Demand, Workload, WorkloadError};
+use sojourn_traffic::{Demand, WorkloadError};
 use thiserror::Error;
-
-/// What is simulated.
-#[derive(Clone)]
-pub struct Scenario {
-    /// What users ask for.
-    pub workload: Workload,
-    /// The work of each request, as the plan draws it; [`demand_of`] a server model.
-    pub demand: Arc<dyn Demand>,
-    /// The balancer's policy; none: there is no balancer, and one server.
-    pub policy: Option<String>,
-    /// How fresh the balancer's counts are.
-    pub information: Information,
-    /// Deciders with a state of their own; each request goes to one of them, drawn.
-    pub dispatchers: u32,
-    /// The servers, in the balancer's order; their names are [`server_name`].
-    pub servers: Vec<Server>,
-    /// Weight of each server; none: all equal.
-    pub weights: Vec<f64>,
-    /// Each client's own link to the balancer.
-    pub client_link: Option<Link>,
-    /// The link between balancer and servers, which all replies share.
-    pub cluster_link: Option<Link>,
-    /// What the balancer can tell its policy.
-    pub signals: Signals,
-}
 
 /// How long to simulate.
 #[derive(Clone, Debug)]
@@ -56,8 +31,10 @@ pub struct Control {
     pub predict: Option<Knowledge>,
     /// Threads to compute them on; the answer does not depend on it.
     pub threads: usize,
-    /// Set by anybody to stop early: the report then is of what has been simulated.
+    /// Set it to stop early: the report then is of what has been simulated.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Use the routed fabric where the direct one would do: for tests that hold the one to the other.
+    pub always_routed: bool,
 }
 
 impl Default for Control {
@@ -73,6 +50,7 @@ impl Default for Control {
             predict: None,
             threads: 1,
             cancel: None,
+            always_routed: false,
         }
     }
 }
@@ -138,7 +116,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// Why a scenario cannot be simulated.
+/// Why a system cannot be simulated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SimError {
@@ -158,6 +136,9 @@ pub enum SimError {
         /// The arrival rate (1/s) at which the utilisation is 1.
         stable: f64,
     },
+    /// It has what the simulator does not have yet.
+    #[error("not there yet: sim has no {0}")]
+    NotYet(String),
     /// What the dispatcher says.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),
@@ -174,75 +155,4 @@ pub enum SimError {
 pub fn demand_of(server: &Server) -> Arc<dyn Demand> {
     let demands = ["static", "dynamic", "secure"].map(|class| server.demand(class).clone());
     Arc::new(move |class: u8, size: u64, stream: &mut Stream| demands[usize::from(class)].draw(size, stream))
-}
-
-/// The name of server number `index` (from 0) among the balancer's backends: `server-1` is the first.
-pub fn server_name(index: usize) -> String {
-    format!("server-{}", index + 1)
-}
-
-impl Scenario {
-    /// The scenario of one server that clients meet without a balancer or links.
-    pub fn single(workload: Workload, server: Server) -> Scenario {
-        Scenario {
-            workload,
-            demand: demand_of(&server),
-            policy: None,
-            information: Information::Immediate,
-            dispatchers: 1,
-            servers: vec![server],
-            weights: Vec::new(),
-            client_link: None,
-            cluster_link: None,
-            signals: Signals::all(),
-        }
-    }
-
-    /// Refuses what makes no sense.
-    pub(crate) fn check(&self) -> Result<(), SimError> {
-        let fault = if self.servers.is_empty() {
-            "no servers: a system has at least 1"
-        } else if self.policy.is_none() && self.servers.len() > 1 {
-            "several servers need a balancer: name a policy"
-        } else if self.dispatchers == 0 {
-            "no dispatchers: a balancer has at least 1"
-        } else if !(self.weights.is_empty() || self.weights.len() == self.servers.len()) {
-            "one weight per server"
-        } else {
-            return Ok(());
-        };
-        Err(SimError::Invalid(fault.into()))
-    }
-
-    /// Whether an overload is shed: every server denies, or clients give up.
-    pub(crate) fn sheds_load(&self) -> bool {
-        let patient = matches!(&self.workload, Workload::Open(open) if open.patience.is_none());
-        !patient || self.servers.iter().all(|server| server.capacity.is_some())
-    }
-
-    /// Whether the arrival rate changes with time.
-    pub(crate) fn changes_with_time(&self) -> bool {
-        matches!(&self.workload, Workload::Open(open) if open.arrivals.profile().is_some())
-    }
-
-    /// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.
-    pub(crate) fn demand_mean_s(&self) -> f64 {
-        if let Some((mean_s, _)) = self.workload.demand_moments() {
-            return mean_s;
-        }
-        let (size_mean, size_variance) = self.workload.size_moments();
-        self.servers[0].demand("static").moments(size_mean, size_variance).0
-    }
-
-    /// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload,
-    /// where its rate and the mean demand are known.
-    pub(crate) fn load(&self) -> Option<(f64, f64, f64)> {
-        let Workload::Open(open) = &self.workload else { return None };
-        let rate = open.arrivals.peak_rate()?;
-        let (size_mean, size_variance) = open.sizes.moments();
-        let (demand_mean_s, _) = self.servers[0].demand("static").moments(size_mean, size_variance);
-        let cores = self.servers.iter().map(|server| f64::from(server.cores) * server.speed).sum::<f64>();
-        let stable = cores / demand_mean_s;
-        stable.is_finite().then_some((rate / stable, rate, stable))
-    }
 }

@@ -1,0 +1,219 @@
+//! Regions, the paths between them and the links that paths share, as `[[system.region]]`, `[system.paths]` and
+//! `[system.medium]` write them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use sojourn_model::system::{Clients, Medium, Path, Paths, Region};
+use sojourn_stats::{Dimension, Law, quantity};
+use toml::Spanned;
+
+use super::workload::{RawClients, RawWorkload};
+use super::{Reader, SpecError, Text, unknown};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRegion {
+    name: String,
+    addresses: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMedium {
+    rate: Text,
+}
+
+/// Paths by the regions that they join: `within`, `between`, or two names as in `"europe..asia"`.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct RawPaths(BTreeMap<Spanned<String>, Spanned<RawPath>>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPath {
+    rtt: Option<Text>,
+    loss: Option<Text>,
+    loss_correlation: Option<Spanned<f64>>,
+    rate: Option<Text>,
+    medium: Option<Text>,
+}
+
+impl Reader<'_> {
+    /// The regions; one without a name where none is written.
+    pub(super) fn regions(&self, raw: &[Spanned<RawRegion>]) -> Result<Vec<Region>, SpecError> {
+        if raw.is_empty() {
+            return Ok(vec![Region::default()]);
+        }
+        let mut regions: Vec<Region> = Vec::with_capacity(raw.len());
+        for region in raw {
+            let RawRegion { name, addresses } = region.get_ref();
+            if regions.iter().any(|other| other.name == *name) {
+                return Err(self.at(region, "region", &format!("two regions are called `{name}`; names must differ")));
+            }
+            if name.is_empty() || name.contains("..") {
+                return Err(self.at(region, "name", "a region has a name, without two dots in it"));
+            }
+            let addresses = match addresses {
+                None => None,
+                Some(text) => Some(prefix(text.get_ref()).ok_or_else(|| {
+                    self.at(text, "addresses", "an IPv4 prefix and its length in bits, e.g. `194.0.0.0/7`")
+                })?),
+            };
+            regions.push(Region { name: name.clone(), addresses });
+        }
+        Ok(regions)
+    }
+
+    /// The region that `text` names.
+    pub(super) fn region(&self, text: &Text, key: &str, regions: &[Region]) -> Result<usize, SpecError> {
+        let known: Vec<&str> =
+            regions.iter().map(|region| region.name.as_str()).filter(|name| !name.is_empty()).collect();
+        if known.is_empty() {
+            return Err(self.at(text, key, "no region is written: add `[[system.region]]` with this name"));
+        }
+        let found = regions.iter().position(|region| region.name == *text.get_ref());
+        found.ok_or_else(|| self.at(text, key, &unknown("region", text.get_ref(), &known)))
+    }
+
+    /// The links that paths share.
+    pub(super) fn media(&self, raw: &BTreeMap<String, Spanned<RawMedium>>) -> Result<Vec<Medium>, SpecError> {
+        let read = |(name, medium): (&String, &Spanned<RawMedium>)| {
+            let rate = self.rate(&medium.get_ref().rate, "rate")?;
+            Ok(Medium { name: name.clone(), rate })
+        };
+        raw.iter().map(read).collect()
+    }
+
+    /// The paths between all pairs of regions.
+    pub(super) fn paths(
+        &self,
+        raw: Option<&Spanned<RawPaths>>,
+        regions: &[Region],
+        media: &[Medium],
+    ) -> Result<Paths, SpecError> {
+        let Some(raw) = raw else {
+            return match regions {
+                [] | [_] => Ok(Paths::default()),
+                _ => {
+                    Err(self
+                        .at_key("name", "several regions need paths: add [system.paths] with `within` and `between`"))
+                }
+            };
+        };
+        let mut named: BTreeMap<(usize, usize), Path> = BTreeMap::new();
+        let (mut within, mut between) = (None, None);
+        for (key, path) in &raw.get_ref().0 {
+            let read = self.one_path(path, media)?;
+            match key.get_ref().as_str() {
+                "within" => within = Some(read),
+                "between" => between = Some(read),
+                joined => {
+                    let Some((a, b)) = joined.split_once("..") else {
+                        let right = "a path is `within`, `between`, or joins two regions as in \"europe..asia\"";
+                        return Err(self.at(key, joined, right));
+                    };
+                    let find = |name: &str| {
+                        let known: Vec<&str> = regions.iter().map(|region| region.name.as_str()).collect();
+                        let found = known.iter().position(|of| *of == name.trim());
+                        found.ok_or_else(|| self.at(key, joined, &unknown("region", name.trim(), &known)))
+                    };
+                    let (a, b) = (find(a)?, find(b)?);
+                    if named.insert((a.min(b), a.max(b)), read).is_some() {
+                        return Err(self.at(
+                            key,
+                            joined,
+                            "this path is written twice; it is the same in both directions",
+                        ));
+                    }
+                }
+            }
+        }
+        Paths::new(regions.len(), |a, b| {
+            let default = if a == b { &within } else { &between };
+            let found = named.get(&(a, b)).or(default.as_ref());
+            found.cloned().ok_or_else(|| {
+                let (from, to) = (&regions[a].name, &regions[b].name);
+                let right = if a == b { "within" } else { "between" };
+                self.at(
+                    raw,
+                    "paths",
+                    &format!("no path joins `{from}` and `{to}`: add `\"{from}..{to}\"`, or `{right}`"),
+                )
+            })
+        })
+    }
+
+    fn one_path(&self, raw: &Spanned<RawPath>, media: &[Medium]) -> Result<Path, SpecError> {
+        let RawPath { rtt, loss, loss_correlation, rate, medium } = raw.get_ref();
+        let rtt = match rtt {
+            None => Law::constant(0.0),
+            // A time, or a law of times.
+            Some(text) => match quantity::parse(text.get_ref(), Dimension::Time) {
+                Ok(seconds) if seconds >= 0.0 => Law::constant(seconds),
+                Ok(_) => return Err(self.at(text, "rtt", "it cannot be negative")),
+                Err(_) => self.law(text, "rtt", Dimension::Time)?,
+            },
+        };
+        let share = |text: &Text, key: &str| match self.quantity(text, key, Dimension::Number)? {
+            share if share < 1.0 => Ok(share),
+            _ => Err(self.at(text, key, "a share of the packets, below 100 %")),
+        };
+        let medium = medium.as_ref().map(|text| {
+            let known: Vec<&str> = media.iter().map(|medium| medium.name.as_str()).collect();
+            let found = known.iter().position(|name| name == text.get_ref());
+            found.ok_or_else(|| self.at(text, "medium", &unknown("medium", text.get_ref(), &known)))
+        });
+        let loss_correlation = match loss_correlation {
+            Some(value) if !(0.0..1.0).contains(value.get_ref()) => {
+                return Err(self.at(value, "loss_correlation", "from 0 to below 1"));
+            }
+            Some(value) => *value.get_ref(),
+            None => 0.0,
+        };
+        Ok(Path {
+            rtt,
+            loss: loss.as_ref().map_or(Ok(0.0), |text| share(text, "loss"))?,
+            loss_correlation,
+            rate: rate.as_ref().map(|text| self.rate(text, "rate")).transpose()?,
+            medium: medium.transpose()?,
+        })
+    }
+
+    /// Where the workload's clients are.
+    pub(super) fn places_of_clients(
+        &self,
+        workload: &RawWorkload,
+        regions: &[Region],
+        has_paths: bool,
+    ) -> Result<Vec<Clients>, SpecError> {
+        match workload.clients.as_ref().map(|clients| (clients, clients.get_ref())) {
+            Some((_, RawClients::Groups(groups))) => groups
+                .iter()
+                .map(|group| {
+                    let region = self.region(&group.region, "region", regions)?;
+                    Ok(Clients { region, number: group.number() })
+                })
+                .collect(),
+            _ if regions.len() > 1 && has_paths => Err(self
+                .at_key("kind", "say where the clients are: clients = [{ region = \"europe\", number = 100 }, ...]")),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn rate(&self, text: &Text, key: &str) -> Result<f64, SpecError> {
+        match self.quantity(text, key, Dimension::Bandwidth)? {
+            0.0 => Err(self.at(text, key, "a rate is above 0; leave it out for an infinitely fast link")),
+            rate => Ok(rate),
+        }
+    }
+}
+
+/// An IPv4 prefix and its length in bits.
+fn prefix(text: &str) -> Option<(u32, u8)> {
+    let (address, bits) = text.split_once('/')?;
+    let address: std::net::Ipv4Addr = address.trim().parse().ok()?;
+    let bits: u8 = bits.trim().parse().ok().filter(|bits| *bits <= 32)?;
+    let mask = if bits == 0 { 0 } else { u32::MAX << (32 - bits) };
+    (u32::from(address) & !mask == 0).then_some((u32::from(address), bits))
+}

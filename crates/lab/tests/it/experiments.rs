@@ -1,0 +1,78 @@
+//! The experiments of the tree: every file can be read, and both fabrics of the simulator give one answer.
+
+use std::path::{Path, PathBuf};
+
+use sojourn_lab::Source;
+use sojourn_lab::spec::Question;
+use sojourn_sim::{Control, WarmUp};
+use sojourn_stats::Span;
+use sojourn_traffic::Workload;
+
+/// Every experiment of the tree, by its path.
+fn files() -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the project can be read") {
+            let path = entry.expect("the project can be read").path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|end| end == "toml") {
+                let text = std::fs::read_to_string(&path).expect("experiments are text");
+                if text.starts_with("name = ") || text.contains("\nname = ") && text.contains("[run]") {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"), &mut found);
+    found.sort();
+    found
+}
+
+#[test]
+fn every_experiment_can_be_read() {
+    let files = files();
+    assert!(files.len() > 40, "{files:?}");
+    for file in files {
+        // It names no log: that is for its reader to give.
+        if file.ends_with("replay-a-day.toml") {
+            continue;
+        }
+        let source = Source::read(&file, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let variants = source.variants().unwrap_or_else(|e| panic!("{e}"));
+        assert!(!variants.is_empty());
+    }
+}
+
+/// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit.
+#[test]
+fn the_routed_fabric_gives_the_direct_fabrics_answers() {
+    let mut compared = 0;
+    for file in files().into_iter().filter(|file| !file.ends_with("replay-a-day.toml")) {
+        for variant in Source::read(&file, &[]).unwrap().variants().unwrap() {
+            let Question::System(asked) = &variant.experiment.question else { continue };
+            let is_played = !matches!(asked.workload, Workload::Sessions(_) | Workload::Trace(_));
+            if !asked.system.is_plain() || !asked.is_modelled || !is_played {
+                continue;
+            }
+            let control = |always_routed| Control {
+                seed: variant.experiment.seed,
+                warm_up: WarmUp::Fixed(Span(100_000_000)),
+                horizon: variant.experiment.run.duration.map(|duration| duration.min(Span(20_000_000_000))),
+                precision: None,
+                max_jobs: 20_000,
+                replications: 2,
+                predict: variant.experiment.run.predict,
+                always_routed,
+                ..Control::default()
+            };
+            let [direct, routed] = [false, true].map(|always_routed| {
+                sojourn_sim::run(&asked.system, &asked.workload, &control(always_routed), &|_| {})
+                    .unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+            });
+            assert_eq!(direct, routed, "{}: {}", file.display(), variant.label());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 20, "{compared} systems");
+}

@@ -1,0 +1,142 @@
+//! A host of several resources: what a request visits there, and what its memory and its disks hold.
+
+use sojourn_stats::{Dimension, quantity};
+
+use crate::Discipline;
+use crate::discipline::Keys;
+
+/// What a host consists of besides its processor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// What a request visits, in this order; the first is the processor, whose discipline is the server's own.
+    pub resources: Vec<Resource>,
+    /// Memory that caches files; none: nothing is cached.
+    pub memory: Option<Memory>,
+    /// Where files are; none: every host has all of them.
+    pub files: Option<Files>,
+}
+
+/// A resource of a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resource {
+    /// Its name: `cpu`, `disk` or `net`.
+    pub name: String,
+    /// How requests share it.
+    pub discipline: Discipline,
+    /// Bytes per second, of a disk or a network interface; none for the processor.
+    pub rate: Option<f64>,
+}
+
+/// Memory that caches files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Its size (bytes).
+    pub size: u64,
+}
+
+/// Where files are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Files {
+    /// How many there are.
+    pub number: u32,
+    /// The rate at which a host reads a file that another one owns (bytes/s).
+    pub remote_rate: Option<f64>,
+}
+
+/// The shape of `resources = { cpu = { discipline = "ps" }, disk = { ... } }`.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawResource {
+    discipline: String,
+    helpers: Option<u32>,
+    quantum: Option<String>,
+    preemptive: Option<bool>,
+    rate: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMemory {
+    size: String,
+    cache: String,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawFiles {
+    placed: String,
+    number: u32,
+    remote_rate: Option<String>,
+}
+
+const NAMES: [&str; 3] = ["cpu", "disk", "net"];
+
+impl Machine {
+    /// Reads what `[system.server]` says of resources, memory and files.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub(crate) fn read(
+        resources: Vec<(String, RawResource)>,
+        memory: Option<RawMemory>,
+        files: Option<RawFiles>,
+    ) -> Result<Machine, String> {
+        let mut read: Vec<Resource> =
+            resources.into_iter().map(|(name, raw)| raw.read(name)).collect::<Result<_, _>>()?;
+        read.sort_by_key(|resource| NAMES.iter().position(|name| *name == resource.name));
+        if read.first().is_none_or(|first| first.name != "cpu") {
+            return Err("resources: a host has a processor, e.g. cpu = { discipline = \"ps\" }".into());
+        }
+        let memory = memory.map(RawMemory::read).transpose()?;
+        Ok(Machine { resources: read, memory, files: files.map(RawFiles::read).transpose()? })
+    }
+}
+
+impl RawResource {
+    fn read(self, name: String) -> Result<Resource, String> {
+        if !NAMES.contains(&name.as_str()) {
+            return Err(crate::server::unknown("resource", &name, &NAMES));
+        }
+        let keys = Keys { helpers: self.helpers, quantum: self.quantum.as_deref(), preemptive: self.preemptive };
+        let discipline =
+            Discipline::read(&self.discipline, &keys).map_err(|misfit| format!("resources.{name}: {misfit}"))?;
+        let rate = self.rate.as_deref().map(|text| rate(text, &format!("resources.{name}.rate"))).transpose()?;
+        match (name == "cpu", rate) {
+            (true, Some(_)) => Err("resources.cpu.rate: a processor has a speed; leave the rate out".into()),
+            (false, None) => Err(format!("resources.{name}: it needs a rate, e.g. rate = \"5 MB/s\"")),
+            _ => Ok(Resource { name, discipline, rate }),
+        }
+    }
+}
+
+impl RawMemory {
+    fn read(self) -> Result<Memory, String> {
+        let size = quantity::parse(&self.size, Dimension::Size).map_err(|e| format!("memory.size: {e}"))?;
+        match self.cache.as_str() {
+            _ if size <= 0.0 => Err("memory.size: memory has bytes; leave it out for none".into()),
+            "lru" => Ok(Memory { size: size as u64 }),
+            other => Err(crate::server::unknown("cache", other, &["lru"])),
+        }
+    }
+}
+
+impl RawFiles {
+    fn read(self) -> Result<Files, String> {
+        if self.placed != "one-owner" {
+            return Err(crate::server::unknown("placement of files", &self.placed, &["one-owner"]));
+        }
+        if self.number == 0 {
+            return Err("files.number: at least 1 file is needed".into());
+        }
+        let remote_rate = self.remote_rate.as_deref().map(|text| rate(text, "files.remote_rate")).transpose()?;
+        Ok(Files { number: self.number, remote_rate })
+    }
+}
+
+/// A rate in bytes per second: `5 MB/s`.
+fn rate(text: &str, key: &str) -> Result<f64, String> {
+    let right = || format!("{key} = `{text}`: bytes per second, e.g. `5 MB/s`");
+    let size = text.trim().strip_suffix("/s").ok_or_else(right)?;
+    let bytes = quantity::parse(size, Dimension::Size).map_err(|_| right())?;
+    if bytes > 0.0 { Ok(bytes) } else { Err(format!("{key}: a rate is above 0")) }
+}

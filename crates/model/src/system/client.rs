@@ -1,0 +1,96 @@
+//! What clients do besides asking: where they are, how they resolve names, and what they do when a reply does not come.
+
+use sojourn_stats::{Law, Span};
+
+/// Some of the workload's clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clients {
+    /// Their region, an index into [`crate::System::regions`].
+    pub region: usize,
+    /// How many they are.
+    pub number: u32,
+}
+
+/// A resolver, which asks the DNS on behalf of clients and keeps the answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolver {
+    /// Its name.
+    pub name: String,
+    /// Its region, an index into [`crate::System::regions`].
+    pub region: usize,
+    /// The share of the region's clients that it serves.
+    pub share: f64,
+    /// How long it keeps an answer.
+    pub ttl: TtlUse,
+}
+
+/// What a resolver makes of an answer's TTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlUse {
+    /// It keeps the answer so long.
+    Honoured,
+    /// It keeps the answer at least so long.
+    AtLeast(Span),
+    /// It keeps every answer so long, whatever the TTL is.
+    Ignored(Span),
+}
+
+/// What a client does besides asking.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// When it resolves the service's name again.
+    pub resolves: Resolves,
+    /// How long it waits for a reply before it gives the attempt up; none: for ever.
+    pub timeout: Option<Span>,
+    /// When it tries again; none: never.
+    pub retries: Option<Retries>,
+    /// When it sends a second request beside the first; none: never.
+    pub hedge: Option<Hedge>,
+}
+
+/// When a client resolves the service's name again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resolves {
+    /// When the answer's TTL is over.
+    #[default]
+    Ttl,
+    /// So long after the last time, whatever the TTL is (WebStone: once a minute).
+    Every(Span),
+    /// Before every request.
+    EachRequest,
+}
+
+/// When a client tries again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retries {
+    /// Attempts after the first, at most.
+    pub at_most: u32,
+    /// How long it waits before each (s).
+    pub backoff: Option<Law>,
+    /// What limits the retries of all clients together; none: nothing.
+    pub budget: Option<Budget>,
+}
+
+/// A limit to retries: so many per request, over the last 10 s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget(pub f64);
+
+/// When a client sends a second request beside the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hedge {
+    /// After so long.
+    After(Span),
+    /// When the first has taken longer than this quantile of the response times so far.
+    Quantile(f64),
+}
+
+impl TtlUse {
+    /// How long an answer with this TTL is kept.
+    pub fn keeps(self, ttl: Span) -> Span {
+        match self {
+            TtlUse::Honoured => ttl,
+            TtlUse::AtLeast(least) => ttl.max(least),
+            TtlUse::Ignored(own) => own,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Paths between regions: how long a packet takes, how many are lost, and at what rate bytes flow.
+
+use sojourn_stats::Law;
+
+/// The paths between all pairs of regions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Paths {
+    /// For regions `a <= b` of n, at `a * n + b`; empty where no region is named.
+    paths: Vec<Path>,
+    regions: usize,
+}
+
+/// The path between two places, the same in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Round trip (s), drawn once for each client and place; half of it passes each way.
+    pub rtt: Law,
+    /// Share of the packets that are lost, half of them each way.
+    pub loss: f64,
+    /// Correlation of one packet's loss with the last one's, from 0 to 1.
+    pub loss_correlation: f64,
+    /// What each client has of it (bit/s); none: infinitely fast.
+    pub rate: Option<f64>,
+    /// The link that it shares with other paths, an index into [`crate::System::media`].
+    pub medium: Option<usize>,
+}
+
+/// A link that several paths share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    /// Its name.
+    pub name: String,
+    /// Its rate (bit/s), in each direction.
+    pub rate: f64,
+}
+
+impl Paths {
+    /// The paths of `regions` regions; `path(a, b)` is asked for each pair with `a <= b`.
+    ///
+    /// # Errors
+    /// The first error of `path`.
+    pub fn new<E>(regions: usize, mut path: impl FnMut(usize, usize) -> Result<Path, E>) -> Result<Paths, E> {
+        let mut paths = Vec::with_capacity(regions * regions);
+        for a in 0..regions {
+            for b in 0..regions {
+                paths.push(path(a.min(b), a.max(b))?);
+            }
+        }
+        Ok(Paths { paths, regions })
+    }
+
+    /// The path between two regions; none where nothing is said of paths.
+    pub fn between(&self, a: usize, b: usize) -> Option<&Path> {
+        self.paths.get(a * self.regions + b)
+    }
+
+    /// All of them; a path between two regions comes twice.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter()
+    }
+}

@@ -1,0 +1,210 @@
+//! Tiers: who decides where a request goes next, what it is told, and what passing it costs.
+
+use sojourn_stats::Span;
+
+use crate::{Balancing, Mode};
+
+/// A tier: deciders with one policy, side by side or one in each place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tier {
+    /// Its name.
+    pub name: String,
+    /// How requests and replies pass it.
+    pub face: Face,
+    /// Its policy, e.g. `round-trip(window = 1 s)`.
+    pub policy: String,
+    /// Its deciders.
+    pub seats: Vec<Seat>,
+    /// Dispatchers with state of their own in each seat: each request goes to one of them, drawn.
+    pub dispatchers: u32,
+    /// Time between polls of the targets' load, which then stands in for the tier's own counts; none: its own counts.
+    pub polled: Option<Span>,
+    /// Work that a poll is to the server polled.
+    pub poll_cost: Span,
+    /// A weight per target; empty: all equal.
+    pub weights: Vec<f64>,
+    /// What a choice is made for, where users browse.
+    pub level: Level,
+    /// When users count as attached to a target, where they browse.
+    pub attached: Attached,
+    /// What passing it costs.
+    pub balancing: Balancing,
+    /// What a simulator tells the policy beyond what the face sees.
+    pub told: Vec<Told>,
+    /// How long an answer may be kept, of a DNS.
+    pub ttl: Span,
+    /// What its targets report, and when; none: nothing.
+    pub reports: Option<Reports>,
+    /// How it measures round trips to clients; none: it does not.
+    pub probes: Option<Probes>,
+    /// Requests that have targets of their own, the first that fits; the tier's seats have the rest.
+    pub pools: Vec<Pool>,
+}
+
+/// How requests and replies pass a tier, and so how long a choice is held and what its decider hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// A reverse proxy: both ways through it.
+    Gateway,
+    /// A packet switch: requests through it, replies straight to the client.
+    Switch,
+    /// A node that answers with the address of another one, which the client then asks.
+    Redirect,
+    /// An authoritative DNS server: its answer is kept until the TTL ends.
+    Dns,
+    /// The client itself.
+    Client,
+}
+
+/// A decider of a tier.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// Its site, an index into [`crate::System::sites`].
+    pub site: Option<usize>,
+    /// The host that it is on, where there is one on every server.
+    pub host: Option<usize>,
+    /// What it chooses from.
+    pub targets: Vec<Target>,
+}
+
+/// What a decider can choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A server, an index into [`crate::System::hosts`].
+    Host(usize),
+    /// A decider of another tier.
+    Seat {
+        /// An index into [`crate::System::tiers`].
+        tier: usize,
+        /// An index into its seats.
+        seat: usize,
+    },
+}
+
+/// What a choice is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// A session: all of its connections go to one server.
+    Session,
+    /// A connection.
+    Connection,
+    /// A request.
+    Request,
+}
+
+/// When a user counts as attached to a server: what delay curves read, and what dispatchers of sessions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// While it has a connection there (a request, where choices are made for them).
+    WhileConnected,
+    /// To the server of its session's first connection, until the session's last byte.
+    Session,
+    /// The same, until its next session has a server: thinking between sessions counts too.
+    UntilNext,
+}
+
+/// What only a simulator can tell a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Bytes of replies.
+    Bytes,
+    /// The instant at which the client has a reply's first byte.
+    ClientFirstByte,
+    /// How long each server would take for the request at hand.
+    PredictedResponse,
+}
+
+/// What targets report to a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reports {
+    /// How often a target looks whether its load has changed.
+    pub every: Span,
+    /// The longest time between two reports; none: `every`.
+    pub heartbeat: Option<Span>,
+    /// How often the request rates of clients are reported; none: never.
+    pub client_rates: Option<Span>,
+}
+
+/// How a tier measures round trips to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probes {
+    /// Sites asked to probe a client, at most.
+    pub at_most: u32,
+    /// How old a round trip may become.
+    pub refresh: Span,
+}
+
+/// Requests of a tier that have targets and a policy of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// The host name that it is for; none: any.
+    pub host: Option<String>,
+    /// What paths begin with; none: any.
+    pub path: Option<String>,
+    /// Its policy.
+    pub policy: String,
+    /// What it chooses from.
+    pub targets: Vec<Target>,
+    /// A weight per target; empty: all equal.
+    pub weights: Vec<f64>,
+}
+
+impl Tier {
+    /// A tier of this face and policy that costs nothing and counts for itself.
+    pub fn new(face: Face, policy: &str) -> Tier {
+        let mode = if face == Face::Switch { Mode::SingleRewriting } else { Mode::Nat };
+        Tier {
+            name: face.name().into(),
+            face,
+            policy: policy.into(),
+            seats: Vec::new(),
+            dispatchers: 1,
+            polled: None,
+            poll_cost: Span::ZERO,
+            weights: Vec::new(),
+            level: if face == Face::Switch { Level::Connection } else { Level::Request },
+            attached: Attached::WhileConnected,
+            balancing: Balancing::free(mode),
+            told: Vec::new(),
+            ttl: Span::ZERO,
+            reports: None,
+            probes: None,
+            pools: Vec::new(),
+        }
+    }
+}
+
+impl Face {
+    /// Its name in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Face::Gateway => "gateway",
+            Face::Switch => "switch",
+            Face::Redirect => "redirect",
+            Face::Dns => "dns",
+            Face::Client => "client",
+        }
+    }
+}
+
+impl Level {
+    /// Its name in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Session => "session",
+            Level::Connection => "connection",
+            Level::Request => "request",
+        }
+    }
+}
+
+impl Told {
+    /// Its name in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Told::Bytes => "bytes",
+            Told::ClientFirstByte => "client-first-byte",
+            Told::PredictedResponse => "predicted-response",
+        }
+    }
+}

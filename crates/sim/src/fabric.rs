@@ -1,0 +1,16 @@
+//! What brings requests to servers and replies back.
+//!
+//! | fabric | what it is |
+//! |---|---|
+//! | [`Direct`] | one tier in front of stations, or a single station, in one place: the fast path |
+//! | [`Routed`] | tiers of deciders, choices that are held, redirections, regions and faults |
+//!
+//! `Routed` does everything that `Direct` does, event by event and draw by draw, at a higher cost; a test holds the one
+//! to the other on every system that both can be.
+
+mod direct;
+mod link;
+mod routed;
+
+pub(crate) use direct::Direct;
+pub(crate) use routed::Routed;

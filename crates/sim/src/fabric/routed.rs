@@ -1,0 +1,712 @@
+//! The routed fabric: tiers of deciders, choices that are held, redirections, regions and faults.
+//!
+//! A request's route is a stack of choices, the outermost first. A DNS answer is held outside of the stack, by a resolver
+//! or a client, until its TTL ends. A choice by a gateway or a switch is on the stack until its dispatcher has been told of
+//! the request's end, which happens exactly once: to a gateway when the reply passes it, to a switch when the client's
+//! last packet does. A redirection goes back to the client, which comes in again one hop further; its decider hears no
+//! more of it.
+//!
+//! | what happens | when |
+//! |---|---|
+//! | a packet between client and system | half of the round trip between the two regions, drawn once per client and region |
+//! | a packet between deciders, or decider and server, at one site | the cluster link's delay |
+//! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link |
+//! | a DNS query | takes no time: resolvers are near, and answers are small |
+//! | a server that is down | what is in it is lost at once; what comes is refused, and a gateway tries another server |
+//! | a server down or back | is known to deciders in front of it at the next full second, or at the first refusal |
+//!
+//! On a system that the direct fabric can be, everything happens in the same order with the same draws.
+
+mod names;
+mod places;
+
+use sojourn_dispatch::BackendId;
+use sojourn_model::system::{Face, Subject, System, Target, Trouble};
+use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Workload;
+
+use self::names::Names;
+use self::places::Places;
+use crate::agenda::What;
+use crate::balancer::{Balancer, Choice, signals};
+use crate::control::SimError;
+use crate::engine::{Cx, Fabric};
+use crate::jobs::{Job, Stage};
+use crate::prediction::Predictor;
+use crate::timers::Timers;
+
+/// Deciders look at the servers' health so often.
+const HEALTH: Span = Span(1_000_000_000);
+
+/// Tiers of deciders in front of stations, in several places.
+pub(crate) struct Routed {
+    /// All seats of all tiers, tier by tier; the first is where requests come in.
+    deciders: Vec<Decider>,
+    /// Answers of the DNS that are held; none where the first tier is no DNS.
+    names: Option<Names>,
+    servers: Vec<Server>,
+    speeds_differ: bool,
+    /// Stations of each server, in the order of its resources.
+    stages: Vec<Vec<usize>>,
+    stations: Vec<Station>,
+    timers: Timers,
+    places: Places,
+    /// The link that the replies of a site share.
+    cluster_wires: Vec<Wire>,
+    cluster_delay: Span,
+    predictor: Option<Predictor>,
+    /// The route of the request in each slot.
+    routes: Vec<Route>,
+    /// Ends that a switch has not heard of yet.
+    closings: Vec<Option<(u32, Leg)>>,
+    /// When each server goes down and comes back.
+    faults: Vec<(Time, usize, bool)>,
+    is_down: Vec<bool>,
+}
+
+/// One seat of a tier.
+struct Decider {
+    face: Face,
+    balancer: Balancer,
+    targets: Vec<Next>,
+    /// Its site; none where nothing is said of places.
+    site: Option<usize>,
+    region: usize,
+    /// The server that it is on.
+    host: Option<u32>,
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Server(u32),
+    Decider(u32),
+}
+
+/// What is on a request's way.
+#[derive(Default)]
+struct Route {
+    /// Choices whose dispatchers are still to be told of the end.
+    legs: Vec<Leg>,
+    /// Where it is on its way to.
+    next: Option<Next>,
+    /// Redirections so far.
+    hops: u8,
+    /// Targets of the innermost decider that have refused it.
+    tried: Vec<BackendId>,
+    /// Its stage at its server.
+    stage: usize,
+    /// Time waited and core time at the stages so far.
+    waited: Span,
+    /// Gateways that have had the first byte of its reply.
+    heard: usize,
+}
+
+/// A choice that is on a request's stack.
+#[derive(Clone, Copy)]
+struct Leg {
+    decider: u32,
+    choice: Choice,
+    sent: Time,
+}
+
+impl Routed {
+    /// The tiers and servers of `system`, whose random streams have this seed; `predict` says what is predicted from, and
+    /// the mean demand.
+    pub(crate) fn new(
+        system: &System,
+        workload: &Workload,
+        seed: u64,
+        predict: Option<(Knowledge, Span)>,
+    ) -> Result<Routed, SimError> {
+        refuse(system)?;
+        let servers: Vec<Server> = system.servers().cloned().collect();
+        let (stages, stations) = stations(&servers);
+        let offsets: Vec<usize> = system
+            .tiers
+            .iter()
+            .scan(0, |next, tier| {
+                let first = *next;
+                *next += tier.seats.len();
+                Some(first)
+            })
+            .collect();
+        let mut deciders = Vec::new();
+        for (index, tier) in system.tiers.iter().enumerate() {
+            for (number, seat) in tier.seats.iter().enumerate() {
+                let name = |target: &Target| match *target {
+                    Target::Host(host) => system.hosts[host].name.clone(),
+                    Target::Seat { tier, seat } => format!("{} {}", system.tiers[tier].name, seat + 1),
+                };
+                let next = |target: &Target| match *target {
+                    Target::Host(host) => Next::Server(host as u32),
+                    Target::Seat { tier, seat } => Next::Decider((offsets[tier] + seat) as u32),
+                };
+                // The streams of a system's first decider are those of its only one.
+                let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
+                deciders.push(Decider {
+                    face: tier.face,
+                    balancer: Balancer::of(tier, seat.targets.iter().map(name), signals(tier), seed, &stream)?,
+                    targets: seat.targets.iter().map(next).collect(),
+                    site: seat.site,
+                    region: system.region_of(seat.site),
+                    host: seat.host.map(|host| host as u32),
+                });
+            }
+        }
+        let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
+        let clients = places::clients(system, workload);
+        let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
+        Ok(Routed {
+            names: names.map(|tier| Names::new(system, tier.ttl, clients)),
+            deciders,
+            speeds_differ: servers.iter().any(|server| server.speed != 1.0),
+            timers: Timers::new(stations.len()),
+            stages,
+            stations,
+            places: Places::new(system, seed),
+            cluster_wires: cluster.map_or(Vec::new(), |link| vec![Wire::new(link); system.sites.len().max(1)]),
+            cluster_delay: cluster.map_or(Span::ZERO, |link| link.delay),
+            predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
+            routes: Vec::new(),
+            closings: Vec::new(),
+            faults: faults(system),
+            is_down: vec![false; servers.len()],
+            servers,
+        })
+    }
+
+    /// A request sets out from its client to `next`.
+    fn send(&mut self, slot: u32, next: Next, cx: &mut Cx) {
+        let client = cx.jobs.slab[slot as usize].client;
+        self.routes[slot as usize].next = Some(next);
+        let delay = self.places.one_way(client, self.region_of(next));
+        self.move_on(slot, next, delay, cx);
+    }
+
+    /// A request comes to `next` after `delay`.
+    fn move_on(&mut self, slot: u32, next: Next, delay: Span, cx: &mut Cx) {
+        match (next, delay) {
+            (Next::Decider(decider), Span::ZERO) => self.at_decider(slot, decider, cx),
+            (Next::Decider(_), delay) => cx.later(cx.now + delay, What::AtBalancer, slot),
+            (Next::Server(_), Span::ZERO) => self.at_server(slot, cx),
+            (Next::Server(_), delay) => cx.later(cx.now + delay, What::AtServer, slot),
+        }
+    }
+
+    /// A decider says where a request goes.
+    fn at_decider(&mut self, slot: u32, number: u32, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        let decider = &mut self.deciders[number as usize];
+        if decider.balancer.wants_predictions() {
+            for (target, next) in decider.targets.iter().enumerate() {
+                let Next::Server(host) = *next else { continue };
+                let (server, station) = (&self.servers[host as usize], &self.stations[self.stages[host as usize][0]]);
+                let predicted = station.predict(job.class, cx.now, server.service_time(job.service));
+                decider.balancer.predicted(target as u32, predicted.unwrap_or(Span::FOREVER), cx.now);
+            }
+        }
+        let route = &mut self.routes[slot as usize];
+        // What was redirected is served where it comes.
+        let stays = decider.face == Face::Redirect && route.hops > 0;
+        if let (true, Some(host)) = (stays, decider.host) {
+            return self.serve_here(slot, host, cx);
+        }
+        let Some(choice) = decider.balancer.choose(job.client, job.class, &route.tried, cx.now) else {
+            return self.deny(slot, cx);
+        };
+        let next = decider.targets[choice.server as usize];
+        match decider.face {
+            Face::Redirect if decider.host.is_some_and(|host| next == Next::Server(host)) => {
+                self.sent(slot, next, choice, cx);
+                self.at_server(slot, cx);
+            }
+            Face::Redirect => {
+                route.hops += 1;
+                let back = self.places.one_way(job.client, decider.region);
+                self.sent(slot, next, choice, cx);
+                match back {
+                    Span::ZERO => self.redirected(slot, cx),
+                    back => cx.later(cx.now + back, What::Redirected, slot),
+                }
+            }
+            Face::Gateway | Face::Switch => {
+                route.legs.push(Leg { decider: number, choice, sent: cx.now });
+                let here = decider.host.is_some_and(|host| next == Next::Server(host));
+                let delay = if here { Span::ZERO } else { self.between(number, next) };
+                self.sent(slot, next, choice, cx);
+                self.routes[slot as usize].tried.clear();
+                self.move_on(slot, next, delay, cx);
+            }
+            Face::Dns | Face::Client => unreachable!("requests do not come to a {}", decider.face.name()),
+        }
+    }
+
+    /// A request is on its way to `next`, as a decider has chosen.
+    fn sent(&mut self, slot: u32, next: Next, choice: Choice, cx: &mut Cx) {
+        self.routes[slot as usize].next = Some(next);
+        let job = &mut cx.jobs.slab[slot as usize];
+        job.stage = Stage::Forwarded;
+        job.sent = cx.now;
+        if let Next::Server(host) = next {
+            job.choice = Choice { dispatcher: choice.dispatcher, server: host };
+            cx.tally.sent(job.planned, host as usize);
+        }
+    }
+
+    /// The client has been told where to ask.
+    fn redirected(&mut self, slot: u32, cx: &mut Cx) {
+        let next = self.routes[slot as usize].next.expect("a redirection names a place");
+        self.send(slot, next, cx);
+    }
+
+    /// A server keeps a request that came to it.
+    fn serve_here(&mut self, slot: u32, host: u32, cx: &mut Cx) {
+        self.sent(slot, Next::Server(host), Choice { dispatcher: 0, server: host }, cx);
+        self.at_server(slot, cx);
+    }
+
+    fn at_server(&mut self, slot: u32, cx: &mut Cx) {
+        if let Some(Next::Server(host)) = self.routes[slot as usize].next {
+            let job = &mut cx.jobs.slab[slot as usize];
+            if self.deciders.is_empty() || job.stage == Stage::Coming {
+                // The client met it without a decider that forwards.
+                self.sent(slot, Next::Server(host), Choice { dispatcher: 0, server: host }, cx);
+            }
+        }
+        let host = cx.jobs.slab[slot as usize].choice.server as usize;
+        if self.is_down[host] {
+            return self.refused(slot, cx);
+        }
+        if self.speeds_differ {
+            let job = &mut cx.jobs.slab[slot as usize];
+            job.service = self.servers[host].service_time(job.service);
+        }
+        self.routes[slot as usize].stage = 0;
+        self.visit(slot, cx);
+    }
+
+    /// A request comes to its present stage at its server.
+    fn visit(&mut self, slot: u32, cx: &mut Cx) {
+        let job = &mut cx.jobs.slab[slot as usize];
+        let host = job.choice.server as usize;
+        let stage = self.routes[slot as usize].stage;
+        let number = self.stages[host][stage];
+        let station = &mut self.stations[number];
+        let due = station.next_departure();
+        let work = match stage {
+            0 => {
+                if let Some(predictor) = &mut self.predictor {
+                    predictor.predict(slot, job, &self.servers[host], station, cx.now);
+                }
+                job.service
+            }
+            stage => work_at(&self.servers[host], stage, job.size),
+        };
+        match station.arrive_of(job.class, cx.now, u64::from(slot), work) {
+            Admission::Admitted(ticket) => {
+                job.ticket = ticket;
+                job.stage = Stage::AtServer;
+                if station.next_departure() != due {
+                    self.timers.set(number, station.next_departure());
+                }
+            }
+            Admission::Denied => self.deny(slot, cx),
+        }
+    }
+
+    /// A server that is down refuses a request: a gateway tries another one.
+    fn refused(&mut self, slot: u32, cx: &mut Cx) {
+        let is_gateway = |leg: &&Leg| self.deciders[leg.decider as usize].face == Face::Gateway;
+        let Some(&Leg { decider, choice, sent }) = self.routes[slot as usize].legs.last().filter(is_gateway) else {
+            return self.deny(slot, cx);
+        };
+        self.routes[slot as usize].legs.pop();
+        let balancer = &mut self.deciders[decider as usize].balancer;
+        balancer.failed(choice, cx.now - sent, cx.now);
+        balancer.lost(choice.server, cx.now);
+        self.routes[slot as usize].tried.push(BackendId(choice.server));
+        self.at_decider(slot, decider, cx);
+    }
+
+    /// A request ends without a reply: all on its stack are told.
+    fn deny(&mut self, slot: u32, cx: &mut Cx) {
+        for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
+            self.deciders[leg.decider as usize].balancer.failed(leg.choice, cx.now - leg.sent, cx.now);
+        }
+        cx.deny(slot);
+    }
+
+    /// The innermost gateway that a reply still has to pass; its place on the stack.
+    fn gateway(&self, slot: u32) -> Option<usize> {
+        let legs = &self.routes[slot as usize].legs;
+        legs.iter().rposition(|leg| self.deciders[leg.decider as usize].face == Face::Gateway)
+    }
+
+    /// The first byte of a reply is at the gateway number `heard` on its way out.
+    fn first_byte(&mut self, slot: u32, cx: &mut Cx) {
+        let route = &self.routes[slot as usize];
+        let gateways = route.legs.iter().rev().filter(|leg| self.deciders[leg.decider as usize].face == Face::Gateway);
+        let mut gateways = gateways.skip(route.heard);
+        let Some(&leg) = gateways.next() else { return };
+        let outer = gateways.next().copied();
+        let balancer = &mut self.deciders[leg.decider as usize].balancer;
+        if balancer.wants_first_byte() {
+            balancer.first_byte(leg.choice, cx.now - leg.sent, cx.now);
+        }
+        self.routes[slot as usize].heard += 1;
+        if let Some(outer) = outer {
+            match self.between(outer.decider, Next::Decider(leg.decider)) {
+                Span::ZERO => self.first_byte(slot, cx),
+                delay => cx.later(cx.now + delay, What::FirstByte, slot),
+            }
+        }
+    }
+
+    /// Whether a gateway on a request's stack reads first bytes.
+    fn wants_first_byte(&self, slot: u32) -> bool {
+        let legs = &self.routes[slot as usize].legs;
+        legs.iter().any(|leg| {
+            let decider = &self.deciders[leg.decider as usize];
+            decider.face == Face::Gateway && decider.balancer.wants_first_byte()
+        })
+    }
+
+    /// A reply has left the innermost gateway's link, or its server's where there is none.
+    fn reply(&mut self, slot: u32, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        let mut region = self.places.region_of_host(job.choice.server as usize);
+        if let Some(place) = self.gateway(slot) {
+            let route = &mut self.routes[slot as usize];
+            let leg = route.legs.remove(place);
+            route.heard = route.heard.saturating_sub(1);
+            let decider = &mut self.deciders[leg.decider as usize];
+            decider.balancer.completed(leg.choice, job.size, cx.now - leg.sent, cx.now);
+            region = decider.region;
+            if let Some(outer) = self.gateway(slot) {
+                let outer = self.routes[slot as usize].legs[outer].decider;
+                return match self.between(outer, Next::Decider(leg.decider)) {
+                    Span::ZERO => self.reply(slot, cx),
+                    delay => cx.later(cx.now + delay, What::ReplyAtBalancer, slot),
+                };
+            }
+        }
+        cx.jobs.slab[slot as usize].stage = Stage::Returning;
+        let arrives = self.places.reply(job.client, region, job.size, cx.now);
+        if arrives == cx.now {
+            self.complete(slot, cx);
+        } else {
+            cx.later(arrives, What::ReplyAtClient, slot);
+        }
+    }
+
+    /// The client has the whole reply; switches hear of it from the client's last packet.
+    fn complete(&mut self, slot: u32, cx: &mut Cx) {
+        let Job { client, size, .. } = cx.jobs.slab[slot as usize];
+        for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
+            let decider = &mut self.deciders[leg.decider as usize];
+            match self.places.one_way(client, decider.region) {
+                Span::ZERO => decider.balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now),
+                delay => {
+                    let free = self.closings.iter().position(Option::is_none).unwrap_or(self.closings.len());
+                    self.closings.resize(self.closings.len().max(free + 1), None);
+                    self.closings[free] = Some((size as u32, leg));
+                    cx.agenda.add(cx.now + delay, What::Closes, free as u32, 0);
+                }
+            }
+        }
+        cx.complete(slot);
+    }
+
+    /// A switch hears that a connection is closed.
+    fn closes(&mut self, number: u32, cx: &mut Cx) {
+        let (size, leg) = self.closings[number as usize].take().expect("a connection closes once");
+        let balancer = &mut self.deciders[leg.decider as usize].balancer;
+        balancer.completed(leg.choice, size.into(), cx.now - leg.sent, cx.now);
+    }
+
+    /// A server goes down or comes back.
+    fn fault(&mut self, number: u32, cx: &mut Cx) {
+        let (_, host, goes_down) = self.faults[number as usize];
+        self.is_down[host] = goes_down;
+        if goes_down {
+            let inside = |(slot, job): (usize, &Job)| {
+                let there = job.stage == Stage::AtServer && job.choice.server as usize == host;
+                there.then_some(slot as u32)
+            };
+            let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(inside).collect();
+            for slot in lost {
+                self.leave_station(slot, cx);
+                self.deny(slot, cx);
+            }
+        }
+        let next_look = Time((cx.now.0 / HEALTH.0 + 1) * HEALTH.0);
+        cx.agenda.add(next_look, What::HealthKnown, host as u32, 0);
+    }
+
+    /// Deciders in front of a server learn whether it is down.
+    fn health_known(&mut self, host: u32, cx: &mut Cx) {
+        let is_down = self.is_down[host as usize];
+        for decider in &mut self.deciders {
+            for target in 0..decider.targets.len() {
+                if decider.targets[target] != Next::Server(host) {
+                    continue;
+                }
+                match is_down {
+                    true => decider.balancer.lost(target as u32, cx.now),
+                    false => decider.balancer.found(target as u32, cx.now),
+                }
+            }
+        }
+    }
+
+    fn leave_station(&mut self, slot: u32, cx: &mut Cx) {
+        let Job { choice, ticket, .. } = cx.jobs.slab[slot as usize];
+        let number = self.stages[choice.server as usize][self.routes[slot as usize].stage];
+        let station = &mut self.stations[number];
+        station.cancel(cx.now, ticket);
+        self.timers.set(number, station.next_departure());
+    }
+
+    /// One way between a decider and what it has chosen.
+    fn between(&self, decider: u32, next: Next) -> Span {
+        let Decider { site, region, .. } = self.deciders[decider as usize];
+        let (other_site, other_region) = match next {
+            Next::Server(host) => (self.places.site_of_host(host as usize), self.places.region_of_host(host as usize)),
+            Next::Decider(other) => {
+                let other = &self.deciders[other as usize];
+                (other.site, other.region)
+            }
+        };
+        if site == other_site { self.cluster_delay } else { self.places.between(region, other_region) }
+    }
+
+    fn region_of(&self, next: Next) -> usize {
+        match next {
+            Next::Server(host) => self.places.region_of_host(host as usize),
+            Next::Decider(decider) => self.deciders[decider as usize].region,
+        }
+    }
+}
+
+impl Fabric for Routed {
+    fn start(&mut self, cx: &mut Cx) {
+        for (number, (at, ..)) in self.faults.iter().enumerate() {
+            cx.agenda.add(*at, What::Fault, number as u32, 0);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.deciders.iter().map(|decider| decider.balancer.deadline()).min().unwrap_or(Time::NEVER)
+    }
+
+    fn next_departure(&self) -> Time {
+        self.timers.first_at()
+    }
+
+    fn meet_deadline(&mut self, cx: &mut Cx) {
+        for number in 0..self.deciders.len() {
+            if self.deciders[number].balancer.deadline() > cx.now {
+                continue;
+            }
+            // What a target has: requests at a server, requests that a decider has forwarded.
+            let counts: Vec<u32> = self.deciders[number]
+                .targets
+                .iter()
+                .map(|target| match *target {
+                    Next::Server(host) => self.stations[self.stages[host as usize][0]].occupancy().0,
+                    Next::Decider(other) => self.deciders[other as usize].balancer.in_flight(),
+                })
+                .collect();
+            self.deciders[number].balancer.poll(cx.now, |target| Some(counts[target]));
+        }
+    }
+
+    fn depart(&mut self, cx: &mut Cx) {
+        let number = self.timers.first();
+        let station = &mut self.stations[number];
+        let departure = station.depart(cx.now).expect("the timer is the station's next departure");
+        self.timers.set(number, station.next_departure());
+        let slot = departure.job as u32;
+        let job = &mut cx.jobs.slab[slot as usize];
+        job.stage = Stage::Forwarded;
+        let host = job.choice.server as usize;
+        let route = &mut self.routes[slot as usize];
+        if let (0, Some(predictor)) = (route.stage, &self.predictor) {
+            let actual = departure.at - departure.arrived;
+            cx.tally.predicted(job.planned, predictor.of(slot), actual);
+        }
+        route.waited += departure.started - departure.arrived;
+        if route.stage + 1 < self.stages[host].len() {
+            route.stage += 1;
+            return self.visit(slot, cx);
+        }
+        let service = job.service + (1..=route.stage).map(|stage| work_at(&self.servers[host], stage, job.size)).sum();
+        cx.tally.served(job.planned, route.waited, service);
+        let size = job.size;
+        let site = self.places.site_of_host(host).unwrap_or(0);
+        let (first_byte, whole) = match self.cluster_wires.get_mut(site) {
+            None => (cx.now, cx.now),
+            Some(wire) => {
+                let passage = wire.send(cx.now, size);
+                (passage.first_byte, passage.arrives)
+            }
+        };
+        if self.wants_first_byte(slot) {
+            if first_byte == cx.now {
+                self.first_byte(slot, cx);
+            } else {
+                cx.later(first_byte, What::FirstByte, slot);
+            }
+        }
+        if whole == cx.now {
+            self.reply(slot, cx);
+        } else {
+            cx.later(whole, What::ReplyAtBalancer, slot);
+        }
+    }
+
+    fn enter(&mut self, slot: u32, cx: &mut Cx) {
+        let place = slot as usize;
+        if self.routes.len() <= place {
+            self.routes.resize_with(place + 1, Route::default);
+        }
+        let route = &mut self.routes[place];
+        (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
+        route.tried.clear();
+        debug_assert!(route.legs.is_empty(), "a request that has ended has no choice left to be told");
+        let next = match &mut self.names {
+            _ if self.deciders.is_empty() => Some(Next::Server(0)),
+            None => Some(Next::Decider(0)),
+            Some(names) => {
+                let Job { client, class, .. } = cx.jobs.slab[place];
+                let dns = &mut self.deciders[0];
+                let target =
+                    names.resolve(client, cx.now, |asker| Some(dns.balancer.choose(asker, class, &[], cx.now)?.server));
+                target.map(|target| self.deciders[0].targets[target as usize])
+            }
+        };
+        match next {
+            Some(next) => self.send(slot, next, cx),
+            None => self.deny(slot, cx),
+        }
+    }
+
+    fn fire(&mut self, what: What, slot: u32, cx: &mut Cx) {
+        match what {
+            What::AtBalancer => match self.routes[slot as usize].next {
+                Some(Next::Decider(decider)) => self.at_decider(slot, decider, cx),
+                _ => unreachable!("it was sent to a decider"),
+            },
+            What::AtServer => self.at_server(slot, cx),
+            What::Redirected => self.redirected(slot, cx),
+            What::FirstByte => self.first_byte(slot, cx),
+            What::ReplyAtBalancer => self.reply(slot, cx),
+            What::ReplyAtClient => self.complete(slot, cx),
+            What::Closes => self.closes(slot, cx),
+            What::Fault => self.fault(slot, cx),
+            What::HealthKnown => self.health_known(slot, cx),
+            What::PatienceEnds | What::UserAsks => unreachable!("the engine takes {what:?} itself"),
+        }
+    }
+
+    fn cancel(&mut self, slot: u32, cx: &mut Cx) {
+        if cx.jobs.slab[slot as usize].stage == Stage::AtServer {
+            self.leave_station(slot, cx);
+        }
+        for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
+            self.deciders[leg.decider as usize].balancer.cancelled(leg.choice, cx.now);
+        }
+    }
+
+    fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    fn busy(&self, now: Time) -> Vec<Span> {
+        self.stages.iter().map(|stages| self.stations[stages[0]].busy(now)).collect()
+    }
+
+    fn is_its_own(what: What) -> bool {
+        matches!(what, What::Closes | What::Fault | What::HealthKnown)
+    }
+}
+
+/// The stations of each server, by its resources, and all of them: the processors first, in the order of the servers.
+fn stations(servers: &[Server]) -> (Vec<Vec<usize>>, Vec<Station>) {
+    let mut stations: Vec<Station> =
+        servers.iter().map(|server| Station::new(server.discipline.clone(), server.cores, server.capacity)).collect();
+    let mut stages: Vec<Vec<usize>> = (0..servers.len()).map(|server| vec![server]).collect();
+    for (server, stages) in servers.iter().zip(&mut stages) {
+        for resource in server.machine.iter().flat_map(|machine| &machine.resources[1..]) {
+            stages.push(stations.len());
+            stations.push(Station::new(resource.discipline.clone(), 1, None));
+        }
+    }
+    (stages, stations)
+}
+
+/// The work of `size` bytes at stage `stage` of a server, which is not its processor.
+fn work_at(server: &Server, stage: usize, size: u64) -> Span {
+    let resource = server.machine.as_ref().and_then(|machine| machine.resources.get(stage));
+    let rate = resource.and_then(|resource| resource.rate).expect("a resource beside the processor has a rate");
+    Span::from_secs_f64(size as f64 / rate)
+}
+
+/// When which server goes down (true) and comes back.
+fn faults(system: &System) -> Vec<(Time, usize, bool)> {
+    let mut faults = Vec::new();
+    for fault in &system.faults {
+        let hosts: Vec<usize> = match fault.subject {
+            Subject::Host(host) => vec![host],
+            Subject::Site(site) => {
+                (0..system.hosts.len()).filter(|host| system.hosts[*host].site == Some(site)).collect()
+            }
+            _ => unreachable!("refused before"),
+        };
+        for host in hosts {
+            faults.push((fault.at, host, true));
+            faults.extend(fault.until.map(|until| (until, host, false)));
+        }
+    }
+    faults
+}
+
+/// Refuses by name what this fabric does not have yet.
+fn refuse(system: &System) -> Result<(), SimError> {
+    let not_yet = |what: &str| Err(SimError::NotYet(what.into()));
+    for tier in &system.tiers {
+        if tier.face == Face::Client {
+            return not_yet("tier of face `client`");
+        }
+        if !tier.pools.is_empty() {
+            return not_yet("pools by host and path");
+        }
+        if tier.reports.is_some() || tier.probes.is_some() {
+            return not_yet("reports and probes: use `information = \"polled every 1 s\"`");
+        }
+    }
+    if system.paths.iter().any(|path| path.loss > 0.0) {
+        return not_yet("loss on paths");
+    }
+    if system.paths.iter().any(|path| path.medium.is_some()) {
+        return not_yet("medium that paths share");
+    }
+    let rules = &system.rules;
+    if rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() {
+        return not_yet("clients that wait, retry or hedge ([client])");
+    }
+    if let Some(fault) = system.faults.iter().find(|fault| {
+        !matches!(fault.trouble, Trouble::Down) || !matches!(fault.subject, Subject::Host(_) | Subject::Site(_))
+    }) {
+        let name = fault.trouble.name();
+        return Err(SimError::NotYet(format!("fault `{name}` of this kind: only servers and sites that are down")));
+    }
+    if system.servers().any(|server| {
+        server.machine.as_ref().is_some_and(|machine| machine.memory.is_some() || machine.files.is_some())
+    }) {
+        return not_yet("memory that caches, or files with owners");
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Where clients, deciders and servers are, and what the ways between them take.
+
+use sojourn_model::{Link, System, Wire};
+use sojourn_stats::{Law, Span, Stream, Time};
+use sojourn_traffic::Workload;
+
+use super::super::link::ClientWires;
+
+/// Places and the ways between them.
+pub(super) struct Places {
+    seed: u64,
+    regions: usize,
+    /// The region of each client that is somewhere; the others are in the first.
+    region_of_client: Vec<usize>,
+    /// Site and region of each server.
+    hosts: Vec<(Option<usize>, usize)>,
+    /// Round trip and rate of the path between two regions, at `a * regions + b`; empty where nothing is said of them.
+    paths: Vec<(Law, Option<f64>)>,
+    /// Where nothing is said of regions: one way between client and system, and each client's own link from there.
+    plain: (Span, Option<ClientWires>),
+    /// The link between a client and a region, at `client * regions + region`, once it is known.
+    links: Vec<Option<(Link, Wire)>>,
+}
+
+/// The region of each client.
+pub(super) fn clients(system: &System, workload: &Workload) -> Vec<usize> {
+    if system.clients.is_empty() {
+        let clients = match workload {
+            Workload::Open(open) => open.clients,
+            Workload::Closed(closed) => closed.users,
+            Workload::Trace(traced) => traced.clients,
+            // A log's clients are known as they come.
+            Workload::Replay(_) | Workload::Sessions(_) => 0,
+        };
+        return vec![0; clients as usize];
+    }
+    let number = |of: &sojourn_model::system::Clients| std::iter::repeat_n(of.region, of.number as usize);
+    system.clients.iter().flat_map(number).collect()
+}
+
+impl Places {
+    pub(super) fn new(system: &System, seed: u64) -> Places {
+        let regions = system.regions.len();
+        let path = |at: usize| {
+            let path = system.paths.between(at / regions, at % regions)?;
+            Some((path.rtt.clone(), path.rate))
+        };
+        let client = Some(system.network.client_link()).filter(|link| !link.is_instant());
+        Places {
+            seed,
+            regions,
+            region_of_client: system
+                .clients
+                .iter()
+                .flat_map(|of| std::iter::repeat_n(of.region, of.number as usize))
+                .collect(),
+            hosts: system.hosts.iter().map(|host| (host.site, system.region_of(host.site))).collect(),
+            paths: (0..regions * regions).map_while(path).collect(),
+            plain: (client.map_or(Span::ZERO, |link| link.delay), client.map(|link| ClientWires::new(Wire::new(link)))),
+            links: Vec::new(),
+        }
+    }
+
+    /// The site of a server.
+    pub(super) fn site_of_host(&self, host: usize) -> Option<usize> {
+        self.hosts[host].0
+    }
+
+    /// The region of a server.
+    pub(super) fn region_of_host(&self, host: usize) -> usize {
+        self.hosts[host].1
+    }
+
+    /// One way between a client and a region.
+    pub(super) fn one_way(&mut self, client: u32, region: usize) -> Span {
+        if self.paths.is_empty() {
+            return self.plain.0;
+        }
+        self.link(client, region).0.delay
+    }
+
+    /// When a reply of `size` bytes that leaves `region` at `now` is at its client.
+    pub(super) fn reply(&mut self, client: u32, region: usize, size: u64, now: Time) -> Time {
+        if self.paths.is_empty() {
+            return self.plain.1.as_mut().map_or(now, |wires| wires.of(client).send(now, size).arrives);
+        }
+        self.link(client, region).1.send(now, size).arrives
+    }
+
+    /// One way between two regions, for deciders and servers: the path's mean.
+    pub(super) fn between(&self, a: usize, b: usize) -> Span {
+        self.paths.get(a * self.regions + b).map_or(Span::ZERO, |(rtt, _)| Span::from_secs_f64(rtt.mean() / 2.0))
+    }
+
+    /// The link between a client and a region: its round trip is drawn when it is first needed, from a stream of its own.
+    fn link(&mut self, client: u32, region: usize) -> &mut (Link, Wire) {
+        let home = self.region_of_client.get(client as usize).copied().unwrap_or(0);
+        let place = client as usize * self.regions + region;
+        if self.links.len() <= place {
+            self.links.resize(place + 1, None);
+        }
+        let (rtt, rate) = &self.paths[home * self.regions + region];
+        self.links[place].get_or_insert_with(|| {
+            let mut stream =
+                Stream::new(self.seed, &format!("client {client}"), &format!("round trip to region {region}"));
+            let link = Link { delay: Span::from_secs_f64(rtt.sample(&mut stream).max(0.0) / 2.0), rate: *rate };
+            (link, Wire::new(link))
+        })
+    }
+}

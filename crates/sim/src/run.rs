@@ -1,0 +1,346 @@
+//! What can be asked of a system and its clients: the long run, and the run of one plan.
+
+use std::sync::Arc;
+
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use sojourn_model::{Server, System};
+use sojourn_stats::{Measure, Span, Time, measure};
+use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
+
+use crate::clients::{PlannedRequests, Users};
+use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
+use crate::course::Course;
+use crate::engine::{Engine, Fabric, Played};
+use crate::fabric::{Direct, Routed};
+use crate::sessions;
+use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};
+use crate::summary::{self, QUANTILES, Row};
+
+/// Sections of equal time of one run.
+const SECTIONS: u64 = 20;
+
+/// Simulates `workload` at `system`; `progress` is called now and then, from any thread.
+///
+/// A trace is one sample path, and replications of it would differ by less than other traces of its kind: it is played
+/// once, to its end or to the horizon, and its intervals are from the one run ([`run_plan`]). Users who browse need a
+/// horizon, since they never end.
+///
+/// # Errors
+/// When system or workload makes no sense, the system has what the simulator does not have yet or, without a horizon,
+/// nothing ever settles or ends (a rate that changes, a trace that is repeated, an overload).
+pub fn run(
+    system: &System,
+    workload: &Workload,
+    control: &Control,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, SimError> {
+    match workload {
+        Workload::Sessions(users) => sessions::run(system, users, control, progress),
+        Workload::Trace(traced) => {
+            check(system)?;
+            replay(system, workload, traced, control)
+        }
+        _ => {
+            check(system)?;
+            with_engine(system, workload, control.always_routed, Replicated { system, workload, control, progress })
+        }
+    }
+}
+
+/// Simulates exactly the plan of `seed` up to `horizon`, and leaves out what is planned before `warm_up`: the twin of a
+/// live run. Response times are a series in the order of the plan (of the ends, where users browse), judged by batches
+/// as a live run's are; everything else is judged by sections of equal time.
+///
+/// # Errors
+/// When system or workload makes no sense, or nothing is left to measure.
+pub fn run_plan(
+    system: &System,
+    workload: &Workload,
+    seed: u64,
+    horizon: Span,
+    warm_up: Span,
+) -> Result<Report, SimError> {
+    if warm_up >= horizon {
+        return Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")));
+    }
+    if let Workload::Sessions(users) = workload {
+        return sessions::run_plan(system, users, seed, horizon, warm_up);
+    }
+    check(system)?;
+    with_engine(system, workload, false, OnePlan { workload, seed, horizon, warm_up })
+}
+
+/// The response time (s) of every request that is planned before `horizon`, in the order of the plan; NaN of one that did
+/// not complete.
+///
+/// # Errors
+/// When system or workload makes no sense.
+pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
+    check(system)?;
+    with_engine(system, workload, false, ResponseTimes { seed, horizon })
+}
+
+/// Refuses what makes no sense.
+fn check(system: &System) -> Result<(), SimError> {
+    let several = system.hosts.len() > 1;
+    let wrong_weights = system.tiers.iter().any(|tier| {
+        let fits = |targets: usize| tier.weights.is_empty() || tier.weights.len() == targets;
+        !tier.seats.iter().all(|seat| fits(seat.targets.len()))
+    });
+    let fault = if system.hosts.is_empty() {
+        "no servers: a system has at least 1"
+    } else if system.tiers.is_empty() && several {
+        "several servers need a balancer: name a policy"
+    } else if system.tiers.iter().any(|tier| tier.dispatchers == 0) {
+        "no dispatchers: a balancer has at least 1"
+    } else if wrong_weights {
+        "one weight per server"
+    } else {
+        return Ok(());
+    };
+    Err(SimError::Invalid(fault.into()))
+}
+
+/// Something to do with the engine of a system and its clients, whatever its type is.
+trait Task<'a> {
+    type Answer;
+    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Self::Answer, SimError>;
+}
+
+/// Does `task` with the engine of `system` and `workload`.
+fn with_engine<'a, T: Task<'a>>(
+    system: &'a System,
+    workload: &'a Workload,
+    always_routed: bool,
+    task: T,
+) -> Result<T::Answer, SimError> {
+    let demand = demand_of(&system.hosts[0].server);
+    let demand_mean = Span::from_secs_f64(demand_mean_s(system, workload));
+    let direct =
+        move |seed: u64, course: &Course| Direct::new(system, seed, course.predict.map(|knows| (knows, demand_mean)));
+    let routed = move |seed: u64, course: &Course| {
+        Routed::new(system, workload, seed, course.predict.map(|knows| (knows, demand_mean)))
+    };
+    match (workload, system.is_plain() && !always_routed) {
+        (Workload::Closed(closed), true) => {
+            closed_check(workload)?;
+            task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, direct(seed, course)?))))
+        }
+        (Workload::Closed(closed), false) => {
+            closed_check(workload)?;
+            task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, routed(seed, course)?))))
+        }
+        (_, true) => {
+            task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, direct(seed, course)?)))
+        }
+        (_, false) => {
+            task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, routed(seed, course)?)))
+        }
+    }
+}
+
+fn closed_check(workload: &Workload) -> Result<(), SimError> {
+    Ok(workload.check()?)
+}
+
+fn planned<F: Fabric>(
+    workload: &Workload,
+    seed: u64,
+    demand: &Arc<dyn Demand>,
+    course: &Course,
+    fabric: F,
+) -> Result<Engine<PlannedRequests, F>, SimError> {
+    let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
+    Ok(Engine::new(clients, fabric, course, PlannedRequests::draw))
+}
+
+fn users<F: Fabric>(
+    closed: &Closed,
+    seed: u64,
+    demand: &Arc<dyn Demand>,
+    course: &Course,
+    fabric: F,
+) -> Engine<Users, F> {
+    Engine::new(Users::new(closed, seed, demand), fabric, course, Users::start)
+}
+
+/// Replications until all is sharp.
+struct Replicated<'a> {
+    system: &'a System,
+    workload: &'a Workload,
+    control: &'a Control,
+    progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl<'a> Task<'a> for Replicated<'a> {
+    type Answer = Report;
+
+    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
+        let Replicated { system, workload, control, progress } = self;
+        let has_end = matches!(workload, Workload::Replay(_));
+        let finite = control.horizon.is_some() || has_end;
+        let changes_with_time = matches!(workload, Workload::Open(open) if open.arrivals.profile().is_some());
+        if changes_with_time && !finite {
+            return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
+        }
+        let mut notes = Vec::new();
+        if let Some((utilization, rate, stable)) =
+            load(system, workload).filter(|(utilization, ..)| *utilization >= 1.0)
+        {
+            match finite || sheds_load(system, workload) {
+                false => return Err(SimError::Unstable { utilization, rate, stable }),
+                true => notes.push(format!(
+                    "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
+                     is of an overloaded system",
+                    if changes_with_time { " at its peak" } else { "" }
+                )),
+            }
+        }
+        let seed = control.seed;
+        let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {
+            let Workload::Open(open) = workload else { return (Vec::new(), Vec::new()) };
+            let arrived: Vec<u64> = replications.iter().map(E::arrived).collect();
+            let hurst = arrivals_hurst(&open.arrivals, seed, &arrived, pool);
+            let longest = arrived.into_iter().max().unwrap_or(0);
+            (hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest))
+        });
+        let always = ALWAYS.map(String::from).to_vec();
+        let servers = system.hosts.len();
+        Study::new(Subject { make, has_end, servers, always, notes, closing }, control, progress)?.run()
+    }
+}
+
+/// The one run of a trace.
+fn replay(system: &System, workload: &Workload, traced: &Traced, control: &Control) -> Result<Report, SimError> {
+    let end = match control.horizon {
+        Some(horizon) => horizon,
+        None if traced.repeat => {
+            return Err(SimError::Invalid("a trace that is repeated has no end: give a duration".into()));
+        }
+        // The last request, and it, are before the end.
+        None => traced.span() + Span(2),
+    };
+    let warm_up = match control.warm_up {
+        WarmUp::Auto => Span::ZERO,
+        WarmUp::Fixed(span) => span,
+    };
+    let mut report = run_plan(system, workload, control.seed, end, warm_up)?;
+    report.notes.push("one run of the trace: intervals are from its own batches, and no precision is aimed at".into());
+    let left_out = traced.trace.left_out();
+    if left_out > 0 {
+        let path = traced.path.display();
+        report.notes.push(format!("{path}: {left_out} requests are left out, of whose work nothing is known"));
+    }
+    Ok(report)
+}
+
+/// The run of one plan.
+struct OnePlan<'a> {
+    workload: &'a Workload,
+    seed: u64,
+    horizon: Span,
+    warm_up: Span,
+}
+
+impl<'a> Task<'a> for OnePlan<'a> {
+    type Answer = Report;
+
+    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
+        let OnePlan { workload, seed, horizon, warm_up } = self;
+        let mut engine = make(seed, &Course::of_plan(warm_up, horizon))?;
+        let at = |section: u64| Time(warm_up.0 + (horizon.0 - warm_up.0) / SECTIONS * section);
+        engine.run_before(at(0));
+        engine.start_measuring(at(0));
+        let mut sections = Vec::new();
+        let mut before = engine.counts_at(at(0));
+        for section in 1..=SECTIONS {
+            engine.run_before(at(section));
+            let now = engine.counts_at(at(section));
+            sections.push(now.since(&before));
+            before = now;
+        }
+        while !engine.run_until(u64::MAX) {}
+        let whole = engine.counts_at(engine.now());
+        let (arrived, jobs) = (engine.arrived(), engine.measured());
+        let tally = engine.tally();
+        let series: Vec<f64> = tally.series.iter().flatten().copied().filter(|value| !value.is_nan()).collect();
+        let mut measures = vec![Measure::new("response_time_mean", "s", measure::mean_of_series(&series))];
+        for (metric, p) in QUANTILES {
+            measures.push(Measure::new(metric, "s", measure::quantile_of_series(&series, p)));
+        }
+        measures.extend(summary::measures(&summary::others(&whole, &sections), measure::CONFIDENCE));
+        if let Workload::Open(open) = workload {
+            measures.extend(open.arrivals.hurst_of(seed, arrived));
+        }
+        Ok(Report {
+            measures,
+            replications_values: Vec::new(),
+            connections: Vec::new(),
+            attached: Vec::new(),
+            response_time_cdf: summary::cdf(&tally.response),
+            jobs,
+            replications: 1,
+            converged: true,
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// Every response time of the run of one plan.
+struct ResponseTimes {
+    seed: u64,
+    horizon: Span,
+}
+
+impl<'a> Task<'a> for ResponseTimes {
+    type Answer = Vec<f64>;
+
+    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Vec<f64>, SimError> {
+        let mut engine = make(self.seed, &Course::of_plan(Span::ZERO, self.horizon))?;
+        while !engine.run_until(u64::MAX) {}
+        Ok(engine.tally().series.take().unwrap_or_default())
+    }
+}
+
+/// Whether an overload is shed: every server denies, or clients give up.
+fn sheds_load(system: &System, workload: &Workload) -> bool {
+    let patient = matches!(workload, Workload::Open(open) if open.patience.is_none());
+    !patient || system.servers().all(|server| server.capacity.is_some())
+}
+
+/// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.
+fn demand_mean_s(system: &System, workload: &Workload) -> f64 {
+    if let Some((mean_s, _)) = workload.demand_moments() {
+        return mean_s;
+    }
+    let (size_mean, size_variance) = workload.size_moments();
+    system.hosts[0].server.demand("static").moments(size_mean, size_variance).0
+}
+
+/// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload, where
+/// its rate and the mean demand are known.
+fn load(system: &System, workload: &Workload) -> Option<(f64, f64, f64)> {
+    let Workload::Open(open) = workload else { return None };
+    let rate = open.arrivals.peak_rate()?;
+    let (size_mean, size_variance) = open.sizes.moments();
+    let (demand_mean_s, _) = system.hosts[0].server.demand("static").moments(size_mean, size_variance);
+    let cores = system.servers().map(|server: &Server| f64::from(server.cores) * server.speed).sum::<f64>();
+    let stable = cores / demand_mean_s;
+    stable.is_finite().then_some((rate / stable, rate, stable))
+}
+
+/// The Hurst parameter that came out of arrivals with long memory, warm-up included.
+fn arrivals_hurst(arrivals: &Arrivals, seed: u64, arrived: &[u64], pool: Option<&ThreadPool>) -> Option<Row> {
+    arrivals.hurst()?;
+    let of = |(number, arrived): (usize, &u64)| {
+        arrivals.hurst_of(replication_seed(seed, number), *arrived)?.estimate.value()
+    };
+    let parts: Vec<Option<f64>> = match pool {
+        None => arrived.iter().enumerate().map(of).collect(),
+        Some(pool) => pool.install(|| arrived.par_iter().enumerate().map(of).collect()),
+    };
+    let known: Vec<f64> = parts.iter().flatten().copied().collect();
+    let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
+}
