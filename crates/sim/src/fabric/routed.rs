@@ -181,8 +181,12 @@ impl Routed {
     fn send(&mut self, slot: u32, next: Next, cx: &mut Cx) {
         let client = cx.jobs.slab[slot as usize].client;
         self.routes[slot as usize].next = Some(next);
-        let delay = self.places.one_way(client, self.region_of(next));
-        self.move_on(slot, next, delay, cx);
+        match self.places.one_way(client, self.region_of(next)) {
+            // Without a decider the cluster's link is all that is between.
+            Span::ZERO if self.deciders.is_empty() => self.move_on(slot, next, self.cluster_delay, cx),
+            delay if self.deciders.is_empty() => cx.later(cx.now + delay, What::AtBalancer, slot),
+            delay => self.move_on(slot, next, delay, cx),
+        }
     }
 
     /// A request comes to `next` after `delay`.
@@ -597,7 +601,8 @@ impl Fabric for Routed {
         match what {
             What::AtBalancer => match self.routes[slot as usize].next {
                 Some(Next::Decider(decider)) => self.at_decider(slot, decider, cx),
-                _ => unreachable!("it was sent to a decider"),
+                Some(server) => self.move_on(slot, server, self.cluster_delay, cx),
+                None => unreachable!("it was sent somewhere"),
             },
             What::AtServer => self.at_server(slot, cx),
             What::Redirected => self.redirected(slot, cx),
