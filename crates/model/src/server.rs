@@ -25,7 +25,7 @@
 //! penalty = "180 s"
 //! ```
 //!
-//! A table `[measured]` may hold whatever else was found out about the server: it is read over.
+//! A table `[measured]` may hold any other findings about the server; it is ignored here.
 //!
 //! The same keys serve inline as an experiment's `[system.server]`: [`Server`] deserializes by itself, and its errors
 //! carry the place of the key.
@@ -56,7 +56,7 @@ pub struct Server {
     pub capacity: Option<u32>,
 }
 
-/// Why a text is not a server model.
+/// Why a server model is refused.
 #[derive(Clone, Debug, Error)]
 #[error("{0}")]
 pub struct ServerError(pub String);
@@ -119,7 +119,7 @@ impl Server {
         find(class).or_else(|| find("")).expect("a server has a demand for every class")
     }
 
-    /// Time on a core that `work` takes here.
+    /// Core time of `work` on this server.
     #[inline]
     pub fn service_time(&self, work: Span) -> Span {
         if self.speed == 1.0 { work } else { Span::from_secs_f64(work.as_secs_f64() / self.speed) }
@@ -132,7 +132,7 @@ fn write_curve(text: &mut String, curve: &DelayCurve) {
         let _ = writeln!(text, "[[delay]]\nup_to = {up_to}\nseconds = {seconds:?}");
     }
     if let Some(Denied { above, share, penalty }) = &curve.denied {
-        // In whole nanoseconds, so that it is read back as it is.
+        // In whole nanoseconds, so that reading gives the same value.
         let _ = writeln!(text, "[denied]\nabove = {above}\nshare = {share:?}\npenalty = \"{} ns\"", penalty.0);
     }
 }
@@ -158,7 +158,7 @@ struct Raw {
     #[serde(default)]
     delay: Vec<RawPiece>,
     denied: Option<RawDenied>,
-    /// What else a measurement found; for people.
+    /// Other findings of a measurement, for human readers.
     #[serde(rename = "measured")]
     _measured: Option<de::IgnoredAny>,
 }
@@ -212,7 +212,7 @@ impl TryFrom<Raw> for Server {
             return Err(format!("speed = {speed}: a speed is above 0, and 1 is the reference"));
         }
         if limits.jobs == Some(0) {
-            return Err("limits.jobs: a server without room for a job serves nobody; leave it out for no limit".into());
+            return Err("limits.jobs: a server without room can serve no job; leave it out for no limit".into());
         }
         Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs })
     }
@@ -301,7 +301,7 @@ impl<'de> Deserialize<'de> for Demands {
                     demands.push((if class == "other" { String::new() } else { class.clone() }, demand));
                 }
                 if demands.iter().all(|(class, _)| !class.is_empty()) {
-                    // Every request has a class, and `static` is the one it has when nobody said.
+                    // Every request has a class; without a statement it is `static`.
                     let Some((_, fallback)) = demands.iter().find(|(class, _)| class == "static") else {
                         let rule = "demand: needs `static` or `other`, for requests of a class that is not named";
                         return Err(de::Error::custom(rule));
