@@ -119,7 +119,7 @@ impl Server {
         find(class).or_else(|| find("")).expect("a server has a demand for every class")
     }
 
-    /// Core time of `work` on this server.
+    /// Time on a core that `work` takes here.
     #[inline]
     pub fn service_time(&self, work: Span) -> Span {
         if self.speed == 1.0 { work } else { Span::from_secs_f64(work.as_secs_f64() / self.speed) }
@@ -301,7 +301,7 @@ impl<'de> Deserialize<'de> for Demands {
                     demands.push((if class == "other" { String::new() } else { class.clone() }, demand));
                 }
                 if demands.iter().all(|(class, _)| !class.is_empty()) {
-                    // Every request has a class; without a statement it is `static`.
+                    // Every request has a class, and `static` is the one it has when nobody said.
                     let Some((_, fallback)) = demands.iter().find(|(class, _)| class == "static") else {
                         let rule = "demand: needs `static` or `other`, for requests of a class that is not named";
                         return Err(de::Error::custom(rule));
