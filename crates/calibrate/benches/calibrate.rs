@@ -141,7 +141,7 @@ fn measure(subject: &Subject, minutes: f64) -> Result<Calibration, String> {
     let settings = Settings { time: Span::from_secs_f64(minutes * 60.0), repeats: 5, ..Settings::default() };
     let said = Mutex::new(String::new());
     let say = |now: Progress<'_>| {
-        let mut last = said.lock().expect("nobody panics while it is held");
+        let mut last = said.lock().expect("no thread panics while it holds the lock");
         if *last != now.stage {
             eprintln!("{}: {}", subject.name, now.stage);
             now.stage.clone_into(&mut last);

@@ -1,4 +1,4 @@
-//! The load generator as this crate uses it: short runs of a few shapes, every reply kept.
+//! The load generator as this crate uses it: short runs of a few kinds, with every reply kept.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use sojourn_traffic::{Planned, Request, Step};
 use crate::settings::{CalibrateError, Progress, Settings};
 use crate::target::Target;
 
-/// A client thread busier than this is what was measured.
+/// A client thread busier than this would be measured itself.
 pub(crate) const BUSY_MAX: f64 = 0.9;
 /// Share of requests that may fail.
 const ERRORS_MAX: f64 = 0.01;
-/// What a request may take at least before it counts as failed.
+/// Shortest time after which a request counts as failed.
 const PATIENCE: Span = Span(10_000_000_000);
 
 pub(crate) struct Client<'a> {
@@ -23,7 +23,7 @@ pub(crate) struct Client<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) cancel: &'a Arc<AtomicBool>,
     pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Time that all runs took so far (s).
+    /// Time of all runs so far (s).
     pub(crate) spent_s: Cell<f64>,
 }
 
@@ -52,13 +52,13 @@ impl Reply {
 }
 
 impl Client<'_> {
-    /// Says what is measured now.
+    /// Reports the present stage of the measurement.
     pub(crate) fn say(&self, stage: &str) {
         let share = (self.spent_s.get() / self.settings.time.as_secs_f64()).min(0.99);
         (self.progress)(Progress { stage, share });
     }
 
-    /// One user who asks for these levels one after another, each `think` after the reply before; marks are levels.
+    /// One user requests these levels one after another, each `think` after the reply before; marks are levels.
     pub(crate) fn one_by_one(&self, levels: Vec<usize>, think: Span) -> Result<Vec<Reply>, CalibrateError> {
         let requests = levels.len() as u64;
         let mut steps: Vec<Step> =
@@ -70,7 +70,7 @@ impl Client<'_> {
         Ok(replies(&report))
     }
 
-    /// `users` who ask for `level` without a pause for `duration`, the first time each `stagger` after the one before.
+    /// `users` users request `level` without a pause for `duration`. Their starts are `stagger` apart.
     pub(crate) fn closed(
         &self,
         level: usize,
@@ -86,8 +86,8 @@ impl Client<'_> {
         Ok(Closed { done })
     }
 
-    /// `users` who ask without a pause for `duration`, the first time each `stagger` after the one before, for what their
-    /// own `choice` says; marks are levels.
+    /// `users` users send requests without a pause for `duration`, each at the level that its `choice` gives. Their
+    /// starts are `stagger` apart; marks are levels.
     pub(crate) fn mixed(
         &self,
         users: u32,
@@ -123,7 +123,7 @@ impl Client<'_> {
         Ok((replies(&report), report))
     }
 
-    /// Refuses a server that answers more often than is allowed.
+    /// Refuses a server that answers faster than the settings allow.
     pub(crate) fn refuse_fast(&self, rate: f64) -> Result<(), CalibrateError> {
         if rate > self.settings.rate_max {
             return Err(CalibrateError::Refused(format!(
@@ -135,7 +135,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// `users` who ask for the reference level and think by `think` (s), for `duration`. Requests may fail.
+    /// `users` users request the reference level, with think times from `think` (s), for `duration`. Requests may fail.
     pub(crate) fn attached(
         &self,
         users: u32,
@@ -154,7 +154,7 @@ impl Client<'_> {
         self.run_any(schedule, Stop::After(duration), users, slowest)
     }
 
-    /// A run of which hardly a request may fail.
+    /// A run in which at most [`ERRORS_MAX`] of the requests may fail.
     fn run(&self, schedule: Schedule, stop: Stop, connections: u32, slowest: Span) -> Result<Report, CalibrateError> {
         let report = self.run_any(schedule, stop, connections, slowest)?;
         let counts = &report.counts;
@@ -193,7 +193,7 @@ impl Client<'_> {
     }
 }
 
-/// Says which level a user asks for next.
+/// Gives the level of a user's next request.
 pub(crate) type Choice = Box<dyn FnMut() -> usize + Send>;
 
 fn refuse_busy(report: &Report, users: u32) -> Result<(), CalibrateError> {
@@ -215,9 +215,9 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
-    /// Seconds per reply in `blocks` equal numbers of replies, of those after `warm_up`. Equal requests that share a
-    /// processor leave it in the same uneven rhythm round after round, so that a block is of whole rounds of all `users`
-    /// where there are as many replies.
+    /// Seconds per reply in `blocks` equal numbers of replies, after `warm_up`. Equal requests that share a processor
+    /// leave it in the same uneven rhythm round after round. So a block has whole rounds of all `users` if there are
+    /// enough replies.
     pub(crate) fn gaps_s(&self, warm_up: Span, blocks: usize, users: u32) -> Vec<f64> {
         let after: Vec<Time> = self.done.iter().copied().filter(|at| at.0 > warm_up.0).collect();
         let each = after.len().saturating_sub(1) / blocks;

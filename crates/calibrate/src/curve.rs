@@ -1,10 +1,10 @@
-//! A server as a delay that depends on how many users are attached to it.
+//! A server model as a delay curve: a delay that depends on the number of users attached.
 //!
-//! Users are attached in growing numbers, each asking, waiting and (if they are told to) thinking; at each number the
-//! mean delay and the share of requests that were denied are measured. Polynomials through most of the numbers are the
-//! model, and the other numbers say how good it is between them (Zhang 2002, section 4.4). Nothing has to be known of
-//! the server's inside, which is also the price: the curve is of these requests, with the path in it, and beyond the
-//! largest number it is a guess.
+//! Users are attached in growing numbers. Each sends a request, waits for the reply and thinks if it has a think time.
+//! At each number the mean delay and the share of denied requests are measured. Polynomials through most of the numbers
+//! are the model; the other numbers say how good it is between them (Zhang 2002, section 4.4). This needs no knowledge
+//! of the server's inside. The price: the curve holds for these requests, includes the path, and is a guess beyond the
+//! largest number.
 
 mod fit;
 mod write;
@@ -24,14 +24,14 @@ use crate::client::{BUSY_MAX, Client};
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
 use crate::target::Target;
 
-/// Numbers of users that a curve needs at least.
+/// Fewest numbers of users for a curve.
 const NUMBERS_MIN: usize = 6;
-/// Of the numbers between the first and the last, every one so far from the one before is kept out of the fit.
+/// Of the numbers between the first and the last, every fourth is kept out of the fit.
 const KEPT_OUT_EVERY: usize = 4;
-/// A number's run is so many delays long at least, of which the first ones are its warm-up, and has so many replies.
+/// Shortest run at a number of users, in delays; its first part, the warm-up; and its fewest replies.
 const ROUNDS: (f64, f64) = (8.0, 2.0);
 const REPLIES_MIN: f64 = 60.0;
-/// Share of the requests that may end in a way that is no denial.
+/// Share of the requests that may fail in a way that is no denial.
 const WRONG_MAX: f64 = 0.01;
 
 /// A server's delay against the users attached to it.
@@ -39,20 +39,20 @@ const WRONG_MAX: f64 = 0.01;
 pub struct CurveFound {
     /// The URL as it was given.
     pub url: String,
-    /// How users think between a reply and the next request (s); a mean of 0: not at all.
+    /// The law of the users' think time (s); with a mean of 0 there is none.
     pub think: String,
-    /// What was measured, in ascending order of the users.
+    /// The measurements, in ascending order of the users.
     pub points: Vec<Attached>,
     /// The model: a delay curve.
     #[serde(skip)]
     pub server: Server,
-    /// What a reader should know, one line each.
+    /// Notes for the reader, one line each.
     pub notes: Vec<String>,
     /// Time of all loads (s).
     pub elapsed_s: f64,
 }
 
-/// What was measured with some users attached.
+/// The measurement at a number of attached users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attached {
     /// Users.
@@ -61,22 +61,22 @@ pub struct Attached {
     pub delay: Interval,
     /// Share of the requests that were denied: refused, timed out, cut off, or answered with a status from 500 up.
     pub denied_share: Interval,
-    /// What a denial took (s); 0 where there was none.
+    /// Time of a denial (s); 0 if there was none.
     pub denied_after_s: f64,
     /// Good replies per second.
     pub throughput: f64,
-    /// What the model says of the delay (s).
+    /// The delay by the model (s).
     pub predicted_s: f64,
-    /// What it says of the share that is denied.
+    /// The share of denied requests by the model.
     pub predicted_share: f64,
-    /// Whether the model was not fitted to it.
+    /// Whether the fit left it out.
     pub kept_out: bool,
     /// Why the load generator doubts it.
     pub doubts: Vec<String>,
 }
 
-/// Measures the delay of `target` with each of these numbers of users, who think by `think` (s), and fits a curve to most
-/// of them. The server must serve nobody else meanwhile.
+/// Measures the delay of `target` with each of these numbers of users, with think times from `think` (s), and fits a
+/// curve to most of them. The server must have no other load meanwhile.
 ///
 /// # Errors
 /// As [`crate::calibrate`]; and when the numbers are too few or more than the settings allow.
@@ -106,7 +106,7 @@ pub fn delay_curve(
     let mut before = 1;
     for (index, count) in users.iter().enumerate() {
         client.say(&format!("delay with {count} users attached"));
-        // The delay grows at most about as the users do.
+        // The delay grows at most about in proportion to the users.
         expected_s *= f64::from(*count) / f64::from(before);
         before = *count;
         let length = Length::of(expected_s, think.mean(), *count, budget_s);
@@ -163,12 +163,12 @@ fn numbers(users: &[u32], settings: &Settings) -> Result<Vec<u32>, CalibrateErro
     }
 }
 
-/// Never the first or the last, between which the curve holds.
+/// Never the first or the last: the curve holds between these.
 fn is_kept_out(index: usize, count: usize) -> bool {
     index % KEPT_OUT_EVERY == 2 && index + 1 < count
 }
 
-/// How long a number of users is attached.
+/// Length of the run at a number of users.
 struct Length {
     warm_up: Span,
     whole: Span,
@@ -231,7 +231,7 @@ fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -
     };
     let denied = denials.iter().filter(|denied| **denied > 0.0).count();
     let denied_share = match denied {
-        // Of a series without a denial nothing is known but its length.
+        // A series without a denial tells only its length.
         0 => interval::ratio(0, denials.len() as u64, 0.95).map(|(low, high)| Interval { value: 0.0, low, high }),
         _ => sampled(&measure::mean_of_series(&denials)),
     };
@@ -258,7 +258,7 @@ fn sampled(estimate: &Estimate) -> Option<Interval> {
     Some(Interval { value: estimate.value()?, low, high })
 }
 
-/// The curve through the points that are not kept out, and what is to be said of it.
+/// The curve through the points that are not kept out, and notes on it.
 fn model(points: &[Attached]) -> Result<(DelayCurve, Vec<String>), CalibrateError> {
     let fitted = || points.iter().filter(|point| !point.kept_out);
     let delays: Vec<(f64, f64)> = fitted().map(|point| (f64::from(point.users), point.delay.value)).collect();
@@ -272,7 +272,8 @@ fn model(points: &[Attached]) -> Result<(DelayCurve, Vec<String>), CalibrateErro
     let mut notes = Vec::new();
     if curve.denied.is_none() && shares > 0.0 {
         notes.push(
-            "denied: requests were denied, at too few numbers of users for a curve; the model denies nobody".to_owned(),
+            "denied: requests were denied, at too few numbers of users for a curve; the model denies no request"
+                .to_owned(),
         );
     }
     if let Some(most) = points.last() {

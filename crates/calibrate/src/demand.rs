@@ -1,8 +1,8 @@
-//! The work of a request: what a saturated server takes for it, at each level and at each number of clients.
+//! The service demand of a request, from a saturated server, at each level and at each number of clients.
 //!
-//! With more clients than cores the server never waits for one, so that replies leave it one service time apart: neither
-//! the path nor a late client shows. Clients start one after another, because under processor sharing those who start
-//! together also end together, and the server would wait for all of them at once.
+//! With more clients than cores the server never waits for a client. So replies leave it one service time apart, and
+//! neither the path nor a late client shows. Clients start one after another: under processor sharing, requests that
+//! start together also end together, and the server would wait for all clients at once.
 
 use serde::Serialize;
 use sojourn_stats::interval::mean_half_width;
@@ -12,15 +12,15 @@ use crate::client::Client;
 use crate::idle::Idle;
 use crate::settings::{CalibrateError, Interval};
 
-/// Length of a block at least (s), and in requests.
+/// Shortest block (s), and in requests.
 const BLOCK_S: f64 = 0.25;
 const BLOCK_REQUESTS: f64 = 6.0;
 /// Blocks of a run, and runs of each level.
 const BLOCKS: usize = 3;
 const ROUNDS: usize = 3;
-/// Clients that are waiting hide pauses of the client of this length (s).
+/// Waiting requests hide pauses of the client up to this length (s).
 const HIDDEN_S: f64 = 0.08;
-/// Each client starts so many service times after the one before: no multiple of it is near a whole one for long.
+/// Distance between the starts of clients, in service times: its multiples are not near whole numbers for long.
 const STAGGER: f64 = 0.37;
 /// More clients are tried while the throughput grows by more than this.
 const GROWTH: f64 = 1.1;
@@ -31,11 +31,11 @@ pub(crate) struct Ramp {
     pub(crate) curve: Vec<(u32, Interval)>,
     /// Cores that are busy at once.
     pub(crate) cores: u32,
-    /// Relative change of the work per request with each client more.
+    /// Relative change of the work per request with each additional client.
     pub(crate) drift: Option<Interval>,
 }
 
-/// A demand against x: seconds of core time.
+/// A service demand against x: seconds of core time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Against {
     /// Core time (s) at x = 0; may come out below 0.
@@ -48,7 +48,7 @@ pub struct Against {
 pub(crate) struct Work {
     /// Core time (s) per level.
     pub(crate) levels: Vec<Interval>,
-    /// Against x, where there are several levels.
+    /// Against x, if there are several levels.
     pub(crate) line: Option<Line>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn work(client: &Client<'_>, idle: &Idle, cores: u32, budget_s: f64) 
     let mut points = Vec::new();
     for (level, gaps) in client.target.levels.iter().zip(&mut gaps) {
         gaps.iter_mut().for_each(|gap| *gap *= f64::from(cores));
-        // Blocks are equally long, so that their errors are about equal shares.
+        // Blocks are equally long, so their relative errors are about equal.
         points.extend(gaps.iter().map(|gap| (level.x, *gap, 1.0 / (gap * gap))));
     }
     Ok(Work { levels: gaps.iter().map(|gaps| interval(gaps)).collect(), line: Line::fit(&points, 0.95).ok() })
@@ -121,7 +121,7 @@ pub(crate) fn now(client: &Client<'_>, alone_s: f64, cores: u32, budget_s: f64) 
     Ok(interval(&gaps).value * f64::from(cores))
 }
 
-/// Clients that keep a server busy even where one of them is late.
+/// A number of clients that keeps a server busy even if one client is late.
 fn saturating(client: &Client<'_>, alone_s: f64, cores: u32) -> u32 {
     let hidden = (HIDDEN_S * f64::from(cores) / alone_s).ceil() as u32;
     (cores + hidden.max(cores)).min(9 * cores).clamp(2, client.settings.connections_max)
@@ -149,7 +149,7 @@ fn saturated(
     cores: f64,
     block_s: f64,
 ) -> Result<Vec<f64>, CalibrateError> {
-    // A round and a bit at least, see `Closed::gaps_s`.
+    // At least a little more than a round, see `Closed::gaps_s`.
     let requests = BLOCK_REQUESTS.max(1.2 * f64::from(users));
     let block_s = block_s.max(requests * alone_s / cores.min(f64::from(users)));
     let everybody_s = f64::from(users) * alone_s;

@@ -1,8 +1,9 @@
 //! Requests served at once: n long ones are held, and a short one is sent.
 //!
-//! As long as there is a helper for it, the short one shares the cores and is back before the first of the long ones;
-//! once there is none it waits until a long one has left. The order of two replies says which, and no clock has to be
-//! trusted. n is doubled until the short one waits, then halved in between; the last two n are tried three times.
+//! As long as a helper is free, the short request shares the cores and is answered before the first of the long ones.
+//! Without a free helper it waits until a long one has left. The order of two replies shows which, so no clock has to
+//! be trusted. n is doubled until the short request waits, then found by bisection; the last two n are tried three
+//! times.
 
 use serde::Serialize;
 use sojourn_stats::{Span, Time};
@@ -12,28 +13,28 @@ use crate::client::{Client, Reply, request};
 use crate::demand::Work;
 use crate::settings::CalibrateError;
 
-/// The short request comes so long after the long ones: all are inside by then.
+/// Time between the long requests and the short one: by then all long ones are inside.
 const AFTER: Span = Span(15_000_000);
-/// A long request is so many short ones and [`AFTER`] at least.
+/// A long request takes at least as long as this many short ones and [`AFTER`].
 const LONGER: f64 = 3.0;
 
 /// Requests served at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Served {
-    /// So many; more wait.
+    /// This many; further requests wait.
     Limited(u32),
-    /// More than could be tried: this many were served at once.
+    /// At least this many: more could not be tried.
     AtLeast(u32),
-    /// There are no two levels of which one is long beside the other.
+    /// No two levels differ enough to be a long and a short request.
     Unknown,
 }
 
-/// What a short request met.
+/// One trial with a short request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hold {
     /// Long requests inside.
     pub held: u32,
-    /// Whether it waited until one of them was over.
+    /// Whether it waited until one of them had finished.
     pub waited: bool,
     /// Its response time (s).
     pub response_s: f64,
@@ -53,7 +54,7 @@ pub(crate) fn measure(client: &Client<'_>, work: &Work, cores: u32, budget_s: f6
         return Ok(Found { served: Served::Unknown, holds: Vec::new() });
     }
     let mut search = Search { client, short, long, long_s: long_s / f64::from(cores), holds: Vec::new() };
-    // `yes` many were served at once besides the short one, `no` many were not.
+    // `yes` requests were served at once besides the short one, `no` were not.
     let (mut yes, mut no) = (0, None);
     let (mut held, mut spent_s) = (1, 0.0);
     while no.is_none() {
@@ -78,7 +79,7 @@ pub(crate) fn measure(client: &Client<'_>, work: &Work, cores: u32, budget_s: f6
             yes = middle;
         }
     }
-    // A short request may have met a pause of the machine.
+    // A pause of the machine may have delayed a short request.
     loop {
         if yes > 0 && search.votes(yes)? {
             (no, yes) = (yes, yes - 1);
@@ -94,7 +95,7 @@ struct Search<'a> {
     client: &'a Client<'a>,
     short: usize,
     long: usize,
-    /// Time that a long request takes of all cores (s).
+    /// Time of a long request on all cores (s).
     long_s: f64,
     holds: Vec<Hold>,
 }

@@ -6,28 +6,28 @@ use sojourn_stats::{Line, Moments, Span, Stream};
 use crate::client::Client;
 use crate::settings::{CalibrateError, Interval};
 
-/// Between a reply and the next request: longer than any wake-up, so that the server is idle again.
+/// Think time: longer than any wake-up, so that the server is idle again.
 const THINK: Span = Span(2_000_000);
 /// Replies per level, at least and at most.
 const ROUNDS: (usize, usize) = (7, 200);
-/// Response times this many times farther from the median than the median of the distances are set aside before the
-/// variation of the demand is taken: pauses of the machine, not work.
+/// Limit of outliers: response times that many median deviations from the median do not count for the variation of the
+/// demand. They are pauses of the machine, not work.
 const OUTLIER: f64 = 8.0;
 
-/// What an idle server answers.
+/// The replies of an idle server.
 pub(crate) struct Idle {
     /// Median response time (s) per level.
     pub(crate) response_s: Vec<Interval>,
     /// Standard deviation (s) per level.
     pub(crate) deviation_s: Vec<f64>,
-    /// Median response against x, weighted by 1 / y^2; none of a single level.
+    /// Median response against x, weighted by 1 / y^2; none for a single level.
     pub(crate) line: Option<Line>,
 }
 
 pub(crate) fn measure(client: &Client<'_>, budget_s: f64) -> Result<Idle, CalibrateError> {
     client.say("response of the idle server");
     let levels = client.target.levels.len();
-    // The first reply of each level fills caches; the next two say how long a round takes.
+    // The first reply of each level fills caches; the next two give the length of a round.
     let pilot = client.one_by_one((0..3).flat_map(|_| 0..levels).collect(), THINK)?;
     let round_s: f64 =
         pilot.iter().skip(levels).map(|reply| reply.response_s() + THINK.as_secs_f64()).sum::<f64>() / 2.0;

@@ -1,4 +1,4 @@
-//! Open loads: one that the discipline is chosen by, and others that the chosen model is judged on.
+//! Open loads: one to choose the discipline, and others to judge the chosen model.
 
 use serde::Serialize;
 use sojourn_load::Verdict;
@@ -15,7 +15,7 @@ use crate::target::Axis;
 
 /// Share of a run that is left out at its start.
 const WARM_UP: f64 = 0.1;
-/// Requests that a run has at least.
+/// Fewest requests of a run.
 const REQUESTS_MIN: f64 = 200.0;
 
 /// Mean and 90th percentile of the response time.
@@ -27,12 +27,12 @@ pub struct Predicted {
     pub p90_s: f64,
 }
 
-/// A load that the model was not fitted to, measured and predicted.
+/// A load that no fit has used, measured and predicted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Of the capacity.
+    /// Utilisation, as a share of the capacity.
     pub utilization: f64,
-    /// Every run by itself.
+    /// Each run.
     pub runs: Vec<Judged>,
     /// Why the load generator doubts a run, once each.
     pub doubts: Vec<String>,
@@ -43,24 +43,24 @@ pub struct Point {
 pub struct Judged {
     /// Requests per second.
     pub rate: f64,
-    /// Speed of the server just before and after the run, saturated, over that when the model was made.
+    /// Speed of the saturated server just before and after the run, relative to the speed when the model was made.
     pub speed: f64,
-    /// What was measured.
+    /// The measurement.
     pub measured: Predicted,
-    /// What theory says at that speed, where it has a formula.
+    /// Theory at that speed, if it has a formula.
     pub theory: Option<Predicted>,
-    /// What the simulator says of the long run at that speed.
+    /// The simulator's long run at that speed.
     pub sim: Predicted,
-    /// What it says of exactly the plan that was run, at that speed. Short runs differ from the long one.
+    /// The simulation of the very requests that were sent, at that speed. Short runs differ from the long one.
     pub replayed: Predicted,
-    /// What it says of the long run at the speed when the model was made.
+    /// The simulator's long run at the speed when the model was made.
     pub sim_as_made: Predicted,
 }
 
-/// A prediction by its name in the file, and where a run has it.
+/// A prediction: its name in the file, and its value in a run.
 pub type Prediction = (&'static str, fn(&Judged) -> Option<Predicted>);
 
-/// Every prediction that is made of a run.
+/// All predictions of a run.
 pub const PREDICTIONS: [Prediction; 4] = [
     ("theory", |run| run.theory),
     ("sim", |run| Some(run.sim)),
@@ -68,7 +68,7 @@ pub const PREDICTIONS: [Prediction; 4] = [
     ("sim_as_made", |run| Some(run.sim_as_made)),
 ];
 
-/// An open load that was measured.
+/// A measured open load.
 pub(crate) struct Run {
     pub(crate) measured: Predicted,
     pub(crate) doubts: Vec<String>,
@@ -117,7 +117,7 @@ fn warm_up(duration: Span) -> Span {
 }
 
 impl Run {
-    /// What theory and simulator say of it, of a server that was `speed` times as fast as when the model was made.
+    /// The predictions of theory and simulator for it, with a server `speed` times as fast as when the model was made.
     pub(crate) fn judged(&self, server: &Server, speed: f64, overhead_s: f64) -> Result<Judged, CalibrateError> {
         let now = at(server, speed);
         Ok(Judged {
@@ -131,7 +131,7 @@ impl Run {
         })
     }
 
-    /// What the simulator makes of exactly this plan, with this time on the way.
+    /// The simulation of exactly this plan, with this time on the path.
     pub(crate) fn replayed(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
         let system = sojourn_model::System::single(server.clone());
         let report = sojourn_sim::run_plan(&system, &self.workload, self.seed, self.duration, warm_up(self.duration))?;
@@ -178,7 +178,7 @@ impl Run {
     }
 }
 
-/// The law of the work of replies that all have `size` bytes; none where a law would have to be moved by what they cost.
+/// The law of the work of replies that all have `size` bytes; none if the cost per byte would shift a law.
 fn work(demand: &Demand, size: f64) -> Option<Law> {
     let by_size_s = demand.per_byte * size;
     match (by_size_s == 0.0, demand.fixed.variance() == 0.0) {
@@ -203,7 +203,7 @@ impl Point {
         self.median(|run| Some(run.measured)).unwrap_or(Predicted::NOTHING)
     }
 
-    /// The median of what `of` each run says, where every run says it.
+    /// The median of `of` over the runs, if every run has it.
     pub fn median(&self, of: impl Fn(&Judged) -> Option<Predicted>) -> Option<Predicted> {
         let values: Vec<Predicted> = self.runs.iter().map(of).collect::<Option<_>>()?;
         Some(Predicted {
@@ -212,8 +212,8 @@ impl Point {
         })
     }
 
-    /// The median over the runs of by how much `of` each is above what it measured, as parts of that: mean and 90th
-    /// percentile. Run by run, since the speed of the machine is a run's own.
+    /// The median over the runs of the relative error of `of`: mean and 90th percentile. It is taken run by run, since
+    /// each run has its own speed of the machine.
     pub fn error(&self, of: impl Fn(&Judged) -> Option<Predicted>) -> Option<(f64, f64)> {
         let errors: Vec<(f64, f64)> =
             self.runs.iter().map(|run| Some(of(run)?.error(&run.measured))).collect::<Option<_>>()?;
@@ -251,12 +251,12 @@ impl Predicted {
         Predicted { mean_s, p90_s: values[((values.len() as f64 * 0.9) as usize).min(values.len() - 1)] }
     }
 
-    /// By how much this is above `measured`, as parts of it: mean and 90th percentile.
+    /// Its relative error against `measured`: mean and 90th percentile.
     pub fn error(&self, measured: &Predicted) -> (f64, f64) {
         (self.mean_s / measured.mean_s - 1.0, self.p90_s / measured.p90_s - 1.0)
     }
 
-    /// The larger of both errors, without sign; of the mean alone where there is no percentile.
+    /// The larger of both errors, without sign; of the mean alone if there is no percentile.
     pub(crate) fn distance(&self, measured: &Predicted) -> f64 {
         let (mean, p90) = self.error(measured);
         if p90.is_nan() { mean.abs() } else { mean.abs().max(p90.abs()) }
@@ -267,7 +267,7 @@ impl Predicted {
 mod tests {
     use super::*;
 
-    /// Percentiles hang on the whole law of the work: theory is asked with it, and says what the simulator finds.
+    /// Percentiles depend on the whole law of the work: theory gets it, and agrees with the simulator.
     #[test]
     fn theory_knows_the_law_of_the_work() {
         let server = Server::from_toml("discipline = \"fcfs\"\ndemand = \"erlang(k = 2, mean = 1 ms)\"").unwrap();
@@ -280,7 +280,7 @@ mod tests {
         let (measured, doubts) = (Predicted::NOTHING, Vec::new());
         let run = Run { measured, doubts, workload, rate: 600.0, seed: 1, duration: Span::from_secs_f64(1.0) };
         let (theory, sim) = (run.theory(&server, 0.0).unwrap(), run.long_run(&server, 0.0).unwrap());
-        // The simulator's intervals are 2 %, the formula's percentile is near.
+        // The simulator's intervals are 2 %; the formula's percentile is approximate.
         let (mean, p90) = theory.error(&sim);
         assert!(mean.abs() < 0.06 && p90.abs() < 0.1, "{theory:?}, {sim:?}");
     }

@@ -1,13 +1,13 @@
-//! Whether a connection that is kept alive holds a helper while it is idle.
+//! Whether an idle connection that is kept alive holds a helper.
 //!
-//! Connections are opened one after another; each carries one request and then stays, idle. Where an idle connection is
-//! a helper's (a process per connection), the next one's request waits once there are as many as helpers, until one of
-//! them is closed; otherwise all are answered at once. Every connection is the probe of those before it, so that n
-//! requests find what halving would take many times as many for.
+//! Connections are opened one after another; each carries one request and then stays idle. If an idle connection holds
+//! a helper (a process per connection), the next request waits once there are as many connections as helpers, until one
+//! of them closes. Otherwise all are answered at once. Every connection is the probe of those before it, so n requests
+//! are enough; bisection would take many times as many.
 //!
-//! That a request waits, and goes on when an idle connection is closed, is an order of events; that it *would have* waited
-//! longer is told by a patience far above what an idle server needs. The price: what a busy machine delays by a second
-//! could be taken for it, so that it is only believed when it is seen twice.
+//! An order of events shows that a request waits, and goes on when an idle connection closes. That it *would have*
+//! waited longer is concluded from a time-out far above the reply time of an idle server. The price: a busy machine
+//! that delays a request by a second could look the same, so the finding is believed only when it is seen twice.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,28 +21,28 @@ use sojourn_stats::Span;
 use crate::settings::{CalibrateError, Settings};
 use crate::target::Target;
 
-/// Longest time to wait for a connection, and for a reply after an idle connection was closed.
+/// Longest time to wait for a connection, and for a reply after an idle connection is closed.
 const PATIENCE: Span = Span(10_000_000_000);
-/// A request that is not answered within this, or within [`LONGER`] idle replies, waits for something.
+/// A request that is not answered within this, or within [`LONGER`] idle replies, is waiting.
 const AT_ONCE: Span = Span(1_000_000_000);
 const LONGER: f64 = 5.0;
 
-/// What an idle connection that is kept alive costs the server.
+/// The cost of an idle connection that is kept alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepAlive {
     /// No connection is kept: the server closes each after its reply.
     Closed,
-    /// A helper: with so many of them idle nobody else is served.
+    /// A helper: with this many of them idle no other request is served.
     HoldsHelper(u32),
-    /// Nothing that was seen: with so many of them idle another was served at once.
+    /// None seen: with this many of them idle another request was served at once.
     Free(u32),
 }
 
-/// Opens up to `most` connections to `target`, whose request for `level` an idle server answers within `idle`.
+/// Opens up to `most` connections to `target`; an idle server answers its request for `level` within `idle`.
 ///
 /// # Errors
-/// When a connection cannot be opened, or is answered by none or by an error though nobody else is served.
+/// When a connection cannot be opened, or gets no reply or an error although the server has no other load.
 pub fn keep_alive(
     target: &Target,
     settings: &Settings,
@@ -84,11 +84,11 @@ struct Prober<'a> {
     cancel: &'a AtomicBool,
 }
 
-/// What became of a request.
+/// The state of a request.
 enum Answer {
     /// A whole reply; whether the connection is kept.
     Whole { kept: bool },
-    /// Nothing of it yet.
+    /// No byte of a reply yet.
     Waits,
 }
 
@@ -107,7 +107,7 @@ impl Prober<'_> {
         Ok(true)
     }
 
-    /// One round of connections, the last of which waits for the others, or does not.
+    /// One round of connections; the last one waits for the others, or does not.
     fn pass(&self, most: u32) -> Result<KeepAlive, CalibrateError> {
         let mut idle: Vec<TcpStream> = Vec::new();
         while idle.len() <= most as usize {
@@ -129,7 +129,7 @@ impl Prober<'_> {
             }
             idle.push(stream);
         }
-        // Those that the server has closed by now hold nothing; the last one is nobody's probe.
+        // Connections that the server has closed by now hold no helper; the last one has no probe after it.
         let open = idle.iter().take(most as usize).filter(|stream| is_open(stream)).count();
         Ok(KeepAlive::Free(open as u32))
     }

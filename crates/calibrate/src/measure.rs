@@ -19,72 +19,71 @@ use crate::model;
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
 use crate::target::{Axis, Target};
 
-/// Shares of the time: the idle server, the ramp, the work, the helpers; the loads have the rest.
+/// Shares of the time: the idle server, the ramp, the work, the helpers; the loads get the rest.
 const SHARES: [f64; 4] = [0.05, 0.08, 0.15, 0.12];
-/// Share of the time that idle connections may take where nothing bounds their number but the settings.
+/// Share of the time for idle connections if only the settings bound their number.
 const KEEP_ALIVE_SHARE: f64 = 0.03;
-/// The load that the discipline is chosen by, of the capacity, and how often it is measured.
+/// Utilisation of the load for the choice of the discipline, and its number of runs.
 const CHOICE: (f64, u32) = (0.6, 2);
-/// The helpers' discipline is kept while it predicts that load as well as this.
+/// The helpers' discipline is kept if its error on that load is at most this.
 const GOOD: f64 = 0.05;
-/// Another one is taken where its error is less than so much of the helpers' one's, in each of the runs.
+/// Another one is taken if in each run its error is less than this share of the error of the helpers' discipline.
 const BETTER: f64 = 0.7;
-/// Share of each open load's time that goes into the look at the server's speed after it.
+/// Share of each open load's time for the check of the server's speed after it.
 const SPEED_SHARE: f64 = 0.2;
-/// A request that is more path than work, so many times, was measured over a network and not on a server.
+/// Largest ratio of path to work: beyond it a network was measured and not a server.
 const PATH_MAX: f64 = 1.0;
 
-/// What was found out about a server.
+/// The findings about a server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// The URL as it was given.
     pub url: String,
     /// Time to connect (s), median.
     pub connect: Interval,
-    /// What was measured of each path.
+    /// The measurements of each path.
     pub levels: Vec<LevelFound>,
     /// The idle server's median response (s) against x.
     pub idle: Option<Against>,
     /// The work of a request against x.
     pub work: Option<Against>,
-    /// Coefficient of variation of the work at one x; 0 where it is too small to be told from the clock's.
+    /// Coefficient of variation of the work at one x; 0 if it is too small to be told from that of the clock.
     pub work_cv: f64,
-    /// What the idle server's reply takes beyond its work at the reference level (s): the path, and the dispatch.
+    /// The time of an idle reply beyond its work at the reference level (s): the path, and the dispatch.
     pub overhead: Interval,
-    /// That less the time to connect (s), at least 0: the dispatch.
+    /// The overhead less the time to connect (s), at least 0: the dispatch.
     pub dispatch: Interval,
     /// Cores that are busy at once.
     pub cores: u32,
     /// Throughput against clients at the reference level.
     pub concurrency: Vec<Concurrency>,
-    /// Relative change of the work per request with each client more; an interval that holds 0 says that it is
+    /// Relative change of the work per request with each additional client; if the interval contains 0, the work is
     /// independent of concurrency.
     pub drift: Option<Interval>,
     /// Requests served at once.
     pub served: Served,
-    /// How that was found.
+    /// The trials behind it.
     pub holds: Vec<Hold>,
-    /// What a connection costs that is kept alive and idle; none where that could not be seen, and then a note says why.
+    /// The cost of an idle connection that is kept alive; if it could not be seen there is none, and a note says why.
     pub keep_alive: Option<KeepAlive>,
     /// Most replies per second at the reference level.
     pub capacity: Interval,
-    /// The idle server's estimate of the work over the saturated one's: of their slopes where there are several levels.
+    /// The idle server's estimate of the work over the saturated one's: of their slopes if there are several levels.
     pub agreement: Interval,
     /// The model.
     #[serde(skip)]
     pub server: Server,
-    /// How each discipline that was tried predicts the load that the choice was made by: its name and largest relative
-    /// error.
+    /// The disciplines that were tried, and the largest relative error of each on the load for the choice.
     pub tried: Vec<(String, f64)>,
-    /// Loads that the model was not fitted to.
+    /// Loads that no fit has used.
     pub judged: Vec<Point>,
-    /// What a reader should know, one line each.
+    /// Notes for the reader, one line each.
     pub notes: Vec<String>,
     /// Time of all loads (s).
     pub elapsed_s: f64,
 }
 
-/// What was measured of one path.
+/// The measurement of one path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelFound {
     /// The path.
@@ -106,7 +105,7 @@ pub struct Concurrency {
     pub throughput: Interval,
 }
 
-/// Measures `target` into a server model. The server must serve nobody else meanwhile.
+/// Measures `target` into a server model. The server must have no other load meanwhile.
 ///
 /// # Errors
 /// When a setting is impossible, the target does not answer, could not have been measured from here or answers with
@@ -257,7 +256,7 @@ fn idle_connections(
             return Ok(None);
         }
         (KeepAlive::HoldsHelper(all), _) if !settings.connection_per_request => notes.push(format!(
-            "keep-alive: {all} idle connections leave nobody for another one, so that users wait for each other's \
+            "keep-alive: {all} idle connections leave no helper for another one, so that users wait for each other's \
              connections; with --close they do not"
         )),
         _ => {}
@@ -283,23 +282,23 @@ fn notes(target: &Target, served: Served) -> Vec<String> {
     notes
 }
 
-/// Open loads, and the speed of the server between them: machines, virtual ones above all, are not equally fast at all
-/// minutes, and a model is judged by how it predicts and not by the weather.
+/// Open loads, and the speed of the server between them. The speed of a machine drifts, above all of a virtual one, and
+/// a model must be judged by its predictions and not by this drift.
 struct Loads<'a> {
     client: &'a Client<'a>,
-    /// What the idle server takes for a reply (s).
+    /// Reply time of the idle server (s).
     alone_s: f64,
-    /// What the model says is the work of a request at the reference level (s), which the line through all levels need not
-    /// share with that level's own measurement.
+    /// The model's work of a request at the reference level (s). The line through all levels may give another value
+    /// than the measurement of that level.
     work_s: f64,
     cores: u32,
     overhead_s: f64,
-    /// The work of a request as it was after the last load (s).
+    /// The work of a request after the last load (s).
     before_s: Cell<Option<f64>>,
 }
 
 impl Loads<'_> {
-    /// Time that there is for each load and for the look at the speed after it (s).
+    /// Time for each load and for the check of the speed after it (s).
     fn each_s(&self) -> f64 {
         let settings = self.client.settings;
         let runs = settings.judged.len() as u32 * settings.repeats + CHOICE.1;
@@ -311,7 +310,7 @@ impl Loads<'_> {
         demand::now(self.client, self.alone_s, self.cores, SPEED_SHARE * self.each_s())
     }
 
-    /// A load of that utilisation at the server's present speed, and the speed meanwhile over that of the model.
+    /// A load of that utilisation at the server's present speed, and the speed during the load over that of the model.
     fn run(&self, server: &Server, utilization: f64, number: u32) -> Result<(judge::Run, f64), CalibrateError> {
         let before_s = match self.before_s.get() {
             Some(before_s) => before_s,
@@ -331,7 +330,7 @@ impl Loads<'_> {
         Ok((run, self.work_s / (0.5 * (before_s + after_s))))
     }
 
-    /// Takes the discipline that predicts best, the helpers' own where that is good.
+    /// Takes the discipline that predicts best, or that of the helpers if it is good.
     fn choose(
         &self,
         server: &mut Server,
@@ -357,7 +356,7 @@ impl Loads<'_> {
         let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
         let own_errors = tried.iter().find(|(tried, _)| *tried == own).map(|(_, errors)| errors.clone());
         let own_error = own_errors.as_deref().map_or(f64::INFINITY, mean);
-        // In each run: one that was disturbed is no reason to leave what was counted.
+        // In each run: a single disturbed run is no reason to leave the measured number.
         let is_better = |errors: &[f64]| {
             let own = own_errors.as_deref().unwrap_or_default();
             own.iter().zip(errors).all(|(own, error)| *error < BETTER * own)
@@ -398,7 +397,7 @@ impl Loads<'_> {
             .map(|&utilization| Point { utilization, runs: Vec::new(), doubts: Vec::new() })
             .collect();
         let mut number = 100;
-        // Interleaved, so that a slow minute of the machine is shared by all.
+        // Interleaved, so that a slow minute of the machine affects all of them.
         for repeat in 1..=settings.repeats {
             for point in &mut points {
                 let (utilization, of) = (point.utilization, settings.repeats);
@@ -414,7 +413,7 @@ impl Loads<'_> {
     }
 }
 
-/// A discipline as notes name it.
+/// The name of a discipline in notes.
 pub(crate) fn name(discipline: &Discipline) -> String {
     match discipline {
         Discipline::LimitedPs { helpers } => format!("limited-ps({helpers})"),

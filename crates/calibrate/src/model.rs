@@ -1,4 +1,4 @@
-//! From measurements to a server model.
+//! A server model from measurements.
 
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_stats::{Line, Span};
@@ -9,10 +9,11 @@ use crate::idle::Idle;
 use crate::settings::{CalibrateError, Interval};
 use crate::target::{Axis, Target};
 
-/// Variation of the demand at one x below this is taken for the clock's and the kernel's; it lengthens no wait by more than 4 %.
+/// Smallest coefficient of variation of the demand at one x. A smaller one is taken for that of clock and kernel; it
+/// lengthens no wait by more than 4 %.
 const CV_MIN: f64 = 0.2;
 
-/// Time slices that are tried: a Linux kernel's, 0.7 ms times 1 + log2 of its cores, that is what 1, 2 and 8 cores have.
+/// Time slices to try: a Linux kernel has 0.7 ms times 1 + log2 of its cores, which is this with 1, 2 and 8 cores.
 const SLICES_S: [f64; 3] = [0.7e-3, 1.4e-3, 2.8e-3];
 
 /// The demand as a server model writes it, and the coefficient of variation at the reference level.
@@ -25,7 +26,7 @@ pub(crate) fn demand(target: &Target, idle: &Idle, work: &Work) -> Result<(Deman
         (Axis::Size, Some(line)) if line.slope > 0.0 => (0.0, through_origin(target, &work.levels)),
         _ => (mean_s, 0.0),
     };
-    // What varies is the fixed part: a cost per byte has no law.
+    // The fixed part varies: a cost per byte has no law.
     let varies = cv >= CV_MIN && fixed_s > 0.0;
     let fixed = match varies {
         true => format!("gamma(mean = {}, cv = {:.3})", time_text(fixed_s), cv * mean_s / fixed_s),
@@ -47,7 +48,7 @@ fn through_origin(target: &Target, levels: &[Interval]) -> f64 {
     ratios.iter().sum::<f64>() / ratios.len().max(1) as f64
 }
 
-/// The server with so many served at once.
+/// The server model with this number served at once.
 pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
     let discipline = match served {
         Served::Limited(helpers) if helpers <= cores => Discipline::Fcfs,
@@ -57,8 +58,8 @@ pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
     Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None, machine: None }
 }
 
-/// The disciplines between first come, first served, and the one that the helpers would make of it; and, on one core, the
-/// time slices that a kernel makes of that.
+/// The disciplines from first come, first served, to that of the helpers; and, on one core, a kernel's time slices with
+/// these helpers.
 pub(crate) fn candidates(cores: u32, served: Served) -> Vec<Discipline> {
     let most = match served {
         Served::Limited(helpers) => Some(helpers),
@@ -84,7 +85,7 @@ pub(crate) fn candidates(cores: u32, served: Served) -> Vec<Discipline> {
     all
 }
 
-/// What theory is asked of in the place of a discipline that it has no formula for.
+/// The server with the nearest discipline that theory has a formula for.
 pub(crate) fn for_theory(server: &Server) -> Server {
     let discipline = match server.discipline {
         Discipline::TimeSlices { helpers: u32::MAX, .. } => Discipline::Ps,
@@ -94,7 +95,7 @@ pub(crate) fn for_theory(server: &Server) -> Server {
     Server { discipline, ..server.clone() }
 }
 
-/// What an idle server's reply takes beyond the work.
+/// The time of an idle reply beyond the work.
 pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
     Interval { value: idle.value - work.value, low: idle.low - work.high, high: idle.high - work.low }
 }

@@ -1,10 +1,11 @@
-//! The delay of a path as a law: how long TCP connections take, and the Erlang law of their mean and variation.
+//! The delay of a path as a law: the times of TCP connections to open, and the Erlang law with their mean and
+//! variation.
 //!
-//! Fujita (2000, section 4.1) models the backbone as a delay of an Erlang law. It is fitted by moments: k = 1 / cv^2,
-//! rounded, which needs no search and hits the two numbers that a prediction feels most. The price: a path that is a
-//! constant and a little more has a k in the hundreds whose shape says nothing, so that a law beyond a constant is tried
-//! as well and told where it is nearer. Intervals are made from 20 batches of consecutive samples, since neighbours are
-//! alike.
+//! Fujita (2000, section 4.1) models the backbone as a delay with an Erlang law. It is fitted by moments: k = 1 / cv^2,
+//! rounded. This needs no search and fits the two numbers that matter most to a prediction. The price: a path with an
+//! almost constant delay has a k in the hundreds whose value says nothing. So a law beyond a constant is tried as well,
+//! and reported if it is nearer. Intervals are made from 20 batches of consecutive samples, since neighbours are
+//! correlated.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -19,20 +20,20 @@ use crate::model::time_text;
 use crate::settings::{CalibrateError, Interval, Progress};
 use crate::write::{digits, quoted, signed, three};
 
-/// Batches that intervals are made from, and samples of each at least.
+/// Batches for the intervals, and fewest samples of each.
 const BATCHES: usize = 20;
 const BATCH_MIN: usize = 2;
-/// More stages are as good as a constant.
+/// With more stages the law is almost a constant.
 const STAGES_MAX: f64 = 10_000.0;
-/// Connections between two looks at whether to stop.
+/// Connections between two checks for an interrupt.
 const CHUNK: usize = 20;
-/// A connection takes longer than this only where there is none.
+/// Longest time for a connection to open.
 const PATIENCE: Span = Span(5_000_000_000);
 
-/// What was found out about a path.
+/// The findings about a path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathDelay {
-    /// Where it leads, as it was given.
+    /// Its other end, as it was given.
     pub to: String,
     /// Connections.
     pub samples: usize,
@@ -46,9 +47,9 @@ pub struct PathDelay {
     pub stages: Interval,
     /// The Erlang law of this mean and variation.
     pub erlang: Erlang,
-    /// One that begins at a shift, where it is nearer to the sample.
+    /// One that begins at a shift, if it is nearer to the sample.
     pub shifted: Option<Erlang>,
-    /// The distance that samples of the law itself exceed with a chance of at most 5 %.
+    /// Critical distance: samples of the law itself exceed it with a probability of at most 5 %.
     pub distance_critical: f64,
 }
 
@@ -61,11 +62,11 @@ pub struct Erlang {
     pub k: u32,
     /// Mean beyond the shift (s).
     pub mean_s: f64,
-    /// Kolmogorov's distance of the sample from it.
+    /// Kolmogorov's distance between sample and law.
     pub distance: f64,
 }
 
-/// Measures how long each of `samples` connections to `to` (`host:port`) takes, one after another, and fits an Erlang law.
+/// Measures the time of each of `samples` connections to `to` (`host:port`), one after another, and fits an Erlang law.
 ///
 /// # Errors
 /// When `to` is no address or none that is allowed, there are fewer than 40 samples, or a connection is not made; or when
@@ -107,10 +108,11 @@ pub fn fit_delays(to: &str, times: &[f64]) -> Result<PathDelay, CalibrateError> 
     let moments: Moments = times.iter().copied().collect();
     let (mean, min) = (moments.mean(), moments.min());
     let scv = moments.variance() / (mean * mean);
-    // What each sample adds to variance / mean^2, to first order: its mean over batches has the estimate's own error.
+    // The contribution of each sample to variance / mean^2, to first order: its mean over batches has the error of the
+    // estimate.
     let adds = |time: f64| ((time - mean) / mean).powi(2) - 2.0 * scv * (time - mean) / mean;
     let erlang = Erlang::fit(0.0, times)?;
-    // By how much the shortest of n lies above the start of an exponential law, where that is the law.
+    // Under an exponential law the shortest of n lies this far above its start.
     let shift = min - (mean - min) / (times.len() - 1) as f64;
     let shifted = match shift > 0.0 && shift < min {
         true => Some(Erlang::fit(shift, times)?).filter(|shifted| shifted.distance < erlang.distance),
@@ -147,14 +149,14 @@ impl Erlang {
     /// The law (s) as it is written, without the shift.
     ///
     /// # Errors
-    /// When the mean is none that a law can have.
+    /// When the mean is not that of a law.
     pub fn law(&self) -> Result<Law, CalibrateError> {
         Law::parse(&self.text(), Dimension::Time).map_err(|error| CalibrateError::Refused(error.to_string()))
     }
 }
 
 impl PathDelay {
-    /// The law as a line of TOML, and beside it in `[measured.path]` what it was made from.
+    /// The law as a line of TOML, and in `[measured.path]` the measurement behind it.
     pub fn to_toml(&self) -> String {
         let mut lines = vec![
             format!("# Measured to {} by `sojourn calibrate --path`: TCP connections, a round trip each.", self.to),
@@ -178,7 +180,7 @@ impl PathDelay {
         lines.join("\n") + "\n"
     }
 
-    /// What was found, in lines for a person.
+    /// The findings, in lines for a human reader.
     pub fn summary(&self) -> Vec<String> {
         let Interval { value, low, high } = self.mean_s;
         let mut lines = vec![

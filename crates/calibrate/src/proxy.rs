@@ -1,14 +1,15 @@
 //! A proxy measured against its hit ratio, after Fujita (2000, sections 3.2.1 and 3.2.2).
 //!
-//! Closed clients that never think keep the proxy saturated, first with one document after another, cached and not, then
-//! with mixes of cached documents and documents that are never stored. Three findings come of it: the work of a cached and of
-//! an uncached document against its size, as seconds per reply; the demand of cached documents by response time, g(x) = a x + b
-//! at 100 % hits; and the coefficients h(y) = c0 + c1 y that g is multiplied by at y % hits, one line for documents below a
-//! size and one for those from it on.
+//! Closed clients without think times keep the proxy saturated, first with one document after another, cached and not,
+//! then with mixes of cached documents and documents that are never stored. There are three findings: the work of a
+//! cached and of an uncached document against its size, as seconds per reply; the demand of cached documents by
+//! response time, g(x) = a x + b at 100 % hits; and the coefficients h(y) = c0 + c1 y of g at y % hits, one line for
+//! documents below a size and one for the others.
 //!
-//! Everything is measured once in every round, in an order of its own, and each round gives its own lines: an interval over
-//! rounds needs no assumption about what is alike within one, and the coefficients' common denominator is in it. The price is
-//! that some rounds are needed. One hit ratio is kept out of every fit, and says how good the lines are.
+//! Everything is measured once in every round, in an order of its own, and each round gives its own lines. An interval
+//! over rounds needs no assumption about independence within a round, and includes the error of the coefficients'
+//! common denominator. The price is that several rounds are needed. One hit ratio is kept out of every fit, and says
+//! how good the lines are.
 
 mod lines;
 mod rounds;
@@ -42,7 +43,7 @@ pub struct Proxy {
     pub hits: Vec<String>,
     /// Paths of the same documents, in the same order, where it never keeps them.
     pub misses: Vec<String>,
-    /// How often each document is asked for in a mix, in proportion.
+    /// Relative frequency of each document in a mix.
     pub weights: Vec<f64>,
     /// Headers that every request carries.
     pub headers: Vec<(String, String)>,
@@ -51,19 +52,19 @@ pub struct Proxy {
 /// Which mixes are measured, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HitRatios {
-    /// Shares of hits, from 0 to 1; 1 and two others above 0 are among them.
+    /// Shares of hits, from 0 to 1; they must contain 1 and two others above 0.
     pub ratios: Vec<f64>,
-    /// The one that serves no fit.
+    /// The hit ratio that is kept out of the fit.
     pub kept_out: f64,
     /// Clients, each with a connection.
     pub clients: u32,
-    /// Documents below this (B) have coefficients of their own.
+    /// Documents below this size (B) have separate coefficients.
     pub size_break: f64,
-    /// How often all is measured.
+    /// Number of rounds.
     pub rounds: u32,
 }
 
-/// What was found out about a proxy.
+/// The findings about a proxy.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProxyFound {
     /// The URL as it was given.
@@ -72,34 +73,34 @@ pub struct ProxyFound {
     pub clients: u32,
     /// Rounds.
     pub rounds: u32,
-    /// Documents below this (B) have coefficients of their own.
+    /// Documents below this size (B) have separate coefficients.
     pub size_break: f64,
     /// Each document.
     pub documents: Vec<Document>,
-    /// Work of a cached document (s) against its size (B); none of fewer than two sizes.
+    /// Work of a cached document (s) against its size (B); none for fewer than two sizes.
     pub hit_work: Option<Against>,
-    /// Work of an uncached document, the web server's included where it is the slower one.
+    /// Work of an uncached document; it includes the web server's if that is slower.
     pub miss_work: Option<Against>,
     /// g: response time at 100 % hits over the number of clients (s) against the size (B).
     pub demand: Option<Against>,
-    /// Seconds per reply of each mix that served the fit.
+    /// Seconds per reply of each mix in the fit.
     pub ratios: Vec<Ratio>,
-    /// Seconds per reply where all are hits, by the line against the hit ratio.
+    /// Seconds per reply at 100 % hits, by the line against the hit ratio.
     pub all_hits_s: Interval,
-    /// Seconds per reply where none is, by the same line.
+    /// Seconds per reply at 0 % hits, by the same line.
     pub no_hits_s: Interval,
     /// h of the documents below the break.
     pub below: Option<Coefficients>,
     /// h of the others.
     pub above: Option<Coefficients>,
-    /// The hit ratio that served no fit.
+    /// The hit ratio that is kept out of the fit.
     pub kept_out: f64,
     /// Its seconds per reply.
     pub kept_out_mix: Kept,
-    /// The model of the proxy at 100 % hits: processor sharing, as Fujita has it.
+    /// The model of the proxy at 100 % hits: processor sharing, as in Fujita.
     #[serde(skip)]
     pub server: Server,
-    /// What a reader should know, one line each.
+    /// Notes for the reader, one line each.
     pub notes: Vec<String>,
     /// Time of all loads (s).
     pub elapsed_s: f64,
@@ -108,9 +109,9 @@ pub struct ProxyFound {
 /// A document, cached and not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// Its path where it is kept.
+    /// Its path where the proxy keeps it.
     pub hit: String,
-    /// Its path where it is not.
+    /// Its path where the proxy does not keep it.
     pub miss: String,
     /// Bytes of the reply.
     pub bytes: f64,
@@ -140,16 +141,16 @@ pub struct Coefficients {
     pub fixed: Interval,
     /// c1, per percent of hits.
     pub per_percent: Interval,
-    /// h at the hit ratio that served no fit.
+    /// h at the hit ratio that is kept out of the fit.
     pub kept_out: Kept,
 }
 
-/// What was kept out of a fit.
+/// A value that is kept out of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Kept {
     /// As measured.
     pub measured: Interval,
-    /// As the line has it.
+    /// By the line.
     pub predicted: Interval,
     /// Measured over predicted, less 1.
     pub error: Interval,
@@ -170,10 +171,11 @@ impl Default for HitRatios {
 
 impl Proxy {
     /// Reads `http://host:port` and the paths of documents that are kept, and of the same documents where they are not.
-    /// `{size}` in a path stands for each of `sizes`; all documents are asked for alike unless `weights` say how.
+    /// `{size}` in a path stands for each of `sizes`; all documents are equally frequent unless `weights` says
+    /// otherwise.
     ///
     /// # Errors
-    /// When the URL is none, the host is not known, or paths, sizes and weights do not go together.
+    /// When the URL is not valid, the host is not known, or paths, sizes and weights do not go together.
     pub fn parse(
         url: &str,
         hits: &[String],
@@ -223,8 +225,8 @@ impl Proxy {
     }
 }
 
-/// Measures `proxy` at each of the hit ratios. Nobody else may use it meanwhile, and `settings.judged`, `repeats` and
-/// `connections_max` are not asked.
+/// Measures `proxy` at each of the hit ratios. The proxy must have no other load meanwhile; `settings.judged`,
+/// `repeats` and `connections_max` are not used.
 ///
 /// # Errors
 /// When a setting is impossible, the target does not answer, could not have been measured from here or answers with
@@ -294,7 +296,7 @@ fn expanded(flag: &str, paths: &[String], sizes: &[u64]) -> Result<Vec<String>, 
     Ok(all)
 }
 
-/// The documents of a pair are of the same size, up to what tells them apart.
+/// The two documents of a pair must have equal sizes, up to the bytes that tell them apart.
 fn same_documents(proxy: &Proxy, bytes: &[f64]) -> Result<(), CalibrateError> {
     let documents = proxy.hits.len();
     for document in 0..documents {

@@ -1,4 +1,4 @@
-//! What a calibration may cost, what it says on its way, and why it may be refused.
+//! Settings of a calibration, its progress reports, and its errors.
 
 use serde::Serialize;
 use sojourn_load::{Allowed, LoadError};
@@ -6,24 +6,25 @@ use sojourn_sim::SimError;
 use sojourn_stats::Span;
 use thiserror::Error;
 
-/// What a calibration may cost, and what is to be found out.
+/// Limits of a calibration, and what it has to find.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long it should take; what is measured at least can take longer, and then a note says so.
+    /// The time wanted; the measurement may need more, and then a note says so.
     pub time: Span,
     /// Most requests per second.
     pub rate_max: f64,
-    /// Most connections at once, which bounds the helpers that can be found.
+    /// Most connections at once; this bounds the number of helpers that can be found.
     pub connections_max: u32,
     /// Whether each request has a connection of its own (`connection: close`).
     pub connection_per_request: bool,
-    /// The utilisations at which the model is judged; none: it is not, and the discipline is the helpers' alone.
+    /// The utilisations at which the model is judged; without any it is not judged, and the discipline is that of the
+    /// helpers.
     pub judged: Vec<f64>,
-    /// Measurements of each of them, of which the medians are taken.
+    /// Measurements at each of them; the medians are taken.
     pub repeats: u32,
     /// Seed of the orders and plans.
     pub seed: u64,
-    /// Whom load may be put on.
+    /// Addresses that may be put under load.
     pub allowed: Allowed,
 }
 
@@ -43,12 +44,12 @@ impl Default for Settings {
     }
 }
 
-/// How far a calibration is.
+/// Progress of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What is being measured.
+    /// The present measurement.
     pub stage: &'a str,
-    /// Share of the whole that is done, about, from 0 to 1.
+    /// Share of the whole that is done (approximate), from 0 to 1.
     pub share: f64,
 }
 
@@ -81,14 +82,14 @@ impl Interval {
     }
 }
 
-/// Why there is no calibration; every message is one line.
+/// Errors of a calibration; every message is one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
-    /// A setting or target that cannot be.
+    /// An impossible setting or target.
     #[error("{0}")]
     Invalid(String),
-    /// The target could not have been measured from here; why, and the way out.
+    /// The target could not be measured from here; why, and the way out.
     #[error("not measured: {0}")]
     Refused(String),
     /// The load generator could not run.
@@ -97,7 +98,7 @@ pub enum CalibrateError {
     /// The simulator could not run.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// Somebody asked to stop.
+    /// The user interrupted it.
     #[error("interrupted: nothing is written")]
     Interrupted,
 }

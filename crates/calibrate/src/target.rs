@@ -1,4 +1,4 @@
-//! What is measured: an address, and one path or several of different work.
+//! The target of a calibration: an address, and one path or several of different work.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use sojourn_load::Url;
 
 use crate::settings::CalibrateError;
 
-/// What is measured.
+/// The server under measurement, and its levels of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// As it was written.
@@ -15,11 +15,11 @@ pub struct Target {
     pub address: SocketAddr,
     /// The `host` header.
     pub host: String,
-    /// What the work depends on.
+    /// The quantity that the work depends on.
     pub axis: Axis,
     /// The paths, in ascending order of x.
     pub levels: Vec<Level>,
-    /// The level that loads are made of: an index.
+    /// Index of the level that loads use.
     pub reference: usize,
     /// Headers that every request carries.
     pub headers: Vec<(String, String)>,
@@ -28,29 +28,29 @@ pub struct Target {
 /// One path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Size (bytes) or iterations, or whatever the path counts.
+    /// Size (bytes), iterations, or another number in the path.
     pub x: f64,
     /// The path.
     pub path: String,
 }
 
-/// What the levels differ in.
+/// The quantity in which the levels differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// There is one path.
     None,
     /// Bytes of the reply: `{size}` in the URL.
     Size,
-    /// A number that the path carries: `{x}` in the URL.
+    /// A number in the path: `{x}` in the URL.
     Number,
 }
 
 impl Target {
-    /// Reads `http://host:port/path`, whose path may have one `{size}` or `{x}` that stands for each of `xs`. Loads are
-    /// made of the level at `at`, or else of the middle one.
+    /// Reads `http://host:port/path`. The path may have one `{size}` or `{x}`, which stands for each of `xs`. Loads use
+    /// the level at `at`, or else the middle one.
     ///
     /// # Errors
-    /// When the URL is none, the host is not known, `xs` do not go with it, or `at` is none of them.
+    /// When the URL is not valid, the host is not known, `xs` do not go with it, or `at` is none of them.
     pub fn parse(url: &str, xs: &[u64], at: Option<u64>) -> Result<Target, CalibrateError> {
         let invalid = |what: String| CalibrateError::Invalid(what);
         let (axis, placeholder) = match (url.contains("{size}"), url.contains("{x}")) {

@@ -1,4 +1,4 @@
-//! A calibration as a file: the model, and beside it in `[measured]` everything that it was made from.
+//! A calibration as a file: the model, and in `[measured]` all findings behind it.
 
 use std::fmt::Write;
 
@@ -37,7 +37,10 @@ impl Calibration {
         let _ = match self.keep_alive {
             None => writeln!(out, "keep_alive_holds_helper = \"not measured\""),
             Some(KeepAlive::HoldsHelper(all)) => {
-                writeln!(out, "keep_alive_holds_helper = true   # {all} idle connections leave nobody for another one")
+                writeln!(
+                    out,
+                    "keep_alive_holds_helper = true   # {all} idle connections leave no helper for another one"
+                )
             }
             Some(KeepAlive::Free(idle)) => {
                 writeln!(out, "keep_alive_holds_helper = false   # another one was served beside {idle} idle ones")
@@ -89,7 +92,7 @@ impl Calibration {
         text
     }
 
-    /// What was found, in lines for a person.
+    /// The findings, in lines for a human reader.
     pub fn summary(&self) -> Vec<String> {
         let ms = |interval: &Interval| {
             format!("{} ({} to {})", time_text(interval.value), signed(interval.low), signed(interval.high))
@@ -109,7 +112,7 @@ impl Calibration {
         match self.keep_alive {
             None => {}
             Some(KeepAlive::HoldsHelper(all)) => {
-                let all = format!("with {all} idle nobody else is served");
+                let all = format!("with {all} idle no other request is served");
                 lines.push(format!("kept-alive connections: each holds a helper; {all}"));
             }
             Some(KeepAlive::Free(idle)) => {

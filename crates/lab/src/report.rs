@@ -22,17 +22,9 @@ pub use crate::spec::Engine;
 
 use sojourn_stats::{Estimate, Measure};
 
-/// The engines in the order in which the report shows them. The twin is the simulator given exactly the plan that live
-/// ran: the honest partner of live, because a few seconds of heavy-tailed traffic differ from the long run.
+/// The engines in the order in which the report shows them. The twin is the simulation of the very requests that live
+/// sent. Live is judged by it, because a few seconds of heavy-tailed traffic differ from the long run.
 const ENGINES: [Engine; 4] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin];
-
-/// What people read for an engine.
-fn engine_title(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Twin => "sim, live\u{2019}s plan",
-        other => other.name(),
-    }
-}
 
 /// Everything that the report of one run shows.
 #[derive(Clone, Debug, Default, PartialEq)]

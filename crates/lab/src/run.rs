@@ -1,7 +1,7 @@
 //! Asks every engine about every variant, and writes down what they say.
 //!
 //! Theory and simulation come first, for all variants, with every core to themselves; then live runs, one variant after
-//! another on an otherwise idle machine, each followed by its twin: the simulator on exactly the plan that live ran.
+//! another on an otherwise idle machine, each followed by its twin: the simulation of the very requests that live sent.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,23 +1,23 @@
-//! The way between users and a cluster as data: round trip, rates, TCP, and what balancing costs.
+//! The network between users and a cluster as data: round trip, rates, TCP, and the costs of balancing.
 //!
-//! All of it is at the level of flows. A reply is a flow that shares links ([`crate::Flows`]), and what TCP adds is
-//! computed beforehand: a round trip to set a connection up, and the time that a sender in slow start waits for
-//! acknowledgements ([`Tcp::stall`]). Loss, retransmission and the congestion that flows cause each other are not in
-//! it; headers and the bytes of requests are not counted.
+//! Everything is at the level of flows. A reply is a flow that shares links ([`crate::Flows`]). The delay that TCP adds
+//! is computed beforehand: a round trip to set a connection up, and the time that a sender in slow start waits for
+//! acknowledgements ([`Tcp::stall`]). Loss, retransmission and the congestion between flows are not modelled; headers
+//! and the bytes of requests are not counted.
 
 use sojourn_stats::Span;
 
 use crate::Link;
 
 /// The network of a cluster: each user's own link, a backbone, the cluster's hub, each server's own link. Replies cross
-/// all of them; requests and acknowledgements are small and only take their time.
+/// all of them; requests and acknowledgements are small and are only delayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClusterNetwork {
     /// Round trip between a user and the cluster, empty.
     pub rtt: Span,
     /// Round trip between the balancer and a server, empty; of single requests only.
     pub server_rtt: Span,
-    /// Each user's own link (bit/s); none, here and below: infinitely fast.
+    /// Each user's own link (bit/s). For every rate here, none means infinitely fast.
     pub client_rate: Option<f64>,
     /// The link between backbone and cluster, which all replies share (bit/s).
     pub cluster_rate: Option<f64>,
@@ -25,11 +25,11 @@ pub struct ClusterNetwork {
     pub backbone_rate: Option<f64>,
     /// Each server's own link (bit/s).
     pub server_rate: Option<f64>,
-    /// How connections use it.
+    /// TCP's parameters.
     pub tcp: Tcp,
 }
 
-/// What of TCP matters to a flow.
+/// The parameters of TCP that matter to a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tcp {
     /// Bytes of a full segment.
@@ -38,13 +38,13 @@ pub struct Tcp {
     pub initial_window: u32,
     /// Acknowledgements per segment: 1, or 0.5 when every other one is left out (delayed acknowledgements).
     pub acks_per_segment: f64,
-    /// Share of the replies that lose a packet which only a timeout brings back.
+    /// Share of the replies that lose a packet which only a timeout recovers.
     pub timeouts: f64,
-    /// How long such a reply waits for it.
+    /// Length of this timeout.
     pub timeout: Span,
 }
 
-/// The largest window (segments): beyond it no link that is modelled here ever waits.
+/// The largest window (segments): with it no sender waits on any link that is modelled here.
 const WINDOW_LIMIT: u64 = 1 << 20;
 
 /// Bytes of an IP header (IP-in-IP encapsulation: RFC 2003).
@@ -69,22 +69,22 @@ impl ClusterNetwork {
         Link { delay: Span(self.server_rtt.0 / 2), rate: self.cluster_rate }
     }
 
-    /// What all replies share: the slower of hub and backbone (bit/s).
+    /// The rate that all replies share: the slower of hub and backbone (bit/s).
     pub fn shared_rate(&self) -> Option<f64> {
         least([self.cluster_rate, self.backbone_rate])
     }
 
-    /// The rate of a flow that is alone (bit/s): the least of all links; none: infinitely fast.
+    /// The rate of a flow without competition (bit/s): the least of all links; none: infinitely fast.
     pub fn nominal_rate(&self) -> Option<f64> {
         least([self.client_rate, self.cluster_rate, self.backbone_rate, self.server_rate])
     }
 
-    /// How long `bytes` take on the slowest link when nobody else is there.
+    /// Transmission time of `bytes` on the slowest link, without competition.
     pub fn transmission(&self, bytes: u64) -> Span {
         self.nominal_rate().map_or(Span::ZERO, |rate| Span::from_secs_f64(bytes as f64 * 8.0 / rate))
     }
 
-    /// Refuses what is no network: one line.
+    /// Refuses an impossible network in one line.
     ///
     /// # Errors
     /// On a rate that is not above 0, a segment of 0 bytes, a window of 0 segments, acknowledgements below 0.
@@ -116,8 +116,8 @@ impl ClusterNetwork {
 }
 
 impl Tcp {
-    /// How long a sender whose window is `window` segments waits in all for acknowledgements while it sends `bytes` at
-    /// `rate` (bit/s; none: infinitely fast), and its window afterwards.
+    /// The total time that a sender with a window of `window` segments waits for acknowledgements while it sends
+    /// `bytes` at `rate` (bit/s; none: infinitely fast), and its window afterwards.
     ///
     /// A window of w segments takes w S/R to send, and its first acknowledgement comes S/R + RTT after its start: the
     /// sender stalls for S/R + RTT - w S/R, where that is positive, after every window but the last; each window is
@@ -149,29 +149,29 @@ impl Tcp {
     }
 }
 
-/// What a balancer does with packets (Zhang 2002, section 2.3).
+/// How a balancer changes packets (Zhang 2002, section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Network address translation: rewrites the packets of both directions, so that replies pass it (a gateway).
     Nat,
-    /// Rewrites what comes in; servers answer under the cluster's address, straight to the user (a switch).
+    /// Rewrites incoming packets; servers answer under the cluster's address, straight to the user (a switch).
     SingleRewriting,
-    /// Puts what comes in into packets for the server (20 B more); replies go straight to the user.
+    /// Puts incoming packets into packets for the server (20 B more); replies go straight to the user.
     IpTunnelling,
-    /// Addresses the frames that come in to the server; replies go straight to the user.
+    /// Addresses incoming frames to the server; replies go straight to the user.
     MacForwarding,
 }
 
 /// A balancer and its costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balancing {
-    /// What it does with packets.
+    /// How it changes packets.
     pub mode: Mode,
     /// Work per packet that passes it.
     pub per_packet: Span,
     /// Work per connection, besides its packets.
     pub per_connection: Span,
-    /// Cores that do the work, packets waiting for them; none: work is a delay and never waits, as in Zhang's
+    /// Cores of the balancer CPU, for which packets wait; none: the work is a delay without waiting, as in Zhang's
     /// simulator.
     pub cores: Option<u32>,
 }
@@ -199,8 +199,8 @@ impl Balancing {
         Balancing { mode, per_packet: Span::ZERO, per_connection: Span::ZERO, cores: None }
     }
 
-    /// Delay of a packet on its way in, where nothing waits: its work, and in a tunnel the longer packet on the way to
-    /// the server.
+    /// Delay of an incoming packet without waiting: its work, and in a tunnel the longer packet on the way to the
+    /// server.
     pub fn inbound(&self, network: &ClusterNetwork) -> Span {
         let tunnel = match (self.mode, network.server_rate.or(network.cluster_rate)) {
             (Mode::IpTunnelling, Some(rate)) => Span::from_secs_f64(TUNNEL_HEADER as f64 * 8.0 / rate),
@@ -209,7 +209,7 @@ impl Balancing {
         self.per_packet + tunnel
     }
 
-    /// Delay of a packet on its way out, where nothing waits.
+    /// Delay of an outgoing packet without waiting.
     pub fn outbound(&self) -> Span {
         if self.mode.is_two_way() { self.per_packet } else { Span::ZERO }
     }
@@ -228,10 +228,10 @@ impl Balancing {
         Some(packet_rate / packets * tcp.segment as f64 * 8.0)
     }
 
-    /// Refuses what is no balancer: one line.
+    /// Refuses an impossible balancer in one line.
     ///
     /// # Errors
-    /// Without cores, where they are counted.
+    /// With 0 cores.
     pub fn check(&self) -> Result<(), String> {
         match self.cores {
             Some(0) => Err("balancing.cores = 0: at least 1; leave it out for a delay that never waits".into()),

@@ -1,9 +1,9 @@
-//! A server measured from outside: how long it takes at a given number of users, whatever they ask for.
+//! A server measured from outside: its delay at a given number of users, the same for all requests.
 //!
-//! A stress test gives the mean delay at each load, and piecewise polynomials give it in between; a second polynomial
-//! gives the share of objects that met a refusal. This is the server model of Zhang (2002, section 4.4: Tables 4.5 to
-//! 4.7). Its price: the delay is one number for all files, small and large, and says nothing of the server's inside;
-//! outside of the loads that were measured it is only as good as its polynomials.
+//! A stress test gives the mean delay at each load, and piecewise polynomials interpolate it. A second polynomial gives
+//! the share of objects that are denied. This is the server model of Zhang (2002, section 4.4: Tables 4.5 to 4.7). Its
+//! price: the delay is one number for all files, small and large, and says nothing of the server's inside. Outside the
+//! measured loads it is only as good as its polynomials.
 
 use sojourn_stats::Span;
 
@@ -12,7 +12,7 @@ use sojourn_stats::Span;
 pub struct DelayCurve {
     /// In ascending order of `up_to`; the last one goes on beyond it. At least one.
     pub pieces: Vec<Piece>,
-    /// Objects that meet a refusal; none: nobody does.
+    /// The share of denied objects; none: no object is denied.
     pub denied: Option<Denied>,
 }
 
@@ -25,19 +25,19 @@ pub struct Piece {
     pub seconds: Vec<f64>,
 }
 
-/// The share of objects that meet a refusal, and what that costs their user.
+/// The share of denied objects, and what a denial costs the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Denied {
-    /// Up to so many users nobody is refused.
+    /// The largest number of users without denials.
     pub above: u32,
     /// c0, c1, ...: the share at N users is c0 + c1 x + c2 x^2 + ... with x = N - `above`, cut at 0 and 1.
     pub share: Vec<f64>,
-    /// What a refusal adds to the user's thinking.
+    /// Added to the user's think time by a denial.
     pub penalty: Span,
 }
 
 impl DelayCurve {
-    /// How long a job stays that makes the users `users`, itself among them.
+    /// Time in the server of a job that raises the number of users to `users`, itself included.
     #[inline]
     pub fn stay(&self, users: u32) -> Span {
         let last = self.pieces.len() - 1;
@@ -57,7 +57,7 @@ impl DelayCurve {
         }
     }
 
-    /// Refuses what is no curve: one line.
+    /// Refuses an impossible curve in one line.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Some(first) = self.pieces.first() else {
             return Err("delay-curve needs [[delay]] pieces: `up_to` (users) and `seconds` (a0, a1, ...)".into());

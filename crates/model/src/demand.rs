@@ -1,4 +1,4 @@
-//! How much work a request is: a law, a cost per byte, or both (`1 ms + 1 us/B`).
+//! Service demand of a request: a law, a cost per byte, or both (`1 ms + 1 us/B`).
 
 use std::fmt;
 
@@ -50,14 +50,14 @@ impl Demand {
         Ok(Demand { fixed, per_byte: per_byte.unwrap_or(0.0), text: text.trim().to_string() })
     }
 
-    /// What a job carries, at a link of `rate` bit/s.
+    /// The transmission of the bytes that a job carries, at a link of `rate` bit/s.
     pub fn carried(rate: f64) -> Demand {
         let per_byte = 8.0 / rate;
         let text = quantity::format(per_byte, Dimension::TimePerSize);
         Demand { fixed: Law::constant(0.0), per_byte, text }
     }
 
-    /// A message of its own of `size` bytes, at a link of `rate` bit/s.
+    /// The transmission of a separate message of `size` bytes, at a link of `rate` bit/s.
     pub fn message(size: Law, rate: f64) -> Demand {
         let text = format!("{size} at {}", quantity::format(rate, Dimension::Bandwidth));
         Demand { fixed: size.scaled(8.0 / rate), per_byte: 0.0, text }

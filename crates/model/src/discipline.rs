@@ -1,4 +1,4 @@
-//! Who is served: the disciplines, and how a server model and a station of a network write them.
+//! Service disciplines, and how a server model and a station of a network write them.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ pub enum Discipline {
     Fcfs,
     /// Processor sharing: n jobs each get min(1, cores / n) of a core.
     Ps,
-    /// Limited processor sharing: at most `helpers` jobs share, a FIFO dispatcher queue in front
-    /// (Fujita 2000, section 2.4).
+    /// Limited processor sharing: at most `helpers` jobs share, behind a FIFO dispatcher queue (Fujita 2000, section
+    /// 2.4).
     LimitedPs {
         /// Jobs served at once.
         helpers: u32,
     },
-    /// Least attained service, or foreground-background: those with the least work done so far share the core equally
-    /// (Kleinrock, Queueing Systems, volume 2, 1976, section 4.6). One core only.
+    /// Least attained service, or foreground-background: the jobs with the least work done so far share the core
+    /// equally (Kleinrock, Queueing Systems, volume 2, 1976, section 4.6). One core only.
     LeastAttained,
-    /// Turns on the core in order of arrival; a job that its turn does not finish goes to the end of the queue. A change
-    /// of turns costs nothing. One core only.
+    /// Turns on the core in order of arrival; a job that is not finished after its turn goes to the end of the queue. A
+    /// change of turns costs nothing. One core only.
     RoundRobin {
         /// The longest turn.
         quantum: Span,
     },
-    /// Time slices as a kernel gives them to processes: round robin in which an arrival takes the core at once, and whom
-    /// it interrupts is next. At most `helpers` jobs take turns, a FIFO queue in front. One core only.
+    /// Time slices as a kernel gives them to processes: round robin in which an arrival takes the core at once, and the
+    /// job that it interrupts is next. At most `helpers` jobs take turns, behind a FIFO queue. One core only.
     TimeSlices {
         /// The longest turn.
         quantum: Span,
@@ -39,7 +39,7 @@ pub enum Discipline {
     },
     /// Last come, first served.
     Lcfs {
-        /// An arrival takes the core from a job at once, which goes on later where it was (preemptive resume).
+        /// An arrival takes the core from a job at once; that job goes on later where it stopped (preemptive resume).
         preemptive: bool,
     },
     /// Priority by class: a class of a lower number first, within a class in order of arrival.
@@ -47,8 +47,8 @@ pub enum Discipline {
         /// As in `Lcfs`.
         preemptive: bool,
     },
-    /// Nothing is shared: a job stays as long as the curve says at the number of jobs (or users) that it finds, itself
-    /// included. Its demand plays no part.
+    /// Nothing is shared: the curve gives each job's time in the server, from the number of jobs (or users) that it
+    /// finds, itself included. Its demand plays no part.
     DelayCurve(Arc<DelayCurve>),
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Misfit {
 }
 
 impl Discipline {
-    /// The names of those that serve jobs by their demand.
+    /// The names of the disciplines that serve jobs by their demand.
     pub(crate) const NAMES: [&str; 8] =
         ["fcfs", "ps", "limited-ps", "least-attained-service", "round-robin", "time-slices", "lcfs", "priority"];
 
@@ -123,7 +123,7 @@ impl Discipline {
         }
     }
 
-    /// Refuses what a [`crate::Station`] of this discipline cannot be.
+    /// Refuses an impossible [`crate::Station`] of this discipline.
     ///
     /// # Errors
     /// One line: no cores, several of them under a discipline that is modelled on one, no helpers, an empty turn.
@@ -137,7 +137,7 @@ impl Discipline {
         }
     }
 
-    /// Refuses what its own keys cannot be.
+    /// Refuses impossible keys of the discipline.
     fn check_keys(&self) -> Result<(), Misfit> {
         match self {
             Discipline::LimitedPs { helpers: 0 } | Discipline::TimeSlices { helpers: 0, .. } => {

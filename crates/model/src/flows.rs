@@ -1,18 +1,18 @@
 //! Links that replies share, as a sans-I/O state machine: max-min fair sharing among flows.
 //!
-//! A flow crosses its client's link, its server's link and one link that all share; at every instant the rates are
-//! max-min fair (Bertsekas and Gallager, Data Networks, section 6.5.2), which is what long TCP flows of one round-trip
-//! time come to. Propagation, slow start and loss are not here.
+//! A flow crosses its client's link, its server's link and one link that all share. At every instant the rates are
+//! max-min fair (Bertsekas and Gallager, Data Networks, section 6.5.2). Long TCP flows with equal round-trip times tend
+//! to these rates. Propagation, slow start and loss are not modelled here.
 //!
-//! Two decisions keep it cheap. A client's link is divided equally among its k flows: what one of them cannot use is
-//! not lent to its siblings, which matters only when a client's flows come from several servers of which one is
-//! saturated. And so all flows of clients that have k flows, from the same server, have the same rate: they are one
-//! *class*, with one virtual time V (bits that a flow of the class has got) and a heap on the finish. While no shared
-//! link binds the rates are the clients' own and an event costs O(k log n); when one does, the rates of the few classes
-//! are found anew by water filling, however many flows there are.
+//! Two decisions keep it cheap. First, a client's link is divided equally among its k flows. A share that one flow
+//! cannot use is not lent to the client's other flows; this matters only when a client's flows come from several
+//! servers of which one is saturated. Second, all flows of clients that have k flows, from the same server, then have
+//! the same rate. They are one *class*, with one virtual time V (bits that a flow of the class has got) and a heap on
+//! the finish. While no shared link limits the flows, the rates are the clients' own and an event costs O(k log n).
+//! When one does, water filling finds the rates of the few classes anew, for any number of flows.
 //!
-//! Rates and V are doubles; ends are rounded up to the nanosecond. That what the links carried is what the flows got is
-//! asserted by [`Flows::assert_balanced`], which adds up both sides independently.
+//! Rates and V are doubles; ends are rounded up to the nanosecond. [`Flows::assert_balanced`] asserts that the links
+//! carried what the flows got: it adds up both sides independently.
 
 use sojourn_stats::{Span, Time};
 
@@ -35,7 +35,7 @@ pub struct Flows {
     active_clients: u32,
     /// By (server, k - 1).
     classes: Vec<Class>,
-    /// Where each group, the flows of one client from one server, is in its class's heap.
+    /// The place of each group (the flows of one client from one server) in the heap of its class.
     places: Vec<u32>,
     /// Every class has its clients' own rate.
     unbound: bool,
@@ -44,7 +44,7 @@ pub struct Flows {
     carried: f64,
     /// Bits of the flows that are over.
     finished: f64,
-    /// What ends rounded up to the nanosecond carried beyond their flows.
+    /// Bits carried beyond the flows' sizes, because ends are rounded up to the nanosecond.
     overshoot: f64,
     filling: Vec<Filling>,
 }
@@ -82,7 +82,7 @@ impl Flows {
     /// `shared_rate` (bit/s; none: infinitely fast). A server link that is no slower than the shared one never binds.
     ///
     /// # Panics
-    /// When every rate is infinite: then nothing is shared, and a flow takes no time.
+    /// When every rate is infinite: then no link is shared, and a flow takes no time.
     pub fn new(
         clients: u32,
         lanes: u32,
@@ -95,7 +95,7 @@ impl Flows {
         let (client_rate, server_rate, shared_rate) = (rate(client_rate), rate(server_rate), rate(shared_rate));
         let least = client_rate.min(server_rate).min(shared_rate);
         assert!(least.is_finite() && least > 0.0, "a flow has a rate above 0 that is finite");
-        // The shared rate may be lowered later, never raised above what it is now.
+        // The shared rate may be lowered later, but never raised above its first value.
         let server_rate = if server_rate >= shared_rate { f64::INFINITY } else { server_rate };
         let servers = if server_rate.is_finite() { servers as usize } else { 1 };
         let (clients, lanes) = (clients as usize, lanes as usize);
@@ -182,8 +182,8 @@ impl Flows {
         Some((client as u32, lane as u32))
     }
 
-    /// Gives up the flow in this lane; what it got was carried for nothing. Every end due by `now` must have been
-    /// taken.
+    /// Cancels the flow in this lane; the bits that it got were carried for nothing. Every end due by `now` must have
+    /// been taken.
     ///
     /// # Panics
     /// When the lane is free, or an end due before `now` was not taken.
@@ -197,7 +197,7 @@ impl Flows {
         self.remove_flow(client, lane);
     }
 
-    /// Takes a flow out, and finds what that leaves to the others.
+    /// Takes a flow out, and gives its share to the others.
     fn remove_flow(&mut self, client: usize, lane: usize) {
         let count = self.counts[client];
         self.withdraw(client, count);
@@ -212,7 +212,7 @@ impl Flows {
         self.refill();
     }
 
-    /// The shared link has this rate (bit/s) from `now` on: at most what it had at the start, and above 0.
+    /// The shared link has this rate (bit/s) from `now` on: at most its rate at the start, and above 0.
     pub fn set_shared_rate(&mut self, now: Time, rate: f64) {
         assert!(rate > 0.0, "a link that stands still would keep its flows for ever");
         self.advance(now);
@@ -232,7 +232,7 @@ impl Flows {
         self.classes.iter().map(|class| class.flows).sum()
     }
 
-    /// Asserts that the bits that the links carried, rate by time, are those that the flows got.
+    /// Asserts that the links carried (rate by time) exactly the bits that the flows got.
     pub fn assert_balanced(&self) {
         let got = |(at, flow): (usize, &Flow)| {
             let class = self.class(flow.server, self.counts[at / self.lanes]);
@@ -303,7 +303,8 @@ impl Flows {
         flows[..lane].iter().all(|other| !other.active || other.server != flows[lane].server)
     }
 
-    /// Restates the finishes of a client's flows, but that in lane `except`, in the virtual time of its new class.
+    /// Restates the finishes of a client's flows, except the one in lane `except`, in the virtual time of its new
+    /// class.
     #[inline]
     fn rebase(&mut self, client: usize, except: u32, from: u32, to: u32) {
         for lane in 0..self.lanes {
@@ -331,7 +332,7 @@ impl Flows {
             if class.flows > 0 {
                 self.total_rate += f64::from(class.flows) * class.rate;
                 let wait_ns = ((class.heap[0].0 - class.v) / class.rate * 1e9).ceil();
-                // The conversion saturates: an end that rounding has left behind is now.
+                // The conversion saturates: an end that rounding puts into the past is now.
                 let at = self.clock + Span(wait_ns as u64);
                 if at < self.next {
                     (self.next, self.next_class) = (at, number);

@@ -1,9 +1,9 @@
-//! What is the system made of?
+//! The parts of a system: servers, links and networks.
 //!
-//! Servers and links as data ([`Server`], [`Link`], [`ClusterNetwork`], [`Balancing`]) and whole networks of queues
-//! ([`network::Network`]), read from small TOML files, and as sans-I/O state machines ([`Station`], [`Wire`], [`Flows`])
-//! that the simulator and the live node's emulated service both run. Runs nothing itself: every call takes the time as
-//! an argument.
+//! They exist as data ([`Server`], [`Link`], [`ClusterNetwork`], [`Balancing`], and whole networks of queues in
+//! [`network::Network`]), read from small TOML files, and as sans-I/O state machines ([`Station`], [`Wire`], [`Flows`])
+//! that the simulator and the live node's emulated service both run. The crate runs nothing itself: every call takes
+//! the time as an argument.
 
 mod cluster_network;
 mod curve;

@@ -1,4 +1,4 @@
-//! Links as data, and the wire they are made of as a sans-I/O state machine.
+//! Links as data, and the wire of a link as a sans-I/O state machine.
 
 use sojourn_stats::{Span, Time};
 
@@ -12,7 +12,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// How long `bytes` take to be put on the link, without delay and without waiting.
+    /// Transmission time of `bytes` on the link, without delay and without waiting.
     #[inline]
     pub fn transmission(&self, bytes: u64) -> Span {
         match self.rate {
@@ -27,7 +27,7 @@ impl Link {
     }
 }
 
-/// One direction of a [`Link`]: whole messages leave one after another in the order they were sent, so its state is the
+/// One direction of a [`Link`]: whole messages leave one after another in the order of sending, so its state is the
 /// instant at which it is free.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
@@ -35,7 +35,7 @@ pub struct Wire {
     free: Time,
 }
 
-/// What becomes of a message.
+/// The instants of a message on a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// When its first byte is put on the wire.

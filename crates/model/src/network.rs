@@ -1,27 +1,27 @@
 //! A network of queues as data: stations, and chains of jobs that visit them.
 //!
-//! A chain is a kind of traffic: open (jobs arrive and leave) or closed (users who think, send a job round and think
-//! again). A job draws one branch when it enters (a cache's hit or miss, a static or a dynamic page), then takes the steps
-//! of the branch in order; each step is work at a station. What a job carries is drawn once: its size is the same at every
-//! step, so that a long reply is long on the link *and* at the server.
+//! A chain is a class of traffic: open (jobs arrive and leave) or closed (users who think, send a job through the
+//! network and think again). A job draws one branch when it enters (a cache's hit or miss, a static or a dynamic page),
+//! then takes the steps of the branch in order. Each step is work at a station. The bytes that a job carries are drawn
+//! once: its size is the same at every step, so that a long reply is long on the link *and* at the server.
 //!
-//! This is data only, for `theory` and `sim` alike; [`Text`] reads it from an experiment's `[[station]]` and `[[chain]]`.
-//! The price of steps in order is that a loop with a random number of turns cannot be written; the means of one are those
-//! of its mean number of visits wherever theory knows them.
+//! This is data only, for `theory` and `sim` alike; [`Text`] reads it from an experiment's `[[station]]` and
+//! `[[chain]]`. Steps have a fixed order, and the price is that a loop with a random number of turns cannot be written.
+//! Wherever theory knows its means, they are those of its mean number of visits.
 //!
 //! Both engines answer in the same rows, which carry the names given here:
 //!
 //! | row | of |
 //! |---|---|
-//! | `throughput`, `response_time_mean` (`_p90`, ...) | all jobs together; thinking is not in it |
+//! | `throughput`, `response_time_mean` (`_p90`, ...) | all jobs together, without think times |
 //! | `throughput_CHAIN`, `response_time_mean_CHAIN` (`_p90`, ...) | the jobs of a chain |
-//! | `share_CHAIN_BRANCH`, `response_time_mean_CHAIN_BRANCH` | those that took a branch, where there are several |
-//! | `share_CHAIN_size_N`, `response_time_mean_CHAIN_size_N` | those of class N (from 1) of [`Chain::size_limits`] |
-//! | `hit_ratio_CHAIN` | the part that took branch 0, where a cache chooses |
-//! | `utilization_STATION` | work done over the most that could be: cores x time, or the greatest of `rates`; not of a delay |
+//! | `share_CHAIN_BRANCH`, `response_time_mean_CHAIN_BRANCH` | the jobs that took a branch, if there are several |
+//! | `share_CHAIN_size_N`, `response_time_mean_CHAIN_size_N` | the jobs of class N (from 1) of [`Chain::size_limits`] |
+//! | `hit_ratio_CHAIN` | the share that took branch 0, if a cache chooses |
+//! | `utilization_STATION` | work done over the most possible: cores x time, or the greatest of `rates`; not of a delay |
 //! | `queue_length_mean_STATION` | jobs there, waiting or served |
 //! | `throughput_STATION` | visits per second |
-//! | `response_time_mean_STATION` | of a visit, from coming to leaving |
+//! | `response_time_mean_STATION` | of a visit, from arrival to departure |
 
 mod check;
 mod text;
@@ -38,9 +38,9 @@ pub use text::{ChainText, StationText, Text};
 /// A network of queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Where work is done, in the order of the file.
+    /// The stations, in the order of the file.
     pub stations: Vec<Node>,
-    /// Whose work it is, in the order of the file.
+    /// The chains of jobs that visit them, in the order of the file.
     pub chains: Vec<Chain>,
 }
 
@@ -66,54 +66,54 @@ pub enum Kind {
         discipline: Discipline,
         /// Cores; a job uses at most one. 1 where there are `rates`.
         cores: u32,
-        /// Work done per second (at speed 1) with 1, 2, 3, ... jobs inside, all together and in equal parts, the last for all
-        /// beyond; PS only. Empty: one per core that is used.
+        /// Work done per second (at speed 1) with 1, 2, 3, ... jobs inside, shared equally; the last rate also holds
+        /// for more jobs. PS only. Empty: one per core in use.
         rates: Vec<f64>,
     },
 }
 
-/// Jobs of one kind.
+/// Jobs of one class of traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     /// Its name, as [`Node::name`].
     pub name: String,
-    /// How many there are, or how they come.
+    /// The number of its users, or its arrivals.
     pub population: Population,
     /// Bytes that a job carries, drawn once per job (with a [`Cache`], once per object and run); none: demands do not read it.
     pub size: Option<Law>,
     /// Upper ends (B, ascending) of the classes of sizes that answers tell apart; beyond the last there is one more. Empty: none.
     pub size_limits: Vec<f64>,
-    /// What chooses between branch 0 (a hit) and branch 1 (a miss) in place of their shares.
+    /// Chooses between branch 0 (a hit) and branch 1 (a miss) instead of their shares.
     pub cache: Option<Cache>,
     /// At least one; a job takes one of them.
     pub branches: Vec<Branch>,
 }
 
-/// How jobs come.
+/// Open or closed: how the jobs of a chain arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Population {
-    /// From outside, and they leave again.
+    /// Jobs arrive from outside, and leave.
     Open {
         /// Gaps between arrivals (s).
         gaps: Law,
     },
     /// A fixed number of users, each with at most one job in the network.
     Closed {
-        /// How many, at least 1.
+        /// Number of users, at least 1.
         users: u32,
-        /// From the end of a job to the user's next one (s).
+        /// Think time, from the end of a job to the user's next one (s).
         think: Law,
     },
 }
 
-/// A way through the network.
+/// A route through the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     /// Its name, as [`Node::name`]; unique in its chain.
     pub name: String,
-    /// The part of the chain's jobs that takes it; 0 under a cache, which chooses itself.
+    /// The share of the chain's jobs that take it; 0 under a cache, which chooses itself.
     pub share: f64,
-    /// What they visit, in order.
+    /// The visits, in order.
     pub steps: Vec<Step>,
 }
 
@@ -125,20 +125,21 @@ pub struct Step {
     /// Work of one visit: seconds of a core of speed 1, drawn anew at each visit, plus seconds per byte that the job carries.
     /// At a link of C bit/s it is 8/C seconds per byte.
     pub demand: Demand,
-    /// How many times in a row, at least 1; between two visits the job leaves and joins again.
+    /// Visits in a row, at least 1; between two visits the job leaves and joins again.
     pub visits: u32,
 }
 
 /// A cache that decides whether a job is a hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cache {
-    /// What is kept.
+    /// The replacement rule, and the size.
     pub keeps: Keeps,
-    /// The chance that a job asks for object 0, 1, ...: positive, not increasing, sum 1. Requests are independent draws.
+    /// The probability that a job asks for object 0, 1, ...: positive, not increasing, sum 1. Requests are independent
+    /// draws.
     pub popularity: Arc<[f64]>,
 }
 
-/// What a cache keeps; a miss brings its object in.
+/// Replacement rules of a cache; a miss brings its object in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keeps {
     /// The most recently used objects.
@@ -148,19 +149,19 @@ pub enum Keeps {
     Lfu(Room),
     /// Every object, for a time.
     Ttl {
-        /// So long.
+        /// Time to live.
         ttl: Span,
-        /// From its last use, rather than from the miss that brought it in.
+        /// Whether it counts from the last use, rather than from the miss that brought the object in.
         renewed: bool,
     },
 }
 
-/// How much a cache holds.
+/// Size of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// So many objects.
+    /// A number of objects.
     Objects(u64),
-    /// So many bytes: the objects' sizes are draws of [`Chain::size`].
+    /// Bytes: the objects' sizes are draws of [`Chain::size`].
     Bytes(u64),
 }
 

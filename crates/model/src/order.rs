@@ -1,8 +1,8 @@
-//! The disciplines that no common virtual time describes: who is served depends on rank ([`Ranked`]), on turns
-//! ([`Turns`]) or on what was done already ([`Levels`]).
+//! Disciplines without a common virtual time: the order of service depends on rank ([`Ranked`]), on turns ([`Turns`])
+//! or on the work already done ([`Levels`]).
 //!
-//! A [`crate::Station`] of such a discipline keeps the books (capacity, busy time, tickets) and leaves the order to one
-//! of these. The price is a box and a branch per event there, which the sharing disciplines do not pay.
+//! A [`crate::Station`] of such a discipline does the accounting (capacity, busy time, tickets) and leaves the order to
+//! one of these. The price is a box and a branch per event there, which the sharing disciplines do not pay.
 
 mod levels;
 mod ranked;
@@ -15,7 +15,7 @@ use self::ranked::{Ranked, Rule};
 use self::turns::Turns;
 use crate::{Departure, Discipline};
 
-/// Who is served, and when the next of them is done.
+/// The jobs in service, and the time of the next departure.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Ranked(Ranked),
@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Levels(Levels),
 }
 
-/// A job that comes in.
+/// An arriving job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) job: u64,
@@ -66,7 +66,7 @@ impl Order {
         }
     }
 
-    /// When the next departure is due, as things stand at `now`; [`Time::NEVER`] of nobody.
+    /// When the next departure is due in the state at `now`; [`Time::NEVER`] if no job is served.
     pub(crate) fn due(&self, now: Time) -> Time {
         match self {
             Order::Ranked(ranked) => ranked.due(),
@@ -127,7 +127,7 @@ struct Entry {
     arrived: Time,
     /// When it was first served; [`Time::NEVER`] before.
     started: Time,
-    /// Work to come (ns), in the order's own reckoning.
+    /// Work to come (ns), in the units of the order.
     left: u64,
     inside: bool,
 }

@@ -25,7 +25,7 @@
 //! penalty = "180 s"
 //! ```
 //!
-//! A table `[measured]` may hold whatever else was found out about the server: it is read over.
+//! A table `[measured]` may hold any other findings about the server; it is ignored here.
 //!
 //! The same keys serve inline as an experiment's `[system.server]`: [`Server`] deserializes by itself, and its errors
 //! carry the place of the key.
@@ -59,7 +59,7 @@ pub struct Server {
     pub machine: Option<Arc<Machine>>,
 }
 
-/// Why a text is not a server model.
+/// Why a server model is refused.
 #[derive(Clone, Debug, Error)]
 #[error("{0}")]
 pub struct ServerError(pub String);
@@ -135,7 +135,7 @@ fn write_curve(text: &mut String, curve: &DelayCurve) {
         let _ = writeln!(text, "[[delay]]\nup_to = {up_to}\nseconds = {seconds:?}");
     }
     if let Some(Denied { above, share, penalty }) = &curve.denied {
-        // In whole nanoseconds, so that it is read back as it is.
+        // In whole nanoseconds, so that reading gives the same value.
         let _ = writeln!(text, "[denied]\nabove = {above}\nshare = {share:?}\npenalty = \"{} ns\"", penalty.0);
     }
 }
@@ -164,7 +164,7 @@ struct Raw {
     #[serde(default)]
     delay: Vec<RawPiece>,
     denied: Option<RawDenied>,
-    /// What else a measurement found; for people.
+    /// Other findings of a measurement, for human readers.
     #[serde(rename = "measured")]
     _measured: Option<de::IgnoredAny>,
 }
@@ -231,7 +231,7 @@ impl TryFrom<Raw> for Server {
             return Err(format!("speed = {speed}: a speed is above 0, and 1 is the reference"));
         }
         if limits.jobs == Some(0) {
-            return Err("limits.jobs: a server without room for a job serves nobody; leave it out for no limit".into());
+            return Err("limits.jobs: a server without room can serve no job; leave it out for no limit".into());
         }
         let machine = machine.map(Arc::new);
         Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs, machine })

@@ -1,18 +1,18 @@
 //! A server's queue and processor as a sans-I/O state machine.
 //!
-//! One machine serves all disciplines that share: at most `helpers` jobs share `cores` cores equally, a FIFO queue in
-//! front. FCFS is helpers = cores, PS is helpers without bound. (Those that do not share in order of arrival, such as
-//! priorities, leave who is served to an [`Order`], and only the books are kept here.) Sharing is kept by virtual time
-//! (Zhang 1990; for generalised
-//! PS Parekh and Gallager 1993): V is the work that a job present all along would have got, a job that starts at V with
-//! demand s leaves at V + s, and a heap on that finish gives O(log n) per event however many jobs share.
+//! One machine serves all disciplines that share: at most `helpers` jobs share `cores` cores equally, behind a FIFO
+//! queue. FCFS is helpers = cores, PS is helpers without bound. (Disciplines that do not share in order of arrival, as
+//! priorities, leave the order of service to an [`Order`]; then only the accounting is done here.) Sharing is kept by
+//! virtual time (Zhang 1990; for generalised PS Parekh and Gallager 1993). V is the work that a permanent job would
+//! have got. A job that starts at V with demand s leaves at V + s, and a heap on that finish gives O(log n) per event
+//! for any number of jobs.
 //!
-//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. What V
-//! loses by being rounded down at each event must not push a departure into the next nanosecond either: less than 2^-16
-//! ns of work left is none. Where a core is never shared V is the clock, no division is made, and the departure is
-//! known when service starts. A delay curve is PS with a core for everybody, where the curve says how long service
-//! takes at the number of jobs found; it counts as busy while somebody is inside, as its cores are not known. Cancelled
-//! jobs stay in the heap as tombstones until they surface or outnumber the living.
+//! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. V is
+//! rounded down at each event, and this loss must not push a departure into the next nanosecond either: less than 2^-16
+//! ns of work left counts as none. If no core is ever shared, V is the clock, no division is made, and the departure is
+//! known when service starts. A delay curve is PS with a core for each job, where the curve gives the service time from
+//! the number of jobs found; it counts as busy while a job is inside, as its number of cores is unknown. Cancelled jobs
+//! stay in the heap as tombstones until they reach the top or outnumber the other jobs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,11 +31,11 @@ pub use self::predict::Knowledge;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ticket {
     slot: u32,
-    /// The job's arrival number, so that the ticket of a job that has left names nobody.
+    /// The job's arrival number, so that the ticket of a job that has left matches no job.
     sequence: u32,
 }
 
-/// What became of an arrival.
+/// The result of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Being served, or waiting.
@@ -44,33 +44,33 @@ pub enum Admission {
     Denied,
 }
 
-/// A job that has just been finished.
+/// A job that has just finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The caller's own number for the job.
     pub job: u64,
-    /// When it came in.
+    /// When it arrived.
     pub arrived: Time,
     /// When its service began (it waited `started - arrived`).
     pub started: Time,
-    /// When it was finished: the station's own event time, never a wake-up time.
+    /// When it finished: the station's own event time, never a wake-up time.
     pub at: Time,
 }
 
 /// A station: `cores` cores shared under a [`Discipline`].
 ///
-/// With thousands of stations every event meets one that has left the cache. So an arrival that has to wait looks at
-/// two lines of it and only writes to `jobs`, and a departure finds who leaves in a third.
+/// With thousands of stations, the station of an event is seldom in the CPU cache. So an arrival that has to wait reads
+/// two of its cache lines and only writes to `jobs`; a departure finds the leaving job in a third line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
-    /// When the next departure is due; [`Time::NEVER`] when nobody is served.
+    /// When the next departure is due; [`Time::NEVER`] if no job is served.
     next: Time,
     /// The instant up to which `attained` and `busy` are known.
     clock: Time,
     /// Virtual time V in 2^-32 ns.
     attained: u128,
-    /// Who leaves first, of those being served, if any.
+    /// Of the jobs in service, the one that leaves first, if any.
     soonest: Finish,
     /// Core time spent (ns).
     busy: u64,
@@ -79,7 +79,7 @@ pub struct Station {
     sequence: u64,
     /// Which of the first places in `jobs` are free, a bit each.
     free: u32,
-    /// 0 where an [`Order`] says who is served.
+    /// 0 if an [`Order`] decides the order of service.
     helpers: u32,
     /// [`UNSHARED`] under a delay curve.
     cores: u32,
@@ -87,10 +87,10 @@ pub struct Station {
     /// Jobs being served, not counting tombstones.
     serving: u32,
     waiting: u32,
-    /// First and last of those waiting, a list through `jobs`.
+    /// First and last of the waiting jobs, a list through `jobs`.
     first: u32,
     last: u32,
-    /// What is known of `soonest`.
+    /// The job of `soonest`.
     leaver: Leaver,
     /// The others being served.
     later: BinaryHeap<Reverse<Finish>>,
@@ -101,7 +101,7 @@ pub struct Station {
     special: Option<Box<Special>>,
 }
 
-/// What few stations have; a box, so that the others stay small.
+/// Fields that few stations have; in a box, so that the other stations stay small.
 #[derive(Clone, Debug)]
 enum Special {
     Curve(Arc<DelayCurve>),
@@ -131,9 +131,9 @@ struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Free,
-    /// With this service to come.
+    /// With this service time.
     Waiting(Span),
-    /// Since then.
+    /// Since this instant.
     Served(Time),
 }
 
@@ -146,22 +146,22 @@ struct Finish {
     slot: u32,
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 
-/// A core for everybody.
+/// A core for each job.
 const UNSHARED: u32 = u32::MAX;
 
-/// The finish of nobody: after all others.
-const NEVER: Finish = Finish { ns: u64::MAX, fraction: u32::MAX, sequence: u64::MAX, slot: NOBODY };
+/// The finish of no job: after all others.
+const NEVER: Finish = Finish { ns: u64::MAX, fraction: u32::MAX, sequence: u64::MAX, slot: NO_SLOT };
 
-/// Work that counts as none, in 2^-32 ns: what rounding V down may take within 65,536 events.
+/// Work that counts as none, in 2^-32 ns: the most that rounding V down loses within 65,536 events.
 pub(crate) const SLACK: u128 = 1 << 16;
 
 impl Station {
     /// An empty station.
     ///
     /// # Panics
-    /// Where [`Discipline::check`] refuses it, as a station without cores, which would never serve anybody.
+    /// If [`Discipline::check`] refuses it: a station without cores could serve no job.
     pub fn new(discipline: Discipline, cores: u32, capacity: Option<u32>) -> Station {
         if let Err(fault) = discipline.check(cores) {
             panic!("{fault}");
@@ -189,15 +189,15 @@ impl Station {
             free: 0,
             helpers,
             cores,
-            capacity: capacity.unwrap_or(NOBODY - 1),
+            capacity: capacity.unwrap_or(NO_SLOT - 1),
             serving: 0,
             waiting: 0,
-            first: NOBODY,
-            last: NOBODY,
+            first: NO_SLOT,
+            last: NO_SLOT,
             leaver: Leaver { job: 0, arrived: Time::ZERO, started: Time::ZERO },
             later: BinaryHeap::new(),
             tombstones: 0,
-            free_above: NOBODY,
+            free_above: NO_SLOT,
             special: special.map(Box::new),
         }
     }
@@ -212,7 +212,7 @@ impl Station {
         self.arrive_of(0, now, job, service)
     }
 
-    /// The same for a job of class number `class`, which priorities go by.
+    /// The same for a job of class number `class`, which decides its priority.
     ///
     /// # Panics
     /// As [`Station::arrive`].
@@ -230,7 +230,7 @@ impl Station {
         self.sequence += 1;
         let ticket = sequence as u32;
         let phase = Phase::Waiting(service);
-        let slot = self.keep(Job { job, arrived: now, phase, sequence: ticket, before: NOBODY, after: NOBODY });
+        let slot = self.keep(Job { job, arrived: now, phase, sequence: ticket, before: NO_SLOT, after: NO_SLOT });
         if self.serving < self.helpers {
             self.start(slot, Leaver { job, arrived: now, started: now }, service, sequence);
             self.schedule();
@@ -240,7 +240,7 @@ impl Station {
         Admission::Admitted(Ticket { slot, sequence: ticket })
     }
 
-    /// How long a job stays that comes now.
+    /// Time in the station of a job that arrives now.
     fn stay(&self, service: Span) -> Span {
         match self.special.as_deref() {
             Some(Special::Curve(curve)) => curve.stay(self.serving + 1),
@@ -280,7 +280,7 @@ impl Station {
         self.order().advance(now - before, now);
     }
 
-    /// Reads off an order what has become of it.
+    /// Copies the next departure and the numbers of jobs from an order.
     fn look(&mut self, now: Time) {
         let order = self.order();
         let ((inside, serving), next) = (order.occupancy(), order.due(now));
@@ -306,7 +306,7 @@ impl Station {
         }
         self.advance(at);
         let slot = self.soonest.slot;
-        assert!(slot != NOBODY, "a departure is due only while somebody is served");
+        assert!(slot != NO_SLOT, "a departure is due only while a job is served");
         let Leaver { job, arrived, started } = self.leaver;
         self.release(slot);
         self.serving -= 1;
@@ -318,8 +318,8 @@ impl Station {
         Some(Departure { job, arrived, started, at })
     }
 
-    /// Removes a job that its client gave up. What was done for it is lost. A ticket that is no longer valid is
-    /// ignored. O(1) for a job that waits, O(log n) for one being served, O(n) under round robin and least attained
+    /// Removes a job that its client gave up. The work done for it is lost. A ticket that is no longer valid is
+    /// ignored. O(1) for a job that waits, O(log n) for one in service, O(n) under round robin and least attained
     /// service.
     pub fn cancel(&mut self, now: Time, ticket: Ticket) {
         if self.helpers == 0 {
@@ -361,7 +361,7 @@ impl Station {
     }
 
     /// Core time spent so far up to `now`: utilisation is this over cores x elapsed. Under a delay curve, time with
-    /// somebody inside.
+    /// jobs inside.
     ///
     /// # Panics
     /// When `now` is before the last event.
@@ -392,10 +392,10 @@ impl Station {
         }
     }
 
-    /// Says when the next departure is due, at the present number of jobs.
+    /// Computes when the next departure is due, at the present number of jobs.
     #[inline]
     fn schedule(&mut self) {
-        if self.soonest.slot == NOBODY {
+        if self.soonest.slot == NO_SLOT {
             self.next = Time::NEVER;
             return;
         }
@@ -411,17 +411,17 @@ impl Station {
     }
 
     #[inline]
-    fn start(&mut self, slot: u32, who: Leaver, service: Span, sequence: u64) {
-        self.jobs[slot as usize].phase = Phase::Served(who.started);
+    fn start(&mut self, slot: u32, leaver: Leaver, service: Span, sequence: u64) {
+        self.jobs[slot as usize].phase = Phase::Served(leaver.started);
         let finish = self.attained + (u128::from(service.0) << 32);
         let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence, slot };
         self.serving += 1;
         if finish < self.soonest {
-            if self.soonest.slot != NOBODY {
+            if self.soonest.slot != NO_SLOT {
                 self.later.push(Reverse(self.soonest));
             }
             self.soonest = finish;
-            self.leaver = who;
+            self.leaver = leaver;
         } else {
             self.later.push(Reverse(finish));
         }
@@ -433,18 +433,18 @@ impl Station {
         let Job { job, arrived, phase, sequence, .. } = self.jobs[slot as usize];
         let Phase::Waiting(service) = phase else { unreachable!("the first of the queue waits") };
         self.dequeue(slot);
-        // The whole number again, from how many came since.
+        // The whole number again, from the number of arrivals since.
         let sequence = self.sequence - u64::from((self.sequence as u32).wrapping_sub(sequence));
         self.start(slot, Leaver { job, arrived, started: now }, service, sequence);
     }
 
-    /// Fills the place of the one that was to leave first, past the tombstones that come to the top.
+    /// Refills `soonest`, past the tombstones that come to the top.
     #[inline]
     fn find_soonest(&mut self) {
         self.soonest = NEVER;
         while self.serving + self.tombstones > 0 {
             let Reverse(finish) = self.later.pop().expect("one entry for each that is served, or was cancelled");
-            if let Some(leaver) = who(&self.jobs, &finish) {
+            if let Some(leaver) = leaver_of(&self.jobs, &finish) {
                 self.soonest = finish;
                 self.leaver = leaver;
                 return;
@@ -453,23 +453,23 @@ impl Station {
         }
     }
 
-    /// Removes the tombstones once they are the most.
+    /// Removes the tombstones once they are the majority.
     fn bury(&mut self) {
         if self.tombstones > 64 + self.serving {
             let Station { later, jobs, .. } = self;
-            later.retain(|Reverse(finish)| who(jobs, finish).is_some());
+            later.retain(|Reverse(finish)| leaver_of(jobs, finish).is_some());
             self.tombstones = 0;
         }
     }
 
-    /// Gives a job a place. A low one if any is free: that is known without a look at the places.
+    /// Gives a job a place: a low one if any is free, which is known without a look at the places.
     #[inline]
     fn keep(&mut self, job: Job) -> u32 {
         let slot = if self.free != 0 {
             let slot = self.free.trailing_zeros();
             self.free &= self.free - 1;
             slot
-        } else if self.free_above != NOBODY {
+        } else if self.free_above != NO_SLOT {
             let slot = self.free_above;
             self.free_above = self.jobs[slot as usize].after;
             slot
@@ -505,7 +505,7 @@ impl Station {
         self.waiting += 1;
     }
 
-    /// Takes a job out of the queue. What stands before the first of them is not kept up.
+    /// Takes a job out of the queue. The link before the first job is not maintained.
     #[inline]
     fn dequeue(&mut self, slot: u32) {
         let Job { before, after, .. } = self.jobs[slot as usize];
@@ -530,9 +530,9 @@ impl Finish {
     }
 }
 
-/// Whose entry this is; none when the job was cancelled.
+/// The job of an entry; none if the job was cancelled.
 #[inline]
-fn who(jobs: &[Job], finish: &Finish) -> Option<Leaver> {
+fn leaver_of(jobs: &[Job], finish: &Finish) -> Option<Leaver> {
     let Job { job, arrived, phase, sequence, .. } = jobs[finish.slot as usize];
     match phase {
         Phase::Served(started) if sequence == finish.sequence as u32 => Some(Leaver { job, arrived, started }),

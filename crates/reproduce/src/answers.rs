@@ -1,4 +1,4 @@
-//! A run folder as a question-and-answer book: what does this metric have in the variant with these settings?
+//! Answers of a run folder: the value of a metric in the variant with given settings.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) struct Answers {
     settings: Vec<Vec<(String, String)>>,
     estimates: Vec<HashMap<String, Estimate>>,
     replications: Vec<HashMap<String, Vec<Option<f64>>>>,
-    /// How long the run took (s).
+    /// Duration of the run (s).
     pub(crate) elapsed_s: f64,
     /// The machine.
     pub(crate) host: Vec<(String, String)>,
@@ -43,7 +43,7 @@ impl Paired {
 }
 
 impl Answers {
-    /// Reads the run folder at `path`; `engine` is whose answers are taken.
+    /// Reads the answers of `engine` in the run folder at `path`.
     pub(crate) fn read(path: &Path, engine: &str) -> Result<Answers, ReproduceError> {
         let folder = Folder::read(path).map_err(|e| ReproduceError(e.to_string()))?;
         let variants = folder.run.variants.len();
@@ -81,14 +81,14 @@ impl Answers {
         self.settings.len()
     }
 
-    /// The variant that has all of `wanted`; an empty value stands for a setting that the variant leaves alone.
+    /// The variant that has all of `wanted`; an empty value stands for a setting that the variant does not name.
     pub(crate) fn variant(&self, wanted: &[(&str, &str)]) -> Option<usize> {
         self.settings
             .iter()
             .position(|settings| wanted.iter().all(|(key, value)| settings.iter().any(|(k, v)| k == key && v == value)))
     }
 
-    /// What `metric` is there.
+    /// The estimate of `metric` in that variant.
     pub(crate) fn estimate(&self, wanted: &[(&str, &str)], metric: &str) -> Option<Estimate> {
         self.estimates[self.variant(wanted)?].get(metric).cloned()
     }
@@ -98,7 +98,7 @@ impl Answers {
         self.estimate(wanted, metric)?.value()
     }
 
-    /// All of `metric`, over all variants that have it.
+    /// The sum of `metric` over all variants that have it.
     pub(crate) fn sum(&self, metric: &str) -> f64 {
         self.estimates.iter().filter_map(|of| of.get(metric)?.value()).sum()
     }
@@ -115,8 +115,8 @@ impl Answers {
         Paired::of(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?)))
     }
 
-    /// How far the shares `metric_1`, `metric_2`, ... of the servers lie apart: the largest less the smallest, in parts of
-    /// an equal share, replication by replication.
+    /// The spread of the servers' shares `metric_1`, `metric_2`, ...: the largest less the smallest, relative to an
+    /// equal share, replication by replication.
     pub(crate) fn spread(&self, metric: &str, servers: usize, wanted: &[(&str, &str)]) -> Option<Paired> {
         let shares = (1..=servers).map(|server| self.replicated(wanted, &format!("{metric}_{server}")));
         let shares: Vec<&[Option<f64>]> = shares.collect::<Option<_>>()?;

@@ -1,22 +1,22 @@
-//! Statements of a study, each with what the comparisons made of it.
+//! Statements of a study, each with its verdict from comparisons.
 
 use std::fmt::Write;
 
 use crate::verdict::Verdict;
 
-/// A statement and what the figures say.
+/// A statement and the comparisons for it.
 pub(crate) struct Finding {
     pub(crate) place: &'static str,
     pub(crate) claim: &'static str,
     pub(crate) comparisons: Vec<Option<bool>>,
     /// Some of the figures compared.
     pub(crate) ours: String,
-    /// What is likely behind it, for the reader of a statement that does not hold.
+    /// The likely cause, for the reader of a statement that does not hold.
     pub(crate) why: &'static str,
 }
 
 impl Finding {
-    /// What became of it.
+    /// Whether the statement holds.
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict::of(&self.comparisons)
     }

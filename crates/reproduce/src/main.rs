@@ -1,10 +1,10 @@
-//! Is it as published?
+//! Reproduction pages: published studies, run again and compared.
 //!
-//! Reads the run folders of a published study's experiments and the published numbers, and writes a page that puts
-//! them side by side: `sojourn-reproduce zhang-2002 RUNS PUBLISHED PAGE`. It simulates and measures nothing: every figure
-//! on the page comes from a run folder or from a table that names its source, so that the page can only be as right as
-//! they are. What a page concludes (a published conclusion holds, or not) is computed from the same figures, never
-//! written by hand; the price is that each conclusion is a small piece of code.
+//! Reads the run folders of a published study's experiments and the published numbers, and writes a page that puts them
+//! side by side: `sojourn-reproduce zhang-2002 RUNS PUBLISHED PAGE`. The page simulates and measures nothing: every
+//! figure on it comes from a run folder or from a table with its source, so the page is as right as they are. The
+//! conclusions of a page (a published conclusion holds, or not) are computed from the same figures, never written by
+//! hand. The price is that each conclusion is a small piece of code.
 
 mod answers;
 mod bjornstad;

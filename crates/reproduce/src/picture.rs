@@ -54,7 +54,7 @@ fn colour(ratio: Option<f64>) -> RGBColor {
     RGBColor(mix(r), mix(g), mix(b))
 }
 
-/// A picture and what stands below it.
+/// A picture and its caption.
 pub(crate) struct Figure {
     /// The file's name, without its end.
     pub(crate) file: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Series {
     pub(crate) name: String,
     /// Dashed: published; solid: ours.
     pub(crate) published: bool,
-    /// Number of its colour: what belongs together has one.
+    /// Index of its colour: series that belong together have the same one.
     pub(crate) colour: usize,
     pub(crate) points: Vec<(f64, f64)>,
 }

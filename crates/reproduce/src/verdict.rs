@@ -1,8 +1,8 @@
-//! What measured figures say about a statement: comparisons by intervals, and what they amount to.
+//! Verdicts on statements: comparisons of measured figures by their intervals, and their sum.
 
 use sojourn_stats::Estimate;
 
-/// What became of a statement.
+/// The verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Holds,
@@ -12,7 +12,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// Of comparisons that each came out for it, against it, or neither.
+    /// The verdict from comparisons, each for the statement, against it, or undecided.
     pub(crate) fn of(comparisons: &[Option<bool>]) -> Verdict {
         let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
         let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
@@ -21,7 +21,7 @@ impl Verdict {
         match (holds, fails) {
             (0, 0) => Verdict::Undecidable,
             (_, 0) if is_clear => Verdict::Holds,
-            // Nothing speaks for it, and something clearly against.
+            // No comparison is for it, and at least one clearly against.
             (0, _) => Verdict::Fails,
             _ => Verdict::InPart,
         }
@@ -59,7 +59,7 @@ pub(crate) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, toleran
     }
 }
 
-/// Whether it is not near.
+/// Whether `a` and `b` differ by more than `tolerance`.
 pub(crate) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) -> Option<bool> {
     near(a, b, 1.0, tolerance).map(|near| !near)
 }
@@ -69,7 +69,7 @@ pub(crate) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> O
     near(a, known(wanted), 1.0, tolerance)
 }
 
-/// `share * a + (1 - share) * b`, with an interval that is wide enough whatever the two have in common.
+/// `share * a + (1 - share) * b`, with an interval that is wide enough for any correlation of the two.
 pub(crate) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> Option<Estimate> {
     let (a, b) = (a?, b?);
     let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
@@ -83,7 +83,7 @@ pub(crate) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> O
     })
 }
 
-/// How much it grows per unit from `a` to `b`, `distance` units further.
+/// The growth per unit from `a` to `b`, which is `distance` units further.
 pub(crate) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> Option<Estimate> {
     let (a, b) = (a?, b?);
     let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
@@ -106,7 +106,7 @@ pub(crate) fn quotient(a: Option<Estimate>, b: Option<Estimate>) -> Option<Estim
     Some(Estimate::Sampled { value, ci_low: a_low / b_high, ci_high: a_high / b_low, samples })
 }
 
-/// A number that is known, among those that were measured.
+/// An exact number as an estimate.
 pub(crate) fn known(value: f64) -> Option<Estimate> {
     Some(Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 1 })
 }
@@ -119,7 +119,7 @@ pub(crate) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate
     Some(Estimate::Sampled { value, ci_low: low * factor, ci_high: high * factor, samples })
 }
 
-/// With its interval, in milliseconds where it is a time.
+/// With its interval, in milliseconds if it is a time.
 pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
     let known = estimate.and_then(|estimate| Some((estimate.value()?, estimate.interval()?)));
     let Some((value, (low, high))) = known else { return "-".into() };
@@ -131,7 +131,7 @@ pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
         _ => 3,
     };
     let half = (high - low) / 2.0 * factor;
-    // Enough of them that an interval is not shown as nothing.
+    // Enough digits that an interval is not shown as 0.
     let digits = if half > 0.0 { digits.max((-half.log10().floor()).clamp(0.0, 3.0) as usize) } else { digits };
     format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }

@@ -256,10 +256,9 @@ fn decides(note: &str) -> bool {
 fn mean_table(folder: &Folder) -> String {
     let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
     let engines: Vec<&str> = ["theory", "sim", "live", "twin"].into_iter().filter(|engine| any(engine)).collect();
-    let title = |engine: &&str| if *engine == "twin" { "sim, live's plan".to_string() } else { engine.to_string() };
     let mut header = vec!["variant".to_string()];
-    header.extend(engines.iter().map(title));
-    let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - its plan")];
+    header.extend(engines.iter().map(ToString::to_string));
+    let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - twin")];
     let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
     let variants = 0..folder.run.variants.len();
     let all = variants.flat_map(|v| engines.iter().map(move |engine| find(folder, v, engine, "response_time_mean")));

@@ -1,4 +1,4 @@
-//! Polynomials through measured delays: as Zhang (2002, section 4.4, Tables 4.5 to 4.7) fitted his.
+//! Polynomials through measured delays, fitted as in Zhang (2002, section 4.4, Tables 4.5 to 4.7).
 
 use sojourn_model::{DelayCurve, Denied, Piece};
 use sojourn_stats::Span;
@@ -6,16 +6,16 @@ use sojourn_stats::regression::{Fit, RegressionError, polynomial};
 
 /// Highest degree below the knee, and from there on.
 const DEGREES: (usize, usize) = (4, 2);
-/// Points that a curve with a knee has at least.
+/// Fewest points of a curve with a knee.
 const KNEE_POINTS: usize = 6;
 
 /// Fits a delay curve to points (users, mean delay in s) and (users, share of denied objects), each in ascending order
-/// of the users; `penalty` is what a denial costs.
+/// of the users; `penalty` is the cost of a denial.
 ///
-/// The delay is a polynomial of degree 4 up to a knee and one of degree 2 from there on, with the knee at the number of
-/// users where both together fit best by relative error, since such curves span decades. Few points make polynomials
-/// of lower degree, and fewer than six a single one. The denied share is a polynomial of degree 2 in the users above the
-/// last number at which nobody was denied; none where that is seen at fewer than three numbers.
+/// The delay is a polynomial of degree 4 up to a knee and one of degree 2 beyond it. The knee is the number of users at
+/// which both together fit best by relative error, since delays on one curve span decades. Few points give polynomials
+/// of lower degree, and fewer than six a single one. The denied share is a polynomial of degree 2 in the users above
+/// the last number without denials; none if fewer than three numbers have denials.
 ///
 /// # Errors
 /// When there are fewer than three points, two at the same number of users, or a number is not finite.
@@ -38,7 +38,7 @@ fn one_piece(delays: &[(f64, f64)]) -> Result<Vec<Piece>, RegressionError> {
 
 fn two_pieces(delays: &[(f64, f64)]) -> Result<Vec<Piece>, RegressionError> {
     let count = delays.len();
-    // As many points on each side as leave one over, where there are enough: 6 for degree 4, 4 for degree 2.
+    // If there are enough points, each side has one more than its coefficients: 6 for degree 4, 4 for degree 2.
     let (first, last) = if count >= 9 { (5, count - 4) } else { (2, count - 3) };
     let mut best: Option<(f64, Vec<Piece>)> = None;
     for knee in first..=last {

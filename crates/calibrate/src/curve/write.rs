@@ -1,4 +1,4 @@
-//! A delay curve as a file: the model, and beside it in `[measured]` what it was fitted to and what it was not.
+//! A delay curve as a file: the model, and in `[measured]` the points that the fit used and those that it left out.
 
 use std::fmt::Write;
 
@@ -28,8 +28,7 @@ impl CurveFound {
         text
     }
 
-    /// By how much the model is above the delay at the numbers of users that it was not fitted to, as a part of it: the
-    /// largest, without sign.
+    /// The largest relative error of the model's delay, without sign, at the numbers of users that the fit left out.
     pub fn largest_error(&self) -> f64 {
         let kept_out = self.points.iter().filter(|point| point.kept_out);
         kept_out.map(|point| (point.predicted_s / point.delay.value - 1.0).abs()).fold(0.0, f64::max)

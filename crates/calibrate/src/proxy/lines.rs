@@ -1,4 +1,4 @@
-//! From rounds to lines: every round gives its own, and the intervals are over rounds.
+//! Lines from rounds: every round gives its own, and the intervals are over rounds.
 
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_stats::Line;
@@ -11,7 +11,7 @@ use crate::settings::CalibrateError;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// Everything that the rounds say.
+/// All findings from the rounds.
 pub(crate) fn found(
     proxy: &Proxy,
     mixes: &HitRatios,
@@ -96,7 +96,7 @@ impl Kept {
     }
 }
 
-/// h of these documents; none where a round has too few replies of them.
+/// h of these documents; none if a round has too few replies of them.
 pub(crate) fn coefficients(rounds: &[Round], documents: &[usize]) -> Option<Coefficients> {
     let (mut fixed, mut slopes, mut kept_out) = (Vec::new(), Vec::new(), Vec::new());
     for round in rounds {
@@ -126,7 +126,7 @@ pub(crate) fn coefficients(rounds: &[Round], documents: &[usize]) -> Option<Coef
     Some(Coefficients { fixed: interval(&fixed), per_percent: interval(&slopes), kept_out: Kept::of(kept_out) })
 }
 
-/// The mix that is kept out, and the others.
+/// The mix that is kept out of the fit, and the others.
 fn split(round: &Round) -> (&Mix, &[Mix]) {
     round.mixes.split_last().expect("a round has a mix that is kept out")
 }
@@ -136,7 +136,7 @@ fn all_hits(round: &Round) -> Option<&Mix> {
     split(round).1.iter().find(|mix| mix.ratio == 1.0)
 }
 
-/// The line through every round's values against the size, whose errors are about equal shares.
+/// The line through every round's values against the size; their relative errors are about equal.
 fn line(rounds: &[Round], bytes: &[f64], of: impl Fn(&Round, usize) -> Option<f64>) -> Option<Line> {
     let mut points = Vec::new();
     for round in rounds {
@@ -157,7 +157,7 @@ fn server(line: Option<&Line>, hit_work: &[f64], weights: &[f64]) -> Result<Serv
         Some(line) if line.slope > 0.0 && line.intercept > 0.0 => {
             format!("{} + {}/B", time_text(line.intercept), time_text(line.slope))
         }
-        // A line that is none of a demand: the work does not grow with the size, or not from 0 on.
+        // The line is no demand: the work does not grow with the size, or is negative at 0.
         _ => time_text(mean_s),
     };
     let demand = Demand::parse(&text).map_err(CalibrateError::Refused)?;

@@ -6,21 +6,21 @@ use super::{HitRatios, Proxy};
 use crate::client::{Choice, Client, Reply};
 use crate::settings::{CalibrateError, Interval};
 
-/// Between a reply and the next request of the idle proxy.
+/// Think time of the requests to the idle proxy.
 const THINK: Span = Span(2_000_000);
-/// Replies of the idle proxy per document; the first fills the cache, and there is a second one before any is counted.
+/// Replies of the idle proxy per document; the first fills the cache, and the second is not counted either.
 const IDLE: usize = 9;
 const FILLING: usize = 2;
-/// A measurement lasts so long (s) at least, and in times that all clients are served in.
+/// Shortest measurement (s), and in turns of all clients.
 const LEAST_S: f64 = 0.15;
 const LEAST_TURNS: f64 = 3.0;
-/// Turns before it, and after it, when the clients go on so that the last ones are served among as many.
+/// Turns before the measurement, and after it: the clients go on so that the last replies see the same load.
 const TURNS_BEFORE: f64 = 1.5;
 const TURNS_AFTER: f64 = 1.0;
-/// Each client starts so many service times after the one before.
+/// Distance between the starts of clients, in service times.
 const STAGGER: f64 = 0.37;
 
-/// What the idle proxy answers, by level: hits, then misses.
+/// The replies of the idle proxy, by level: hits, then misses.
 pub(crate) struct Idle {
     /// Median response (s).
     pub(crate) response_s: Vec<Interval>,
@@ -28,11 +28,11 @@ pub(crate) struct Idle {
     pub(crate) bytes: Vec<f64>,
 }
 
-/// What one round found.
+/// The measurements of one round.
 pub(crate) struct Round {
     /// Seconds per reply of each document alone: hits, then misses.
     pub(crate) alone_s: Vec<f64>,
-    /// In the order of the ratios, and last the one that is kept out.
+    /// In the order of the ratios, with the one that is kept out of the fit last.
     pub(crate) mixes: Vec<Mix>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Mix {
     pub(crate) hit_share: f64,
     /// Seconds per reply.
     pub(crate) reply_s: f64,
-    /// Mean response time (s) of each cached document; none where none was asked for.
+    /// Mean response time (s) of each cached document; none without requests for it.
     pub(crate) cached_s: Vec<Option<f64>>,
 }
 
@@ -175,7 +175,7 @@ impl Saturated<'_> {
         };
         let reply_s = (last.0 - first.0) as f64 * 1e-9 / (done.len() - 1) as f64;
         self.client.refuse_fast(1.0 / reply_s)?;
-        // The first reply only says when the others begin.
+        // The first reply only marks the start of the interval.
         let hits = done[1..].iter().filter(|(_, hit)| *hit).count();
         let cached_s = (0..documents).map(|document| {
             let own = replies.iter().filter(|reply| reply.mark as usize == document);
@@ -186,7 +186,7 @@ impl Saturated<'_> {
         Ok(Mix { ratio, hit_share: hits as f64 / (done.len() - 1) as f64, reply_s, cached_s: cached_s.collect() })
     }
 
-    /// When a measurement of replies that take an idle proxy so long, in the mean and at most, begins and ends.
+    /// Begin and end of a measurement; an idle proxy takes `mean_s` and at most `longest_s` per reply.
     fn times(&self, mean_s: f64, longest_s: f64) -> Times {
         let users = f64::from(self.users);
         let begin_s = (TURNS_BEFORE * longest_s + STAGGER * mean_s) * users;

@@ -1,4 +1,4 @@
-//! What was found out about a proxy, as a file and as lines for a person.
+//! The findings about a proxy, as a file and as lines for a human reader.
 
 use std::fmt::Write;
 
@@ -73,7 +73,7 @@ impl ProxyFound {
         text
     }
 
-    /// What was found, in lines for a person.
+    /// The findings, in lines for a human reader.
     pub fn summary(&self) -> Vec<String> {
         let mut lines = vec![format!("demand at 100 % hits: {}", self.server.demand(""))];
         for document in &self.documents {

@@ -34,7 +34,7 @@ fn a_curve_of_two_pieces_is_found_again() {
         assert!((delay_s / wanted_s - 1.0).abs() < 1e-4, "{users}: {delay_s} is not {wanted_s}");
         assert!((found.denied_share(users) - known.denied_share(users)).abs() < 1e-9, "{users}");
     }
-    // Few points make one polynomial; nobody denied makes no share.
+    // Few points make one polynomial; without denials there is no share.
     let line = fit_delay_curve(&[(1.0, 2.0), (2.0, 3.0), (4.0, 5.0)], &[(1.0, 0.0), (4.0, 0.0)], Span::ZERO).unwrap();
     assert_eq!((line.pieces.len(), line.denied.clone(), line.stay(3)), (1, None, Span(4_000_000_000)));
     let wrong: [&[(f64, f64)]; 3] = [&delays[..2], &[(1.0, 1.0); 9], &[(1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)]];

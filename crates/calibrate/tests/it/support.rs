@@ -14,7 +14,7 @@ pub(crate) fn node(model: &str) -> Node {
     Node::start(NodeConfig { model, ..NodeConfig::new("node") }).expect("a node starts")
 }
 
-/// Little time, and nobody to judge.
+/// Little time, and no load to judge the model.
 pub(crate) fn brief(seed: u64) -> Settings {
     Settings { time: Span(14_000_000_000), judged: Vec::new(), seed, ..Settings::default() }
 }

@@ -1,6 +1,6 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
-use super::{Engine, Report, Variant, engine_title, html, number};
+use super::{Engine, Report, Variant, html, number};
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -148,14 +148,14 @@ pub(super) fn finding(report: &Report) -> Option<String> {
         [] => return None,
         [(variant, ..)] => {
             let estimate = variant.estimate(engine, MEAN)?;
-            format!("Mean response time by {}: {}.", engine_title(engine), number::estimate(estimate, "s"))
+            format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
         [(first, value, _, high), rest @ ..] => {
             let (last, worst, ..) = rest[rest.len() - 1];
             let tied: Vec<String> = rest.iter().filter(|(_, _, low, _)| low <= high).map(|(v, ..)| name(v)).collect();
             let mut text = format!(
                 "By {}, {} has the lowest mean response time, {}; {} the highest, {} ({} times as long).",
-                engine_title(engine),
+                engine.name(),
                 name(first),
                 number::quantity(*value, "s"),
                 name(last),

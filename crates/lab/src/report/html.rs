@@ -1,6 +1,6 @@
 //! Text into HTML, and the frame of the page.
 
-use super::{Engine, engine_title};
+use super::Engine;
 
 /// Forbids everything but the page's own style, so that no text in a report can ever load or run anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -53,7 +53,7 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
 
 /// The engine's name in its colour, after its marker.
 pub(crate) fn engine(engine: Engine) -> String {
-    format!("<span class=\"engine t-{}\">{}{}</span>", engine.name(), icon(engine), engine_title(engine))
+    format!("<span class=\"engine t-{}\">{}{}</span>", engine.name(), icon(engine), engine.name())
 }
 
 /// The marker that stands for the engine in every plot.

@@ -132,7 +132,7 @@ fn means(report: &Report) -> String {
         caption += " Theory has no interval: a filled diamond is exact for this system, a hollow one approximate.";
     }
     if has(Engine::Live) && has(Engine::Twin) {
-        caption += " Look first at <em>live</em> and <em>sim, live\u{2019}s plan</em>: where the two lie together, the \
+        caption += " Look first at <em>live</em> and its <em>twin</em>: where the two lie together, the \
                     real system did what the model says. Where both lie apart from <em>sim</em>, the live run was too \
                     short to be the long run.";
     }

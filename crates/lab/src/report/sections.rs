@@ -1,7 +1,7 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{ENGINES, Engine, Report, Variant, Verdict, compare, engine_title, number};
+use super::{ENGINES, Engine, Report, Variant, Verdict, compare, number};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -134,8 +134,7 @@ pub(super) fn summary(report: &Report) -> String {
         .map(|variant| {
             let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(&variant.label));
             for e in &engines {
-                row +=
-                    &format!("<td data-label=\"{}\">{}</td>", engine_title(*e), summary_cell(variant, *e, &quantiles));
+                row += &format!("<td data-label=\"{}\">{}</td>", e.name(), summary_cell(variant, *e, &quantiles));
             }
             if paired {
                 row += &format!("<td data-label=\"live against its twin\">{}</td>", difference_cell(variant));
@@ -322,10 +321,9 @@ pub(super) fn glossary() -> String {
         (Engine::Live, "What real sockets, a real dispatcher and real servers did, in the time given."),
         (
             Engine::Twin,
-            "The simulator given exactly the requests that live was given (same arrivals, sizes, demands and draws \
-          of the policy), over links as slow as live\u{2019}s own way was before the run. \
-          It is live\u{2019}s honest partner (its twin), because a few seconds of heavy-tailed \
-          traffic differ from the long run: compare live with this, and this with sim.",
+            "The simulation of the very requests that live sent (same arrivals, sizes, demands and draws of the \
+          policy), over links as slow as the live path was before the run. A few seconds of heavy-tailed traffic \
+          differ from the long run: so compare live with its twin, and the twin with sim.",
         ),
     ];
     let engines: String =

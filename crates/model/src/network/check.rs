@@ -1,4 +1,4 @@
-//! What is no network, and where it is wrong.
+//! Checks of a network: what is wrong, and where.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use crate::Discipline;
 /// Where in a network something is; numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere in particular.
+    /// The network as a whole.
     Whole,
     /// A station.
     Station(usize),
@@ -20,7 +20,7 @@ pub enum Place {
     Step(usize, usize, usize),
 }
 
-/// Why something is no network: one line with what would be right.
+/// Why a network is refused: one line with what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}")]
 pub struct NetworkError {
@@ -32,21 +32,22 @@ pub struct NetworkError {
     pub message: String,
 }
 
-/// An open chain that some station cannot keep up with.
+/// An open chain that overloads a station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unstable {
-    /// Number of the chain: of those at the station, the one that asks most of it.
+    /// Number of the chain: of the chains at the station, the one with the most work there.
     pub chain: usize,
     /// Number of the station.
     pub station: usize,
-    /// The part of what the station can do that open chains ask for; 1 or more.
+    /// The utilisation of the station by open chains; 1 or more.
     pub load: f64,
-    /// Arrivals per second below which the chain would be stable, the others as they are; 0 where they alone are too much.
+    /// Arrivals per second below which the chain would be stable, with the others unchanged; 0 if the others alone are
+    /// too much.
     pub largest_rate: f64,
 }
 
 impl Network {
-    /// Refuses what is no network.
+    /// Refuses an impossible network.
     ///
     /// # Errors
     /// Without stations or chains; on a name that is used twice or is no name; a station that no step visits; a rate,
@@ -95,7 +96,7 @@ impl Network {
         }
     }
 
-    /// The part of what each station can do that open chains ask for, from `hit_ratios`, one per chain (read where a cache
+    /// The utilisation of each station by open chains, from `hit_ratios`, one per chain (used only where a cache
     /// chooses); 0 at a delay.
     pub fn open_loads(&self, hit_ratios: &[f64]) -> Vec<f64> {
         let mut loads = vec![0.0; self.stations.len()];
@@ -108,7 +109,7 @@ impl Network {
         loads.iter().zip(&self.stations).map(|(work, station)| work / station.saturated_rate()).collect()
     }
 
-    /// The first station that open chains ask too much of, by the chain that asks most of it.
+    /// The first station that open chains overload, with the chain that brings most work to it.
     pub fn unstable(&self, hit_ratios: &[f64]) -> Option<Unstable> {
         let loads = self.open_loads(hit_ratios);
         let station = loads.iter().position(|load| *load >= 1.0 || load.is_nan())?;
@@ -131,7 +132,7 @@ impl Network {
     pub fn work(&self, chain: &Chain, hit_ratio: f64) -> Vec<f64> {
         let mut work = vec![0.0; self.stations.len()];
         for (share, branch) in chain.shares(hit_ratio).into_iter().zip(&chain.branches) {
-            // A branch that nobody takes may have infinite demands.
+            // A branch with share 0 may have infinite demands.
             for step in branch.steps.iter().filter(|_| share > 0.0) {
                 work[step.station] += share * f64::from(step.visits) * chain.demand_mean(step);
             }

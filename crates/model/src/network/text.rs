@@ -1,4 +1,4 @@
-//! A network as an experiment writes it.
+//! A network as an experiment file writes it.
 //!
 //! ```toml
 //! [[station]]
@@ -23,11 +23,11 @@
 //! steps = [{ station = "access-line" }, { station = "web-server", demand = "21.55 ms + 0.4851 us/B", visits = 1 }]
 //! ```
 //!
-//! In place of `steps` a chain may have `[[chain.branch]]`, each with a `share` (the one without takes the rest), a
-//! `name` and `steps`; `size_limits = ["1 kB", "10 kB"]` asks for the response times of those up to 1 kB, to 10 kB
-//! and beyond. With `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the first branch is
-//! the hit and the second the miss. Errors say where in the text they are, in bytes, so that a reader can give file
-//! and line.
+//! Instead of `steps` a chain may have `[[chain.branch]]`, each with a `share` (the one without takes the rest), a
+//! `name` and `steps`. `size_limits = ["1 kB", "10 kB"]` asks for the response times of three classes of sizes: up to 1
+//! kB, up to 10 kB, and beyond. With `cache = { policy = "lru", size = 100, objects = 1000, popularity = 0.8 }` the
+//! first branch is the hit and the second the miss. Errors give their place in the text in bytes, so that a reader can
+//! give file and line.
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ struct CacheText {
     popularity: Spanned<toml::Value>,
 }
 
-/// Objects of a cache whose popularity is written as one number; beyond, it should be asked whether they are all there.
+/// Most objects of a cache whose popularity is one number; a larger number is probably a mistake.
 const OBJECTS_LIMIT: u64 = 100_000_000;
 
 /// A mistake, and the byte at which its value begins.
@@ -132,7 +132,7 @@ impl Network {
 }
 
 impl Text {
-    /// Whether there is anything in it.
+    /// Whether there is no station and no chain.
     pub fn is_empty(&self) -> bool {
         self.station.is_empty() && self.chain.is_empty()
     }
@@ -190,8 +190,8 @@ impl StationText {
         };
         let discipline = self.discipline(name, text)?;
         let kind = match (discipline, &self.cores, &self.rates) {
-            (None, Some(cores), _) => return Err(at(cores, "cores", "a delay serves everybody at once; leave it out")),
-            (None, _, Some(rates)) => return Err(at(rates, "rates", "a delay serves everybody at once; leave it out")),
+            (None, Some(cores), _) => return Err(at(cores, "cores", "a delay serves all jobs at once; leave it out")),
+            (None, _, Some(rates)) => return Err(at(rates, "rates", "a delay serves all jobs at once; leave it out")),
             (None, None, None) => Kind::Delay,
             (_, Some(cores), Some(_)) => return Err(at(cores, "cores", "give either cores or rates")),
             (_, _, Some(rates)) if rates.get_ref().is_empty() => {
@@ -223,7 +223,7 @@ impl StationText {
         match name {
             "delay" => {
                 let written = ["helpers", "quantum", "preemptive"];
-                let what = "a delay serves everybody at once; leave it out";
+                let what = "a delay serves all jobs at once; leave it out";
                 return written.into_iter().find_map(|key| own(key, what)).map_or(Ok(None), Err);
             }
             "priority" => {

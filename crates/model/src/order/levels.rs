@@ -1,14 +1,14 @@
-//! Least attained service on one core: those with the least work done so far share it equally.
+//! Least attained service on one core: the jobs with the least work done so far share it equally.
 //!
-//! The jobs form levels of equal attained work, the lowest on top of a stack. An arrival is a new top; the top rises as
-//! it is served, and joins the next level when it has come up to it (foreground-background: Kleinrock, Queueing Systems,
-//! volume 2, 1976, section 4.6). A level keeps its jobs by demand, so the next to leave is known, and joining appends
-//! the smaller heap to the larger one: O(log^2 n) per job over its life, and the next departure costs a look at the
-//! levels that are joined before it.
+//! The jobs form levels of equal attained work, the lowest on top of a stack. An arrival is a new top. The top rises as
+//! it is served, and joins the next level when it reaches it (foreground-background: Kleinrock, Queueing Systems,
+//! volume 2, 1976, section 4.6). A level keeps its jobs by demand, so the next departure is known. Joining appends the
+//! smaller heap to the larger one: O(log^2 n) per job over its life. The next departure costs a look at the levels that
+//! join before it.
 //!
-//! Attained work is in units of 2^-32 ns. What a division leaves over is kept with its level and given out later, so no
-//! work is lost, and levels join within a nanosecond at the instant at which they meet. A departure is rounded up to the
-//! next nanosecond; less than 2^-16 ns of work left is none, as in [`crate::Station`].
+//! Attained work is in units of 2^-32 ns. The remainder of a division is kept with its level and given out later, so no
+//! work is lost, and levels join within a nanosecond of the instant at which they meet. A departure is rounded up to
+//! the next nanosecond; less than 2^-16 ns of work left counts as none, as in [`crate::Station`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ use crate::station::{SLACK, ns_up};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
     pub(super) jobs: Jobs,
-    /// The one with the least attained work last.
+    /// The level with the least attained work is last.
     stack: Vec<Level>,
     /// Empty heaps, kept for their memory.
     spare: Vec<BinaryHeap<Member>>,
@@ -32,12 +32,13 @@ pub(crate) struct Levels {
 struct Level {
     /// Work done for each of its jobs (2^-32 ns).
     attained: u128,
-    /// Work done that does not divide by their number; less than that number, or as much as two levels had.
+    /// Remainder of work done that does not divide by the number of jobs; less than that number, or the sum of two
+    /// joined levels.
     rest: u128,
     members: BinaryHeap<Member>,
 }
 
-/// Least demand first, and of equal ones the first to come: demand (ns), sequence, slot.
+/// Least demand first, and of equal ones the first arrival: demand (ns), sequence, slot.
 type Member = Reverse<(u64, u64, u32)>;
 
 impl Level {
@@ -83,7 +84,7 @@ impl Levels {
         slot
     }
 
-    /// When the first job has what it needs, if nobody comes: level by level.
+    /// When the first job is finished, without further arrivals: level by level.
     pub(super) fn due(&self, now: Time) -> Time {
         let (mut jobs, mut work, mut least) = (0, 0i128, u64::MAX);
         for (place, level) in self.stack.iter().enumerate().rev() {
@@ -103,7 +104,7 @@ impl Levels {
     }
 
     pub(super) fn depart(&mut self, at: Time) -> Departure {
-        let top = self.stack.last_mut().expect("a departure is due only while somebody is served");
+        let top = self.stack.last_mut().expect("a departure is due only while a job is served");
         let Reverse((_, _, slot)) = top.members.pop().expect("a level has jobs");
         self.drop_empty_top();
         self.jobs.depart(slot, at)
@@ -112,7 +113,7 @@ impl Levels {
     /// O(n): levels do not know where their jobs are.
     pub(super) fn cancel(&mut self, slot: u32) {
         let held = |level: &Level| level.members.iter().any(|Reverse((_, _, other))| *other == slot);
-        let place = self.stack.iter().position(held).expect("everybody inside is in a level");
+        let place = self.stack.iter().position(held).expect("every job inside is in a level");
         self.stack[place].members.retain(|Reverse((_, _, other))| *other != slot);
         if self.stack[place].members.is_empty() {
             let level = self.stack.remove(place);

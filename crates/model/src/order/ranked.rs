@@ -1,7 +1,7 @@
 //! The jobs of the best rank have a core each: last come, first served, and priority by class.
 //!
-//! A rank never changes, so a heap of those who wait and a list of at most `cores` who are served are all there is, and
-//! work left is whole nanoseconds: nothing is ever rounded. O(log n) per event, and a look at every core.
+//! A rank never changes, so a heap of the waiting jobs and a list of at most `cores` jobs in service are enough. Work
+//! left is whole nanoseconds: nothing is ever rounded. O(log n) per event, and a look at every core.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,18 +18,18 @@ pub(crate) struct Ranked {
     preemptive: bool,
     cores: usize,
     served: Vec<Served>,
-    /// Entries of jobs that were cancelled stay until they surface.
+    /// Entries of cancelled jobs stay until they reach the top.
     waiting: BinaryHeap<Reverse<(Rank, u32)>>,
 }
 
-/// Who goes first.
+/// How jobs are ranked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     NewestFirst,
     ByClass,
 }
 
-/// The lowest goes first; the last number is the job's own.
+/// The lowest goes first; the last number is the job's sequence.
 type Rank = (u8, u64, u64);
 
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Ranked {
 
     pub(super) fn depart(&mut self, at: Time) -> Departure {
         let first = self.served.iter().enumerate().min_by_key(|(_, served)| (served.at, served.sequence));
-        let (core, _) = first.expect("a departure is due only while somebody is served");
+        let (core, _) = first.expect("a departure is due only while a job is served");
         let slot = self.served.swap_remove(core).slot;
         let departure = self.jobs.depart(slot, at);
         self.start_next(at);
@@ -105,7 +105,7 @@ impl Ranked {
         self.served.push(served);
     }
 
-    /// Gives a free core to the first of those who wait.
+    /// Gives a free core to the first waiting job.
     fn start_next(&mut self, now: Time) {
         while let Some(Reverse((rank, slot))) = self.waiting.pop() {
             let entry = *self.jobs.at(slot);

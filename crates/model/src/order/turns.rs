@@ -1,12 +1,13 @@
-//! Round robin: turns of at most one quantum on a core, in order of arrival; who is not done goes to the end of the
-//! queue. A turn that ends when a job arrives ends first. The same with newcomers first: an arrival takes the core at
-//! once, and whom it interrupts is next, with a whole turn. No more than `helpers` take turns; the others queue for that.
+//! Round robin: turns of at most one quantum on a core, in order of arrival. An unfinished job goes to the end of the
+//! queue. If a turn ends at the instant of an arrival, it ends first. Time slices are the same with newcomers first: an
+//! arrival takes the core at once, and the job that it interrupts is next, with a whole turn. At most `helpers` jobs
+//! take turns; the others wait for a helper.
 //!
-//! While nobody comes or leaves, rounds repeat, so many of them are done at once: what they gave everybody is one
-//! number (`given`), and a job's `left` is kept as if it had been there from the start. Who leaves first is who needs
-//! the fewest turns, and of these the first in the queue: known at an arrival from who it was before, and looked for
-//! among all at a departure. So an arrival is O(1) (O(n) with newcomers first), a departure O(n), and a turn between two
-//! events O(1). Nothing is rounded.
+//! Between arrivals and departures the rounds repeat, so many of them are done at once. One number (`given`) is the
+//! work that they gave each job, and a job's `left` is kept as if the job had been there from the start. The next to
+//! leave is the job that needs the fewest turns, and of these the first in the queue. An arrival compares itself with
+//! the one known before; a departure searches all jobs. So an arrival is O(1) (O(n) with newcomers first), a departure
+//! O(n), and a turn between two events O(1). Nothing is rounded.
 
 use std::collections::VecDeque;
 
@@ -21,19 +22,19 @@ pub(crate) struct Turns {
     pub(super) jobs: Jobs,
     quantum: u64,
     newcomers_first: bool,
-    /// Jobs that take turns at most.
+    /// Most jobs that take turns.
     helpers: usize,
-    /// The one on the core first.
+    /// The job on the core first.
     queue: VecDeque<u32>,
-    /// Those without a helper, in order of arrival; their `left` is their service.
+    /// Jobs without a helper, in order of arrival; their `left` is their service.
     waiting: VecDeque<u32>,
     /// When the present turn began.
     turn_began: Time,
-    /// What whole rounds gave each job (ns).
+    /// Work that whole rounds gave each job (ns).
     given: u64,
     /// Jobs that had no turn yet.
     unserved: usize,
-    /// Who leaves first, and when.
+    /// The job that leaves first, and when.
     next: Option<(u32, Time)>,
 }
 
@@ -72,7 +73,7 @@ impl Turns {
             if self.unserved == 0
                 && let Some(round) = self.quantum.checked_mul(self.queue.len() as u64)
             {
-                // Not to the end of the last round: who is to leave must be on the core then.
+                // Not to the end of the last round: the job that leaves must then be on the core.
                 let rounds = (elapsed - 1) / round;
                 if rounds > 0 {
                     self.given += rounds * self.quantum;
@@ -137,7 +138,7 @@ impl Turns {
         self.turn_began = now;
     }
 
-    /// Gives a free helper to the first of those that wait, who goes first.
+    /// Gives a free helper to the first waiting job, which goes first.
     fn admit(&mut self) {
         if let Some(slot) = self.waiting.pop_front() {
             self.jobs.at(slot).left += self.given;
@@ -151,8 +152,8 @@ impl Turns {
     }
 
     pub(super) fn depart(&mut self, at: Time) -> Departure {
-        let slot = self.queue.pop_front().expect("a departure is due only while somebody is served");
-        debug_assert_eq!(Some((slot, at)), self.next, "who leaves is on the core");
+        let slot = self.queue.pop_front().expect("a departure is due only while a job is served");
+        debug_assert_eq!(Some((slot, at)), self.next, "the job that leaves is on the core");
         let departure = self.jobs.depart(slot, at);
         self.turn_began = at;
         self.admit();
@@ -166,14 +167,14 @@ impl Turns {
             self.jobs.remove(slot);
             return;
         }
-        let place = self.queue.iter().position(|other| *other == slot).expect("everybody else inside takes turns");
+        let place = self.queue.iter().position(|other| *other == slot).expect("every other job inside takes turns");
         if self.jobs.at(slot).started == Time::NEVER {
             self.unserved -= 1;
         }
         self.queue.remove(place);
         self.jobs.remove(slot);
         if place == 0 {
-            // What is left of its turn is nobody's.
+            // The rest of its turn is lost.
             self.turn_began = now;
         } else if !self.waiting.is_empty() {
             self.interrupt(now);
@@ -187,13 +188,13 @@ impl Turns {
         (inside, inside.min(1))
     }
 
-    /// After somebody has gone: begins the next turn if the core is free, and finds who leaves first.
+    /// After a departure: begins the next turn if the core is free, and finds the job that leaves first.
     fn go_on(&mut self) {
         self.next = None;
         let Some(&first) = self.queue.front() else { return };
         self.begin_turn(first);
         let fewest = self.queue.iter().enumerate().min_by_key(|(place, slot)| (self.turns(**slot), *place));
-        let (place, &slot) = fewest.expect("the queue has somebody");
+        let (place, &slot) = fewest.expect("the queue is not empty");
         let full = u128::from(self.turns(slot) - 1) * u128::from(self.quantum);
         let ahead = full * (self.queue.len() as u128 - 1) + place as u128 * u128::from(self.quantum);
         self.next = Some((slot, self.turn_began + span(ahead + u128::from(self.left(slot)))));

@@ -1,30 +1,30 @@
-//! How long a job will take, said when it arrives.
+//! The response time of a job, predicted when it arrives.
 //!
-//! Two predictors, by what they know. Both leave out the jobs that are still to come, as nobody knows them: where these
-//! do not matter (FCFS) the one that knows demands is exact, where they push in (PS, least attained service, priorities)
-//! it is too low, and by how much is what its reported error says. Fujita (2000) names such a predictor as future work.
+//! There are two predictors, with different information. Neither knows later arrivals. If these do not matter (FCFS),
+//! the predictor that knows demands is exact. If they take service away (PS, least attained service, priorities), it is
+//! too low, and its reported error says by how much. Fujita (2000) names such a predictor as future work.
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use super::{Admission, Station};
 
-/// What a predictor knows.
+/// The information of a predictor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Knowledge {
-    /// The number of jobs inside and the mean demand, which stands for each of theirs and for the new one's: what a
-    /// balancer knows that counts requests in flight.
+    /// The number of jobs inside and the mean demand, which stands for the demand of each job: the information of a
+    /// balancer that counts requests in flight.
     Number,
-    /// The new job's demand, and what is left of everybody's inside: what only a simulator knows, or a server whose
-    /// requests say their demand.
+    /// The new job's demand, and the work left of all jobs inside: the information of a simulator, or of a server whose
+    /// requests state their demand.
     Demands,
 }
 
 impl Station {
-    /// How long a job of class number `class` and `service` core time would take that came at `now` and had no others
-    /// come after it; none if it were denied. Every departure due at or before `now` must have been taken first. As dear
-    /// as taking every departure until its own.
+    /// The response time of a job of class number `class` and `service` core time that arrived at `now`, without later
+    /// arrivals; none if it were denied. Every departure due at or before `now` must have been taken first. It costs as
+    /// much as taking every departure until its own.
     pub fn predict(&self, class: u8, now: Time, service: Span) -> Option<Span> {
         const IT: u64 = u64::MAX;
         let mut ahead = self.clone();
@@ -39,8 +39,8 @@ impl Station {
         }
     }
 
-    /// The same from the number inside and the mean core time of a job: n of them share what cores can be used, and it is
-    /// taken to leave with the last (as it does under FCFS, and under PS where all are equal).
+    /// The same from the number inside and the mean core time of a job. n jobs share the usable cores, and the new job
+    /// is taken to leave last (as it does under FCFS, and under PS if all jobs are equal).
     pub fn predict_by_number(&self, service_mean: Span) -> Span {
         let (inside, _) = self.occupancy();
         let cores = if self.helpers == 0 { self.cores } else { self.cores.min(self.helpers) };

@@ -44,7 +44,7 @@ fn the_delay_is_the_polynomial_and_agrees_with_the_published_predictions() {
     assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
 }
 
-/// Nobody waits for anybody: each job stays as long as the curve said when it came.
+/// Jobs do not wait for each other: the curve gives the stay of each job at its arrival.
 #[test]
 fn a_station_keeps_a_job_as_long_as_the_curve_says_when_it_comes() {
     let text =
@@ -61,7 +61,7 @@ fn a_station_keeps_a_job_as_long_as_the_curve_says_when_it_comes() {
     }
     // 1 s alone, 2 s as the second, 0.5 s as the third.
     assert_eq!(left, [(1, second), (3, second), (2, 9 * second / 4)]);
-    // Busy while somebody was inside.
+    // Busy while a job was inside.
     assert_eq!(station.busy(Time(4 * second)), Span(9 * second / 4));
 }
 

@@ -179,7 +179,7 @@ fn bad_networks_are_refused_in_one_line_with_the_place_and_the_remedy() {
         ("discipline = \"delay\"", "discipline = \"round-robin\"", &["line 14", "quantum"]),
         ("discipline = \"delay\"", "discipline = \"lcfs\"\nquantum = \"1 ms\"", &["line 15", "only round-robin"]),
         ("discipline = \"delay\"", "discipline = \"time-slices\"", &["line 14", "time-slices needs `quantum`"]),
-        ("discipline = \"delay\"", "discipline = \"delay\"\nquantum = \"1 ms\"", &["line 15", "everybody at once"]),
+        ("discipline = \"delay\"", "discipline = \"delay\"\nquantum = \"1 ms\"", &["line 15", "all jobs at once"]),
         ("discipline = \"delay\"", "discipline = \"fcfs\"\npreemptive = true", &["line 15", "only lcfs"]),
         ("discipline = \"delay\"", "discipline = \"least-attained-service\"\ncores = 2", &["line 13", "1 core only"]),
         ("cores = 2", "cores = 0", &["line 3", "cores", "at least 1"]),

@@ -13,7 +13,7 @@ struct Job {
     left: u64,
 }
 
-/// Everybody inside, those on a core first.
+/// The jobs inside, those on a core first.
 #[derive(Clone)]
 struct Definition {
     discipline: Discipline,
@@ -201,8 +201,8 @@ fn departures(discipline: Discipline, most: usize) -> Vec<Departure> {
     all
 }
 
-/// Without anybody of another class priority is FCFS, and so are turns that are never too short; with newcomers first
-/// those are LCFS with preemption.
+/// With a single class priority is FCFS. Turns longer than every job are FCFS too, and with newcomers first LCFS with
+/// preemption.
 #[test]
 fn one_class_and_long_turns_are_simpler_disciplines() {
     let fcfs = departures(Discipline::Fcfs, 900);
@@ -215,7 +215,7 @@ fn one_class_and_long_turns_are_simpler_disciplines() {
     assert_eq!(departures(Discipline::TimeSlices { quantum: Span(900), helpers: 1 }, 900), fcfs);
 }
 
-/// Turns of a nanosecond are processor sharing within a turn of everybody else.
+/// Turns of a nanosecond are processor sharing, up to one turn of each other job.
 #[test]
 fn the_shortest_turns_are_processor_sharing() {
     let (mut turns, mut shared) =

@@ -3,10 +3,10 @@
 use sojourn_model::{Discipline, Station};
 use sojourn_stats::{Span, Stream, Time};
 
-/// Nobody who comes later matters under FCFS: what is predicted is what happens, to the nanosecond and on any number of
-/// cores. Under every other discipline it is what happens when nobody comes.
+/// Under FCFS later arrivals do not matter: the prediction is exact, to the nanosecond and on any number of cores. Under
+/// every other discipline it is exact without later arrivals.
 #[test]
-fn knowing_demands_is_exact_where_nobody_comes_after() {
+fn knowing_demands_is_exact_without_later_arrivals() {
     let disciplines = [
         (Discipline::Fcfs, 1),
         (Discipline::Fcfs, 3),

@@ -125,7 +125,7 @@ fn fcfs_leaves_in_order_and_known_from_the_start() {
     assert_eq!(station.next_departure(), None);
 }
 
-/// Departures are at the station's own instants, however late anybody looks.
+/// Departures are at the station's own instants, even if the caller takes them late.
 #[test]
 fn a_late_look_changes_nothing() {
     let mut station = Station::new(Discipline::Ps, 1, None);
@@ -136,7 +136,7 @@ fn a_late_look_changes_nothing() {
 }
 
 #[test]
-fn a_full_station_denies_until_somebody_leaves() {
+fn a_full_station_denies_until_a_job_leaves() {
     let mut station = Station::new(Discipline::LimitedPs { helpers: 2 }, 1, Some(3));
     for job in 0..3 {
         admitted(station.arrive(Time(0), job, Span(10)));

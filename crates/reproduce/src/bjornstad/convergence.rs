@@ -1,4 +1,5 @@
-//! Table 7.4: whether his values are where ours are, which had settled by 10^5 requests, and which never will.
+//! Table 7.4 and convergence: whether his values are where ours are, which cells had settled by 10^5 requests, and
+//! which never will.
 
 use std::fmt::Write;
 
@@ -17,7 +18,7 @@ use crate::ReproduceError;
 /// A mean that lies within this of the long run's has settled.
 const SETTLED: f64 = 0.1;
 
-/// Where 95 of 100 sets lie, and the middle.
+/// The range of 95 of 100 sets, and the median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
     low: f64,
@@ -38,7 +39,7 @@ impl Range {
     }
 }
 
-/// What became of one of the two columns of the table, mean or standard deviation.
+/// One of the two columns of the table, mean or standard deviation, compared with the sets.
 struct Column {
     ranges: Vec<Range>,
     inside: Vec<bool>,
@@ -64,7 +65,7 @@ impl Column {
     }
 }
 
-/// The mean response time (s) where it is known exactly: Poisson gaps or exponential services.
+/// The mean response time (s) if it is known exactly: Poisson gaps or exponential services.
 pub(super) fn exact_s(cell: Cell, utilization: f64, service_s: f64) -> Option<f64> {
     let gap_s = service_s / utilization;
     if cell.arrivals == Series::Exponential {
@@ -75,9 +76,9 @@ pub(super) fn exact_s(cell: Cell, utilization: f64, service_s: f64) -> Option<f6
     GiM1::solve(&Gaps::all(Moments::of(&law)).with_law(&law), service_s).map(|queue| queue.response_time_mean())
 }
 
-/// By how many jobs the error of the mean falls to a tenth, as a power of ten: 2 where the wait has a variance. Under
-/// FCFS the wait's tail is one index heavier than the service's, a - 1, and below 2 the mean of n of them settles
-/// like `n^-(1 - 1/(a - 1))`.
+/// The jobs that reduce the error of the mean to a tenth, as a power of ten: 2 if the waiting time has a variance.
+/// Under FCFS the tail index of the waiting time is a - 1, one less than that of the service. Below 2 the mean of n
+/// waiting times converges like `n^-(1 - 1/(a - 1))`.
 fn effort(service: Series) -> f64 {
     match service {
         Series::Pareto(alpha) if alpha < 3.0 => 1.0 / (1.0 - 1.0 / (alpha - 1.0)),
@@ -85,9 +86,9 @@ fn effort(service: Series) -> f64 {
     }
 }
 
-/// When a cell settled: every tenth of the path, or 95 % of the sets, near the exact mean. Where that is not known it is the
-/// path's own mean, and `guide` has to have settled too, the cell with the same services and Poisson gaps: a path that has
-/// not met the largest services yet agrees with itself long before it is right.
+/// When a cell settled: every tenth of the path, or 95 % of the sets, near the exact mean. If the exact mean is
+/// unknown, the path's own mean takes its place, and `guide` must have settled too: the cell with the same services and
+/// Poisson gaps. A path that has not met the largest services yet agrees with itself long before it is right.
 fn settled(range: Range, long: &Long, exact_s: Option<f64>, guide: bool) -> String {
     let Some((jobs, whole_s)) = long.growth.last() else { return "-".into() };
     let goal_s = exact_s.unwrap_or(*whole_s);
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_set_of_ours_is_outside_as_often_as_it_should() {
-        // The ranges are made of these sets, so 5 % of each cell's values are outside: 1.25 cells on average.
+        // The ranges come from these sets, so 5 % of each cell's values are outside: 1.25 cells on average.
         let sets: Vec<Vec<(f64, f64)>> =
             (0..200).map(|set| (0..25).map(|cell| (f64::from((7 * set + 13 * cell) % 200), 1.0)).collect()).collect();
         let his: Vec<f64> = vec![100.0; 25];
@@ -231,7 +232,7 @@ mod tests {
         let long = lindley::long(1_000_000);
         let mean = long.iter().find(|of| of.cell == cell).unwrap().growth.last().unwrap().1;
         assert!((mean / exact - 1.0).abs() < 0.25, "{mean} {exact}");
-        // Far from what equation 4.25 says, 2.89 s.
+        // Far from 2.89 s, the value of equation 4.25.
         assert!(exact < 2.4, "{exact}");
         assert_eq!(exact_s(Cell::renewal()[24], UTILIZATION, SERVICE_S), None);
     }
@@ -251,7 +252,7 @@ mod tests {
         let slow = "not by 10^9: a tenth of the error takes 10^6.0 times the jobs";
         assert_eq!(of(wide, Series::Pareto(2.2), [0.7, 1.3]), slow);
         assert!(of(wide, Series::Pareto(2.01), [1.0, 1.0]).starts_with("never"));
-        // A path that agrees with itself, and not with what is exact, or with a guide that has not settled.
+        // A path that agrees with itself, but not with the exact mean, or with a guide that has not settled.
         let heavy = long(Series::Pareto(2.2), [1.0, 1.0]);
         assert_eq!(settled(wide, &heavy, Some(1.3), true), slow);
         assert_eq!(settled(wide, &heavy, None, false), slow);

@@ -35,7 +35,7 @@ impl Rounded {
     }
 }
 
-/// A cell of Table 7.7: what the formula gives for input that rounds to the printed one.
+/// A cell of Table 7.7: the formula's results for input that rounds to the printed one.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     low_s: f64,
@@ -43,9 +43,9 @@ struct Measured {
     high_s: f64,
 }
 
-/// The formula rises in the utilisation and in both coefficients of variation, and in the mean service time at a
-/// given deviation's ratio; so the ends of the inputs give the ends of the answer. A coefficient of variation is
-/// least where the deviation is least and the mean most.
+/// The formula rises in the utilisation, in both coefficients of variation, and in the mean service time at a given
+/// ratio of deviation and mean. So the ends of the inputs give the ends of the answer. A coefficient of variation is
+/// least at the least deviation and the largest mean.
 fn measured(published: &Published, cell: Cell) -> Result<Measured, ReproduceError> {
     let printed = published.cell("7.7", cell)?;
     let number = |process: &str, series: Series| {
@@ -79,7 +79,7 @@ fn measured(published: &Published, cell: Cell) -> Result<Measured, ReproduceErro
 fn nominal_agrees(published: &Published, cell: Cell) -> Result<(f64, bool), ReproduceError> {
     let ours = response_time_s(UTILIZATION, SERVICE_S, cell.arrivals.scv(), cell.service.scv());
     let printed = published.cell("7.2", cell)?.mean_s;
-    // The hair is for halves that are rounded up or down.
+    // The small tolerance is for halves that are rounded up or down.
     Ok((ours, (ours - printed).abs() <= 0.005 + 1e-9))
 }
 
@@ -159,12 +159,12 @@ mod tests {
         let published = for_tests();
         for cell in Cell::renewal() {
             let (ours, agrees) = measured_agrees(&published, cell).unwrap();
-            // His moments were measured ones, of which only the generated ones are printed: in the cell where both are most
-            // varied that is 0.4 % more than the digits leave open.
+            // His moments were measured, but only the generated ones are printed. In the cell with the largest
+            // variation of both this makes 0.4 % more than the rounding of the digits.
             let known = cell.key() == "pareto-2.01_pareto-2.01";
             assert_eq!(agrees, !known, "{}: {ours:?}", cell.key());
             assert!(agrees || (ours.low_s - 6.585) / 6.585 < 0.005, "{ours:?}");
-            // The interval is no excuse: rounding leaves a few per cent open, not more.
+            // The interval must stay narrow: rounding leaves a few per cent open, not more.
             assert!(ours.high_s / ours.low_s < 1.06, "{}: {ours:?}", cell.key());
         }
     }

@@ -16,12 +16,12 @@ use super::tables::{eighty_to_ninety, formula_s};
 use crate::ReproduceError;
 use crate::verdict::{Verdict, below, near_number};
 
-/// A response time differs, or a formula is good, within this.
+/// Tolerance within which a response time is the same, or a formula good.
 const WITHIN: f64 = 0.1;
 /// A mean that changes by less than this does not depend on the law.
 const SAME: f64 = 0.03;
 
-/// A hypothesis and what speaks for it.
+/// A hypothesis and its evidence.
 struct Row {
     number: u32,
     claim: &'static str,
@@ -82,7 +82,7 @@ fn change(simulated: &Simulated, discipline: usize, from: Cell, to: Cell) -> Est
     measure::mean_of_samples(&logs)
 }
 
-/// Whether something changes: the whole interval is off 0, or the whole of it within [`SAME`].
+/// Whether a mean changes: yes if the whole interval is off 0, no if the whole interval is within [`SAME`].
 fn changes(log: &Estimate) -> Option<bool> {
     let (low, high) = log.interval()?;
     match () {
@@ -156,7 +156,7 @@ fn formula_predicts(published: &Published, live: &Live) -> Result<Row, Reproduce
     })
 }
 
-/// From, middle and to.
+/// Least, median and largest.
 fn spread(values: &[f64]) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -187,7 +187,7 @@ fn one_queue(live: &Live) -> Row {
 }
 
 fn means_are_not_enough(live: &Live) -> Row {
-    // What a mean says of percentiles if response times are exponential: ln 100 of them at 99 %.
+    // If response times were exponential, the mean would give the percentiles: ln 100 means at 99 %.
     let guess = |of: &Measured| 100f64.ln() * of.mean().value().unwrap_or(f64::NAN);
     let misses = |of: &Measured| near_number(Some(of.quantile(0.99)), guess(of), 2.0 * WITHIN).map(|near| !near);
     let ratios: Vec<f64> =

@@ -1,9 +1,9 @@
-//! Table 7.4 again: the first-come-first-served replay of generated files, a thousand times as long as his and ten
-//! thousand times longer.
+//! Table 7.4 by simulation: the FCFS replay of generated files, a thousand times as long as his and ten thousand times
+//! longer.
 //!
-//! Lindley's recursion in plain numbers, stretch by stretch, so that gaps and demands are drawn once for several
-//! cells; a test holds it to `sojourn_sim::single`. That costs a few lines beside the simulator's own recursion, and
-//! makes 25 cells of 10^9 jobs a matter of minutes.
+//! It is Lindley's recursion in floating point, in stretches, so that gaps and demands are drawn once for several
+//! cells; a test checks it against `sojourn_sim::single`. That costs a few lines beside the simulator's own recursion,
+//! and makes 25 cells of 10^9 jobs a matter of minutes.
 
 use rayon::prelude::*;
 use sojourn_stats::Stream;
@@ -12,12 +12,12 @@ use super::series::{Cell, LAWS, REQUESTS, SERVICE_S, UTILIZATION, standard};
 
 /// Repetitions of his 10^5 requests.
 pub(super) const SETS: usize = 1000;
-/// Parts of the long run, whose means show how far it has settled.
+/// Parts of the long run; their means show its convergence.
 pub(super) const PARTS: usize = 10;
 /// Jobs that are drawn at a time.
 const STRETCH: usize = 1024;
 
-/// A queue between two stretches.
+/// The state of a queue between two stretches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     wait_s: f64,
@@ -28,7 +28,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// The next wait is the last one plus its demand less the gap, if that is above 0 (Lindley 1952).
+    /// The next waiting time is the last one plus its demand less the gap, if that is above 0 (Lindley 1952).
     #[inline]
     fn serve(&mut self, gaps: &[f64], demands: &[f64]) {
         let (mut wait, mut before) = (self.wait_s, self.demand_s);
@@ -59,7 +59,7 @@ impl Queue {
     }
 }
 
-/// The two streams that all cells share.
+/// The two random streams that all cells share.
 struct Source {
     gaps: Stream,
     demands: Stream,
@@ -111,7 +111,7 @@ fn play(
     let mut demands: [Vec<f64>; 5] = Default::default();
     let mut done = 0;
     while done < jobs {
-        // Powers of ten are ends of a stretch, because the queues are looked at there.
+        // Powers of ten are ends of a stretch, because the queues are read there.
         let next = if done < 1000 { 1000 } else { 10u64.pow(done.ilog10() + 1) };
         let n = (STRETCH as u64).min(jobs - done).min(next - done);
         source.stretch(n as usize, arrivals, &mut gaps, &mut demands);
@@ -136,7 +136,7 @@ pub(super) fn sets() -> Vec<Vec<(f64, f64)>> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Long {
     pub(super) cell: Cell,
-    /// The mean response time (s) of the first so many jobs.
+    /// The mean response time (s) of the first n jobs, for growing n.
     pub(super) growth: Vec<(u64, f64)>,
     /// The same of each of the equal parts of the run.
     pub(super) parts_s: Vec<f64>,

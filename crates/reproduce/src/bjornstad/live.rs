@@ -1,10 +1,10 @@
 //! The measured half: his 45 cells on real sockets, on a node that spins and on Apache with PHP.
 //!
-//! The server has core 1 to itself and the client core 0. Requests are planned as he planned them, a connection each,
-//! open loop; what is kept of a cell is what was *measured*: the gap before each request, its demand and its response
-//! time. The demand is the planned work plus a constant per request, times the factor that makes their sum the
-//! processor time that the kernel charged the server with, so that neither a wrong calibration nor a slow minute of
-//! the machine is taken for queueing. The price: the factor is one per cell.
+//! The server has core 1 to itself and the client core 0. Requests are planned as in his study: open loop, with a
+//! connection each. The rows of a cell are *measured*: the gap before each request, its demand and its response time.
+//! The demand is the planned work plus a constant per request, all scaled by one factor, so that their sum is the
+//! processor time that the kernel counted for the server. So neither a wrong calibration nor a slow minute of the
+//! machine is taken for queueing. The price: there is one factor per cell.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -27,17 +27,17 @@ use sojourn_traffic::{Planned, Request};
 use super::series::Cell;
 use crate::ReproduceError;
 
-/// The subcommand that is the spinning node, as a child of [`run`].
+/// The subcommand of the spinning node, as a child of [`run`].
 pub(crate) const NODE: &str = "bjornstad-2006-node";
 /// The servers, by the name of their folder.
 pub(super) const SERVERS: [&str; 2] = ["node", "apache-php"];
-/// Mean demand (s), with all that a request costs.
+/// Mean demand (s), including the constant cost of a request.
 pub(super) const SERVICE_S: f64 = 3e-3;
 /// Utilisation asked for.
 pub(super) const UTILIZATION: f64 = 0.8;
 /// The generator's core and the server's.
 const CORES: [usize; 2] = [0, 1];
-/// Requests that may be inside: more than ever are.
+/// Most requests inside: more than there ever are.
 const WORKERS: usize = 512;
 /// Apache's processes; each serves one request at a time.
 const PROCESSES: u32 = 256;
@@ -48,7 +48,7 @@ const PROBE_GAP: Span = Span(10_000_000);
 const PROBE_ROUNDS: u64 = 300_000;
 /// The plan's seed.
 const SEED: u64 = 2006;
-/// A server that is not ready by then never will be, and a reply that is not there by then never comes.
+/// Longest time for a server to become ready and for a reply to come.
 const READY: Duration = Duration::from_secs(20);
 const PATIENCE: Span = Span(120_000_000_000);
 
@@ -58,23 +58,23 @@ enum Server {
     Php { running: Running, _root: Root },
 }
 
-/// What Apache serves beside its page: an empty folder, for the time of a set.
+/// Apache's document root: an empty folder that lives as long as a set.
 struct Root(PathBuf);
 
 impl Drop for Root {
     fn drop(&mut self) {
-        // A folder that stays behind in the system's temporary folder is not worth a failure.
+        // A folder that stays in the system's temporary folder is not worth a failure.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// What a request costs a server.
+/// Costs of a request at a server.
 struct Cost {
     /// Processor time of a request without work (s).
     request_s: f64,
     /// Processor time of a unit of work (s): a nanosecond of a node's, a round of PHP's loop.
     unit_s: f64,
-    /// What an idle server's reply takes beyond its processor time (s): the path there and back.
+    /// Time of an idle reply beyond its processor time (s): the path, both ways.
     path_s: f64,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn node() -> Result<(), ReproduceError> {
     sojourn_serve::child::node(config, std::io::stdout(), Some(std::io::stdin())).map_err(failed)
 }
 
-/// Measures every cell on both servers into `folder`, for `seconds` each; with `most`, so many cells of a table only.
+/// Measures every cell on both servers into `folder`, for `seconds` each; with `most`, only that many cells of a table.
 pub(crate) fn run(folder: &Path, seconds: f64, most: usize) -> Result<(), ReproduceError> {
     let requests = (seconds * UTILIZATION / SERVICE_S) as usize;
     if requests < 500 {
@@ -157,7 +157,8 @@ fn measure(name: &str, at: &Path, cells: &[Cell], requests: usize) -> Result<(),
     Ok(())
 }
 
-/// The requests as `gap_s,demand_s,response_s`, how long they came (s), and how many failed (a response of -1).
+/// The requests as `gap_s,demand_s,response_s`, the time over which they came (s), and the number that failed (a
+/// response of -1).
 fn rows(records: &[Record], first_gap_s: f64, planned_s: &[f64], factor: f64) -> (String, f64, usize) {
     let mut text = String::from("gap_s,demand_s,response_s\n");
     let (mut before, mut span_s, mut lost) = (None, 0.0, 0);
@@ -209,7 +210,7 @@ impl Server {
         Ok(sum_s)
     }
 
-    /// Sends a request after each gap (s), for so many units of work.
+    /// Sends a request after each gap (s), each with its units of work.
     fn serve(&self, gaps_s: &[f64], units: &[u64]) -> Result<Report, ReproduceError> {
         let mut at = Time::ZERO;
         let plan: Vec<Planned> = gaps_s
@@ -224,7 +225,7 @@ impl Server {
             .collect();
         let targets = match self {
             Server::Node(_) => Targets::Work,
-            // What stands in the plan's demand is the number of rounds.
+            // The plan's demand is a number of rounds here.
             Server::Php { .. } => {
                 Targets::Weighted(vec![(1.0, Template::parse("/work.php?iter={demand}").map_err(failed)?)])
             }
@@ -243,7 +244,7 @@ impl Server {
         sojourn_load::run(load, &Arc::new(AtomicBool::new(false)), &|_| {}).map_err(failed)
     }
 
-    /// What requests cost it, from spaced ones without work and with some.
+    /// Costs of a request, from spaced requests with and without work.
     fn cost(&self) -> Result<Cost, ReproduceError> {
         let probe = |units: u64| {
             let before_s = self.processor_time_s()?;
@@ -256,7 +257,7 @@ impl Server {
             let median_s = responses.get(PROBES / 2).map_or(0.0, |median| median.as_secs_f64());
             Ok::<(f64, f64), ReproduceError>((spent_s, median_s))
         };
-        // The first requests meet processes that have never served any.
+        // The first requests meet new processes.
         probe(0)?;
         let (request_s, idle_s) = probe(0)?;
         let unit_s = match self {

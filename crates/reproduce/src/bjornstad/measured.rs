@@ -1,4 +1,4 @@
-//! What was measured live, beside replays of the same gaps and demands under every discipline.
+//! Measured cells, beside replays of the same gaps and demands under every discipline.
 
 use std::path::Path;
 
@@ -18,13 +18,13 @@ pub(super) struct Measured {
     pub(super) cell: Cell,
     pub(super) gaps_s: Vec<f64>,
     pub(super) demands_s: Vec<f64>,
-    /// Of the requests that were answered.
+    /// Response times of the answered requests (s).
     pub(super) responses_s: Vec<f64>,
-    /// By discipline, of the same requests, with the path to an idle server.
+    /// Replays of the same requests, by discipline, with the path to an idle server.
     pub(super) replays: Vec<Replay>,
     pub(super) failed: u64,
     pub(super) suspect: bool,
-    /// What the planned demands were multiplied by.
+    /// The factor on the planned demands.
     pub(super) factor: f64,
     pub(super) utilization: f64,
     pub(super) elapsed_s: f64,
@@ -35,16 +35,16 @@ pub(super) struct Replay {
     pub(super) responses_s: Vec<f64>,
     /// The measured mean over this one.
     pub(super) ratio: Estimate,
-    /// How far a request's measured time is from this one, on average: the mean of |ln(measured / replayed)|.
+    /// Distance of the measured times from this replay: the mean of |ln(measured / replayed)|.
     pub(super) distance: Estimate,
 }
 
-/// All that was measured.
+/// All measured cells.
 pub(super) struct Live {
     pub(super) cells: Vec<Measured>,
     /// The machine.
     pub(super) machine: String,
-    /// What generators doubted, server by server, a line each.
+    /// Doubts of the load generators, server by server, a line each.
     pub(super) doubts: Vec<String>,
     /// Path to an idle server, and processor time of a request without work (s), by server.
     pub(super) path_s: Vec<f64>,
@@ -52,7 +52,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Reads what [`super::live::run`] wrote into `folder`.
+    /// Reads the files that [`super::live::run`] wrote into `folder`.
     pub(super) fn read(folder: &Path) -> Result<Live, ReproduceError> {
         let text = |path: &Path| {
             std::fs::read_to_string(path).map_err(|e| ReproduceError(format!("cannot read {}: {e}", path.display())))
@@ -154,8 +154,8 @@ impl Replay {
     }
 }
 
-/// The mean of `a` over that of `b`, whose numbers belong together one by one: the interval is that of the mean of
-/// a - r b, by batch means, over the mean of b.
+/// The mean of `a` over that of `b`, two paired series: the interval is that of the mean of a - r b, by batch means,
+/// over the mean of b.
 fn ratio(a: &[f64], b: &[f64]) -> Estimate {
     let (mean_a, mean_b) = (mean(a), mean(b));
     let value = mean_a / mean_b;

@@ -1,4 +1,4 @@
-//! Response time against H at equal mean *and* variance of the gaps, which the thesis could not set apart.
+//! Response time against H at equal mean *and* variance of the gaps; the thesis could not separate these.
 //!
 //! The gaps have one law and the order of fractional Gaussian noise (a Gaussian copula, as `fgn(...)` has it);
 //! services are exponential; his utilisation and number of requests. Sets share their random numbers over H, so that
@@ -12,9 +12,10 @@ use super::replay::{self, DISCIPLINES, FCFS, LAS, PS};
 use super::series::{REQUESTS, SERVICE_S, Series, UTILIZATION};
 use crate::ReproduceError;
 
-/// The H that are compared.
+/// The values of H.
 pub(super) const HURST: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
-/// The laws of the gaps: as varied as Poisson's, and as little as his own self-similar files.
+/// The laws of the gaps: with the coefficient of variation of Poisson arrivals, and with the small one of his
+/// self-similar files.
 pub(super) const MARGINALS: [(&str, &str); 2] =
     [("exponential, cv 1", "exponential(mean = 1)"), ("normal, cv 0.22", "normal(mean = 1, cv = 0.22)")];
 /// The disciplines, by their place in [`DISCIPLINES`].
@@ -22,14 +23,14 @@ pub(super) const PLAYED: [usize; 3] = [FCFS, PS, LAS];
 /// Sets of [`REQUESTS`] requests.
 pub(super) const SETS: u64 = 40;
 
-/// What one set gave.
+/// The results of one set.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome {
     /// Places in [`MARGINALS`] and [`HURST`].
     pub(super) marginal: usize,
     pub(super) hurst: usize,
     pub(super) set: u64,
-    /// The H of the gaps that came out, by Whittle's estimator.
+    /// The H of the drawn gaps, by Whittle's estimator.
     pub(super) measured_h: f64,
     /// Mean response times (s), in the order of [`PLAYED`].
     pub(super) means_s: [f64; 3],

@@ -1,9 +1,9 @@
 //! Bjørnstad (2006): web server response times, queueing formulas and self-similar traffic.
 //!
-//! Three steps that each leave files: [`simulate`] draws and plays (his tables by simulation, a thousand times over),
-//! [`live`] measures his 45 cells on two servers of this machine, and [`write`] makes the page of these files and of
-//! his tables. The first two are steps of their own and no experiment files, because a cell is compared with replays
-//! of what was captured and not with a model's answer; the price is that this study brings its own runs along.
+//! Three steps each leave files. [`simulate`] does his tables by simulation, a thousand times over. [`live`] measures
+//! his 45 cells on two servers of this machine. [`write`] makes the page from these files and his tables. The first two
+//! are no experiment files, because a cell is compared with replays of captured requests and not with a model's answer.
+//! The price is that this study brings its own runs along.
 
 mod convergence;
 mod figures;
@@ -30,7 +30,7 @@ use self::published::Published;
 use self::simulate::Simulated;
 use crate::ReproduceError;
 
-/// Writes the page at `page`, and its figures beside it, from what the other steps left in `runs`.
+/// Writes the page at `page`, and its figures beside it, from the files of the other steps in `runs`.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
     let published = Published::read(published)?;
     let simulated = Simulated::read(&runs.join("sim"))?;
@@ -159,7 +159,7 @@ mod tests {
         for wanted in [
             "gives 25 of 25 cells of Table 7.2 as printed",
             "24 of 25 cells come out as printed",
-            // What was measured is PS: its own replay is without error, and the server is recognised.
+            // The measurement is PS: its own replay is without error, and the server is recognised.
             "- node: PS is clearly nearest, a factor of 1.00",
             "- apache-php: PS is clearly nearest, a factor of 1.00",
             // H rises in these files at every step.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::series::{Cell, Series};
 use crate::ReproduceError;
 
-/// Everything of his that the page needs.
+/// His numbers that the page needs.
 pub(super) struct Published {
     cells: HashMap<(String, String), Printed>,
     /// Of the generated gaps (s) and demands (iterations), by `inter_arrival` or `service` and law: mean and standard
@@ -62,7 +62,7 @@ impl Published {
     }
 }
 
-/// The columns of Table A.1, and what we call them.
+/// The columns of Table A.1, and our names for them.
 pub(super) const ESTIMATORS: [&str; 7] = [
     "aggregated_variance",
     "rescaled_range",

@@ -1,10 +1,10 @@
-//! One queue played with given gaps and demands, under each discipline that could explain what he measured.
+//! Replays: one queue with given gaps and demands, under each discipline that could explain his measurements.
 
 use sojourn_model::Discipline;
 use sojourn_sim::single::{self, Arrival, Queue};
 use sojourn_stats::{Moments, Span, Time};
 
-/// The disciplines, and how the page calls them. Turns of round robin and time slices are in parts of the mean demand.
+/// The disciplines, and their names on the page. Turns of round robin and time slices are relative to the mean demand.
 pub(super) const DISCIPLINES: [(&str, Kind); 12] = [
     ("FCFS", Kind::Fcfs),
     ("PS", Kind::Ps),
@@ -21,12 +21,12 @@ pub(super) const DISCIPLINES: [(&str, Kind); 12] = [
     ("slices, 2 E[S]", Kind::Slices(2.0)),
 ];
 
-/// The place of FCFS, PS and LAS among them.
+/// The index of FCFS, PS and LAS in [`DISCIPLINES`].
 pub(super) const FCFS: usize = 0;
 pub(super) const PS: usize = 1;
 pub(super) const LAS: usize = 2;
 
-/// A discipline whose time scale is the mean demand.
+/// A discipline, with the mean demand as its unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Fcfs,
@@ -34,9 +34,9 @@ pub(super) enum Kind {
     LeastAttained,
     /// Preemptive last come, first served.
     LastFirst,
-    /// Round robin with turns of this part of the mean demand.
+    /// Round robin with turns of this fraction of the mean demand.
     Turns(f64),
-    /// The same where newcomers go first, as a kernel lets who has slept.
+    /// The same with newcomers first, as a kernel favours a process that has slept.
     Slices(f64),
 }
 
@@ -66,7 +66,7 @@ fn play(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64], mut tell:
     single::play(&queue, arrivals, |job| tell(job.number, (job.left - job.arrival.at).as_secs_f64()));
 }
 
-/// Everybody's response time (s), in order of arrival.
+/// The response time of each job (s), in order of arrival.
 pub(super) fn responses_s(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64]) -> Vec<f64> {
     let mut responses = vec![0.0; gaps_s.len()];
     play(kind, service_s, gaps_s, demands_s, |number, response_s| responses[number as usize] = response_s);

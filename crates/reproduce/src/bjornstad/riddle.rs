@@ -1,8 +1,9 @@
-//! Measured response times fall as the service varies more: which discipline explains that, on his data and on ours?
+//! Which discipline explains the measured response times: they fall as the service varies more, on his data and on
+//! ours.
 //!
-//! The yardstick is the FCFS replay of the same input, which he has for every cell too: measured over replayed. On
-//! his data the disciplines are simulated, [`SETS`](super::simulate) sets of 10^5 requests; on ours they are replays
-//! of what was captured.
+//! The measure is the ratio of the measured mean to the FCFS replay of the same input, which his tables also have for
+//! every cell. On his data the disciplines are simulated, [`SETS`](super::simulate) sets of 10^5 requests; on ours they
+//! are replays of captured requests.
 
 use std::fmt::Write;
 
@@ -21,11 +22,11 @@ use crate::ReproduceError;
 /// The disciplines shown cell by cell.
 const CELL_BY_CELL: [usize; 4] = [FCFS, PS, LAS, 6];
 
-/// How a discipline does on a table of his.
+/// How well a discipline explains a table of his.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fit {
     cells: usize,
-    /// Cells whose ratio of means, or of standard deviations, lies where 95 % of single sets would.
+    /// Cells with a ratio of means, or of standard deviations, inside the range of 95 % of single sets.
     means_inside: usize,
     stds_inside: usize,
     /// Cells with both.
@@ -46,8 +47,8 @@ fn logs(played: &[Played], cell: usize, discipline: usize, of: fn(&Played) -> f6
     pick(discipline).iter().zip(pick(FCFS)).map(|(one, fcfs)| (of(one) / of(fcfs)).ln()).collect()
 }
 
-/// How far `his` is from the sets, and whether another set could be there (95 %); `rounding` is what his digits
-/// leave open.
+/// The distance of `his` from the sets, and whether another set could be there (95 %); `rounding` is the error of his
+/// printed digits.
 fn compare(his: f64, rounding: f64, sets: &[f64]) -> (f64, bool) {
     let moments: Moments = sets.iter().copied().collect();
     let half = half_of_a_set(&moments);
@@ -87,7 +88,7 @@ fn fits(
     Ok(fits)
 }
 
-/// The discipline whose number is least.
+/// The discipline with the least number.
 fn nearest(of: impl Fn(usize) -> f64) -> usize {
     (0..DISCIPLINES.len()).min_by(|a, b| of(*a).total_cmp(&of(*b))).expect("there are disciplines")
 }
@@ -197,13 +198,13 @@ fn cell_by_cell(published: &Published, simulated: &Simulated) -> Result<String, 
     Ok(text)
 }
 
-/// Half the interval in which one more number would lie (95 %).
+/// Half the interval for one further number (95 %).
 fn half_of_a_set(moments: &Moments) -> f64 {
     let count = moments.count();
     t_quantile(0.975, count.max(2) - 1) * (moments.variance() * (1.0 + 1.0 / count as f64)).sqrt()
 }
 
-/// The measured servers: how far every replay is from them.
+/// The measured servers, and the distance of every replay from them.
 fn on_ours(live: &Live) -> String {
     let mut text = String::from(
         "### On a live kernel, at 0.8\n\nThe same ratio to the FCFS replay of the same captured input; geometric \
@@ -287,7 +288,7 @@ fn exponential(logs: &Moments) -> String {
     }
 }
 
-/// What `service` makes of the measured mean, beside exponential service: the geometric mean over the arrival
+/// The ratio of the measured mean with `service` to that with exponential service: the geometric mean over the arrival
 /// processes, with Student's interval over them.
 pub(super) fn falls(live: &Live, server: usize, service: Series) -> Option<(f64, f64, f64)> {
     let log = |of: &Measured| mean(&of.responses_s).ln();
@@ -304,7 +305,7 @@ pub(super) fn falls(live: &Live, server: usize, service: Series) -> Option<(f64,
     Some((estimate.value()?.exp(), low.exp(), high.exp()))
 }
 
-/// What the riddle is, with the exact means of what could not and what could explain it.
+/// The question, with the exact means of the disciplines that cannot and that could explain it.
 fn head(published: &Published) -> Result<String, ReproduceError> {
     let row = LAWS.map(|service| Cell { arrivals: Series::Exponential, service });
     let his = row.iter().map(|cell| Ok(format!("{:.2}", published.cell("7.3", *cell)?.mean_s)));
@@ -342,7 +343,7 @@ mod tests {
         let (distance, inside) = compare(0.1, 0.0, &sets);
         assert!(inside && (distance - 0.005).abs() < 1e-12);
         assert!(!compare(0.5, 0.0, &sets).1);
-        // Without any spread only the digits of his numbers are left.
+        // Without any spread only the rounding of his numbers is left.
         assert!(compare(0.004, 0.005, &[0.0; 20]).1 && !compare(0.006, 0.005, &[0.0; 20]).1);
     }
 

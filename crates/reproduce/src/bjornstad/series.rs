@@ -27,7 +27,7 @@ pub(super) const UTILIZATION: f64 = 0.95;
 pub(super) const REQUESTS: usize = 100_000;
 
 impl Series {
-    /// As a table says it.
+    /// Its name in a table.
     pub(super) fn name(self) -> String {
         match self {
             Exponential => "exponential".into(),
@@ -36,7 +36,7 @@ impl Series {
         }
     }
 
-    /// As his CSV files and the names of ours say it.
+    /// Its name in his CSV files and in the names of ours.
     pub(super) fn key(self) -> String {
         match self {
             Exponential => "exponential".into(),
@@ -54,7 +54,8 @@ impl Series {
         }
     }
 
-    /// The value, in parts of the mean, that lies in this law where `e` lies in the standard exponential one.
+    /// The quantile of this law (relative to the mean) at the probability at which the standard exponential law has
+    /// `e`.
     #[inline]
     pub(super) fn value(self, e: f64) -> f64 {
         match self {
@@ -64,7 +65,7 @@ impl Series {
         }
     }
 
-    /// `n` values in parts of the mean. Two laws drawn from clones of one stream rise and fall together.
+    /// `n` values relative to the mean. Two laws drawn from clones of one stream rise and fall together.
     pub(super) fn draw(self, n: usize, stream: &mut Stream) -> Vec<f64> {
         match self {
             Noise(h) => shifted(&Fgn::new(h, n).expect("his H are between 0 and 1").path(stream)),

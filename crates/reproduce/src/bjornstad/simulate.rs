@@ -1,4 +1,4 @@
-//! The simulated half: what is drawn and played, and the files that the page is written from.
+//! The simulated half: the simulations, and the files that the page is written from.
 //!
 //! `sets.csv` (Table 7.4, a thousand sets of 10^5 requests), `long.csv` and `parts.csv` (one path of 10^9),
 //! `disciplines.csv` (every cell under every discipline, at his utilisation), `memory.csv` (response time against H).
@@ -15,7 +15,7 @@ use super::replay::{self, DISCIPLINES};
 use super::series::{Cell, REQUESTS, SERVICE_S, UTILIZATION};
 use crate::ReproduceError;
 
-/// Jobs of the long run where nothing else is said.
+/// Default number of jobs of the long run.
 pub(crate) const JOBS: u64 = 1_000_000_000;
 /// Sets of [`REQUESTS`] requests that every discipline plays.
 const SETS: u64 = 20;
@@ -32,7 +32,7 @@ pub(super) struct Played {
     pub(super) std_s: f64,
 }
 
-/// What the page reads.
+/// The files of the simulated half, as the page reads them.
 pub(super) struct Simulated {
     /// Set by set: mean and standard deviation (s) of each cell.
     pub(super) sets: Vec<Vec<(f64, f64)>>,
@@ -96,7 +96,7 @@ fn played() -> Vec<Played> {
 }
 
 impl Simulated {
-    /// Reads what [`run`] wrote.
+    /// Reads the files that [`run`] wrote.
     pub(super) fn read(folder: &Path) -> Result<Simulated, ReproduceError> {
         let mut sets: Vec<Vec<(f64, f64)>> = Vec::new();
         for [set, cell, mean_s, std_s] in numbers::<4>(folder, "sets.csv")? {
@@ -132,7 +132,7 @@ impl Simulated {
     }
 }
 
-/// A CSV file of numbers, with as many columns as wanted.
+/// A CSV file of numbers, with N columns.
 pub(super) fn numbers<const N: usize>(folder: &Path, name: &str) -> Result<Vec<[f64; N]>, ReproduceError> {
     let file = folder.join(name);
     let fail = |why: &dyn std::fmt::Display| ReproduceError(format!("{}: {why}", file.display()));

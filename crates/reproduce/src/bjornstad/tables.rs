@@ -1,4 +1,4 @@
-//! Tables 7.3 and 7.8 live, and 7.5, 7.6, 7.9 and A.1 from what was captured.
+//! Tables 7.3 and 7.8 live, and 7.5, 7.6, 7.9 and A.1 from captured requests.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::replay::{DISCIPLINES, FCFS, LAS, PS};
 use super::series::{Cell, LAWS, NOISES, Series};
 use crate::ReproduceError;
 
-/// Equation 4.25 with what was measured of a cell (s).
+/// Equation 4.25 with the measured moments of a cell (s).
 pub(super) fn formula_s(of: &Measured) -> f64 {
     let ((gap_s, gap_std_s), (service_s, service_std_s)) = (mean_and_std(&of.gaps_s), mean_and_std(&of.demands_s));
     let utilization = service_s / gap_s;
@@ -192,7 +192,7 @@ pub(super) fn hurst(published: &Published, live: &Live) -> Result<String, Reprod
     Ok(text)
 }
 
-/// The factor from the time of 80 % to that of 90 %, over all cells of a server: least, mean, most.
+/// The ratio of the 90th percentile to the 80th, over all cells of a server: least, mean, largest.
 pub(super) fn eighty_to_ninety(live: &Live, server: usize) -> Option<(f64, f64, f64)> {
     let of_server = live.cells.iter().filter(|of| of.server == server);
     let factors: Vec<f64> =

@@ -1,4 +1,4 @@
-//! The figures of the page: ours, in the shape of his.
+//! The figures of the page: our data, drawn like his figures.
 
 use sojourn_stats::Estimate;
 

@@ -1,4 +1,4 @@
-//! His statements, each as comparisons of what was measured.
+//! His statements, each as comparisons of measurements.
 
 use sojourn_stats::Estimate;
 
@@ -6,7 +6,7 @@ use super::{MEAN, Runs, Setting};
 use crate::finding::{self, Finding};
 use crate::verdict::{apart, below, between, near, near_number, scaled, shown, slope};
 
-/// The ways to serve of experiment 1; an empty value is a setting that the way leaves alone.
+/// The kinds of server of experiment 1; an empty value is a setting that the kind does not name.
 pub(super) const WAYS: [(&str, [Setting<'static>; 2]); 6] = [
     ("helpers (16)", [("system.program.name", "apache-prefork"), ("system.program.workers", "16")]),
     ("helpers and fork (5 at first)", [("system.program.name", "apache-prefork"), ("system.program.workers", "256")]),
@@ -62,7 +62,7 @@ fn findings(runs: &Runs) -> Vec<Finding> {
     all
 }
 
-/// What was measured of a way with so many clients.
+/// The measurement of a kind of server with this number of clients.
 pub(super) fn way(runs: &Runs, way: usize, users: &str, metric: &str) -> Option<Estimate> {
     let [name, workers] = WAYS[way].1;
     runs.measured("1-daemons", &[name, workers, ("users", users)], metric)
@@ -125,7 +125,7 @@ fn ways(runs: &Runs) -> Vec<Finding> {
     ]
 }
 
-/// What was measured with so many helpers.
+/// The measurement with this number of helpers.
 pub(super) fn helper(runs: &Runs, workers: &str, users: &str, metric: &str) -> Option<Estimate> {
     runs.measured("2-helpers", &[("system.program.workers", workers), ("users", users)], metric)
 }
@@ -155,7 +155,7 @@ fn helpers(runs: &Runs) -> Vec<Finding> {
     ]
 }
 
-/// What was measured with documents of one size.
+/// The measurement with documents of one size.
 pub(super) fn sized(runs: &Runs, size: &str, users: &str) -> Option<Estimate> {
     runs.measured("3-sizes", &[("size", size), ("users", users)], MEAN)
 }
@@ -217,7 +217,7 @@ fn sizes(runs: &Runs) -> Vec<Finding> {
     ]
 }
 
-/// What was measured with a mix.
+/// The measurement with a mix.
 pub(super) fn mixed(runs: &Runs, mix: usize, users: &str, metric: &str) -> Option<Estimate> {
     runs.measured("4-mix", &[("size", MIXES[mix]), ("users", users)], metric)
 }
@@ -310,12 +310,12 @@ fn network(runs: &Runs) -> Vec<Finding> {
     }]
 }
 
-/// What was measured through the proxy.
+/// The measurement through the proxy.
 pub(super) fn through(runs: &Runs, hits: &str, size: &str, users: &str) -> Option<Estimate> {
     runs.measured("6-proxy-sizes", &[("system.program.hits", hits), ("size", size), ("users", users)], MEAN)
 }
 
-/// What was measured with a part of hits: all (`response_time_mean`), or the cached documents alone.
+/// The measurement at a hit ratio: all documents (`response_time_mean`), or the cached ones alone.
 pub(super) fn hit(runs: &Runs, hits: &str, size: &str, metric: &str) -> Option<Estimate> {
     runs.measured("7-hit-ratio", &[("system.program.hits", hits), ("size", size)], metric)
 }

@@ -1,8 +1,8 @@
-//! Fujita (2000), chapters 2 and 3: which of his findings about a web server of 1998 and a proxy hold for today's.
+//! Fujita (2000), chapters 2 and 3: which findings about a web server and a proxy of 1998 hold for those of today.
 //!
-//! His figures are pictures without data, so what is compared are his statements, each turned into comparisons of
-//! measured figures with their intervals (`findings`), and the few numbers of his text. A server of today is hundreds of
-//! times as fast as his, so shapes are compared, never seconds.
+//! His figures are pictures without data. So his statements are compared, each turned into comparisons of measured
+//! figures with their intervals (`findings`), and the few numbers of his text. A server of today is hundreds of times
+//! as fast as his, so shapes are compared, never seconds.
 
 mod figures;
 mod findings;
@@ -16,7 +16,7 @@ use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::verdict;
 
-/// His experiments, by the name of the run folder, and whose answers count.
+/// His experiments, by the name of the run folder, and the engine that answers.
 const RUNS: [(&str, &str); 8] = [
     ("1-daemons", "live"),
     ("2-helpers", "live"),
@@ -44,7 +44,7 @@ impl Runs {
         &self.0[place.expect("an experiment of the list")]
     }
 
-    /// What was measured there; none where it was not, or where there were too few samples.
+    /// The measurement there; none if there was none, or too few samples.
     fn measured(&self, run: &str, wanted: &[Setting<'_>], metric: &str) -> Option<Estimate> {
         self.of(run).estimate(wanted, metric).filter(|estimate| estimate.interval().is_some())
     }
@@ -85,7 +85,7 @@ fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
     let fail = |e: csv::Error| ReproduceError(format!("{}: {e}", file.display()));
     let mix = |size: &str, users: &str| runs.measured("4-mix", &[("size", size), ("users", users)], MEAN);
     let [all, half, none] = [findings::MIXES[0], findings::MIXES[2], findings::MIXES[4]];
-    // A client's share of the response time is the work demand, as he computes it.
+    // A client's share of the response time is the work demand, by his method.
     let shared = |estimate: Option<Estimate>, by: f64| verdict::scaled(estimate, 1.0 / by);
     let rate = |network: &str| {
         let wanted = [("cluster_rate", network), ("size", "constant(500 kB)")];

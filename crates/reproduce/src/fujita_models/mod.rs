@@ -1,9 +1,9 @@
 //! Fujita (2000), the models: section 2.3 and chapters 4 and 5.
 //!
-//! A web server of a queue and r helpers ([`server`]), a public site of backbone, access line and server ([`site`]), and
-//! a provider's users behind a proxy ([`provider`]), by his formulas and by simulation. His figures are pictures without
-//! data: what is compared are the numbers of his text and his statements, each turned into comparisons of figures with
-//! intervals. What his text does not print is inferred from what it does, or varied.
+//! A web server of a queue and r helpers ([`server`]), a public site of backbone, access line and server ([`site`]),
+//! and a provider's users behind a proxy ([`provider`]), by his formulas and by simulation. His figures are pictures
+//! without data. So the numbers of his text and his statements are compared, each turned into comparisons of figures
+//! with intervals. Values that his text does not print are inferred from it, or varied.
 
 mod provider;
 mod server;
@@ -43,7 +43,7 @@ type Setting<'a> = (&'a str, &'a str);
 /// The answers of all experiments, by both engines.
 struct Runs(Vec<[Answers; 2]>);
 
-/// What theory and simulation say of one thing.
+/// The answers of theory and simulation for one quantity.
 #[derive(Clone, Debug, Default)]
 struct Both {
     theory: Option<f64>,
@@ -89,7 +89,7 @@ impl Both {
     }
 }
 
-/// A number of a formula, in milliseconds where it is a time.
+/// A number of a formula, in milliseconds if it is a time.
 fn number(value: Option<f64>, unit: &str) -> String {
     let Some(value) = value else { return "-".into() };
     let (value, unit) = if unit == "s" { (value * 1e3, "ms") } else { (value, unit) };
@@ -100,7 +100,7 @@ fn number(value: Option<f64>, unit: &str) -> String {
     }
 }
 
-/// A part as a signed percentage.
+/// A fraction as a signed percentage.
 fn percent(part: Option<f64>) -> String {
     part.map_or("-".into(), |part| format!("{:+.1} %", 100.0 * part))
 }
@@ -164,7 +164,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     std::fs::write(page, text).map_err(fail)
 }
 
-/// What became of the statements, counted.
+/// The verdicts on the statements, counted.
 fn in_short(findings: &[Finding]) -> String {
     let count = |wanted: Verdict| findings.iter().filter(|finding| finding.verdict() == wanted).count();
     format!(
@@ -207,7 +207,7 @@ fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
     Ok(table(&head, &rows) + NUMBERS)
 }
 
-/// The cheapest line that `sojourn plan` found, in its own words.
+/// The cheapest line that `sojourn plan` found, in the words of its output.
 fn planned(file: &Path) -> Result<String, ReproduceError> {
     let fail = |what: String| ReproduceError(format!("{}: {what}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|e| fail(e.to_string()))?;

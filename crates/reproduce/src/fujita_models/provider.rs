@@ -1,4 +1,4 @@
-//! A provider's users behind a proxy: Figures 4.6 to 4.13, and what he does not print.
+//! A provider's users behind a proxy: Figures 4.6 to 4.13, and values that he does not print.
 
 use sojourn_stats::Estimate;
 
@@ -11,10 +11,10 @@ const LINE: &str = "station.access-line.rate";
 const BACKBONE: &str = "station.backbone.speed";
 const HIT: &str = "chain.users.branch.hit.share";
 const RATES: [&str; 2] = ["1.5 Mbit/s", "6 Mbit/s"];
-/// How many times as fast as 195 ms the backbone is, and what it takes (ms).
+/// Speeds of the backbone relative to 195 ms, and its delay (ms).
 const BACKBONES: [(&str, f64); 7] =
     [("1", 195.0), ("1.3", 150.0), ("1.95", 100.0), ("2.6", 75.0), ("3.9", 50.0), ("7.8", 25.0), ("19.5", 10.0)];
-/// The backbone of 100 ms among them.
+/// The index of the backbone of 100 ms.
 pub(super) const AT_100_MS: usize = 2;
 const SLOW: usize = 0;
 const FAST: usize = BACKBONES.len() - 1;
@@ -22,10 +22,10 @@ const FAST: usize = BACKBONES.len() - 1;
 const HITS: [&str; 7] = ["0.0", "0.2", "0.4", "0.5", "0.6", "0.8", "0.9"];
 const HALF: usize = 3;
 const NARROW_AND_WIDE: [&str; 2] = ["768 kbit/s", "1.5 Mbit/s"];
-/// Where a miss spends its time.
+/// The stations that a miss visits.
 const PLACES: [&str; 4] = ["proxy", "backbone", "access-line", "web-server"];
 
-/// Who asks: users who wait for their documents, or requests at a rate.
+/// Readings of the traffic: users who wait for their documents, or requests at a rate.
 const READINGS: [(&str, &str, Setting<'static>); 4] = [
     ("2 users", "7-hit-ratio", ("chain.users.users", "2")),
     ("8 users", "7-hit-ratio", ("chain.users.users", "8")),
@@ -40,13 +40,13 @@ fn part(hits: &str) -> f64 {
     hits.parse().expect("a number of the experiment's file")
 }
 
-/// What the access line takes for a document that goes over it.
+/// Time on the access line of a document that goes over it.
 fn line(runs: &Runs, reading: usize, rate: &str, hits: usize) -> Both {
     let (_, run, setting) = READINGS[reading];
     runs.both(run, &[(LINE, rate), setting, (HIT, HITS[hits])], "response_time_mean_access-line")
 }
 
-/// What a miss takes in all.
+/// Response time of a miss.
 pub(super) fn total(runs: &Runs, rate: &str, backbone: usize) -> Both {
     of_backbone(runs, rate, backbone, "response_time_mean_users_miss")
 }
@@ -55,12 +55,12 @@ fn of_backbone(runs: &Runs, rate: &str, backbone: usize, metric: &str) -> Both {
     runs.both("8-backbone", &[(LINE, rate), (BACKBONE, BACKBONES[backbone].0)], metric)
 }
 
-/// The same of a web server that shares without limit, which mean value analysis solves exactly.
+/// The same with a web server that shares without limit; mean value analysis solves it exactly.
 fn shared(runs: &Runs, rate: &str, backbone: usize, metric: &str) -> Option<f64> {
     runs.both("8-backbone-shared", &[(LINE, rate), (BACKBONE, BACKBONES[backbone].0)], metric).theory
 }
 
-/// What a miss spends at a station.
+/// Time of a miss at a station.
 fn spent(runs: &Runs, rate: &str, backbone: usize, place: &str) -> Both {
     of_backbone(runs, rate, backbone, &format!("response_time_mean_{place}"))
 }
@@ -237,7 +237,7 @@ fn accuracy(runs: &Runs) -> Vec<Finding> {
         };
         format!("furthest off: total {}, web server {}, throughput {}", of(metrics[0]), of(metrics[1]), of(metrics[2]))
     };
-    // How much too long the analysis is.
+    // Relative error of the analysis, which is too long.
     let excess = |rate: &str, backbone: usize| {
         let both = total(runs, rate, backbone);
         quotient(both.theory.and_then(crate::verdict::known), both.sim)
@@ -307,8 +307,8 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
     text + "\n" + &picture("throughput")
 }
 
-/// The visitors per second at which a miss takes 300 ms with 6 Mbit/s and a backbone of 100 ms, by users, and how it
-/// compares then with 1.5 Mbit/s.
+/// The visitors per second at which a miss takes 300 ms with 6 Mbit/s and a backbone of 100 ms, by users, and the
+/// comparison with 1.5 Mbit/s there.
 fn population(runs: &Runs) -> String {
     let readings = [("1", "0", "at the web server only"), ("0", "1", "on backbone and line as well")];
     let head: Vec<String> = std::iter::once("users".to_owned())
@@ -350,7 +350,7 @@ fn at_300_ms(runs: &Runs, users: &str, server: &str, whole: &str) -> Option<(f64
     })
 }
 
-/// Where a miss spends its time, by the backbone.
+/// The parts of a miss's response time, by the backbone.
 fn components(runs: &Runs, rate: &str) -> String {
     let head: Vec<String> =
         ["backbone", "proxy", "access line", "web server", "all", "most of it"].map(String::from).to_vec();

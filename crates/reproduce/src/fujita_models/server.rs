@@ -7,9 +7,9 @@ use crate::finding::Finding;
 use crate::picture::{Figure, Series, curves};
 use crate::verdict::{below, near_number, quotient, shown, slope};
 
-/// The last is as good as no limit.
+/// The last is almost no limit.
 const HELPERS: [&str; 4] = ["1", "4", "16", "64"];
-/// His loads, and the requests per second that make them.
+/// His loads, and the requests per second that give them.
 const LOADS: [(&str, &str); 5] = [
     ("0.2", "exponential(rate = 7.7897 /s)"),
     ("0.4", "exponential(rate = 15.5795 /s)"),
@@ -17,12 +17,12 @@ const LOADS: [(&str, &str); 5] = [
     ("0.8", "exponential(rate = 31.159 /s)"),
     ("0.9", "exponential(rate = 35.0539 /s)"),
 ];
-/// The load of 0.8 among them.
+/// The index of the load of 0.8.
 const BUSY: usize = 3;
 /// Upper ends of the classes of sizes (kB); ten times these with documents ten times as large.
 const LIMITS: [f64; 5] = [1.0, 3.0, 10.0, 30.0, 100.0];
 
-/// Whose sizes.
+/// The law of the document sizes.
 #[derive(Clone, Copy, PartialEq)]
 enum Sizes {
     His,
@@ -30,8 +30,8 @@ enum Sizes {
     Exponential,
 }
 
-/// The mean response time with so many helpers of all documents, or of class `class` from 0; `load` is a number of
-/// [`LOADS`], and only his sizes have others than 0.8.
+/// The mean response time with this number of helpers, of all documents or of class `class` (from 0). `load` is an
+/// index into [`LOADS`]; only his own sizes have loads other than 0.8.
 fn time(runs: &Runs, sizes: Sizes, helpers: &str, load: usize, class: Option<usize>) -> Both {
     let (run, load) = match sizes {
         Sizes::His => ("1-helpers", Some(("chain.documents.arrivals", LOADS[load].1))),
@@ -53,7 +53,7 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
         HELPERS[..3].iter().map(|helpers| shown(of(helpers).as_ref(), "s")).collect::<Vec<_>>().join(", ")
     };
     let by_formula = between_the_exact(runs);
-    // How many times as long the busiest load takes as the lightest.
+    // The ratio of the time at the busiest load to that at the lightest.
     let growth = |class: usize| quotient(his("4", 4, class), his("4", 0, class));
     let gap = |helpers: &str| slope(mean(Sizes::Exponential, helpers), mean(Sizes::His, helpers), 1.0);
     let steps = [("1", "4"), ("4", "16")];
@@ -139,8 +139,8 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
     ]
 }
 
-/// What 2.1 says and what is simulated, of every class and load, where the formula is neither exact for one helper nor
-/// for many.
+/// Equation 2.1 and simulation, for every class and load where the formula is exact neither for one helper nor for
+/// many.
 fn between_the_exact(runs: &Runs) -> Vec<Both> {
     let class = |(helpers, load): (&'static str, usize)| {
         (0..=LIMITS.len()).map(move |class| time(runs, Sizes::His, helpers, load, Some(class)))
@@ -192,7 +192,7 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
     text + "\n" + &picture("laws")
 }
 
-/// How far 2.2, and 2.1 of the worst class, are from simulation, by helpers and load.
+/// The errors of 2.2, and of 2.1 for the worst class, against simulation, by helpers and load.
 fn accuracy(runs: &Runs) -> String {
     let of = |helpers: &str, load: usize| {
         let all = time(runs, Sizes::His, helpers, load, None);

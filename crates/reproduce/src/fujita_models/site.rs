@@ -7,28 +7,28 @@ use crate::verdict::{below, known, near, near_number, scaled, shown, slope};
 
 const ARRIVALS: &str = "chain.requests.arrivals";
 const LINE: &str = "station.access-line.rate";
-/// Lines of Figure 4.2 and the requests per second that they are shown at.
+/// Lines of Figure 4.2, each with its requests per second.
 const LINES: [(&str, &[u32]); 3] = [
     ("768 kbit/s", &[1, 3, 5, 7, 9, 10]),
     ("1.5 Mbit/s", &[1, 3, 5, 7, 9, 10, 15, 20]),
     ("3 Mbit/s", &[1, 3, 5, 7, 9, 10, 15, 20, 30]),
 ];
-/// Delays of Figure 4.3 (s) and the requests per second that they are checked at.
+/// Delays of Figure 4.3 (s), and the requests per second at which they are checked.
 const DELAYS: [f64; 3] = [0.1, 0.2, 0.3];
 const CHECKED: [u32; 5] = [1, 5, 10, 20, 30];
 /// Lines and speeds of Figure 4.4.
 const NARROW_AND_WIDE: [&str; 2] = ["768 kbit/s", "1.5 Mbit/s"];
 const SPEEDS: [&str; 8] = ["0.15", "0.2", "0.3", "0.5", "1", "2", "4", "8"];
-/// What the backbone takes (s).
+/// Delay of the backbone (s).
 const BACKBONE_S: f64 = 0.195;
 
-/// The rate (bit/s) at which a line takes `delay_s` in the mean for a document, with so many requests per second:
+/// The rate (bit/s) at which a document takes `delay_s` on the line in the mean, at these requests per second:
 /// M/G/1-PS, D = t/(1 - lambda t) with t = 8 L/C.
 pub(super) fn required(requests_per_s: f64, delay_s: f64) -> f64 {
     8.0 * work(LOGNORMAL).sizes.mean() * (1.0 / delay_s + requests_per_s)
 }
 
-/// What the line of that rate is simulated to take for 10 requests per second and 100 ms.
+/// The simulated time on the line of that rate, for 10 requests per second and 100 ms.
 pub(super) fn at_required(runs: &Runs) -> String {
     shown(checked(runs, 10, 0.1).sim.as_ref(), "s")
 }
@@ -39,13 +39,13 @@ fn checked(runs: &Runs, requests_per_s: u32, delay_s: f64) -> Both {
     runs.both("5-required-rate", &[(ARRIVALS, &arrivals), (LINE, &rate)], "response_time_mean_access-line")
 }
 
-/// What a line takes.
+/// Time on a line.
 fn line(runs: &Runs, rate: &str, requests_per_s: u32) -> Both {
     let arrivals = format!("exponential(rate = {requests_per_s} /s)");
     runs.both("4-access-line", &[(LINE, rate), (ARRIVALS, &arrivals)], "response_time_mean_access-line")
 }
 
-/// What a station, or all together (an empty name), takes with a web server of this speed.
+/// Response time of a station, or of all together (an empty name), with a web server of this speed.
 fn with_speed(runs: &Runs, rate: &str, speed: &str, station: &str) -> Both {
     let metric = format!("response_time_mean{}{station}", if station.is_empty() { "" } else { "_" });
     runs.both("6-server-speed", &[(LINE, rate), ("station.web-server.speed", speed)], &metric)
@@ -59,7 +59,7 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
         let (first, last) = (&loads[..2], &loads[loads.len() - 2..]);
         rises.chain([below(per(first[0], first[1]), per(last[0], last[1]))]).collect::<Vec<_>>()
     });
-    // What twice the rate takes off the line's time.
+    // The reduction of the line's time by twice the rate.
     let gain = |rates: [&str; 2], requests: u32| slope(delay(rates[1], requests), delay(rates[0], requests), 1.0);
     let doubled = [(["768 kbit/s", "1.5 Mbit/s"], 3, 10), (["1.5 Mbit/s", "3 Mbit/s"], 5, 20)];
     let total = |rate: &str, speed: &str| with_speed(runs, rate, speed, "").sim;

@@ -1,7 +1,8 @@
 //! Each conclusion of sections 5.2, 5.3 and 6, against his own tables and against our runs.
 //!
-//! A verdict is computed: a claim is a comparison of figures, and "holds" means that the comparison does, for an
-//! interval where there is one. His side has no intervals outside Table 5.1, so there only the figures are compared.
+//! A verdict is computed: a claim is a comparison of figures, and "holds" means that the comparison is true, for the
+//! whole interval if there is one. His tables have no intervals except Table 5.1, so elsewhere only his figures are
+//! compared.
 
 use std::fmt::Write;
 
@@ -84,7 +85,7 @@ fn rows(study: &Study) -> Vec<Row> {
     ]
 }
 
-/// How many of his conclusions hold, in a sentence.
+/// The number of his conclusions that hold, in a sentence.
 pub(super) fn in_short(study: &Study) -> String {
     let rows = rows(study);
     let count = |of: fn(&Row) -> Holds| {
@@ -270,7 +271,7 @@ fn slow_policies_stay_slow(study: &Study) -> Row {
 }
 
 fn overload(study: &Study) -> Row {
-    // Overloaded from the first load on at which throughput is within 5 % of its largest.
+    // Overloaded from the first load at which throughput is within 5 % of its largest.
     let knee = |value: &dyn Fn(u32) -> Option<f64>| {
         let all: Vec<(u32, f64)> = USERS.iter().filter_map(|users| Some((*users, value(*users)?))).collect();
         let most = all.iter().map(|(_, x)| *x).fold(0.0, f64::max);
@@ -299,7 +300,7 @@ fn overload(study: &Study) -> Row {
     }
 }
 
-/// His single server at 100 Mbit/s: the mean of his own three runs, whatever the status of the column beside it.
+/// His single server at 100 Mbit/s: the mean of his own three runs, with any status of the column beside them.
 fn his_single(study: &Study, users: u32, table: &str) -> Option<f64> {
     let users = users.to_string();
     let run = |run: &str| study.validation.number(&[("table", table), ("users", &users)], run);

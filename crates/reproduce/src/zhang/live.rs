@@ -1,4 +1,4 @@
-//! The stress test of chapter 4 on today's Apache: its page, and the server models fitted to it as he fitted his.
+//! The stress test of chapter 4 on today's Apache: its page, and the server models fitted to it by his method.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::picture::{Series, curves};
 
 const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
 const WORKERS: [&str; 2] = ["150", "256"];
-/// What a denial costs a user here: a tenth of his, as all times of users.
+/// The penalty of a denial here: a tenth of his, like all times of users.
 const PENALTY: Span = Span(18_000_000_000);
 
 fn live(stress: &Answers, sigma: &str, workers: &str, users: u32, metric: &str) -> Option<f64> {
@@ -29,7 +29,7 @@ fn curve(stress: &Answers, sigma: &str, workers: &str, metric: &str) -> Vec<(f64
     USERS.iter().filter_map(of).collect()
 }
 
-/// A model fitted to the stress test, with what a denial cost its user.
+/// A model fitted to the stress test, with the penalty of a denial.
 fn fitted(stress: &Answers, sigma: &str, workers: &str) -> Result<DelayCurve, ReproduceError> {
     let (latency, denied) = ("response_time_mean", "denied_ratio");
     fit_delay_curve(&curve(stress, sigma, workers, latency), &curve(stress, sigma, workers, denied), PENALTY)
@@ -159,7 +159,7 @@ fn table(stress: &Answers, simulated: &Answers, latency: &Rows, throughput: &Row
     text
 }
 
-/// His statements about the stress test, as far as figures can say.
+/// His statements about the stress test, if figures can decide them.
 fn statements(stress: &Answers, latency: &Rows) -> String {
     let mut text = "## What he concluded from the stress test\n\n| statement (section 4.3) | his figures | ours \
         | |\n|---|---|---|---|\n"

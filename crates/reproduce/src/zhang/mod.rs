@@ -14,7 +14,7 @@ use crate::answers::Answers;
 use crate::picture::{Series, curves, heat_map};
 use published::{Configuration, METRICS, Rows, USERS};
 
-/// The experiments whose run folders are read.
+/// The experiments; their run folders are read.
 const EXPERIMENTS: [&str; 10] = [
     "1-one-server",
     "2-policies",
@@ -28,7 +28,7 @@ const EXPERIMENTS: [&str; 10] = [
     "9-readings",
 ];
 
-/// Everything the page is made of.
+/// All data of the page.
 struct Study {
     ours: HashMap<&'static str, Answers>,
     simulation: Rows,

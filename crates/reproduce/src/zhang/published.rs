@@ -1,4 +1,4 @@
-//! Zhang's tables, and where each of his configurations is among our variants.
+//! Zhang's tables, and the variant of ours for each of his configurations.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::ReproduceError;
 /// The loads of every table.
 pub(super) const USERS: [u32; 16] = [1, 10, 20, 40, 60, 100, 120, 140, 200, 260, 320, 400, 480, 640, 800, 960];
 
-/// What Appendices C and D measure, and what we call it.
+/// The metrics of Appendices C and D, and our names for them.
 pub(super) const METRICS: [(&str, &str, &str); 3] = [
     ("latency_s", "response_time_mean", "latency of an object (s)"),
     ("objects_per_s", "throughput", "objects per second"),
@@ -103,7 +103,7 @@ impl Configuration {
         ]
     }
 
-    /// As he names them: `XSIZE-G 0.1 s`.
+    /// His name for it: `XSIZE-G 0.1 s`.
     pub(super) fn name(&self) -> String {
         let face = if self.architecture == "gateway" { "G" } else { "S" };
         let mut name = format!("{}-{face}", self.policy.to_uppercase());
@@ -119,7 +119,7 @@ impl Configuration {
         format!("{name}, s = {}", self.sigma)
     }
 
-    /// His number; none where the row is not `ok`.
+    /// His number; none if the row is not `ok`.
     pub(super) fn published(&self, rows: &Rows, users: u32, metric: &str, column: &str) -> Option<f64> {
         let users = users.to_string();
         let rest = [("users", users.as_str()), ("metric", metric), ("status", "ok")];

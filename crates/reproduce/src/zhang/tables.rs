@@ -9,7 +9,7 @@ use super::{Cells, Study};
 use crate::answers::{Answers, Paired};
 use crate::picture::percent;
 
-/// What the whole set took.
+/// The time of all runs.
 pub(super) fn cost(study: &Study) -> String {
     let appendix = ["2-policies", "3-servers", "4-windows", "5-bryhni"];
     let elapsed: f64 = appendix.iter().map(|name| study.ours[name].elapsed_s).sum();
@@ -25,7 +25,7 @@ pub(super) fn cost(study: &Study) -> String {
     )
 }
 
-/// How near latencies are, in a sentence.
+/// The deviation of the latencies, in a sentence.
 pub(super) fn in_short(cells: &Cells) -> String {
     let Some((_, ratios)) = cells.by_metric.first() else { return String::new() };
     let median = |loads: std::ops::Range<usize>| {
@@ -41,7 +41,7 @@ pub(super) fn in_short(cells: &Cells) -> String {
     )
 }
 
-/// How many cells are how near, by metric and load.
+/// The number of cells within each deviation, by metric and load.
 pub(super) fn nearness(cells: &Cells) -> String {
     let mut text =
         "Deviation of ours from the published mean, over all configurations of Appendix D whose rows are usable.\n\n\
@@ -72,10 +72,10 @@ pub(super) fn nearness(cells: &Cells) -> String {
     text
 }
 
-/// What tells a variant from the others of its experiment: keys and values.
+/// The settings that identify a variant in its experiment: keys and values.
 pub(super) type Settings = &'static [(&'static str, &'static str)];
 
-/// The systems of Tables 5.1 to 5.7 that the ordering runs have: his name, what it is called in his files, our settings.
+/// The systems of Tables 5.1 to 5.7 in the ordering runs: his name, its name in his files, our settings.
 pub(super) const SYSTEMS: [(&str, &str, &str, Settings); 7] = [
     ("RR-G", "rr", "", &[("policy", "round-robin"), ("face", "gateway")]),
     ("XSIZE-G", "xsize", "1", &[("policy", "transmitted-size"), ("face", "gateway")]),
@@ -170,7 +170,7 @@ pub(super) fn difference(paired: Option<Paired>) -> String {
     }
 }
 
-/// What an interval of a difference says of "the first is larger".
+/// The verdict of an interval of a difference on "the first is larger".
 pub(super) fn judged(paired: Option<Paired>) -> &'static str {
     match paired.and_then(Paired::sign) {
         Some(true) => "confirmed",
@@ -179,7 +179,7 @@ pub(super) fn judged(paired: Option<Paired>) -> &'static str {
     }
 }
 
-/// Each pair that his order names, judged.
+/// Each pair of his order, with a verdict.
 pub(super) fn order(study: &Study) -> String {
     let ours = &study.ours["7-order"];
     let pairs = [
@@ -210,7 +210,7 @@ pub(super) fn order(study: &Study) -> String {
     text
 }
 
-/// Three systems under each reading, beside what he published.
+/// Three systems under each reading, beside his published numbers.
 pub(super) fn readings(study: &Study) -> String {
     let ours = &study.ours["9-readings"];
     let pages = "{ loner_sigma = 1.143, base_requests = 0.385, references = \"constant(1)\" }";
@@ -280,7 +280,7 @@ fn one_server_960(study: &Study) -> Option<f64> {
     study.validation.number(&[("table", "C.1"), ("users", "960")], "mean")
 }
 
-/// What waiting for lost packets, and the statistics of the last window, do at 640 users.
+/// The effects of waiting for lost packets, and of the statistics of the last window, at 640 users.
 pub(super) fn causes(study: &Study) -> String {
     let (ours, causes) = (&study.ours["7-order"], &study.ours["9-causes"]);
     let mut text = "**Timeouts.** His one server is slower on the faster network: C.10 is 0.28 s above C.1 in \

@@ -38,7 +38,7 @@ fn every_engine_answers_every_variant() {
         }
     }
     let told = stdout(&output);
-    assert!(told.contains("live - its plan") && told.contains("report.html"), "{told}");
+    assert!(told.contains("live - twin") && told.contains("report.html"), "{told}");
     let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(run["variants"].as_array().unwrap().len(), 6);
     assert!(["VALID", "SUSPECT"].contains(&run["verdict"].as_str().unwrap()));

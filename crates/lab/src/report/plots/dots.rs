@@ -3,7 +3,7 @@
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::cut;
 use crate::report::number::{self, Scale};
-use crate::report::{ENGINES, Engine, Variant, compare, engine_title};
+use crate::report::{ENGINES, Engine, Variant, compare};
 use sojourn_stats::Estimate;
 
 /// The column of names left of the scale.
@@ -51,7 +51,7 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: 
         bands(canvas, &groups, width);
         time_axis(canvas, &axis, height - FOOT, title, ticks(width));
         rows(canvas, &groups, width, |(engine, estimate, suspect), y| {
-            canvas.text(engine_title(*engine), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
+            canvas.text(engine.name(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
             match compare::interval(estimate) {
                 Some((value, low, high)) => {
                     if matches!(estimate, Estimate::Sampled { .. }) {

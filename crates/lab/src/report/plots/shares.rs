@@ -2,7 +2,7 @@
 
 use super::canvas::{Align, Axis, Ink, svg};
 use super::{Figure, both, dots, drawn, left_out};
-use crate::report::{ENGINES, Engine, Report, Variant, engine_title};
+use crate::report::{ENGINES, Engine, Report, Variant};
 
 const NAMES: f64 = 116.0;
 const MARGIN: f64 = 22.0;
@@ -60,13 +60,7 @@ fn draw(groups: &[Group], width: f64) -> String {
             y += LABEL;
             for (engine, shares) in rows {
                 let middle = y + ROW / 2.0;
-                canvas.text(
-                    engine_title(*engine),
-                    (NAMES - 8.0, middle),
-                    Align::Right,
-                    TEXT - 1.0,
-                    Ink::Engine(*engine),
-                );
+                canvas.text(engine.name(), (NAMES - 8.0, middle), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
                 let mut from = 0.0;
                 for (i, share) in shares.iter().enumerate() {
                     let (left, right) = (axis.at(from), axis.at(from + share));
