@@ -582,12 +582,16 @@ impl Reader<'_> {
         };
         let dispatchers = match &raw.dispatchers {
             Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
+            Some(n) if sessions && *n.get_ref() > 1 => {
+                return Err(self.at(n, "dispatchers", "a workload of kind `sessions` has 1 dispatcher; leave it out"));
+            }
             Some(n) => *n.get_ref(),
             None => 1,
         };
         let policy = raw.policy.get_ref().clone();
         let names: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        sojourn_dispatch::Dispatcher::new(&policy, &names, information, face.signals() | told, 0, "").map_err(|e| {
+        let signals = face.signals() | told | information.signals();
+        sojourn_dispatch::Dispatcher::new(&policy, &names, information, signals, 0, "").map_err(|e| {
             let missing = matches!(e, sojourn_dispatch::DispatchError::MissingSignal(_)) && face == Face::Switch;
             let remedy = "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]";
             self.at(&raw.policy, "policy", &format!("{e}{}", if missing { remedy } else { "" }))

@@ -6,7 +6,7 @@
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::Server;
 use sojourn_sim::{Control, Scenario, WarmUp, demand_of};
 use sojourn_stats::{Dimension, Histogram, Law, Span, Stream};
@@ -84,6 +84,7 @@ fn scenario(server: &str, utilization: f64, policy: Option<&str>, servers: usize
         }),
         demand: demand_of(&server),
         policy: policy.map(str::to_string),
+        catalogue: Catalogue::default(),
         information: Information::Immediate,
         dispatchers: 1,
         servers: vec![server; servers],

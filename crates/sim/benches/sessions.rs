@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
 use sojourn_sim::{Attached, Cluster, Control, Level, Report, WarmUp, demand_of, run_sessions};
 use sojourn_stats::Span;
@@ -51,6 +51,7 @@ fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> Clu
         sessions: Sessions::surge(USERS, Arc::clone(site)),
         demand: demand_of(&server),
         policy: Some(policy.into()),
+        catalogue: Catalogue::default(),
         information: Information::Polled { every: Span(1_000_000_000) },
         poll_cost: Span::ZERO,
         level: Level::Session,

@@ -1,7 +1,8 @@
 //! The balancer as the engine sees it: one or more dispatchers, told what a gateway would see.
 
-use sojourn_dispatch::policies::client_key;
-use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Information, Request, Signals};
+use sojourn_dispatch::{
+    Action, BackendId, Catalogue, Command, Dispatcher, Event, Information, Report, Request, Signals, key,
+};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::scenario::{Scenario, SimError, server_name};
@@ -19,6 +20,19 @@ pub(crate) struct Balancer {
     cookies: Vec<Option<BackendId>>,
 }
 
+/// What a balancer is made of.
+pub(crate) struct Setting<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) policy: &'a str,
+    pub(crate) servers: usize,
+    /// None: all equal.
+    pub(crate) weights: &'a [f64],
+    pub(crate) information: Information,
+    /// What the simulator really tells, reports apart: those come where the balancer polls.
+    pub(crate) signals: Signals,
+    pub(crate) dispatchers: u32,
+}
+
 /// Where a request is sent, and by whom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
@@ -30,27 +44,28 @@ impl Balancer {
     /// The balancer of `scenario`; none where it has no policy.
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Option<Balancer>, SimError> {
         let Some(policy) = &scenario.policy else { return Ok(None) };
-        let Scenario { weights, information, dispatchers, signals, .. } = scenario;
-        let servers = scenario.servers.len();
-        Balancer::of(policy, servers, weights, *information, *signals, *dispatchers, seed).map(Some)
+        let setting = Setting {
+            catalogue: &scenario.catalogue,
+            policy,
+            servers: scenario.servers.len(),
+            weights: &scenario.weights,
+            information: scenario.information,
+            signals: scenario.signals & Scenario::PROVIDES,
+            dispatchers: scenario.dispatchers,
+        };
+        Balancer::of(&setting, seed).map(Some)
     }
 
-    /// `count` dispatchers that follow `policy` over so many servers (no weights: all equal).
-    pub(crate) fn of(
-        policy: &str,
-        servers: usize,
-        weights: &[f64],
-        information: Information,
-        signals: Signals,
-        count: u32,
-        seed: u64,
-    ) -> Result<Balancer, SimError> {
+    /// The dispatchers of `setting`.
+    pub(crate) fn of(setting: &Setting<'_>, seed: u64) -> Result<Balancer, SimError> {
+        let Setting { catalogue, policy, servers, weights, information, dispatchers, .. } = *setting;
+        let signals = setting.signals | information.signals();
         let weight = |index: usize| weights.get(index).copied().unwrap_or(1.0);
         let backends: Vec<_> = (0..servers).map(|index| (server_name(index), weight(index))).collect();
-        let dispatchers = (0..count)
+        let dispatchers = (0..dispatchers)
             .map(|number| {
                 let name = dispatcher_name(number);
-                Dispatcher::new(policy, &backends, information, signals, seed, &name)
+                Dispatcher::from_catalogue(catalogue, policy, &backends, information, signals, seed, &name)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut balancer = Balancer {
@@ -81,8 +96,8 @@ impl Balancer {
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
-        let key = if self.requires.contains(Signals::ADDRESS) { client_key(&client.to_string()) } else { 0 };
-        let request = Request { client: key, class, cookie };
+        let address = if self.requires.contains(Signals::ADDRESS) { key(&client.to_string()) } else { 0 };
+        let request = Request { client: address, class, cookie, ..Request::default() };
         let decision = self.dispatchers[dispatcher].choose(&request, &[], now);
         self.heed(dispatcher);
         let Action::Forward(backend) = decision.action else { return None };
@@ -96,13 +111,13 @@ impl Balancer {
         Some(Choice { dispatcher: dispatcher as u32, server: backend.0 })
     }
 
-    /// Whether somebody reads first bytes.
+    /// Whether the policy reads first bytes.
     #[inline]
     pub(crate) fn wants_first_byte(&self) -> bool {
         self.requires.contains(Signals::FIRST_BYTE)
     }
 
-    /// Whether somebody reads predictions.
+    /// Whether the policy reads predictions.
     #[inline]
     pub(crate) fn wants_predictions(&self) -> bool {
         self.requires.contains(Signals::PREDICTED_RESPONSE)
@@ -149,9 +164,11 @@ impl Balancer {
                 continue;
             }
             for command in dispatcher.poll(now) {
-                let Command::Poll(backend) = command;
+                let Command::Poll(backend) = command else {
+                    unreachable!("a policy that gives other commands is refused before the run")
+                };
                 if let Some(in_flight) = ask(backend.0 as usize) {
-                    dispatcher.observe(Event::Reported { backend, in_flight, measured: now }, now);
+                    dispatcher.report(backend, &Report::of_in_flight(in_flight, now), now);
                 }
             }
         }
@@ -161,8 +178,8 @@ impl Balancer {
 
     /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.
     pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
-        let backend = BackendId(server);
-        self.tell(Choice { dispatcher: 0, server }, Event::Reported { backend, in_flight, measured }, now);
+        self.dispatchers[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
+        self.heed(0);
     }
 
     #[inline]

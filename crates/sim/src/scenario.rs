@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_dispatch::{DispatchError, Information, Signals};
+use sojourn_dispatch::{Catalogue, DispatchError, Information, Signals};
 use sojourn_model::{Knowledge, Link, Server};
 use sojourn_stats::measure::CONFIDENCE;
 use sojourn_stats::{Measure, Span, Stream};
@@ -19,6 +19,8 @@ pub struct Scenario {
     pub demand: Arc<dyn Demand>,
     /// The balancer's policy; none: there is no balancer, and one server.
     pub policy: Option<String>,
+    /// Where the policy's name is looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
     /// How fresh the balancer's counts are.
     pub information: Information,
     /// Deciders with a state of their own; each request goes to one of them, drawn.
@@ -31,7 +33,8 @@ pub struct Scenario {
     pub client_link: Option<Link>,
     /// The link between balancer and servers, which all replies share.
     pub cluster_link: Option<Link>,
-    /// What the balancer can tell its policy.
+    /// What the balancer can tell its policy; of these it tells those of [`Scenario::PROVIDES`], and reports where it
+    /// polls.
     pub signals: Signals,
 }
 
@@ -182,12 +185,21 @@ pub fn server_name(index: usize) -> String {
 }
 
 impl Scenario {
+    /// What the simulator of requests can tell a policy at most, reports apart: those come where it polls.
+    pub const PROVIDES: Signals = Signals::IN_FLIGHT
+        .union(Signals::FIRST_BYTE)
+        .union(Signals::BYTES)
+        .union(Signals::ADDRESS)
+        .union(Signals::COOKIE)
+        .union(Signals::PREDICTED_RESPONSE);
+
     /// The scenario of one server that clients meet without a balancer or links.
     pub fn single(workload: Workload, server: Server) -> Scenario {
         Scenario {
             workload,
             demand: demand_of(&server),
             policy: None,
+            catalogue: Catalogue::default(),
             information: Information::Immediate,
             dispatchers: 1,
             servers: vec![server],

@@ -73,7 +73,7 @@ mod users;
 
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::{Balancing, ClusterNetwork, Discipline, Server};
 use sojourn_stats::Span;
 use sojourn_traffic::{Demand, Sessions, Workload};
@@ -93,6 +93,8 @@ pub struct Cluster {
     pub demand: Arc<dyn Demand>,
     /// The balancer's policy; none: there is no balancer, and one server.
     pub policy: Option<String>,
+    /// Where the policy's name is looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
     /// How fresh the balancer's counts are. An answer to a poll takes a round trip of the network.
     pub information: Information,
     /// Work that a poll is to a server that is a station.
@@ -109,7 +111,8 @@ pub struct Cluster {
     pub network: ClusterNetwork,
     /// What balancing costs; plays no part without a policy.
     pub balancing: Balancing,
-    /// What the balancer can tell its policy. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files,
+    /// What the balancer can tell its policy; of these it tells those of [`Cluster::PROVIDES`], and reports where it
+    /// polls. With [`Signals::CLIENT_FIRST_BYTE`] round trips are those of page files,
     /// until the user has the first byte, whatever else is in it.
     pub signals: Signals,
 }
@@ -148,6 +151,14 @@ impl Level {
 }
 
 impl Cluster {
+    /// What the simulator of users who browse can tell a policy at most, reports apart: those come where it polls.
+    pub const PROVIDES: Signals = Signals::IN_FLIGHT
+        .union(Signals::FIRST_BYTE)
+        .union(Signals::BYTES)
+        .union(Signals::ADDRESS)
+        .union(Signals::COOKIE)
+        .union(Signals::CLIENT_FIRST_BYTE);
+
     /// Refuses what makes no sense.
     fn check(&self) -> Result<(), SimError> {
         Workload::Sessions(self.sessions.clone()).check()?;

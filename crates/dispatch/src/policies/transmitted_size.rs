@@ -19,10 +19,10 @@
 //! Price: the least of one window draws all of the next whatever it transmits meanwhile, and a backend that fails fast
 //! draws traffic in every other window. It does not go with `slide = true`.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Averaging, BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
+use crate::{Ask, Averaging, Decision, Index, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "transmitted-size",
@@ -58,7 +58,7 @@ impl Policy for TransmittedSize {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.least(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.least(ask.tried, draw))
     }
 }

@@ -105,7 +105,7 @@ fn only_backends_that_are_up_are_chosen() {
         dispatcher.observe(Event::Down { backend: down }, Time::ZERO);
         dispatcher.observe(Event::Left { backend: left }, Time::ZERO);
         for client in 0..200 {
-            let request = sojourn_dispatch::Request { client, class: 0, cookie: Some(draining) };
+            let request = sojourn_dispatch::Request { client, cookie: Some(draining), ..REQUEST };
             let chosen = dispatcher.choose(&request, &[], Time::ZERO).forwarded_to();
             assert!([Some(BackendId(1)), Some(BackendId(3))].contains(&chosen), "{policy} chose {chosen:?}");
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::{Balancing, ClusterNetwork, Link, Mode};
 use sojourn_sim::{Attached, Cluster, Control, Level, Progress, Scenario, WarmUp};
 use sojourn_stats::Span;
@@ -97,6 +97,7 @@ fn scenario(experiment: &Experiment) -> Scenario {
         workload: experiment.workload.clone(),
         demand: experiment.demand(),
         policy: tier.map(|tier| tier.policy.clone()),
+        catalogue: Catalogue::default(),
         information: tier.map_or(Information::Immediate, |tier| tier.information),
         dispatchers: tier.map_or(1, |tier| tier.dispatchers),
         servers: system.servers.clone(),
@@ -114,6 +115,7 @@ fn cluster(experiment: &Experiment, sessions: &Sessions, network: ClusterNetwork
         sessions: sessions.clone(),
         demand: experiment.demand(),
         policy: tier.map(|tier| tier.policy.clone()),
+        catalogue: Catalogue::default(),
         information: tier.map_or(Information::Immediate, |tier| tier.information),
         poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
         level: tier.map_or(Level::Session, |tier| tier.level),

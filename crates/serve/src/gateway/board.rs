@@ -5,7 +5,8 @@ use std::fs::File;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Information, Request, Signals};
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Report, Request, Signals};
 use sojourn_stats::Time;
 
 use super::counts::{Counts, PerBackend, Seen};
@@ -47,20 +48,18 @@ pub(super) struct Board {
 impl Brain {
     pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Brain, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let mut signals =
-            Signals::IN_FLIGHT | Signals::FIRST_BYTE | Signals::BYTES | Signals::ADDRESS | Signals::COOKIE;
-        if matches!(config.information, Information::Polled { .. }) {
-            signals |= Signals::REPORTS;
-        }
+        let signals = Signals::GATEWAY | config.information.signals();
         // The simulator's dispatchers bear the same names, so that both draw the same numbers.
         let name = format!("dispatcher {index}");
+        let GatewayConfig { catalogue, policy, information, seed, .. } = config;
         let mut dispatcher =
-            Dispatcher::new(&config.policy, &backends, config.information, signals, config.seed, &name)?;
+            Dispatcher::from_catalogue(catalogue, policy, &backends, *information, signals, *seed, &name)?;
         if let Some(path) = &config.record {
             let path = record_path(path, index);
             let cannot = || format!("cannot record to {}", path.display());
+            let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
             let file = File::create(&path).map_err(ServeError::system(cannot()))?;
-            let begun = dispatcher.record_to(Box::new(file));
+            let begun = dispatcher.record_to(Box::new(file), detail);
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
@@ -135,9 +134,9 @@ impl Board {
         &self.counts.backends[backend.0 as usize]
     }
 
-    pub(super) fn choose(&self, request: &Request, exclude: &[BackendId]) -> (Decision, Time) {
+    pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> (Decision, Time) {
         self.with(|brain, now| {
-            let decision = brain.dispatcher.choose(request, exclude, now);
+            let decision = brain.dispatcher.choose(request, tried, now);
             brain.arm();
             (decision, now)
         })
@@ -153,6 +152,16 @@ impl Board {
             }
             now
         })
+    }
+
+    /// Tells the dispatcher what a backend reported.
+    pub(super) fn report(&self, backend: BackendId, report: &Report) {
+        self.with(|brain, now| {
+            if brain.users > 0 {
+                brain.dispatcher.report(backend, report, now);
+                brain.arm();
+            }
+        });
     }
 
     /// What the dispatcher wants done now.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
-use sojourn_dispatch::Information;
+use sojourn_dispatch::{Catalogue, Information};
 use sojourn_stats::Span;
 
 use crate::child::Events;
@@ -48,6 +48,8 @@ pub struct GatewayConfig {
     pub backends: Vec<Backend>,
     /// How it chooses, as text: `least-connections`, `round-trip(window = 1 s)`.
     pub policy: String,
+    /// Where the policy's name is looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
     /// How fresh the counts are that the policy sees.
     pub information: Information,
     /// Threads, and unless `shared` deciders.
@@ -139,6 +141,7 @@ impl GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             backends,
             policy: policy.into(),
+            catalogue: Catalogue::default(),
             information: Information::Immediate,
             threads: 1,
             shared: false,

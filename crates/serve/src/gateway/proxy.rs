@@ -10,7 +10,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
-use sojourn_dispatch::{Action, BackendId, Decision, Signals, policies};
+use sojourn_dispatch::{Action, BackendId, Decision, Signals, key};
 
 use super::flight::{Failure, Flight};
 use super::link::{self, Link};
@@ -39,7 +39,7 @@ pub(super) async fn forward(
     if request.method() == Method::CONNECT {
         return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "this gateway makes no tunnels".into()));
     }
-    let asked = asked(&worker, &peer, request.headers());
+    let asked = asked(&worker, &peer, &request);
     let mut message = Message::new(request, &peer);
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;
@@ -159,11 +159,15 @@ fn dress(
 }
 
 /// What the policy is told of a request.
-fn asked(worker: &Worker, peer: &Peer, headers: &HeaderMap) -> sojourn_dispatch::Request {
+fn asked(worker: &Worker, peer: &Peer, request: &Request<Incoming>) -> sojourn_dispatch::Request {
+    let headers = request.headers();
+    let requires = worker.board.requires;
     let named = worker.client_header.as_ref().and_then(|name| headers.get(name)).and_then(|name| name.to_str().ok());
-    let client = named.map_or(peer.key, policies::client_key);
-    let cookie = if worker.board.requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
-    sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie }
+    let client = named.map_or(peer.key, key);
+    let cookie = if requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
+    let path = || request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let key = if requires.contains(Signals::PATH) { key(path()) } else { 0 };
+    sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie, key, ..Default::default() }
 }
 
 fn class_of(worker: &Worker, headers: &HeaderMap) -> u8 {

@@ -23,7 +23,7 @@ use super::summary::Part;
 use super::tally::Tally;
 use super::users::{Lane, NOWHERE, Stage, User};
 use super::{Attached, Cluster, Level};
-use crate::balancer::{Balancer, Choice};
+use crate::balancer::{Balancer, Choice, Setting};
 use crate::ledger::Ledger;
 use crate::scenario::SimError;
 use crate::timers::Timers;
@@ -123,10 +123,18 @@ impl Engine {
     pub(super) fn new(cluster: &Cluster, seed: u64, horizon: Span, keep_series: bool) -> Result<Engine, SimError> {
         let Cluster { sessions, network, .. } = cluster;
         let count = cluster.servers.len();
-        let balancer = cluster
-            .policy
-            .as_ref()
-            .map(|policy| Balancer::of(policy, count, &cluster.weights, cluster.information, cluster.signals, 1, seed));
+        let balancer = cluster.policy.as_ref().map(|policy| {
+            let setting = Setting {
+                catalogue: &cluster.catalogue,
+                policy,
+                servers: count,
+                weights: &cluster.weights,
+                information: cluster.information,
+                signals: cluster.signals & Cluster::PROVIDES,
+                dispatchers: 1,
+            };
+            Balancer::of(&setting, seed)
+        });
         let balancer = balancer.transpose()?;
         let balancing = match &balancer {
             Some(_) => cluster.balancing,

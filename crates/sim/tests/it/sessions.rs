@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, Tcp};
 use sojourn_sim::{
     Attached, Cluster, Control, Level, Precision, Report, WarmUp, demand_of, run_sessions, run_sessions_plan,
@@ -41,6 +41,7 @@ pub(crate) fn cluster(site: &str, users: u32, pages: f64, server: &str) -> Clust
         },
         demand: demand_of(&server),
         policy: None,
+        catalogue: Catalogue::default(),
         information: Information::Immediate,
         poll_cost: Span::ZERO,
         level: Level::Session,

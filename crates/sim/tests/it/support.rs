@@ -1,6 +1,6 @@
 //! Scenarios in a line, and the question whether an interval covers a number.
 
-use sojourn_dispatch::{Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_model::Server;
 use sojourn_sim::{Control, Precision, Report, Scenario, demand_of};
 use sojourn_stats::{Dimension, Estimate, Law};
@@ -22,6 +22,7 @@ pub(crate) fn cluster(arrivals: &str, policy: &str, count: usize, server: &str) 
         workload: open(arrivals),
         demand: demand_of(&server),
         policy: Some(policy.into()),
+        catalogue: Catalogue::default(),
         information: Information::Immediate,
         dispatchers: 1,
         servers: vec![server; count],
