@@ -140,6 +140,8 @@ pub enum Code {
     Hash,
     /// The client's cookie.
     Cookie,
+    /// The rule of a policy of your own.
+    Own,
     /// No backend is left to choose.
     NoBackend,
 }
@@ -161,6 +163,7 @@ impl fmt::Display for Reason {
             Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),
+            Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
         }?;
         let compares = !matches!(self.code, Code::Drawn | Code::NoBackend);

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 
 use sojourn_stats::{Span, Stream, Time};
 use thiserror::Error;
@@ -226,6 +227,12 @@ impl Dispatcher {
             }
         }
         taken
+    }
+
+    /// Keeps what is known of so many clients at most (65,536 unless this is called), and forgets those known so far: call
+    /// it at the start.
+    pub fn keep_clients(&mut self, at_most: NonZeroUsize) {
+        self.clients = Clients::new(at_most);
     }
 
     /// A client sends this many requests per second.

@@ -40,7 +40,8 @@ impl Policy for PowerOfD {
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
         let Ask { table, tried, .. } = *ask;
         let backends = table.eligible();
-        let open = backends.len() - tried.iter().filter(|id| table.is_eligible(**id)).count();
+        let tried_here = tried.iter().filter(|id| table.is_eligible(**id)).count();
+        let open = backends.len().saturating_sub(tried_here);
         self.drawn.clear();
         let mut best: Option<(u32, BackendId)> = None;
         while self.drawn.len() < self.d.min(open) {

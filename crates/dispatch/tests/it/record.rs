@@ -11,7 +11,14 @@ use crate::common::{REQUEST, Walk, equal, every_policy, weighted};
 
 /// A file in memory that outlives its writer.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    /// What was written.
+    pub(crate) fn taken(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().expect("no writer panics"))
+    }
+}
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,7 +42,7 @@ fn record(policy: &str, information: Information, steps: usize) -> Vec<u8> {
         walk.take(&mut dispatcher);
     }
     dispatcher.finish_record().expect("memory takes it");
-    std::mem::take(&mut *file.0.lock().expect("no writer panics"))
+    file.taken()
 }
 
 #[test]
@@ -70,7 +77,7 @@ fn a_simulators_own_signal_is_recorded() {
         walk.take(&mut dispatcher);
     }
     dispatcher.finish_record().expect("memory takes it");
-    let bytes = std::mem::take(&mut *file.0.lock().expect("no writer panics"));
+    let bytes = file.taken();
     assert!(String::from_utf8_lossy(&bytes).lines().next().expect("a header").contains("\"client_first_byte\""));
     assert_eq!(replay(&bytes[..]).expect("a good record").first_difference, None);
 }

@@ -43,6 +43,16 @@ pub(super) struct Board {
     seen: Arc<[Seen]>,
     fall: u64,
     watched: bool,
+    /// Replies say why their backend was chosen.
+    explain: bool,
+}
+
+/// What the dispatcher chose.
+pub(super) struct Choice {
+    pub(super) decision: Decision,
+    /// What each candidate had to offer, where replies say so.
+    pub(super) candidates: Option<String>,
+    pub(super) now: Time,
 }
 
 impl Brain {
@@ -106,7 +116,7 @@ impl Board {
             Decider::Own(brain) => about(&brain.borrow()),
             Decider::Shared(brain) => about(&brain.lock().expect("no thread panics while it decides")),
         };
-        Board { thread, decider, counts, requires, events, names, seen, fall, watched }
+        Board { thread, decider, counts, requires, events, names, seen, fall, watched, explain: config.explain }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -134,11 +144,14 @@ impl Board {
         &self.counts.backends[backend.0 as usize]
     }
 
-    pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> (Decision, Time) {
+    pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> Choice {
         self.with(|brain, now| {
-            let decision = brain.dispatcher.choose(request, tried, now);
+            let dispatcher = &mut brain.dispatcher;
+            let explanation = self.explain.then(|| dispatcher.explain(request, tried, now));
+            let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
+            let decision = dispatcher.choose(request, tried, now);
             brain.arm();
-            (decision, now)
+            Choice { decision, candidates, now }
         })
     }
 
@@ -174,9 +187,9 @@ impl Board {
         })
     }
 
-    /// Nobody listens at the backend.
+    /// No program listens at the backend.
     pub(super) fn refused(&self, backend: BackendId) {
-        self.struck(backend, self.fall, "nobody listens there");
+        self.struck(backend, self.fall, "no program listens there");
     }
 
     /// The backend failed once.

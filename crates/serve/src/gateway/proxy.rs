@@ -12,6 +12,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use sojourn_dispatch::{Action, BackendId, Decision, Signals, key};
 
+use super::board::Choice;
 use super::flight::{Failure, Flight};
 use super::link::{self, Link};
 use super::reply::{Ask, Reply, Upstream};
@@ -44,7 +45,7 @@ pub(super) async fn forward(
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;
     loop {
-        let (decision, now) = board.choose(&asked, &tried);
+        let Choice { decision, candidates, now } = board.choose(&asked, &tried);
         let Action::Forward(backend) = decision.action else {
             return Ok(refusal(&worker, &decision, failure));
         };
@@ -55,7 +56,10 @@ pub(super) async fn forward(
         match attempt(&mut flight, &mut message).await {
             Ok((reply, link)) => {
                 let mut reply = deliver(reply, flight, link).await;
-                dress(&worker, &mut reply, &decision, backend, asked.cookie);
+                dress(&worker, &mut reply, backend, asked.cookie);
+                if let Some(candidates) = candidates {
+                    explain(&mut reply, &decision, candidates);
+                }
                 return Ok(reply);
             }
             Err(why) => {
@@ -137,13 +141,7 @@ async fn deliver(reply: Response<Incoming>, mut flight: Flight, link: Box<Link>)
 }
 
 /// Adds what the gateway itself has to say.
-fn dress(
-    worker: &Worker,
-    reply: &mut Response<Reply>,
-    decision: &Decision,
-    backend: BackendId,
-    cookie: Option<BackendId>,
-) {
+fn dress(worker: &Worker, reply: &mut Response<Reply>, backend: BackendId, cookie: Option<BackendId>) {
     let headers = reply.headers_mut();
     if !headers.contains_key(headers::BACKEND) {
         headers.insert(headers::BACKEND, worker.name(backend).clone());
@@ -151,10 +149,19 @@ fn dress(
     if worker.board.requires.contains(Signals::COOKIE) && cookie != Some(backend) {
         headers.append(SET_COOKIE, worker.cookie(backend).clone());
     }
-    if worker.config.explain
-        && let Ok(reason) = HeaderValue::from_str(&decision.reason.to_string())
-    {
-        headers.insert(headers::REASON, reason);
+}
+
+/// Adds why the backend was chosen. Many backends would make a header that clients refuse, so it is cut.
+fn explain(reply: &mut Response<Reply>, decision: &Decision, mut candidates: String) {
+    const LIMIT: usize = 2048;
+    if candidates.len() > LIMIT {
+        candidates.truncate(candidates[..LIMIT].rfind("; ").unwrap_or(0));
+        candidates.push_str("; ...");
+    }
+    for (name, text) in [(headers::REASON, decision.reason.to_string()), (headers::CANDIDATES, candidates)] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            reply.headers_mut().insert(name, value);
+        }
     }
 }
 
