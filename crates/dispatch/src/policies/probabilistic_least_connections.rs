@@ -2,7 +2,7 @@
 //! flight + 1 (the request to be placed is counted, so that an idle backend has a finite chance).
 //!
 //! Reads the load of each backend; counts nothing. Against `least-connections` it trades some balance for calm: when
-//! counts are stale, nobody is chosen by everybody at once (Aversa and Bestavros 2000, by way of Zhang 2002, section
+//! counts are stale, no backend is chosen by all dispatchers at once (Aversa and Bestavros 2000, by way of Zhang 2002, section
 //! 2.3).
 
 use sojourn_stats::Stream;

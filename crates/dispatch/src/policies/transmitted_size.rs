@@ -15,7 +15,7 @@
 //!
 //! `reads = last` (the default is `reads = present`) is there to reproduce published results and not to serve with:
 //! decisions compare the bytes of the last complete window, frozen while the present one fills, and during the first
-//! window everybody has 0. Requests in flight are counted live as ever; failures count in the window after theirs.
+//! window every backend has 0. Requests in flight are counted live as ever; failures count in the window after theirs.
 //! Price: the least of one window draws all of the next whatever it transmits meanwhile, and a backend that fails fast
 //! draws traffic in every other window. It does not go with `slide = true`.
 

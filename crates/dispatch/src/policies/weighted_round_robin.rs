@@ -122,7 +122,7 @@ impl Ring {
         places.find(|&place| !tried.contains(&self.members[place]))
     }
 
-    /// Gives the member at `place` its turn; false for a second turn in one round (a retry that found nobody else),
+    /// Gives the member at `place` its turn; false for a second turn in one round (a retry that found no other),
     /// which is not charged.
     fn take(&mut self, place: usize, sum: f64) -> bool {
         if place < self.next {

@@ -68,7 +68,7 @@ impl Policy for WeightedRoundRobinClassic {
                 self.last = Some(chosen);
                 chosen
             }
-            // Nobody else in this round: an extra turn, for want of another to retry at.
+            // No other backend in this round: an extra turn, so that the retry has a backend.
             None => {
                 let after = self.last.map_or(0, |last| self.members.partition_point(|member| member.id <= last));
                 let (before, from) = self.members.split_at(after);

@@ -55,7 +55,7 @@ fn an_older_report_does_not_overwrite_a_newer_one() {
 }
 
 #[test]
-fn the_dead_are_not_polled_and_neither_is_what_nobody_reads() {
+fn backends_that_are_down_are_not_polled_nor_is_what_is_not_read() {
     let mut dispatcher = polled("least-connections", POLLING_GATEWAY).expect("a known policy");
     dispatcher.observe(Event::Down { backend: BackendId(0) }, Time::ZERO);
     dispatcher.observe(Event::Draining { backend: BackendId(1) }, Time::ZERO);
@@ -99,7 +99,7 @@ fn reports_stand_in_for_requests_in_flight() {
     let mut switch = polled("least-connections", Signals::REPORTS | Signals::ADDRESS).expect("reports suffice");
     report(&mut switch, [2, 2, 0], Time(1));
     assert_eq!(switch.choose(&REQUEST, &[], Time(2)).forwarded_to(), Some(BackendId(2)));
-    assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what nobody will end is not counted");
+    assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what will never be said to end is not counted");
 }
 
 #[test]

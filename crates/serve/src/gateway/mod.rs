@@ -34,7 +34,7 @@ use crate::child::Events;
 use crate::crew::{Crew, Work};
 use crate::listen::{accept, http, listeners};
 use crate::{ServeError, headers};
-use board::{Board, Brain};
+use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
 use worker::{Peer, Worker};
@@ -77,7 +77,8 @@ pub struct GatewayConfig {
     pub keep: usize,
     /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
     pub record: Option<PathBuf>,
-    /// Whether replies say in `x-sojourn-reason` why their backend was chosen.
+    /// Whether replies say why their backend was chosen (`x-sojourn-reason`) and what each candidate had to offer
+    /// (`x-sojourn-candidates`), and the record as well.
     pub explain: bool,
     /// How long it waits for requests in flight when it is stopped.
     pub grace: Span,
@@ -96,7 +97,7 @@ pub struct Backend {
 
 /// How the state of the backends is watched.
 ///
-/// A refused connection says that nobody listens, and takes the backend out at once; so do `fall` failures in a row.
+/// A refused connection says that no program listens, and takes the backend out at once; so do `fall` failures in a row.
 /// A backend that is out is probed until it answers, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
@@ -185,20 +186,20 @@ impl Gateway {
     pub fn start(config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
         check(&config)?;
         let threads = config.threads.max(1);
-        let brains = if config.shared { 1 } else { threads };
-        let mut brains = (0..brains).map(|index| Brain::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
-        let deciders = brains.iter().map(Brain::seen).collect();
+        let count = if config.shared { 1 } else { threads };
+        let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
+        let deciders = made.iter().map(Decider::seen).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
-        let shared = config.shared.then(|| brains.remove(0).into_shared());
-        let mut brains = brains.into_iter();
+        let shared = config.shared.then(|| made.remove(0).into_shared());
+        let mut made = made.into_iter();
         let posts = listeners.into_iter().zip(counts.iter().cloned()).map(|(listener, counts)| {
-            let brain = match &shared {
-                Some(brain) => board::Decider::Shared(Arc::clone(brain)),
-                None => brains.next().expect("there is one per thread").into_own(),
+            let decider = match &shared {
+                Some(decider) => board::Access::Shared(Arc::clone(decider)),
+                None => made.next().expect("there is one per thread").into_own(),
             };
-            (listener, counts, brain)
+            (listener, counts, decider)
         });
         let posts: Vec<_> = posts.collect();
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();

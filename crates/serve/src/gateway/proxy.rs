@@ -191,7 +191,7 @@ fn cookie_of(worker: &Worker, headers: &HeaderMap) -> Option<BackendId> {
     })
 }
 
-/// The gateway's own words where nobody could serve.
+/// The gateway's own words where no backend could serve.
 fn refusal(worker: &Worker, decision: &Decision, failure: Option<(BackendId, Failure)>) -> Response<Reply> {
     let counts = &worker.board.counts;
     let Some((backend, failure)) = failure else {
