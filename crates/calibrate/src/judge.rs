@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sojourn_load::Verdict;
 use sojourn_model::{Demand, Server};
-use sojourn_sim::{Control, Precision, demand_of};
+use sojourn_sim::{Control, Precision, WarmUp, demand_of};
 use sojourn_stats::{Law, Span, Time};
 use sojourn_theory::system::{ArrivalKind, System};
 use sojourn_traffic::{Arrivals, Open, Plan, Planned, Sizes, Workload};
@@ -134,7 +134,13 @@ impl Run {
     /// The simulation of exactly this plan, with this time on the path.
     pub(crate) fn replayed(&self, server: &Server, overhead_s: f64) -> Result<Predicted, CalibrateError> {
         let system = sojourn_model::System::single(server.clone());
-        let report = sojourn_sim::run_plan(&system, &self.workload, self.seed, self.duration, warm_up(self.duration))?;
+        let control = Control {
+            seed: self.seed,
+            horizon: Some(self.duration),
+            warm_up: WarmUp::Fixed(warm_up(self.duration)),
+            ..Control::default()
+        };
+        let report = sojourn_sim::run_plan(&system, &self.workload, &control)?;
         Ok(Predicted::from(|metric| value(&report.measures, metric), overhead_s).unwrap_or(Predicted::NOTHING))
     }
 

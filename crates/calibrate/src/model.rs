@@ -55,7 +55,14 @@ pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
         Served::Limited(helpers) => Discipline::LimitedPs { helpers },
         Served::AtLeast(_) | Served::Unknown => Discipline::Ps,
     };
-    Server { discipline, cores, speed: 1.0, demand: vec![(String::new(), demand.clone())], capacity: None, machine: None }
+    Server {
+        discipline,
+        cores,
+        speed: 1.0,
+        demand: vec![(String::new(), demand.clone())],
+        capacity: None,
+        machine: None,
+    }
 }
 
 /// The disciplines from first come, first served, to that of the helpers; and, on one core, a kernel's time slices with

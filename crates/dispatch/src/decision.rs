@@ -1,40 +1,89 @@
 //! What a policy answers.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sojourn_stats::{Span, Time};
 
-use crate::BackendId;
+use crate::{BackendId, Table};
 
-/// What to do with a request, and why.
+/// What to do with a request, and why. It is small, because every request passes one on: a list of addresses is asked
+/// for apart ([`crate::Dispatcher::answer`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// What to do.
     pub action: Action,
-    /// Why; formatted only when somebody asks.
+    /// Why; formatted only on request.
     pub reason: Reason,
-    /// Until when the choice counts as load although nobody will report its end (a DNS never sees a request complete).
-    pub lease: Option<Time>,
+    /// How long the choice counts.
+    pub hold: Hold,
+}
+
+const _: () = assert!(size_of::<Decision>() <= 40);
+
+/// What to do with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Serve it on this machine.
+    ServeHere,
+    /// Send it on to a backend.
+    Forward(BackendId),
+    /// Tell the client to ask a backend itself.
+    Redirect(BackendId),
+    /// Answer with addresses: this backend's first, then those of [`crate::Dispatcher::answer`].
+    Answer(BackendId),
+    /// Keep it until a backend is free.
+    Queue,
+    /// No backend can take it.
+    Refuse,
+}
+
+/// How long a choice counts at the backend that was chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// Until the face tells the end of the request.
+    #[default]
+    UntilTold,
+    /// As load until this time, whatever becomes of the request (a DNS server never sees a request complete).
+    Until(Time),
+    /// As a guess until the backend's next report: [`crate::Table::believed_cpu`] rises and
+    /// [`crate::Table::believed_room`] falls. Where the face tells ends of requests, a request that was forwarded is in
+    /// flight as well.
+    UntilReport {
+        /// Relative rise of the processor's utilisation: 0.3 is 30 %.
+        cpu: f32,
+        /// Fall of the room, in requests per second.
+        room: f32,
+    },
 }
 
 impl Decision {
-    /// Send it on to `backend`.
+    /// Send it on to `backend`, until the end of the request is told.
     #[inline]
     pub fn forward(backend: BackendId, reason: Reason) -> Decision {
-        Decision { action: Action::Forward(backend), reason, lease: None }
+        Decision { action: Action::Forward(backend), reason, hold: Hold::UntilTold }
     }
 
-    /// Nobody is left to choose.
+    /// No backend is left to choose.
     #[inline]
     pub fn refuse() -> Decision {
-        Decision { action: Action::Refuse, reason: Reason { code: Code::NoBackend, ties: 0, value: 0.0 }, lease: None }
+        let reason = Reason { code: Code::NoBackend, ties: 0, value: 0.0 };
+        Decision { action: Action::Refuse, reason, hold: Hold::UntilTold }
     }
 
     /// The least backend, or a refusal where there is none; what [`crate::Table::least`] answers.
     #[inline]
     pub fn forward_or_refuse(found: Option<(BackendId, Reason)>) -> Decision {
         found.map_or_else(Decision::refuse, |(backend, reason)| Decision::forward(backend, reason))
+    }
+
+    /// The same, held for as long as `hold` says.
+    #[inline]
+    pub fn held(self, hold: Hold) -> Decision {
+        Decision { hold, ..self }
     }
 
     /// The backend a request is sent on to, if it is.
@@ -45,31 +94,15 @@ impl Decision {
             _ => None,
         }
     }
-}
 
-/// What to do with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Serve it on this machine.
-    ServeHere,
-    /// Send it on to a backend.
-    Forward(BackendId),
-    /// Tell the client to ask a backend itself.
-    Redirect(BackendId),
-    /// Answer with addresses in this order (the first `count` of `backends`), good for `ttl`.
-    Answer {
-        /// Best first.
-        backends: [BackendId; 8],
-        /// How many of them count.
-        count: u8,
-        /// How long the answer may be kept.
-        ttl: Span,
-    },
-    /// Keep it until a backend is free.
-    Queue,
-    /// No backend can take it.
-    Refuse,
+    /// The backend that was chosen, whatever is to be done with it.
+    #[inline]
+    pub fn chosen(&self) -> Option<BackendId> {
+        match self.action {
+            Action::Forward(backend) | Action::Redirect(backend) | Action::Answer(backend) => Some(backend),
+            Action::ServeHere | Action::Queue | Action::Refuse => None,
+        }
+    }
 }
 
 /// Why a backend was chosen.
@@ -107,7 +140,9 @@ pub enum Code {
     Hash,
     /// The client's cookie.
     Cookie,
-    /// Nobody is left to choose.
+    /// The rule of a policy of your own.
+    Own,
+    /// No backend is left to choose.
     NoBackend,
 }
 
@@ -128,9 +163,53 @@ impl fmt::Display for Reason {
             Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),
+            Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
         }?;
         let compares = !matches!(self.code, Code::Drawn | Code::NoBackend);
         if compares && self.ties > 1 { write!(f, ", one of {} such", self.ties) } else { Ok(()) }
     }
+}
+
+/// What a policy would compare: each candidate with its terms. Made only for records and for those who ask why, because
+/// it looks at every backend.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The backends that may be chosen, in ascending order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A backend that may be chosen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Which.
+    pub backend: BackendId,
+    /// What the policy compares, by name with the unit last: `in_flight`, `round_trip_mean_s`.
+    #[serde(serialize_with = "as_map")]
+    pub terms: Terms,
+}
+
+/// Named values.
+pub type Terms = Vec<(Cow<'static, str>, f64)>;
+
+impl Explanation {
+    /// The explanation that gives each of `candidates` the terms that `terms` says.
+    pub fn of(candidates: impl Iterator<Item = BackendId>, mut terms: impl FnMut(BackendId) -> Terms) -> Explanation {
+        let candidate = |backend| Candidate { backend, terms: terms(backend) };
+        Explanation { candidates: candidates.map(candidate).collect() }
+    }
+
+    /// In words, with the names of the backends: `s1: in_flight 3; s2: in_flight 5`.
+    pub fn in_words(&self, table: &Table) -> String {
+        let term = |(name, value): &(Cow<'static, str>, f64)| format!("{name} {value}");
+        let candidate = |candidate: &Candidate| {
+            let terms = candidate.terms.iter().map(term).collect::<Vec<_>>().join(", ");
+            format!("{}: {}", table.name(candidate.backend), if terms.is_empty() { "-" } else { &terms })
+        };
+        self.candidates.iter().map(candidate).collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn as_map<S: Serializer>(terms: &Terms, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(terms.iter().map(|(name, value)| (name, value)))
 }

@@ -4,13 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 
 use sojourn_stats::{Span, Stream, Time};
 use thiserror::Error;
 
-use crate::record::{Header, RecordError, Recorder};
+use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
-    Action, BackendId, Command, Decision, Event, Information, Policy, Request, Signals, State, Table, policies,
+    Action, Ask, BackendId, Catalogue, Clients, Command, Decision, Event, Explanation, Hardware, Hold, Information,
+    Policy, Report, Request, RoundTrip, Signals, State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -19,6 +21,7 @@ use crate::{
 /// choice or an event of that time or later, so that a late timer cannot let a choice read an old window.
 pub struct Dispatcher {
     table: Table,
+    clients: Clients,
     policy: Box<dyn Policy>,
     stream: Stream,
     /// When the table is next to be brought up to date: a window's or a lease's end.
@@ -27,6 +30,8 @@ pub struct Dispatcher {
     polls: Option<Polls>,
     requires: Signals,
     listens: bool,
+    /// The policy reads what is known of clients, so that a request counts as a use of its client.
+    reads_clients: bool,
     fresh: bool,
     recorder: Option<Recorder<Box<dyn Write + Send>>>,
     /// How it was made.
@@ -43,7 +48,10 @@ struct Polls {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DispatchError {
-    /// The message says which policy, and the nearest known one.
+    /// The message says which name no policy has, and the nearest known one.
+    #[error("{0}")]
+    UnknownPolicy(String),
+    /// The message says which policy, and what is wrong with its parameters.
     #[error("{0}")]
     Policy(String),
     /// The message names the missing signal.
@@ -74,7 +82,23 @@ impl Dispatcher {
         seed: u64,
         name: &str,
     ) -> Result<Dispatcher, DispatchError> {
-        Dispatcher::with_policy(policies::build(policy)?, policy, backends, information, signals, seed, name)
+        Dispatcher::from_catalogue(&Catalogue::default(), policy, backends, information, signals, seed, name)
+    }
+
+    /// The same with a policy of `catalogue`, where policies of your own have names too.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::new`].
+    pub fn from_catalogue(
+        catalogue: &Catalogue,
+        policy: &str,
+        backends: &[(String, f64)],
+        information: Information,
+        signals: Signals,
+        seed: u64,
+        name: &str,
+    ) -> Result<Dispatcher, DispatchError> {
+        Dispatcher::with_policy(catalogue.build(policy)?, policy, backends, information, signals, seed, name)
     }
 
     /// The same with a policy of your own, which `text` names in messages and records.
@@ -104,6 +128,8 @@ impl Dispatcher {
         let reports = if polls.is_some() { Signals::REPORTS } else { Signals::empty() };
         let mut dispatcher = Dispatcher {
             requires: requires | reports,
+            reads_clients: requires.intersects(Signals::CLIENT_RATES | Signals::ROUND_TRIPS),
+            clients: Clients::default(),
             listens: policy.listens(),
             due: Time::NEVER,
             leases: BinaryHeap::new(),
@@ -119,27 +145,50 @@ impl Dispatcher {
         Ok(dispatcher)
     }
 
-    /// Chooses a backend for `request` and counts the request as in flight there (under a lease, if the decision carries
-    /// one). `exclude`: those already tried.
+    /// Chooses a backend for `request` and counts the choice there for as long as the decision is held. `tried`: the
+    /// backends that were already tried for this request.
     ///
     /// # Panics
     /// When the policy breaks its contract and chooses a backend that is not eligible or was already tried.
     #[inline]
-    pub fn choose(&mut self, request: &Request, exclude: &[BackendId], now: Time) -> Decision {
+    pub fn choose(&mut self, request: &Request, tried: &[BackendId], now: Time) -> Decision {
         self.catch_up(now);
-        let decision = self.policy.choose(request, &self.table, exclude, now, &mut self.stream);
-        if let Action::Forward(id) = decision.action {
-            assert!(exclude.is_empty() || !exclude.contains(&id), "a policy chose {id:?}, which was already tried");
-            self.table.forwarded(id, decision.lease.is_some());
+        if self.reads_clients {
+            self.clients.touch(request.client);
         }
-        if let Some(until) = decision.lease {
-            self.lease(&decision, until);
+        let ask = Ask { request, table: &self.table, clients: &self.clients, tried, now };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.explain(|| self.policy.explain(&ask));
+        }
+        let decision = self.policy.choose(&ask, &mut self.stream);
+        match (decision.action, decision.hold) {
+            (Action::Forward(id), Hold::UntilTold) => {
+                assert!(tried.is_empty() || !tried.contains(&id), "a policy chose {id:?}, which was already tried");
+                self.table.forwarded(id, false);
+            }
+            (_, Hold::UntilTold) => {}
+            _ => self.hold(&decision, tried),
         }
         self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
-            recorder.choose(request, exclude, &decision, now);
+            recorder.choose(request, tried, &decision, now);
         }
         decision
+    }
+
+    /// What the policy would compare for this request now: each candidate with its terms. It looks at every backend, so
+    /// ask only for those who want to know why.
+    pub fn explain(&mut self, request: &Request, tried: &[BackendId], now: Time) -> Explanation {
+        self.catch_up(now);
+        self.policy.explain(&Ask { request, table: &self.table, clients: &self.clients, tried, now })
+    }
+
+    /// The backends of an answer ([`Action::Answer`]), best first, `first` included, written to `list`.
+    pub fn answer(&self, request: &Request, first: BackendId, now: Time, list: &mut Vec<BackendId>) {
+        list.clear();
+        list.push(first);
+        let ask = Ask { request, table: &self.table, clients: &self.clients, tried: &[], now };
+        self.policy.answer(&ask, first, list);
     }
 
     /// Tells the table and the policy what happened.
@@ -158,6 +207,73 @@ impl Dispatcher {
         if self.listens {
             self.policy.observe(&event, &self.table, now);
         }
+    }
+
+    /// Takes a report of a backend; false for one that is older than its last, or that says what no backend can say (a
+    /// value that is not finite, a share or rate below 0). Such a report is ignored.
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn report(&mut self, backend: BackendId, report: &Report, now: Time) -> bool {
+        self.catch_up(now);
+        self.fresh = false;
+        let taken = self.table.take_report(backend, report);
+        if taken {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.report(backend, report, now);
+            }
+            if self.listens {
+                self.policy.reported(backend, &self.table, now);
+            }
+        }
+        taken
+    }
+
+    /// Keeps what is known of so many clients at most (65,536 unless this is called), and forgets those known so far: call
+    /// it at the start.
+    pub fn keep_clients(&mut self, at_most: NonZeroUsize) {
+        self.clients = Clients::new(at_most);
+    }
+
+    /// A client sends this many requests per second.
+    pub fn tell_rate(&mut self, client: u64, rate: f64, now: Time) {
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.rate(client, rate, now);
+        }
+        self.clients.tell_rate(client, rate);
+    }
+
+    /// A round trip between a client and a backend was measured.
+    pub fn tell_round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.round_trip(client, from, round_trip, now);
+        }
+        self.clients.tell_round_trip(client, from, round_trip);
+    }
+
+    /// Says what a backend is made of.
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn set_hardware(&mut self, backend: BackendId, hardware: Hardware) {
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.hardware(backend, hardware);
+        }
+        self.table.set_hardware(backend, hardware);
+    }
+
+    /// Says which backends own an object.
+    pub fn set_owners(&mut self, object: u32, owners: &[BackendId]) {
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.owners(object, owners);
+        }
+        self.table.set_owners(object, owners);
     }
 
     /// Makes a backend of this name known and eligible. One that was known before, and left, keeps its number and its
@@ -180,6 +296,9 @@ impl Dispatcher {
     }
 
     /// Does what is due by `now` (window ends, polls) and returns what the face must do.
+    ///
+    /// # Panics
+    /// When the policy breaks its contract and gives a command whose signal it does not require.
     pub fn poll(&mut self, now: Time) -> Vec<Command> {
         self.catch_up(now);
         self.fresh = false;
@@ -190,7 +309,10 @@ impl Dispatcher {
             let asked = ids.filter(|&id| matches!(self.table.state(id), State::Up | State::Draining));
             commands.extend(asked.map(Command::Poll));
         }
-        commands.append(&mut self.policy.poll(&self.table, now));
+        let own = self.policy.poll(&self.table, now);
+        let allowed = |command: &Command| self.requires.contains(command.needs());
+        assert!(own.iter().all(allowed), "a policy gave a command of {own:?} whose signal it does not require");
+        commands.extend(own);
         if let Some(recorder) = &mut self.recorder {
             recorder.poll(&commands, now);
         }
@@ -212,7 +334,13 @@ impl Dispatcher {
         &self.table
     }
 
-    /// The signals that somebody here reads. A face need not tell `FirstByte` or `Transmitted` where
+    /// What is known of the clients.
+    #[inline]
+    pub fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    /// The signals that are read here. A face need not tell `FirstByte` or `Transmitted` where
     /// [`Signals::FIRST_BYTE`] or [`Signals::BYTES`] is missing; ends of requests it tells in any case, if it sees
     /// them. Where [`Signals::CLIENT_FIRST_BYTE`] stands instead of `FIRST_BYTE`, it tells `FirstByte` when the client
     /// has that byte, with the time since the request was forwarded.
@@ -226,15 +354,16 @@ impl Dispatcher {
     }
 
     /// From now on writes every call and every decision to `out`, as lines of JSON that [`crate::record::replay`]
-    /// understands. Written through a buffer: call [`Dispatcher::finish_record`] at the end.
+    /// understands; with [`Detail::Explained`] also what each candidate of a choice had to offer. Written through a
+    /// buffer: call [`Dispatcher::finish_record`] at the end.
     ///
     /// # Errors
     /// When this dispatcher has been used already (a replay could not begin where the record does), or `out` fails.
-    pub fn record_to(&mut self, out: Box<dyn Write + Send>) -> Result<(), RecordError> {
+    pub fn record_to(&mut self, out: Box<dyn Write + Send>, detail: Detail) -> Result<(), RecordError> {
         if !self.fresh {
             return Err(RecordError::Late);
         }
-        self.recorder = Some(Recorder::new(out, &self.header)?);
+        self.recorder = Some(Recorder::new(out, &self.header, detail)?);
         Ok(())
     }
 
@@ -264,21 +393,26 @@ impl Dispatcher {
         self.reschedule();
     }
 
-    fn lease(&mut self, decision: &Decision, until: Time) {
-        let id = match decision.action {
-            Action::Forward(id) => id, // counted already
-            Action::Redirect(id) => {
+    /// Counts a choice that is held otherwise than until the end of the request is told.
+    #[cold]
+    fn hold(&mut self, decision: &Decision, tried: &[BackendId]) {
+        let Some(id) = decision.chosen() else { return };
+        assert!(!tried.contains(&id), "a policy chose {id:?}, which was already tried");
+        match decision.hold {
+            Hold::UntilTold => {}
+            Hold::Until(until) => {
                 self.table.forwarded(id, true);
-                id
+                self.leases.push(Reverse((until, id)));
+                self.reschedule();
             }
-            Action::Answer { backends, count, .. } if count > 0 => {
-                self.table.forwarded(backends[0], true);
-                backends[0]
+            Hold::UntilReport { cpu, room } => {
+                match decision.action {
+                    Action::Forward(_) => self.table.forwarded(id, false),
+                    _ => self.table.chosen(id),
+                }
+                self.table.believe(id, cpu, room);
             }
-            _ => return,
-        };
-        self.leases.push(Reverse((until, id)));
-        self.reschedule();
+        }
     }
 
     fn reschedule(&mut self) {
@@ -318,7 +452,7 @@ fn polls(
                 "polls every 0 s; the time between polls must be above zero".into(),
             ));
         }
-        if requires.contains(Signals::IN_FLIGHT) {
+        if requires.intersects(Signals::IN_FLIGHT | Signals::REPORTS) {
             if !signals.contains(Signals::REPORTS) {
                 return Err(missing(text, Signals::REPORTS, " when its information is polled"));
             }

@@ -1,5 +1,7 @@
 //! What a face tells its dispatcher.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
@@ -8,7 +10,8 @@ use crate::BackendId;
 /// Something that happened. A request that was forwarded ends with exactly one of `Completed`, `Failed` or `Cancelled`;
 /// until then it is in flight, also while it is pending (not yet sent).
 ///
-/// A face need not tell what nobody reads: see [`crate::Dispatcher::requires`]. The ends of requests it always tells.
+/// A face need not tell what is not read: see [`crate::Dispatcher::requires`]. The ends of requests it always tells. An
+/// event is small, because each request makes several: what a backend reports is told apart, as a [`Report`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -32,8 +35,6 @@ pub enum Event {
     Opened { backend: BackendId },
     /// A connection to the backend was closed.
     Closed { backend: BackendId },
-    /// The backend said, at `measured`, how many requests it has. One older than the last is ignored.
-    Reported { backend: BackendId, in_flight: u32, measured: Time },
     /// So long would the request that is chosen for next take there (see [`crate::Signals::PREDICTED_RESPONSE`]).
     Predicted { backend: BackendId, response: Span },
     /// The backend can be chosen (again). A backend of a new name joins by [`crate::Dispatcher::join`].
@@ -44,6 +45,55 @@ pub enum Event {
     Down { backend: BackendId },
     /// The backend left for good; its counters are kept, in case it comes back under its name.
     Left { backend: BackendId },
+}
+
+const _: () = assert!(size_of::<Event>() <= 24);
+
+/// What a backend says of itself. A value that the face does not tell is 0: see [`crate::Signals`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// When it was measured, by the clock of the face. A report older than the last is ignored.
+    pub measured: Time,
+    /// Requests that the backend has.
+    pub in_flight: u32,
+    /// Mean time that its requests take.
+    pub latency: Option<Span>,
+    /// Busy share of the processor; above 1 where work waits.
+    #[serde(with = "crate::record::exact")]
+    pub cpu: f32,
+    /// Busy share of the disk.
+    #[serde(with = "crate::record::exact")]
+    pub disk: f32,
+    /// Busy share of the network.
+    #[serde(with = "crate::record::exact")]
+    pub net: f32,
+    /// Requests per second that it could take in addition.
+    #[serde(with = "crate::record::exact")]
+    pub room: f32,
+    /// Requests per second that it can take in all.
+    #[serde(with = "crate::record::exact")]
+    pub capacity: f32,
+    /// Requests completed since the last report.
+    pub requests: u32,
+    /// Bytes of replies since the last report.
+    pub bytes: u64,
+    /// Further values by name, for policies of your own.
+    #[serde(with = "crate::record::exact_map")]
+    pub extras: BTreeMap<String, f64>,
+}
+
+impl Report {
+    /// The report of a backend that says only how many requests it has.
+    pub fn of_in_flight(in_flight: u32, measured: Time) -> Report {
+        Report { measured, in_flight, ..Report::default() }
+    }
+
+    /// Whether each value is one that a backend can have: finite and not below 0.
+    pub(crate) fn is_sound(&self) -> bool {
+        let shares = [self.cpu, self.disk, self.net, self.room, self.capacity];
+        shares.iter().all(|value| value.is_finite() && *value >= 0.0) && self.extras.values().all(|v| v.is_finite())
+    }
 }
 
 impl Event {
@@ -59,7 +109,6 @@ impl Event {
             | Event::Cancelled { backend }
             | Event::Opened { backend }
             | Event::Closed { backend }
-            | Event::Reported { backend, .. }
             | Event::Predicted { backend, .. }
             | Event::Joined { backend }
             | Event::Draining { backend }

@@ -1,101 +1,43 @@
 //! What a policy is.
 
-use bitflags::bitflags;
 use sojourn_stats::{Stream, Time};
 
-use crate::{Averaging, BackendId, Decision, Event, Index, Table, Ties};
-
-/// What a face can tell of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Request {
-    /// The key of the client's address (see [`crate::policies::client_key`]).
-    pub client: u64,
-    /// Index of the request's class.
-    pub class: u8,
-    /// The backend that the client's cookie names.
-    pub cookie: Option<BackendId>,
-}
-
-bitflags! {
-    /// What a policy needs to know, and what a face can tell it.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Signals: u32 {
-        /// Requests in flight: the face sees each request end.
-        const IN_FLIGHT = 1;
-        /// The instant of a reply's first byte.
-        const FIRST_BYTE = 1 << 1;
-        /// Bytes of replies.
-        const BYTES = 1 << 2;
-        /// The client's address.
-        const ADDRESS = 1 << 3;
-        /// Cookies can be read and set.
-        const COOKIE = 1 << 4;
-        /// The backends report their load.
-        const REPORTS = 1 << 5;
-        /// The path asked for.
-        const PATH = 1 << 6;
-        /// The instant at which the *client* has the first byte of a reply, which no balancer can see: only a simulator
-        /// can tell. It stands in for `FIRST_BYTE` at a face that the replies bypass (Zhang 2002, section 5.1.2).
-        const CLIENT_FIRST_BYTE = 1 << 7;
-        /// How long each backend would take for the request at hand if nobody came after it, told before it is chosen:
-        /// it takes the demands of all requests there, which only a simulator knows.
-        const PREDICTED_RESPONSE = 1 << 8;
-    }
-}
-
-impl Signals {
-    /// What an HTTP gateway sees: everything that passes it, and what the backends report.
-    pub const GATEWAY: Signals = Signals::IN_FLIGHT
-        .union(Signals::FIRST_BYTE)
-        .union(Signals::BYTES)
-        .union(Signals::ADDRESS)
-        .union(Signals::COOKIE)
-        .union(Signals::REPORTS)
-        .union(Signals::PATH);
-
-    /// What a packet switch sees whose replies go straight to the client: the client's address and, from the client's
-    /// own packets, the end of each connection; and what the backends report. No first byte, no bytes of replies, no
-    /// cookie, no path.
-    pub const SWITCH: Signals = Signals::IN_FLIGHT.union(Signals::ADDRESS).union(Signals::REPORTS);
-
-    /// In words, for messages: what a face does that provides the first of these signals.
-    pub(crate) fn in_words(self) -> &'static str {
-        const WORDS: [(Signals, &str); 9] = [
-            (Signals::IN_FLIGHT, "the end of each request (in-flight)"),
-            (
-                Signals::FIRST_BYTE,
-                "the first byte of each reply (first-byte, or in a simulator the client's own: client-first-byte)",
-            ),
-            (Signals::BYTES, "the bytes of replies (bytes)"),
-            (Signals::ADDRESS, "the client's address (address)"),
-            (Signals::COOKIE, "the client's cookies (cookie)"),
-            (Signals::REPORTS, "the load that backends report (reports)"),
-            (Signals::PATH, "the path asked for (path)"),
-            (
-                Signals::CLIENT_FIRST_BYTE,
-                "the client's own first byte, which only a simulator can tell (client-first-byte)",
-            ),
-            (
-                Signals::PREDICTED_RESPONSE,
-                "a prediction of its response time, which only a simulator can tell (predicted-response)",
-            ),
-        ];
-        WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)
-    }
-}
+use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Signals, Table, Ties};
 
 /// What a policy or its table wants done by the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Command {
-    /// Ask the backend for its load and feed the answer back as [`Event::Reported`].
+    /// Ask the backend for its load and feed the answer back to [`crate::Dispatcher::report`].
     Poll(BackendId),
+    /// Find out whether the backend answers, and tell [`Event::Joined`] or [`Event::Down`] if that is news.
+    Probe(BackendId),
+    /// Measure the round trip between a client and a backend and feed it back to
+    /// [`crate::Dispatcher::tell_round_trip`].
+    Measure {
+        /// [`crate::Request::client`].
+        client: u64,
+        /// The backend at the other end.
+        from: BackendId,
+    },
+}
+
+impl Command {
+    /// The signal of a face that obeys it; a policy that gives such commands must require it.
+    pub fn needs(self) -> Signals {
+        match self {
+            Command::Poll(_) => Signals::REPORTS,
+            Command::Probe(_) => Signals::PROBES,
+            Command::Measure { .. } => Signals::ROUND_TRIPS,
+        }
+    }
 }
 
 /// A load-distribution policy.
 ///
-/// It must choose only among the backends that the table says are eligible and `exclude` does not name (those already
-/// tried for this request), must draw only from `stream`, and may keep state of its own.
+/// It must choose only among the backends that the table says are eligible and that were not tried for this request
+/// ([`Ask::candidates`]), must draw random numbers only from `draw`, and may keep state of its own.
 pub trait Policy: Send {
     /// What it must be told. [`Signals::FIRST_BYTE`] is also met by a face that provides
     /// [`Signals::CLIENT_FIRST_BYTE`].
@@ -116,24 +58,34 @@ pub trait Policy: Send {
         Ties::Drawn
     }
 
-    /// Whether [`Policy::observe`] does anything; where it says no, the dispatcher saves the calls.
+    /// Whether [`Policy::observe`] and [`Policy::reported`] do anything; where it says no, the dispatcher saves the calls.
     fn listens(&self) -> bool {
         true
     }
 
     /// Chooses.
-    fn choose(
-        &mut self,
-        request: &Request,
-        table: &Table,
-        exclude: &[BackendId],
-        now: Time,
-        stream: &mut Stream,
-    ) -> Decision;
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision;
+
+    /// What it would compare: each candidate with its terms. Called only for records and for those who ask why; it may
+    /// look at every backend. Where a policy says nothing, these are the values of the order that the table keeps.
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        Explanation::of(ask.candidates(), |id| ask.table.terms(id))
+    }
+
+    /// The further addresses of an answer ([`crate::Action::Answer`]) whose first one is `first`, best first, pushed on
+    /// `list`. Where a policy says nothing, there are none.
+    fn answer(&self, ask: &Ask<'_>, first: BackendId, list: &mut Vec<BackendId>) {
+        let _ = (ask, first, list);
+    }
 
     /// Learns. The table already knows.
     fn observe(&mut self, event: &Event, table: &Table, now: Time) {
         let _ = (event, table, now);
+    }
+
+    /// Learns that a backend has reported. The table already knows.
+    fn reported(&mut self, backend: BackendId, table: &Table, now: Time) {
+        let _ = (backend, table, now);
     }
 
     /// Does what is due by `now`.

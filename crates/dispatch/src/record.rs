@@ -2,20 +2,38 @@
 //!
 //! A record is lines of JSON: first how the dispatcher was made, then every call in order with its time, and with each
 //! choice its decision. [`replay`] makes the same dispatcher, feeds it the same calls and compares every decision: that
-//! live and simulated faces run one policy is not a claim but a test anyone can repeat on a production record. The price
-//! is a line of 100 to 200 bytes per call, which is why recording is asked for.
+//! live and simulated faces run one policy is not a claim but a test that can be repeated on a production record. With
+//! [`Detail::Explained`] each choice also says what every candidate had to offer, for readers; a replay passes it over.
+//! The price is a line of 100 to 200 bytes per call, which is why recording is asked for.
+//!
+//! Records have format 2. Those of format 1 are read as well, each line translated to what it would be in format 2.
+
+mod format_1;
 
 use std::io::{self, BufRead, BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
-use crate::{BackendId, Command, Decision, DispatchError, Dispatcher, Event, Information, Request, Signals};
+use crate::{
+    BackendId, Catalogue, Command, Decision, DispatchError, Dispatcher, Event, Explanation, Hardware, Information,
+    Report, Request, RoundTrip, Signals,
+};
 
-/// The format of records that this version writes and reads.
-const FORMAT: u32 = 1;
+/// The format of records that this version writes; it reads this one and those before.
+const FORMAT: u32 = 2;
+
+/// How much a record says of each choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The decision.
+    #[default]
+    Decisions,
+    /// The decision, and what the policy compared for every candidate: a look at every backend per choice.
+    Explained,
+}
 
 /// How the dispatcher of a record was made: its first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,12 +74,41 @@ enum Line<D> {
     Choose {
         now: Time,
         request: Request,
-        exclude: Vec<BackendId>,
+        tried: Vec<BackendId>,
         decision: D,
+        /// Of what was compared, for readers only.
+        #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+        explanation: Option<Explanation>,
     },
     Observe {
         now: Time,
         event: Event,
+    },
+    Report {
+        now: Time,
+        backend: BackendId,
+        report: Report,
+    },
+    Rate {
+        now: Time,
+        client: u64,
+        #[serde(with = "exact")]
+        rate: f64,
+    },
+    RoundTrip {
+        now: Time,
+        client: u64,
+        from: BackendId,
+        span: Span,
+        measured: Time,
+    },
+    Hardware {
+        backend: BackendId,
+        hardware: Hardware,
+    },
+    Owners {
+        object: u32,
+        owners: Vec<BackendId>,
     },
     Poll {
         now: Time,
@@ -148,9 +195,9 @@ pub fn replay_with(
     }
     let wrong = |line: u64, why: String| RecordError::Line { line, why };
     let header = match serde_json::from_slice::<Line<Value>>(&text) {
-        Ok(Line::Header(header)) if header.format == FORMAT => header,
+        Ok(Line::Header(header)) if (1..=FORMAT).contains(&header.format) => header,
         Ok(Line::Header(header)) => {
-            return Err(wrong(1, format!("format {}; this version reads format {FORMAT}", header.format)));
+            return Err(wrong(1, format!("format {}; this version reads formats 1 to {FORMAT}", header.format)));
         }
         Ok(_) => return Err(wrong(1, "it should say how the dispatcher was made".into())),
         Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
@@ -162,7 +209,8 @@ pub fn replay_with(
         if record.read_until(b'\n', &mut text)? == 0 {
             break;
         }
-        let line = match serde_json::from_slice::<Line<Value>>(&text) {
+        let read = if header.format == 1 { format_1::read(&text) } else { serde_json::from_slice(&text) };
+        let line = match read {
             Ok(line) => line,
             Err(_) if !text.ends_with(b"\n") => {
                 replay.truncated_line = Some(number);
@@ -186,8 +234,8 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
     let differs = |now, recorded: Value, replayed: Value| (recorded != replayed).then_some((now, recorded, replayed));
     match line {
         Line::Header(_) => Err("a second header".into()),
-        Line::Choose { now, request, exclude, decision } => {
-            let replayed = dispatcher.choose(&request, &exclude, now);
+        Line::Choose { now, request, tried, decision, .. } => {
+            let replayed = dispatcher.choose(&request, &tried, now);
             Ok(differs(now, decision, reread(&replayed)))
         }
         Line::Observe { now, event } => match dispatcher.table().contradicts(&event) {
@@ -197,6 +245,26 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
                 Ok(None)
             }
         },
+        Line::Report { now, backend, report } => known(dispatcher, &[backend]).map(|()| {
+            dispatcher.report(backend, &report, now);
+            None
+        }),
+        Line::Rate { now, client, rate } => {
+            dispatcher.tell_rate(client, rate, now);
+            Ok(None)
+        }
+        Line::RoundTrip { now, client, from, span, measured } => known(dispatcher, &[from]).map(|()| {
+            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured }, now);
+            None
+        }),
+        Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {
+            dispatcher.set_hardware(backend, hardware);
+            None
+        }),
+        Line::Owners { object, owners } => known(dispatcher, &owners).map(|()| {
+            dispatcher.set_owners(object, &owners);
+            None
+        }),
         Line::Poll { now, commands } => {
             let replayed = dispatcher.poll(now);
             Ok(differs(now, reread(&commands), reread(&replayed)))
@@ -204,6 +272,14 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
         Line::Join { now, name, weight } => {
             dispatcher.join(&name, weight, now).map(|_| None).map_err(|error| error.to_string())
         }
+    }
+}
+
+/// Refuses numbers that no backend of the record has.
+fn known(dispatcher: &Dispatcher, backends: &[BackendId]) -> Result<(), String> {
+    match backends.iter().find(|id| !dispatcher.table().knows(**id)) {
+        Some(id) => Err(format!("there is no backend {}", id.0)),
+        None => Ok(()),
     }
 }
 
@@ -235,13 +311,22 @@ impl Header {
         }
     }
 
-    /// Makes the dispatcher that the header describes.
+    /// Makes the dispatcher that the header describes, with a built-in policy.
     ///
     /// # Errors
     /// As [`Dispatcher::new`], and on a signal that this version does not know.
     pub fn dispatcher(&self) -> Result<Dispatcher, DispatchError> {
+        self.dispatcher_from(&Catalogue::default())
+    }
+
+    /// The same with a policy of `catalogue`.
+    ///
+    /// # Errors
+    /// As [`Header::dispatcher`].
+    pub fn dispatcher_from(&self, catalogue: &Catalogue) -> Result<Dispatcher, DispatchError> {
         let backends: Vec<_> = self.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        Dispatcher::new(&self.policy, &backends, self.information, self.signals()?, self.seed, &self.name)
+        let (seed, name) = (self.seed, &self.name);
+        Dispatcher::from_catalogue(catalogue, &self.policy, &backends, self.information, self.signals()?, seed, name)
     }
 
     /// What the face provided.
@@ -262,6 +347,9 @@ impl Header {
 pub struct Recorder<W: Write> {
     out: BufWriter<W>,
     error: Option<io::Error>,
+    detail: Detail,
+    /// Of the choice that is being made.
+    explanation: Option<Explanation>,
 }
 
 impl<W: Write> Recorder<W> {
@@ -269,8 +357,8 @@ impl<W: Write> Recorder<W> {
     ///
     /// # Errors
     /// When the first line cannot be written.
-    pub fn new(out: W, header: &Header) -> io::Result<Recorder<W>> {
-        let mut recorder = Recorder { out: BufWriter::new(out), error: None };
+    pub fn new(out: W, header: &Header, detail: Detail) -> io::Result<Recorder<W>> {
+        let mut recorder = Recorder { out: BufWriter::new(out), error: None, detail, explanation: None };
         recorder.write(&Line::Header(header.clone()));
         recorder.out.flush()?;
         match recorder.error.take() {
@@ -280,13 +368,47 @@ impl<W: Write> Recorder<W> {
     }
 
     /// A choice was made.
-    pub fn choose(&mut self, request: &Request, exclude: &[BackendId], decision: &Decision, now: Time) {
-        self.write(&Line::Choose { now, request: *request, exclude: exclude.to_vec(), decision: *decision });
+    pub fn choose(&mut self, request: &Request, tried: &[BackendId], decision: &Decision, now: Time) {
+        let (tried, explanation) = (tried.to_vec(), self.explanation.take());
+        self.write(&Line::Choose { now, request: *request, tried, decision: *decision, explanation });
+    }
+
+    /// A choice is about to be made, which `explain` explains; it is called only if the record is to say so.
+    pub fn explain(&mut self, explain: impl FnOnce() -> Explanation) {
+        if self.detail == Detail::Explained {
+            self.explanation = Some(explain());
+        }
     }
 
     /// An event was told.
     pub fn observe(&mut self, event: &Event, now: Time) {
         self.write(&Line::Observe { now, event: *event });
+    }
+
+    /// A backend reported.
+    pub fn report(&mut self, backend: BackendId, report: &Report, now: Time) {
+        self.write(&Line::Report { now, backend, report: report.clone() });
+    }
+
+    /// A client's request rate was told.
+    pub fn rate(&mut self, client: u64, rate: f64, now: Time) {
+        self.write(&Line::Rate { now, client, rate });
+    }
+
+    /// A round trip was told.
+    pub fn round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
+        let RoundTrip { span, measured } = round_trip;
+        self.write(&Line::RoundTrip { now, client, from, span, measured });
+    }
+
+    /// A backend's hardware was told.
+    pub fn hardware(&mut self, backend: BackendId, hardware: Hardware) {
+        self.write(&Line::Hardware { backend, hardware });
+    }
+
+    /// An object's owners were told.
+    pub fn owners(&mut self, object: u32, owners: &[BackendId]) {
+        self.write(&Line::Owners { object, owners: owners.to_vec() });
     }
 
     /// The dispatcher was polled.
@@ -317,15 +439,54 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-/// A double as its shortest text that reads back to the same bits: JSON readers may be a bit off in the last place.
-mod exact {
+/// A float as its shortest text that reads back to the same bits: JSON readers may be a bit off in the last place.
+pub(crate) mod exact {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// The same for a float that may be missing.
+pub(crate) mod exact_option {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => serializer.collect_str(value),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| text.parse()).transpose().map_err(D::Error::custom)
+    }
+}
+
+/// The same for floats by name.
+pub(crate) mod exact_map {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(map: &BTreeMap<String, f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(map.iter().map(|(name, value)| (name, value.to_string())))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, f64>, D::Error> {
+        let map = BTreeMap::<String, String>::deserialize(deserializer)?;
+        let parsed = map.into_iter().map(|(name, text)| text.parse().map(|value| (name, value)));
+        parsed.collect::<Result<_, _>>().map_err(D::Error::custom)
     }
 }

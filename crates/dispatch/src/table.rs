@@ -12,7 +12,7 @@ use sojourn_stats::{Span, Stream, Time};
 
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
-use crate::{Code, Event, Index, Reason, Ties};
+use crate::{Code, Event, Index, Reason, Report, Terms, Ties};
 
 /// A backend's number: given once per name, never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,11 +64,29 @@ pub struct Totals {
     pub bytes: u64,
 }
 
+/// What a backend is made of, where the face knows ([`crate::Signals::HARDWARE`]). A rate that is not known is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hardware {
+    /// Operations per second of its processor.
+    #[serde(with = "crate::record::exact")]
+    pub speed: f64,
+    /// Bytes per second of its disk.
+    #[serde(with = "crate::record::exact")]
+    pub disk_rate: f64,
+    /// Bytes per second of its network.
+    #[serde(with = "crate::record::exact")]
+    pub net_rate: f64,
+}
+
 /// What is known of each backend.
 #[derive(Debug)]
 pub struct Table {
     backends: Vec<Backend>,
     rests: Vec<Rest>,
+    said: Vec<Said>,
+    /// The backends that own each object.
+    owners: HashMap<u32, Box<[BackendId]>>,
     /// Ids of those that are up, in ascending order.
     eligible: Vec<BackendId>,
     /// Moves whenever `eligible` or a weight does.
@@ -105,11 +123,27 @@ struct Backend {
 #[derive(Debug, Default)]
 struct Rest {
     connections: u32,
-    reported_at: Option<Time>,
     predicted: Span,
     errors: u64,
     failed: u64,
     cancelled: u64,
+}
+
+/// What a backend said of itself, and what is believed on top of it until it says more.
+#[derive(Debug)]
+struct Said {
+    report: Option<Report>,
+    hardware: Hardware,
+    /// Product of the relative rises of the choices since the report.
+    cpu_rise: f32,
+    /// Requests per second that those choices took.
+    room_taken: f32,
+}
+
+impl Default for Said {
+    fn default() -> Said {
+        Said { report: None, hardware: Hardware::default(), cpu_rise: 1.0, room_taken: 0.0 }
+    }
 }
 
 // The promise is 2 kB of statistics per server; index and name take another 100 or so.
@@ -120,6 +154,8 @@ impl Table {
         Table {
             backends: Vec::new(),
             rests: Vec::new(),
+            said: Vec::new(),
+            owners: HashMap::new(),
             eligible: Vec::new(),
             generation: 0,
             kept: Kept::new(index, ties),
@@ -177,14 +213,38 @@ impl Table {
         self.rest(id).connections
     }
 
-    /// The requests that the backend last said it has, and when it counted them.
-    pub fn reported(&self, id: BackendId) -> Option<(u32, Time)> {
-        self.rest(id).reported_at.map(|at| (self.at(id).reported, at))
+    /// Its last report.
+    pub fn report(&self, id: BackendId) -> Option<&Report> {
+        self.said[id.0 as usize].report.as_ref()
     }
 
     /// How old its last report is.
     pub fn report_age(&self, id: BackendId, now: Time) -> Option<Span> {
-        self.rest(id).reported_at.map(|at| now.saturating_since(at))
+        self.report(id).map(|report| now.saturating_since(report.measured))
+    }
+
+    /// The utilisation of its processor as last reported, raised by each choice since that is held until the next report
+    /// ([`crate::Hold::UntilReport`]).
+    pub fn believed_cpu(&self, id: BackendId) -> Option<f32> {
+        let said = &self.said[id.0 as usize];
+        said.report.as_ref().map(|report| report.cpu * said.cpu_rise)
+    }
+
+    /// Its room (1/s) as last reported, less what each choice since took that is held until the next report
+    /// ([`crate::Hold::UntilReport`]); it may fall below 0.
+    pub fn believed_room(&self, id: BackendId) -> Option<f32> {
+        let said = &self.said[id.0 as usize];
+        said.report.as_ref().map(|report| report.room - said.room_taken)
+    }
+
+    /// What it is made of, where the face knows.
+    pub fn hardware(&self, id: BackendId) -> Hardware {
+        self.said[id.0 as usize].hardware
+    }
+
+    /// The backends that own the object of this number, where the face knows; none where it does not.
+    pub fn owners(&self, object: u32) -> &[BackendId] {
+        self.owners.get(&object).map_or(&[], |owners| owners)
     }
 
     /// How long the request at hand would take there, where the face tells ([`crate::Signals::PREDICTED_RESPONSE`]).
@@ -235,6 +295,28 @@ impl Table {
         self.backends.is_empty()
     }
 
+    /// The values by which the order that the table keeps compares `id`; none where it keeps no order.
+    pub fn terms(&self, id: BackendId) -> Terms {
+        let load = f64::from(self.load(id));
+        let windowed = || self.window(id);
+        let with_failures = || load + f64::from(windowed().failures);
+        let mean_s = || windowed().mean_round_trip().map_or(0.0, Span::as_secs_f64);
+        match self.kept.index() {
+            Index::None => Vec::new(),
+            Index::Load => vec![("in_flight".into(), load)],
+            Index::LoadPerWeight => {
+                let weight = self.weight(id);
+                let per_weight = if weight > 0.0 { load / weight } else { f64::INFINITY };
+                vec![("in_flight".into(), load), ("weight".into(), weight), ("in_flight_per_weight".into(), per_weight)]
+            }
+            Index::InverseLoad => vec![("in_flight".into(), load), ("share".into(), 1.0 / (load + 1.0))],
+            Index::RoundTrip | Index::RoundTripOrZero => {
+                vec![("round_trip_mean_s".into(), mean_s()), ("in_flight".into(), with_failures())]
+            }
+            Index::Bytes => vec![("bytes".into(), windowed().bytes as f64), ("in_flight".into(), with_failures())],
+        }
+    }
+
     /// Index entries that updates have visited since the start: a test holds this to a few per request.
     pub fn visits(&self) -> u64 {
         self.kept.visits()
@@ -245,22 +327,28 @@ impl Table {
         let names: usize = self.names.iter().map(|name| 2 * (size_of::<String>() + name.capacity())).sum();
         size_of::<Backend>() * self.backends.capacity()
             + size_of::<Rest>() * self.rests.capacity()
+            + size_of::<Said>() * self.said.capacity()
+            + self
+                .owners
+                .values()
+                .map(|owners| size_of::<(u32, usize, usize)>() + size_of_val(&**owners))
+                .sum::<usize>()
             + size_of::<BackendId>() * (self.eligible.capacity() + 2 * self.ids.capacity())
             + names
             + self.window.as_ref().map_or(0, Window::memory)
             + self.kept.memory()
     }
 
-    /// The least of the eligible backends that `exclude` does not name, by the order that the policy asked for in
-    /// [`crate::Policy::index`]. O(1) or O(log n) while `exclude` is empty; a scan when it is not (a retry is rare), or
+    /// The least of the eligible backends that are not in `tried`, by the order that the policy asked for in
+    /// [`crate::Policy::index`]. O(1) or O(log n) while `tried` is empty; a scan when it is not (a retry is rare), or
     /// when the policy asked for no order.
     #[inline]
-    pub fn least(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
-        if !exclude.is_empty() {
-            return self.scan(exclude, stream);
+    pub fn least(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        if !tried.is_empty() {
+            return self.scan(tried, stream);
         }
         let (tree, by) = match &self.kept {
-            Kept::None | Kept::InverseLoad(_) => return self.scan(exclude, stream),
+            Kept::None | Kept::InverseLoad(_) => return self.scan(tried, stream),
             Kept::Load(loads) => return self.least_load(loads, stream),
             Kept::RoundTrip { loads, means } if means.len() < self.eligible.len() => {
                 return self.least_load(loads, stream);
@@ -289,30 +377,30 @@ impl Table {
         }
     }
 
-    /// One of the eligible backends that `exclude` does not name, each equally likely.
+    /// One of the eligible backends that are not in `tried`, each equally likely.
     #[inline]
-    pub fn draw(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+    pub fn draw(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
         let drawn =
             |backend, among: usize| Some((backend, Reason { code: Code::Drawn, ties: among as u32, value: 0.0 }));
-        if exclude.is_empty() {
+        if tried.is_empty() {
             let among = self.eligible.len();
             return if among == 0 { None } else { drawn(self.eligible[draw(among, stream)], among) };
         }
-        let left = || self.eligible.iter().filter(|id| !exclude.contains(id));
+        let left = || self.eligible.iter().filter(|id| !tried.contains(id));
         let among = left().count();
         if among == 0 { None } else { drawn(*left().nth(draw(among, stream))?, among) }
     }
 
-    /// One of the eligible backends that `exclude` does not name, with chances in proportion to 1 / (load + 1) (to one
-    /// part in 2^32 of the largest). O(log n) if the policy asked for [`Index::InverseLoad`] and `exclude` is empty.
+    /// One of the eligible backends that are not in `tried`, with chances in proportion to 1 / (load + 1) (to one
+    /// part in 2^32 of the largest). O(log n) if the policy asked for [`Index::InverseLoad`] and `tried` is empty.
     #[inline]
-    pub fn draw_by_inverse_load(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+    pub fn draw_by_inverse_load(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
         let reason = |among: usize, share: u64, total: u64| Reason {
             code: Code::Drawn,
             ties: among as u32,
             value: share as f64 / total as f64,
         };
-        if let (Kept::InverseLoad(sums), true) = (&self.kept, exclude.is_empty()) {
+        if let (Kept::InverseLoad(sums), true) = (&self.kept, tried.is_empty()) {
             let total = sums.total();
             if total == 0 {
                 return None;
@@ -321,7 +409,7 @@ impl Table {
             return Some((BackendId(member), reason(self.eligible.len(), share, total)));
         }
         let shares = || {
-            let left = self.eligible.iter().filter(|id| !exclude.contains(id));
+            let left = self.eligible.iter().filter(|id| !tried.contains(id));
             left.map(|&id| (id, inverse_share(self.load(id))))
         };
         let total: u64 = shares().map(|(_, share)| share).sum();
@@ -342,6 +430,7 @@ impl Table {
                 let id = BackendId(self.backends.len() as u32);
                 self.backends.push(Backend { state: State::Left, ..Backend::default() });
                 self.rests.push(Rest::default());
+                self.said.push(Said::default());
                 if let Some(window) = &mut self.window {
                     window.join(id);
                 }
@@ -382,6 +471,52 @@ impl Table {
         let backend = &mut self.backends[id.0 as usize];
         backend.leases = backend.leases.checked_sub(1).expect("a lease ends once");
         self.rekey(id);
+    }
+
+    /// Counts a choice of `id` that is no load: its client is sent there, or the choice only moves beliefs.
+    ///
+    /// # Panics
+    /// When `id` cannot be chosen: the policy broke its contract.
+    pub(crate) fn chosen(&mut self, id: BackendId) {
+        assert!(self.is_eligible(id), "a policy chose {id:?}, which is not eligible");
+        self.backends[id.0 as usize].forwarded += 1;
+    }
+
+    /// Believes that a choice raised the utilisation of `id` and took of its room, until the next report.
+    pub(crate) fn believe(&mut self, id: BackendId, cpu: f32, room: f32) {
+        let said = &mut self.said[id.0 as usize];
+        said.cpu_rise *= 1.0 + cpu;
+        said.room_taken += room;
+    }
+
+    /// Takes a report; false for one that is older than the last or says what no backend can say.
+    pub(crate) fn take_report(&mut self, id: BackendId, report: &Report) -> bool {
+        let said = &mut self.said[id.0 as usize];
+        let late = said.report.as_ref().is_some_and(|last| report.measured < last.measured);
+        if late || !report.is_sound() {
+            return false;
+        }
+        match &mut said.report {
+            Some(last) => last.clone_from(report),
+            none => *none = Some(report.clone()),
+        }
+        (said.cpu_rise, said.room_taken) = (1.0, 0.0);
+        self.backends[id.0 as usize].reported = report.in_flight;
+        self.rekey(id);
+        true
+    }
+
+    pub(crate) fn set_hardware(&mut self, id: BackendId, hardware: Hardware) {
+        self.said[id.0 as usize].hardware = hardware;
+    }
+
+    pub(crate) fn set_owners(&mut self, object: u32, owners: &[BackendId]) {
+        self.owners.insert(object, owners.into());
+    }
+
+    /// Whether a backend of this number was ever heard of.
+    pub(crate) fn knows(&self, id: BackendId) -> bool {
+        (id.0 as usize) < self.backends.len()
     }
 
     /// Counts what happened.
@@ -448,13 +583,6 @@ impl Table {
             Event::Cancelled { .. } => {
                 rest.cancelled += 1;
                 backend.end(self.counted);
-            }
-            Event::Reported { in_flight, measured, .. } => {
-                if rest.reported_at.is_some_and(|last| measured < last) {
-                    return;
-                }
-                backend.reported = in_flight;
-                rest.reported_at = Some(measured);
             }
             Event::Predicted { response, .. } => {
                 rest.predicted = response;
@@ -568,8 +696,8 @@ impl Table {
     }
 
     /// [`Table::least`] by its definition.
-    fn scan(&self, exclude: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
-        let left = || self.eligible.iter().copied().filter(|id| !exclude.contains(id));
+    fn scan(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let left = || self.eligible.iter().copied().filter(|id| !tried.contains(id));
         let windowed = |id| self.load(id).saturating_add(self.window(id).failures);
         let index = self.kept.index();
         let by = match index {

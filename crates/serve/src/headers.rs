@@ -20,6 +20,8 @@ pub const CLIENT: HeaderName = HeaderName::from_static("x-sojourn-client");
 pub const SERVICE: HeaderName = HeaderName::from_static("x-sojourn-service");
 /// On a reply of a gateway that explains itself: why that backend.
 pub const REASON: HeaderName = HeaderName::from_static("x-sojourn-reason");
+/// On the same reply: what each backend that could have been chosen had to offer.
+pub const CANDIDATES: HeaderName = HeaderName::from_static("x-sojourn-candidates");
 /// The proxies' list of those a request came through.
 pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 

@@ -1,7 +1,8 @@
 //! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
-use sojourn_dispatch::policies::client_key;
-use sojourn_dispatch::{Action, BackendId, Command, Dispatcher, Event, Information, Request, Signals, Table};
+use sojourn_dispatch::{
+    Action, BackendId, Catalogue, Command, Dispatcher, Event, Information, Report, Request, Signals, Table, key,
+};
 use sojourn_model::system::{Face, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
 
@@ -27,13 +28,28 @@ pub(crate) struct Choice {
     pub(crate) server: u32,
 }
 
-/// What a tier's face tells its policy, and the simulator beside it.
-pub fn signals(tier: &Tier) -> Signals {
+/// What a policy is asked about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) client: u32,
+    pub(crate) class: u8,
+    pub(crate) object: u32,
+}
+
+/// The path of an object as the load generator asks an emulated server for it.
+fn path_of(object: u32) -> String {
+    format!("/work/{object}")
+}
+
+/// What a tier tells its policy: what its face sees, what the simulator tells beside it, and reports where it polls.
+/// `browses`: of users who browse, whose paths are not told.
+pub fn signals(tier: &Tier, browses: bool) -> Signals {
     let seen = match tier.face {
+        Face::Gateway if browses => Signals::GATEWAY.difference(Signals::PATH),
         Face::Gateway => Signals::GATEWAY,
         Face::Switch => Signals::SWITCH,
         // It sees what it answers, and no reply.
-        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | Signals::PATH | Signals::REPORTS,
+        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | Signals::PATH,
         Face::Dns | Face::Client => Signals::ADDRESS,
     };
     let told = |one: &Told| match one {
@@ -41,13 +57,24 @@ pub fn signals(tier: &Tier) -> Signals {
         Told::ClientFirstByte => Signals::CLIENT_FIRST_BYTE,
         Told::PredictedResponse => Signals::PREDICTED_RESPONSE,
     };
-    tier.told.iter().fold(seen, |signals, one| signals | told(one))
+    tier.told.iter().fold(seen | information(tier).signals(), |signals, one| signals | told(one))
+}
+
+/// How fresh what a tier's policy knows is.
+pub fn information(tier: &Tier) -> Information {
+    tier.polled.map_or(Information::Immediate, |every| Information::Polled { every })
 }
 
 impl Balancer {
     /// The only seat of a system's only tier, in front of `targets` servers.
-    pub(crate) fn first(tier: &Tier, targets: usize, seed: u64) -> Result<Balancer, SimError> {
-        Balancer::of(tier, (0..targets).map(server_name), signals(tier), seed, "")
+    pub(crate) fn first(
+        tier: &Tier,
+        targets: usize,
+        browses: bool,
+        catalogue: &Catalogue,
+        seed: u64,
+    ) -> Result<Balancer, SimError> {
+        Balancer::of(tier, (0..targets).map(server_name), signals(tier, browses), catalogue, seed, "")
     }
 
     /// The dispatchers of a seat over targets of these names. `seat` names its random streams: nothing for the first.
@@ -55,16 +82,16 @@ impl Balancer {
         tier: &Tier,
         targets: impl Iterator<Item = String>,
         signals: Signals,
+        catalogue: &Catalogue,
         seed: u64,
         seat: &str,
     ) -> Result<Balancer, SimError> {
         let weight = |index: usize| tier.weights.get(index).copied().unwrap_or(1.0);
         let backends: Vec<_> = targets.enumerate().map(|(index, name)| (name, weight(index))).collect();
-        let information = tier.polled.map_or(Information::Immediate, |every| Information::Polled { every });
         let dispatchers = (0..tier.dispatchers)
             .map(|number| {
                 let name = format!("{seat}{}", dispatcher_name(number));
-                Dispatcher::new(&tier.policy, &backends, information, signals, seed, &name)
+                Dispatcher::from_catalogue(catalogue, &tier.policy, &backends, information(tier), signals, seed, &name)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut balancer = Balancer {
@@ -91,12 +118,14 @@ impl Balancer {
 
     /// Chooses a target that is not among those `tried`; none where the policy does anything but forward.
     #[inline]
-    pub(crate) fn choose(&mut self, client: u32, class: u8, tried: &[BackendId], now: Time) -> Option<Choice> {
+    pub(crate) fn choose(&mut self, asked: Asked, tried: &[BackendId], now: Time) -> Option<Choice> {
+        let Asked { client, class, object } = asked;
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
-        let key = if self.requires.contains(Signals::ADDRESS) { client_key(&client.to_string()) } else { 0 };
-        let request = Request { client: key, class, cookie };
+        let address = if self.requires.contains(Signals::ADDRESS) { key(&client.to_string()) } else { 0 };
+        let path = if self.requires.contains(Signals::PATH) { key(&path_of(object)) } else { 0 };
+        let request = Request { client: address, class, cookie, key: path, object, ..Request::default() };
         let decision = self.dispatchers[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
         let Action::Forward(backend) = decision.action else { return None };
@@ -179,9 +208,11 @@ impl Balancer {
                 continue;
             }
             for command in dispatcher.poll(now) {
-                let Command::Poll(backend) = command;
+                let Command::Poll(backend) = command else {
+                    unreachable!("a policy that gives other commands is refused before the run")
+                };
                 if let Some(in_flight) = ask(backend.0 as usize) {
-                    dispatcher.observe(Event::Reported { backend, in_flight, measured: now }, now);
+                    dispatcher.report(backend, &Report::of_in_flight(in_flight, now), now);
                 }
             }
         }
@@ -191,8 +222,8 @@ impl Balancer {
 
     /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.
     pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
-        let backend = BackendId(server);
-        self.tell(Choice { dispatcher: 0, server }, Event::Reported { backend, in_flight, measured }, now);
+        self.dispatchers[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
+        self.heed(0);
     }
 
     #[inline]

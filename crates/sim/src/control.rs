@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_dispatch::DispatchError;
+use sojourn_dispatch::{Catalogue, DispatchError};
 use sojourn_model::{Knowledge, Server};
 use sojourn_stats::measure::CONFIDENCE;
 use sojourn_stats::{Measure, Span, Stream};
@@ -33,6 +33,8 @@ pub struct Control {
     pub threads: usize,
     /// Set it to stop early: the report then is of what has been simulated.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Where names of policies are looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
     /// Use the routed fabric where the direct one would do: for tests that hold the one to the other.
     pub always_routed: bool,
 }
@@ -50,6 +52,7 @@ impl Default for Control {
             predict: None,
             threads: 1,
             cancel: None,
+            catalogue: Catalogue::default(),
             always_routed: false,
         }
     }

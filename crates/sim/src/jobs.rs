@@ -4,7 +4,7 @@ use sojourn_model::Ticket;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Request;
 
-use crate::balancer::Choice;
+use crate::balancer::{Asked, Choice};
 
 /// What is known of a request inside: one cache line.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ pub(crate) struct Job {
     /// Number of its arrival; wraps, and is read only by runs that keep every response time.
     pub(crate) number: u32,
     pub(crate) client: u32,
+    /// Where it was sent; before that, its `server` is the object asked for ([`Job::asked`]).
     pub(crate) choice: Choice,
     /// Moves when the slot is freed, so that old agenda entries find nobody.
     pub(crate) generation: u32,
@@ -29,6 +30,14 @@ pub(crate) struct Job {
 }
 
 const _: () = assert!(size_of::<Job>() == 64);
+
+impl Job {
+    /// What a policy is asked about, before a choice is made.
+    #[inline]
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { client: self.client, class: self.class, object: self.choice.server }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -62,7 +71,7 @@ impl Jobs {
             ticket: Ticket::default(),
             number,
             client: request.client,
-            choice: Choice { dispatcher: 0, server: 0 },
+            choice: Choice { dispatcher: 0, server: request.object },
             generation: 0,
             class: request.class,
             stage: Stage::Coming,

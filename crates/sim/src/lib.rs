@@ -66,7 +66,7 @@ mod summary;
 mod tally;
 mod timers;
 
-pub use balancer::signals;
+pub use balancer::{information, signals};
 pub use control::{Control, Precision, Progress, Report, SimError, WarmUp, demand_of};
 pub use network::run_network;
 pub use run::{response_times, run, run_plan};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use sojourn_model::system::Face;
 use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
@@ -43,32 +44,34 @@ pub fn run(
         }
         _ => {
             check(system)?;
-            with_engine(system, workload, control.always_routed, Replicated { system, workload, control, progress })
+            with_engine(system, workload, control, Replicated { system, workload, control, progress })
         }
     }
 }
 
-/// Simulates exactly the plan of `seed` up to `horizon`, and leaves out what is planned before `warm_up`: the twin of a
-/// live run. Response times are a series in the order of the plan (of the ends, where users browse), judged by batches
+/// Simulates exactly the plan of `control.seed` up to `control.horizon`, and leaves out what is planned before the warm-up:
+/// the twin of a live run. Of `control` it also reads the catalogue. Response times are a series in the order of the plan (of the ends, where users browse), judged by batches
 /// as a live run's are; everything else is judged by sections of equal time.
 ///
 /// # Errors
-/// When system or workload makes no sense, or nothing is left to measure.
-pub fn run_plan(
-    system: &System,
-    workload: &Workload,
-    seed: u64,
-    horizon: Span,
-    warm_up: Span,
-) -> Result<Report, SimError> {
+/// When system or workload makes no sense, there is no horizon, or nothing is left to measure.
+pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Result<Report, SimError> {
+    let (seed, catalogue) = (control.seed, &control.catalogue);
+    let Some(horizon) = control.horizon else {
+        return Err(SimError::Invalid("the run of a plan has a length: give a horizon".into()));
+    };
+    let warm_up = match control.warm_up {
+        WarmUp::Auto => Span::ZERO,
+        WarmUp::Fixed(span) => span,
+    };
     if warm_up >= horizon {
         return Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")));
     }
     if let Workload::Sessions(users) = workload {
-        return sessions::run_plan(system, users, seed, horizon, warm_up);
+        return sessions::run_plan(system, users, catalogue, seed, horizon, warm_up);
     }
     check(system)?;
-    with_engine(system, workload, false, OnePlan { workload, seed, horizon, warm_up })
+    with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up })
 }
 
 /// The response time (s) of every request that is planned before `horizon`, in the order of the plan; NaN of one that did
@@ -78,7 +81,7 @@ pub fn run_plan(
 /// When system or workload makes no sense.
 pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
     check(system)?;
-    with_engine(system, workload, false, ResponseTimes { seed, horizon })
+    with_engine(system, workload, &Control::default(), ResponseTimes { seed, horizon })
 }
 
 /// Refuses what makes no sense.
@@ -112,17 +115,21 @@ trait Task<'a> {
 fn with_engine<'a, T: Task<'a>>(
     system: &'a System,
     workload: &'a Workload,
-    always_routed: bool,
+    control: &Control,
     task: T,
 ) -> Result<T::Answer, SimError> {
     let demand = demand_of(&system.hosts[0].server);
     let demand_mean = Span::from_secs_f64(demand_mean_s(system, workload));
-    let direct =
-        move |seed: u64, course: &Course| Direct::new(system, seed, course.predict.map(|knows| (knows, demand_mean)));
-    let routed = move |seed: u64, course: &Course| {
-        Routed::new(system, workload, seed, course.predict.map(|knows| (knows, demand_mean)))
+    let (catalogue, again) = (control.catalogue.clone(), control.catalogue.clone());
+    let direct = move |seed: u64, course: &Course| {
+        Direct::new(system, &catalogue, seed, course.predict.map(|knows| (knows, demand_mean)))
     };
-    match (workload, system.is_plain() && !always_routed) {
+    let routed = move |seed: u64, course: &Course| {
+        Routed::new(system, workload, &again, seed, course.predict.map(|knows| (knows, demand_mean)))
+    };
+    // A switch hears of ends from the client's packets, which take their time.
+    let is_direct = system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway);
+    match (workload, is_direct && !control.always_routed) {
         (Workload::Closed(closed), true) => {
             closed_check(workload)?;
             task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, direct(seed, course)?))))
@@ -221,11 +228,8 @@ fn replay(system: &System, workload: &Workload, traced: &Traced, control: &Contr
         // The last request, and it, are before the end.
         None => traced.span() + Span(2),
     };
-    let warm_up = match control.warm_up {
-        WarmUp::Auto => Span::ZERO,
-        WarmUp::Fixed(span) => span,
-    };
-    let mut report = run_plan(system, workload, control.seed, end, warm_up)?;
+    let plan = Control { horizon: Some(end), ..control.clone() };
+    let mut report = run_plan(system, workload, &plan)?;
     report.notes.push("one run of the trace: intervals are from its own batches, and no precision is aimed at".into());
     let left_out = traced.trace.left_out();
     if left_out > 0 {

@@ -20,11 +20,11 @@ pub(crate) struct Tournament {
 struct Node {
     first: u64,
     second: u32,
-    /// 0: nobody is below.
+    /// 0: no member is below.
     ties: u32,
 }
 
-const NOBODY: Node = Node { first: u64::MAX, second: u32::MAX, ties: 0 };
+const NO_MEMBER: Node = Node { first: u64::MAX, second: u32::MAX, ties: 0 };
 
 impl Tournament {
     /// The smallest key and how many members hold it.
@@ -66,7 +66,7 @@ impl Tournament {
     /// Removes a member, if it is one.
     pub(crate) fn remove(&mut self, member: u32) {
         if (member as usize) < self.nodes.len() / 2 {
-            self.put(member, NOBODY);
+            self.put(member, NO_MEMBER);
         }
     }
 
@@ -99,7 +99,7 @@ impl Tournament {
 
     fn grow(&mut self, leaves: usize) {
         let before = self.nodes.len() / 2;
-        let mut nodes = vec![NOBODY; 2 * leaves];
+        let mut nodes = vec![NO_MEMBER; 2 * leaves];
         nodes[leaves..leaves + before].copy_from_slice(&self.nodes[before..]);
         for at in (1..leaves).rev() {
             nodes[at] = match_of(nodes[2 * at], nodes[2 * at + 1]);

@@ -10,10 +10,10 @@
 //! dispatcher, in every later version, agrees where a client belongs. Where weights differ, the scores pass through a
 //! logarithm, whose last bit may differ between platforms.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
-use super::{Entry, client_key};
-use crate::{BackendId, Code, Decision, Policy, Reason, Request, Signals, Table};
+use super::Entry;
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table, key};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "address-hash",
@@ -46,13 +46,13 @@ impl Policy for AddressHash {
         false
     }
 
-    fn choose(&mut self, request: &Request, table: &Table, exclude: &[BackendId], _: Time, _: &mut Stream) -> Decision {
-        if self.generation != table.generation() {
-            self.generation = table.generation();
-            self.rebuild(table);
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        if self.generation != ask.table.generation() {
+            self.generation = ask.table.generation();
+            self.rebuild(ask.table);
         }
-        let free = self.members.iter().filter(|member| exclude.is_empty() || !exclude.contains(&member.id));
-        let client = scramble(request.client);
+        let free = self.members.iter().filter(|member| ask.tried.is_empty() || !ask.tried.contains(&member.id));
+        let client = scramble(ask.request.client);
         let hashed = free.map(|member| (scramble(client.wrapping_add(member.key)), member));
         let best = if self.even {
             hashed.max_by_key(|&(hash, member)| (hash, member.id))
@@ -63,12 +63,22 @@ impl Policy for AddressHash {
             Decision::forward(member.id, Reason { code: Code::Hash, ties: 1, value: 0.0 })
         })
     }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let client = scramble(ask.request.client);
+        Explanation::of(ask.candidates(), |id| {
+            let weight = ask.table.weight(id);
+            let member = Member { id, key: key(ask.table.name(id)), weight };
+            let hash = scramble(client.wrapping_add(member.key));
+            vec![("weight".into(), weight), ("score".into(), score((hash, &member)))]
+        })
+    }
 }
 
 impl AddressHash {
     fn rebuild(&mut self, table: &Table) {
         let members = table.eligible().iter().filter(|&&id| table.weight(id) > 0.0);
-        let member = |&id| Member { id, key: client_key(table.name(id)), weight: table.weight(id) };
+        let member = |&id| Member { id, key: key(table.name(id)), weight: table.weight(id) };
         self.members = members.map(member).collect();
         self.even = self.members.windows(2).all(|pair| pair[0].weight == pair[1].weight);
     }

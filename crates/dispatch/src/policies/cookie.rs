@@ -9,15 +9,15 @@ use sojourn_stats::{Stream, Time};
 
 use super::Entry;
 use crate::{
-    Averaging, BackendId, Code, Command, Decision, Event, Index, Policy, Reason, Request, Signals, Table, Ties,
+    Ask, Averaging, BackendId, Code, Command, Decision, Event, Explanation, Index, Policy, Reason, Signals, Table, Ties,
 };
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cookie",
     summary: "where the client's cookie says, else by the policy inside",
     build: |params| {
-        let inside = params.text("policy").unwrap_or("least-connections");
-        Ok(Box::new(Cookie::around(super::build(inside)?)))
+        let inside = params.policy("policy", "least-connections")?;
+        Ok(Box::new(Cookie::around(inside)))
     },
 };
 
@@ -54,24 +54,32 @@ impl Policy for Cookie {
         self.inside.listens()
     }
 
-    fn choose(
-        &mut self,
-        request: &Request,
-        table: &Table,
-        exclude: &[BackendId],
-        now: Time,
-        stream: &mut Stream,
-    ) -> Decision {
-        match request.cookie {
-            Some(id) if table.is_eligible(id) && !exclude.contains(&id) => {
-                Decision::forward(id, Reason { code: Code::Cookie, ties: 1, value: 0.0 })
-            }
-            _ => self.inside.choose(request, table, exclude, now, stream),
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        match ask.request.cookie {
+            Some(id) if ask.may_choose(id) => Decision::forward(id, Reason { code: Code::Cookie, ties: 1, value: 0.0 }),
+            _ => self.inside.choose(ask, draw),
         }
+    }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let mut explanation = self.inside.explain(ask);
+        for candidate in &mut explanation.candidates {
+            let named = ask.request.cookie == Some(candidate.backend);
+            candidate.terms.insert(0, ("cookie".into(), f64::from(u8::from(named))));
+        }
+        explanation
+    }
+
+    fn answer(&self, ask: &Ask<'_>, first: BackendId, list: &mut Vec<BackendId>) {
+        self.inside.answer(ask, first, list);
     }
 
     fn observe(&mut self, event: &Event, table: &Table, now: Time) {
         self.inside.observe(event, table, now);
+    }
+
+    fn reported(&mut self, backend: BackendId, table: &Table, now: Time) {
+        self.inside.reported(backend, table, now);
     }
 
     fn poll(&mut self, table: &Table, now: Time) -> Vec<Command> {

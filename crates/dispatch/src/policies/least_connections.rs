@@ -6,10 +6,10 @@
 //! 2000), whenever the system is empty the same server is chosen, and light load all goes to it (Zhang, section
 //! 5.2.1, figures 5.2 and 5.3).
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
+use crate::{Ask, Decision, Index, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "least-connections",
@@ -40,7 +40,7 @@ impl Policy for LeastConnections {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.least(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.least(ask.tried, draw))
     }
 }

@@ -6,10 +6,10 @@
 //! stale counts make less of a herd than under `least-connections`. The draws are distinct: with repetition, two
 //! choices among two backends would be none half of the time.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Code, Decision, DispatchError, Policy, Reason, Request, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, DispatchError, Explanation, Policy, Reason, Signals};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "power-of-d",
@@ -37,14 +37,16 @@ impl Policy for PowerOfD {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        let Ask { table, tried, .. } = *ask;
         let backends = table.eligible();
-        let open = backends.len() - exclude.iter().filter(|id| table.is_eligible(**id)).count();
+        let tried_here = tried.iter().filter(|id| table.is_eligible(**id)).count();
+        let open = backends.len().saturating_sub(tried_here);
         self.drawn.clear();
         let mut best: Option<(u32, BackendId)> = None;
         while self.drawn.len() < self.d.min(open) {
-            let id = backends[stream.below(backends.len())];
-            if self.drawn.contains(&id) || exclude.contains(&id) {
+            let id = backends[draw.below(backends.len())];
+            if self.drawn.contains(&id) || tried.contains(&id) {
                 continue;
             }
             self.drawn.push(id);
@@ -58,5 +60,9 @@ impl Policy for PowerOfD {
             }
             None => Decision::refuse(),
         }
+    }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        Explanation::of(ask.candidates(), |id| vec![("in_flight".into(), f64::from(ask.table.load(id)))])
     }
 }

@@ -2,13 +2,13 @@
 //! flight + 1 (the request to be placed is counted, so that an idle backend has a finite chance).
 //!
 //! Reads the load of each backend; counts nothing. Against `least-connections` it trades some balance for calm: when
-//! counts are stale, nobody is chosen by everybody at once (Aversa and Bestavros 2000, by way of Zhang 2002, section
+//! counts are stale, no backend is chosen by all dispatchers at once (Aversa and Bestavros 2000, by way of Zhang 2002, section
 //! 2.3).
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table};
+use crate::{Ask, Decision, Index, Policy, Signals};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "probabilistic-least-connections",
@@ -33,7 +33,7 @@ impl Policy for ProbabilisticLeastConnections {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.draw_by_inverse_load(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.draw_by_inverse_load(ask.tried, draw))
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Reads nothing but who is eligible; counts nothing. A retry is drawn among those not yet tried. Weights are ignored.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Decision, Policy, Request, Signals, Table};
+use crate::{Ask, Decision, Explanation, Policy, Signals};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "random", summary: "each backend equally likely", build: |_| Ok(Box::new(Random)) };
@@ -23,7 +23,13 @@ impl Policy for Random {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.draw(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.draw(ask.tried, draw))
+    }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let candidates = ask.candidates();
+        let chance = 1.0 / candidates.clone().count() as f64;
+        Explanation::of(candidates, |_| vec![("chance".into(), chance)])
     }
 }

@@ -27,10 +27,10 @@
 //! the best of one window draws all of the next (a herd), those that then had nothing to answer have no mean in the
 //! one after, and a backend that fails fast draws traffic in every other window. It does not go with `slide = true`.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Averaging, BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
+use crate::{Ask, Averaging, Decision, Index, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "round-trip",
@@ -72,7 +72,7 @@ impl Policy for RoundTrip {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.least(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.least(ask.tried, draw))
     }
 }

@@ -6,10 +6,10 @@
 //! only a simulator can tell such things, and the price is a look at every backend, each of which takes its jobs to their
 //! end in thought.
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Span, Stream};
 
 use super::Entry;
-use crate::{BackendId, Code, Decision, Policy, Reason, Request, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "shortest-predicted-response",
@@ -33,25 +33,30 @@ impl Policy for ShortestPredictedResponse {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
         let mut least = Span::FOREVER;
         self.tied.clear();
-        for id in table.eligible().iter().filter(|id| !exclude.contains(id)) {
-            let predicted = table.predicted(*id);
+        for id in ask.candidates() {
+            let predicted = ask.table.predicted(id);
             if predicted < least {
                 least = predicted;
                 self.tied.clear();
             }
             if predicted == least {
-                self.tied.push(*id);
+                self.tied.push(id);
             }
         }
         let ties = self.tied.len();
         match ties {
             0 => Decision::refuse(),
             1 => Decision::forward(self.tied[0], reason(least, 1)),
-            _ => Decision::forward(self.tied[stream.below(ties)], reason(least, ties)),
+            _ => Decision::forward(self.tied[draw.below(ties)], reason(least, ties)),
         }
+    }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let predicted_s = |id| ask.table.predicted(id).as_secs_f64();
+        Explanation::of(ask.candidates(), |id| vec![("predicted_response_s".into(), predicted_s(id))])
     }
 }
 

@@ -15,14 +15,14 @@
 //!
 //! `reads = last` (the default is `reads = present`) is there to reproduce published results and not to serve with:
 //! decisions compare the bytes of the last complete window, frozen while the present one fills, and during the first
-//! window everybody has 0. Requests in flight are counted live as ever; failures count in the window after theirs.
+//! window every backend has 0. Requests in flight are counted live as ever; failures count in the window after theirs.
 //! Price: the least of one window draws all of the next whatever it transmits meanwhile, and a backend that fails fast
 //! draws traffic in every other window. It does not go with `slide = true`.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Averaging, BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
+use crate::{Ask, Averaging, Decision, Index, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "transmitted-size",
@@ -58,7 +58,7 @@ impl Policy for TransmittedSize {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.least(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.least(ask.tried, draw))
     }
 }

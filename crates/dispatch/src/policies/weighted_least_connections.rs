@@ -5,10 +5,10 @@
 //! Weight 0 is never chosen. The comparison is of the load before the request is placed (Zhang 2002, section 2.3), so
 //! that idle backends tie whatever their weights: shares follow the weights under load, not at rest.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Decision, Index, Policy, Request, Signals, Table, Ties};
+use crate::{Ask, Decision, Index, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-least-connections",
@@ -39,7 +39,7 @@ impl Policy for WeightedLeastConnections {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, stream: &mut Stream) -> Decision {
-        Decision::forward_or_refuse(table.least(exclude, stream))
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.least(ask.tried, draw))
     }
 }

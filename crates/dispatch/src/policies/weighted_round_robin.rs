@@ -8,10 +8,10 @@
 //! Reads weights; counts its own turns. Weight 0 is never chosen. Values survive changes of membership. A retry takes
 //! the turn of the best backend not yet tried.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Code, Decision, Policy, Reason, Request, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-round-robin",
@@ -47,15 +47,15 @@ impl Policy for WeightedRoundRobin {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, _: &mut Stream) -> Decision {
-        if self.generation != table.generation() {
-            self.generation = table.generation();
-            self.rebuild(table);
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        if self.generation != ask.table.generation() {
+            self.generation = ask.table.generation();
+            self.rebuild(ask.table);
         }
         let mut best: Option<(f64, BackendId, usize, usize)> = None;
         for (at, ring) in self.rings.iter_mut().enumerate() {
             ring.value += ring.weight;
-            let Some(place) = ring.first(exclude) else { continue };
+            let Some(place) = ring.first(ask.tried) else { continue };
             let value = if place < ring.next { ring.value - self.sum } else { ring.value };
             let id = ring.members[place];
             if best.is_none_or(|(most, first, ..)| value > most || (value == most && id < first)) {
@@ -68,6 +68,20 @@ impl Policy for WeightedRoundRobin {
         }
         best.map_or_else(Decision::refuse, |(_, id, at, _)| {
             Decision::forward(id, Reason { code: Code::Turn, ties: 1, value: self.rings[at].weight })
+        })
+    }
+
+    /// Each candidate's weight and running value; the largest sum of the two is chosen.
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let value = |id| {
+            let ring = self.rings.iter().find(|ring| ring.members.contains(&id))?;
+            let had = ring.members[..ring.next].contains(&id);
+            Some(if had { ring.value - self.sum } else { ring.value })
+        };
+        Explanation::of(ask.candidates(), |id| {
+            let mut terms = vec![("weight".into(), ask.table.weight(id))];
+            terms.extend(value(id).map(|value| ("running_value".into(), value)));
+            terms
         })
     }
 }
@@ -98,17 +112,17 @@ impl WeightedRoundRobin {
 }
 
 impl Ring {
-    /// The place of the next member that `exclude` does not name.
-    fn first(&self, exclude: &[BackendId]) -> Option<usize> {
-        if exclude.is_empty() {
+    /// The place of the next member that was not tried.
+    fn first(&self, tried: &[BackendId]) -> Option<usize> {
+        if tried.is_empty() {
             return Some(self.next);
         }
         let count = self.members.len();
         let mut places = (0..count).map(|ahead| (self.next + ahead) % count);
-        places.find(|&place| !exclude.contains(&self.members[place]))
+        places.find(|&place| !tried.contains(&self.members[place]))
     }
 
-    /// Gives the member at `place` its turn; false for a second turn in one round (a retry that found nobody else),
+    /// Gives the member at `place` its turn; false for a second turn in one round (a retry that found no other),
     /// which is not charged.
     fn take(&mut self, place: usize, sum: f64) -> bool {
         if place < self.next {

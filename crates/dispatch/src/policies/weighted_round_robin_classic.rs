@@ -8,10 +8,10 @@
 //! chosen. Its place in the cycle survives changes of membership. A retry takes the next turn of a backend not yet
 //! tried.
 
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{BackendId, Code, Decision, Policy, Reason, Request, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-round-robin-classic",
@@ -48,10 +48,10 @@ impl Policy for WeightedRoundRobinClassic {
         false
     }
 
-    fn choose(&mut self, _: &Request, table: &Table, exclude: &[BackendId], _: Time, _: &mut Stream) -> Decision {
-        if self.generation != table.generation() {
-            self.generation = table.generation();
-            self.rebuild(table);
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        if self.generation != ask.table.generation() {
+            self.generation = ask.table.generation();
+            self.rebuild(ask.table);
         }
         if self.members.is_empty() {
             return Decision::refuse();
@@ -59,7 +59,7 @@ impl Policy for WeightedRoundRobinClassic {
         if self.next == self.round.len() {
             self.begin_round();
         }
-        let free = |member: &Member| !exclude.contains(&member.id);
+        let free = |member: &Member| !ask.tried.contains(&member.id);
         let id = match self.round[self.next..].iter().position(free) {
             Some(ahead) => {
                 let chosen = self.round[self.next + ahead].id;
@@ -68,7 +68,7 @@ impl Policy for WeightedRoundRobinClassic {
                 self.last = Some(chosen);
                 chosen
             }
-            // Nobody else in this round: an extra turn, for want of another to retry at.
+            // No other backend in this round: an extra turn, so that the retry has a backend.
             None => {
                 let after = self.last.map_or(0, |last| self.members.partition_point(|member| member.id <= last));
                 let (before, from) = self.members.split_at(after);
@@ -79,7 +79,16 @@ impl Policy for WeightedRoundRobinClassic {
                 member.id
             }
         };
-        Decision::forward(id, Reason { code: Code::Turn, ties: 1, value: table.weight(id) })
+        Decision::forward(id, Reason { code: Code::Turn, ties: 1, value: ask.table.weight(id) })
+    }
+
+    /// Each candidate's weight, and whether it still has a turn in the present round.
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let left = |id| self.round.iter().skip(self.next).any(|member| member.id == id);
+        Explanation::of(ask.candidates(), |id| {
+            let turn_left = f64::from(u8::from(left(id)));
+            vec![("weight".into(), ask.table.weight(id)), ("turn_left".into(), turn_left)]
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The same client to the same backend.
 
-use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Request, policies::client_key};
+use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Request, key};
 use sojourn_stats::Time;
 
 use crate::common::{assert_fits, dispatcher, equal, weighted};
@@ -9,7 +9,7 @@ const CLIENTS: u64 = 20_000;
 
 fn homes(dispatcher: &mut Dispatcher) -> Vec<BackendId> {
     let mut home = |client: u64| {
-        let request = Request { client: client_key(&client.to_string()), class: 0, cookie: None };
+        let request = Request { client: key(&client.to_string()), ..Request::default() };
         dispatcher.choose(&request, &[], Time::ZERO).forwarded_to().expect("some are up")
     };
     (0..CLIENTS).map(&mut home).collect()
@@ -18,9 +18,9 @@ fn homes(dispatcher: &mut Dispatcher) -> Vec<BackendId> {
 #[test]
 fn the_keys_are_pinned() {
     // FNV-1a, 64 bits: the published test vectors of its authors (Fowler, Noll, Vo) for "", "a" and "foobar".
-    assert_eq!(client_key(""), 0xcbf2_9ce4_8422_2325);
-    assert_eq!(client_key("a"), 0xaf63_dc4c_8601_ec8c);
-    assert_eq!(client_key("foobar"), 0x8594_4171_f739_67e8);
+    assert_eq!(key(""), 0xcbf2_9ce4_8422_2325);
+    assert_eq!(key("a"), 0xaf63_dc4c_8601_ec8c);
+    assert_eq!(key("foobar"), 0x8594_4171_f739_67e8);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn shares_follow_the_weights() {
 #[test]
 fn a_cookie_is_obeyed_while_its_backend_can_be_chosen() {
     let mut dispatcher = dispatcher("cookie(policy = round-robin)", &equal(4));
-    let named = |cookie| Request { client: 0, class: 0, cookie: Some(BackendId(cookie)) };
+    let named = |cookie| Request { cookie: Some(BackendId(cookie)), ..Request::default() };
     for _ in 0..3 {
         let decision = dispatcher.choose(&named(2), &[], Time::ZERO);
         assert_eq!((decision.forwarded_to(), decision.reason.code), (Some(BackendId(2)), Code::Cookie));

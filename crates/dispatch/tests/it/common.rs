@@ -1,10 +1,21 @@
 //! What several tests use.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, policies};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Origin, Report, Request, Signals, policies};
 use sojourn_stats::{Span, Stream, Time};
 
 /// A request of client 1 without a cookie.
-pub(crate) const REQUEST: Request = Request { client: 1, class: 0, cookie: None };
+pub(crate) const REQUEST: Request = Request {
+    client: 1,
+    class: 0,
+    cookie: None,
+    key: 0,
+    object: 0,
+    size: None,
+    work: None,
+    origin: Origin { region: None, address: None },
+    hops: 0,
+    here: None,
+};
 
 /// Backends `s1` to `s{n}` of weight 1.
 pub(crate) fn equal(n: usize) -> Vec<(String, f64)> {
@@ -57,6 +68,8 @@ pub(crate) enum Step {
     Choose(Request, Vec<BackendId>),
     /// This is to be told.
     Tell(Event),
+    /// A backend reports.
+    Report(BackendId, Report),
     /// The dispatcher is to be polled.
     Poll,
     /// A backend is to join again.
@@ -80,8 +93,9 @@ impl Walk {
                 let retry = self.stream.below(10) == 0;
                 let tried = if retry { 1 + self.stream.below(3) } else { 0 };
                 let mut random = || BackendId(self.stream.below(self.names.len()) as u32);
-                let exclude = (0..tried).map(|_| random()).collect();
-                Step::Choose(Request { client: self.stream.below(50) as u64, class: 0, cookie }, exclude)
+                let tried = (0..tried).map(|_| random()).collect();
+                let client = self.stream.below(50) as u64;
+                Step::Choose(Request { client, cookie, ..Request::default() }, tried)
             }
             400..800 if !self.in_flight.is_empty() => {
                 let at = self.stream.below(self.in_flight.len());
@@ -105,11 +119,7 @@ impl Walk {
                 Step::Tell(Event::Transmitted { backend, bytes: 100 * self.stream.below(4) as u64 })
             }
             940..960 => Step::Poll,
-            960..975 => Step::Tell(Event::Reported {
-                backend: some,
-                in_flight: self.stream.below(6) as u32,
-                measured: self.now,
-            }),
+            960..975 => Step::Report(some, Report::of_in_flight(self.stream.below(6) as u32, self.now)),
             975..980 => Step::Tell(Event::Down { backend: some }),
             980..983 => Step::Tell(Event::Draining { backend: some }),
             983..985 => Step::Tell(Event::Left { backend: some }),
@@ -121,11 +131,12 @@ impl Walk {
     /// Takes a step with `dispatcher`.
     pub(crate) fn take(&mut self, dispatcher: &mut Dispatcher) {
         match self.step() {
-            Step::Choose(request, exclude) => {
-                let decision = dispatcher.choose(&request, &exclude, self.now);
+            Step::Choose(request, tried) => {
+                let decision = dispatcher.choose(&request, &tried, self.now);
                 self.in_flight.extend(decision.forwarded_to());
             }
             Step::Tell(event) => dispatcher.observe(event, self.now),
+            Step::Report(backend, report) => assert!(dispatcher.report(backend, &report, self.now)),
             Step::Poll => drop(dispatcher.poll(self.now)),
             Step::Join(name, weight) => drop(dispatcher.join(&name, weight, self.now)),
         }

@@ -1,7 +1,7 @@
 //! What a choice costs must not grow with the number of backends, counted in entries visited and in bytes.
 
 use sojourn_dispatch::policies::build;
-use sojourn_dispatch::{BackendId, Event, Index, Signals};
+use sojourn_dispatch::{BackendId, Event, Index, Report, Signals};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::common::{REQUEST, dispatcher, equal, every_policy};
@@ -80,8 +80,8 @@ fn absurd_counts_cost_nothing() {
     // Four thousand million requests reported by each of a thousand backends: levels exist only where occupied.
     let mut dispatcher = dispatcher("least-connections", &equal(1_000));
     for id in 0..1_000 {
-        let report = Event::Reported { backend: BackendId(id), in_flight: u32::MAX - id, measured: Time::ZERO };
-        dispatcher.observe(report, Time::ZERO);
+        let report = Report::of_in_flight(u32::MAX - id, Time::ZERO);
+        dispatcher.report(BackendId(id), &report, Time::ZERO);
     }
     assert!(dispatcher.table().memory() < 1_000_000);
 }

@@ -80,7 +80,7 @@ fn bytes_are_counted_once_however_they_are_told() {
 }
 
 #[test]
-fn the_window_ends_on_time_even_if_nobody_polls() {
+fn the_window_ends_on_time_even_without_polls() {
     let mut dispatcher = dispatcher("round-trip(window = 100 ms)", &equal(2));
     let first_byte = Event::FirstByte { backend: A, round_trip: Span(7) };
     assert_eq!(dispatcher.next_deadline(), Some(Time(100_000_000)));
@@ -109,7 +109,7 @@ fn a_window_that_slides_forgets_a_tenth_at_a_time() {
     dispatcher.poll(ms(1000));
     let totals = dispatcher.table().window(A);
     assert_eq!((totals.round_trips, totals.round_trip_sum), (9, Span(135)), "the first part is gone");
-    // Nobody looks for a while: three parts are forgotten at once.
+    // Nothing happens for a while: three parts are forgotten at once.
     dispatcher.choose(&REQUEST, &[A], ms(1_310));
     dispatcher.observe(Event::Failed { backend: B, after: Span(1) }, ms(1_310));
     let (a, b) = (dispatcher.table().window(A), dispatcher.table().window(B));
@@ -140,7 +140,7 @@ fn the_last_complete_window_is_frozen_while_the_next_fills() {
     assert_eq!((first.round_trips, first.mean_round_trip(), first.bytes), (2, Some(Span(20)), 500));
     assert_eq!(dispatcher.table().window(B), WindowTotals::default(), "a failure is felt in the next window");
     assert_eq!(dispatcher.next_deadline(), Some(ms(2_000)));
-    // Nobody looked at the very end: what happens late still belongs to the window of its time.
+    // Nothing happened at the very end: what happens late still belongs to the window of its time.
     dispatcher.observe(first_byte(A, 7), ms(2_001));
     assert_eq!(dispatcher.table().window(A), WindowTotals::default());
     let charge = WindowTotals {

@@ -81,7 +81,7 @@ fn power_of_d_is_the_least_of_d_distinct_backends() {
 }
 
 #[test]
-fn retries_are_distinct_until_nobody_is_left() {
+fn retries_are_distinct_until_no_backend_is_left() {
     for policy in every_policy() {
         let mut dispatcher = dispatcher(policy, &equal(6));
         for _ in 0..50 {
@@ -105,7 +105,7 @@ fn only_backends_that_are_up_are_chosen() {
         dispatcher.observe(Event::Down { backend: down }, Time::ZERO);
         dispatcher.observe(Event::Left { backend: left }, Time::ZERO);
         for client in 0..200 {
-            let request = sojourn_dispatch::Request { client, class: 0, cookie: Some(draining) };
+            let request = sojourn_dispatch::Request { client, cookie: Some(draining), ..REQUEST };
             let chosen = dispatcher.choose(&request, &[], Time::ZERO).forwarded_to();
             assert!([Some(BackendId(1)), Some(BackendId(3))].contains(&chosen), "{policy} chose {chosen:?}");
         }
@@ -113,7 +113,7 @@ fn only_backends_that_are_up_are_chosen() {
 }
 
 #[test]
-fn nobody_left_is_a_refusal() {
+fn no_backend_left_is_a_refusal() {
     for policy in every_policy() {
         let mut empty = dispatcher(policy, &[]);
         let mut down = dispatcher(policy, &equal(1));

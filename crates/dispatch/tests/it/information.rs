@@ -1,11 +1,12 @@
 //! What is known, how old it is, and what a face must provide.
 
-use sojourn_dispatch::{BackendId, Command, DispatchError, Dispatcher, Event, Information, Signals};
+use sojourn_dispatch::{BackendId, Command, DispatchError, Dispatcher, Event, Information, Report, Signals};
 use sojourn_stats::{Span, Time};
 
 use crate::common::{REQUEST, equal, every_policy};
 
 const EVERY: Span = Span(1_000_000_000);
+const POLLING_GATEWAY: Signals = Signals::GATEWAY.union(Signals::REPORTS);
 
 fn polled(policy: &str, signals: Signals) -> Result<Dispatcher, DispatchError> {
     Dispatcher::new(policy, &equal(3), Information::Polled { every: EVERY }, signals, 1, "test")
@@ -13,14 +14,14 @@ fn polled(policy: &str, signals: Signals) -> Result<Dispatcher, DispatchError> {
 
 fn report(dispatcher: &mut Dispatcher, loads: [u32; 3], at: Time) {
     for (id, in_flight) in loads.into_iter().enumerate() {
-        dispatcher.observe(Event::Reported { backend: BackendId(id as u32), in_flight, measured: at }, at);
+        assert!(dispatcher.report(BackendId(id as u32), &Report::of_in_flight(in_flight, at), at));
     }
 }
 
 #[test]
 fn polled_counts_are_frozen_between_polls() {
     for policy in ["least-connections", "weighted-least-connections", "round-trip", "transmitted-size"] {
-        let mut dispatcher = polled(policy, Signals::GATEWAY).expect(policy);
+        let mut dispatcher = polled(policy, POLLING_GATEWAY).expect(policy);
         assert_eq!(dispatcher.next_deadline(), Some(Time::ZERO));
         assert_eq!(dispatcher.poll(Time::ZERO), [0, 1, 2].map(|id| Command::Poll(BackendId(id))));
         assert_eq!(dispatcher.next_deadline(), Some(Time::ZERO + EVERY));
@@ -43,19 +44,19 @@ fn polled_counts_are_frozen_between_polls() {
 
 #[test]
 fn an_older_report_does_not_overwrite_a_newer_one() {
-    let mut dispatcher = polled("least-connections", Signals::GATEWAY).expect("a known policy");
+    let mut dispatcher = polled("least-connections", POLLING_GATEWAY).expect("a known policy");
     report(&mut dispatcher, [1, 1, 0], Time(200));
-    let stale = Event::Reported { backend: BackendId(2), in_flight: 9, measured: Time(100) };
-    dispatcher.observe(stale, Time(300));
-    assert_eq!(dispatcher.table().reported(BackendId(2)), Some((0, Time(200))));
-    let absurd = Event::Reported { backend: BackendId(2), in_flight: u32::MAX, measured: Time(300) };
-    dispatcher.observe(absurd, Time(300));
+    let stale = Report::of_in_flight(9, Time(100));
+    assert!(!dispatcher.report(BackendId(2), &stale, Time(300)));
+    assert_eq!(dispatcher.table().report(BackendId(2)), Some(&Report::of_in_flight(0, Time(200))));
+    let absurd = Report::of_in_flight(u32::MAX, Time(300));
+    assert!(dispatcher.report(BackendId(2), &absurd, Time(300)));
     assert_ne!(dispatcher.choose(&REQUEST, &[], Time(300)).forwarded_to(), Some(BackendId(2)));
 }
 
 #[test]
-fn the_dead_are_not_polled_and_neither_is_what_nobody_reads() {
-    let mut dispatcher = polled("least-connections", Signals::GATEWAY).expect("a known policy");
+fn backends_that_are_down_are_not_polled_nor_is_what_is_not_read() {
+    let mut dispatcher = polled("least-connections", POLLING_GATEWAY).expect("a known policy");
     dispatcher.observe(Event::Down { backend: BackendId(0) }, Time::ZERO);
     dispatcher.observe(Event::Draining { backend: BackendId(1) }, Time::ZERO);
     assert_eq!(dispatcher.poll(Time::ZERO), [1, 2].map(|id| Command::Poll(BackendId(id))));
@@ -98,7 +99,7 @@ fn reports_stand_in_for_requests_in_flight() {
     let mut switch = polled("least-connections", Signals::REPORTS | Signals::ADDRESS).expect("reports suffice");
     report(&mut switch, [2, 2, 0], Time(1));
     assert_eq!(switch.choose(&REQUEST, &[], Time(2)).forwarded_to(), Some(BackendId(2)));
-    assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what nobody will end is not counted");
+    assert_eq!(switch.table().in_flight(BackendId(2)), 0, "what will never be said to end is not counted");
 }
 
 #[test]
@@ -134,8 +135,8 @@ fn a_switch_serves_those_that_read_counts_or_nothing() {
 #[test]
 fn a_gateway_provides_all_that_any_policy_requires() {
     for policy in every_policy() {
-        let made = polled(policy, Signals::GATEWAY).expect(policy);
-        assert!(Signals::GATEWAY.contains(made.requires()), "{policy}");
+        let made = polled(policy, POLLING_GATEWAY).expect(policy);
+        assert!(POLLING_GATEWAY.contains(made.requires()), "{policy}");
     }
 }
 

@@ -156,17 +156,16 @@ impl Books {
                 self.failed(id, after);
             }
             Event::Cancelled { .. } => self.books[id.0 as usize].in_flight -= 1,
-            Event::Reported { in_flight, .. } => self.books[id.0 as usize].reported = in_flight,
             Event::Joined { .. } => self.books[id.0 as usize].up = true,
             Event::Draining { .. } | Event::Down { .. } | Event::Left { .. } => self.books[id.0 as usize].up = false,
             _ => {}
         }
     }
 
-    /// All that are least among those not excluded, and what was compared.
-    fn least(&self, exclude: &[BackendId]) -> (Vec<BackendId>, Code) {
+    /// All that are least among those not tried, and what was compared.
+    fn least(&self, tried: &[BackendId]) -> (Vec<BackendId>, Code) {
         let ids = (0..self.books.len() as u32).map(BackendId);
-        let left: Vec<_> = ids.filter(|id| self.books[id.0 as usize].up && !exclude.contains(id)).collect();
+        let left: Vec<_> = ids.filter(|id| self.books[id.0 as usize].up && !tried.contains(id)).collect();
         let book = |id: BackendId| &self.books[id.0 as usize];
         let load = |id| if self.polled { book(id).reported } else { book(id).in_flight };
         let parts = &self.covered(self.lag);
@@ -201,7 +200,8 @@ fn walk(policy: &str, rule: Rule, polled: bool, seed: u64) -> (BTreeMap<(usize, 
     let backends = weighted(&[1.0, 2.0, 1.0, 0.0, 3.0, 0.5, 1.0]);
     let information = if polled { Information::Polled { every: Span(50_000_000) } } else { Information::Immediate };
     let mut dispatcher =
-        Dispatcher::new(policy, &backends, information, Signals::GATEWAY, seed, "least").expect(policy);
+        Dispatcher::new(policy, &backends, information, Signals::GATEWAY | information.signals(), seed, "least")
+            .expect(policy);
     let books = backends.iter().map(|&(_, weight)| Book { up: true, weight, ..Book::default() }).collect();
     let parts = if policy.contains("slide = true") { 10 } else { 1 };
     let lag = u64::from(policy.contains("reads = last"));
@@ -213,9 +213,9 @@ fn walk(policy: &str, rule: Rule, polled: bool, seed: u64) -> (BTreeMap<(usize, 
         let taken = walk.step();
         books.roll(walk.now);
         match taken {
-            Step::Choose(request, exclude) => {
-                let (least, code) = books.least(&exclude);
-                let decision = dispatcher.choose(&request, &exclude, walk.now);
+            Step::Choose(request, tried) => {
+                let (least, code) = books.least(&tried);
+                let decision = dispatcher.choose(&request, &tried, walk.now);
                 let chosen = decision.forwarded_to();
                 assert_eq!(chosen.is_some(), !least.is_empty(), "{policy}, step {step}");
                 let Some(chosen) = chosen else { continue };
@@ -231,6 +231,10 @@ fn walk(policy: &str, rule: Rule, polled: bool, seed: u64) -> (BTreeMap<(usize, 
             Step::Tell(event) => {
                 dispatcher.observe(event, walk.now);
                 books.tell(&event);
+            }
+            Step::Report(backend, report) => {
+                dispatcher.report(backend, &report, walk.now);
+                books.books[backend.0 as usize].reported = report.in_flight;
             }
             Step::Poll => drop(dispatcher.poll(walk.now)),
             Step::Join(name, weight) => {
@@ -372,14 +376,14 @@ fn cookie_leaves_the_rest_to_the_policy_inside() {
         let mut choices = Vec::new();
         for _ in 0..5_000 {
             match walk.step() {
-                Step::Choose(mut request, exclude) => {
+                Step::Choose(mut request, tried) => {
                     request.cookie = None;
-                    let decision = dispatcher.choose(&request, &exclude, walk.now);
+                    let decision = dispatcher.choose(&request, &tried, walk.now);
                     walk.in_flight.extend(decision.forwarded_to());
                     choices.push(decision);
                 }
                 Step::Tell(event) => dispatcher.observe(event, walk.now),
-                Step::Poll | Step::Join(..) => {}
+                Step::Report(..) | Step::Poll | Step::Join(..) => {}
             }
         }
         choices

@@ -1,11 +1,15 @@
 //! Behaviours of the dispatcher, one file each.
 
 mod affinity;
+mod catalogue;
+mod clients;
 mod common;
 mod cost;
 mod counting;
 mod drawn;
+mod explanations;
 mod failures;
+mod holds;
 mod information;
 mod least;
 mod naming;

@@ -1,7 +1,7 @@
 //! A policy of one's own needs no change to this crate.
 
 use sojourn_dispatch::{
-    Action, BackendId, Code, Decision, Dispatcher, Event, Index, Information, Policy, Reason, Request, Signals, Table,
+    Action, Ask, BackendId, Code, Decision, Dispatcher, Event, Hold, Index, Information, Policy, Reason, Signals, Table,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -22,17 +22,10 @@ impl Policy for Redirecting {
         Index::Load
     }
 
-    fn choose(
-        &mut self,
-        _: &Request,
-        table: &Table,
-        exclude: &[BackendId],
-        now: Time,
-        stream: &mut Stream,
-    ) -> Decision {
-        let Some((backend, reason)) = table.least(exclude, stream) else { return Decision::refuse() };
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        let Some((backend, reason)) = ask.table.least(ask.tried, draw) else { return Decision::refuse() };
         let reason = Reason { value: f64::from(self.told), ..reason };
-        Decision { action: Action::Redirect(backend), reason, lease: Some(now + self.lease) }
+        Decision { action: Action::Redirect(backend), reason, hold: Hold::Until(ask.now + self.lease) }
     }
 
     fn observe(&mut self, _: &Event, _: &Table, _: Time) {
@@ -71,7 +64,7 @@ fn a_policy_that_breaks_its_contract_is_stopped() {
         fn requires(&self) -> Signals {
             Signals::empty()
         }
-        fn choose(&mut self, _: &Request, _: &Table, _: &[BackendId], _: Time, _: &mut Stream) -> Decision {
+        fn choose(&mut self, _: &Ask<'_>, _: &mut Stream) -> Decision {
             Decision::forward(BackendId(0), Reason { code: Code::Turn, ties: 1, value: 0.0 })
         }
     }

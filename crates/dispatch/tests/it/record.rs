@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use sojourn_dispatch::record::{RecordError, replay, replay_with};
+use sojourn_dispatch::record::{Detail, RecordError, replay, replay_with};
 use sojourn_dispatch::{Dispatcher, Information, Signals};
 use sojourn_stats::{Span, Time};
 
@@ -11,7 +11,14 @@ use crate::common::{REQUEST, Walk, equal, every_policy, weighted};
 
 /// A file in memory that outlives its writer.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    /// What was written.
+    pub(crate) fn taken(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().expect("no writer panics"))
+    }
+}
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -25,15 +32,17 @@ impl Write for Shared {
 
 fn record(policy: &str, information: Information, steps: usize) -> Vec<u8> {
     let backends = weighted(&[1.0, 2.0, 0.1 + 0.2, 3.0, 1.0]); // 0.1 + 0.2 takes 17 digits
-    let mut dispatcher = Dispatcher::new(policy, &backends, information, Signals::GATEWAY, 7, "front").expect(policy);
+    let mut dispatcher =
+        Dispatcher::new(policy, &backends, information, Signals::GATEWAY | information.signals(), 7, "front")
+            .expect(policy);
     let file = Shared::default();
-    dispatcher.record_to(Box::new(file.clone())).expect("memory takes it");
+    dispatcher.record_to(Box::new(file.clone()), Detail::Decisions).expect("memory takes it");
     let mut walk = Walk::new(11, &backends);
     for _ in 0..steps {
         walk.take(&mut dispatcher);
     }
     dispatcher.finish_record().expect("memory takes it");
-    std::mem::take(&mut *file.0.lock().expect("no writer panics"))
+    file.taken()
 }
 
 #[test]
@@ -62,13 +71,13 @@ fn a_simulators_own_signal_is_recorded() {
     let made = Dispatcher::new("round-trip", &equal(3), Information::Immediate, signals, 7, "front");
     let mut dispatcher = made.expect("the client's first byte stands in");
     let file = Shared::default();
-    dispatcher.record_to(Box::new(file.clone())).expect("memory takes it");
+    dispatcher.record_to(Box::new(file.clone()), Detail::Decisions).expect("memory takes it");
     let mut walk = Walk::new(12, &equal(3));
     for _ in 0..500 {
         walk.take(&mut dispatcher);
     }
     dispatcher.finish_record().expect("memory takes it");
-    let bytes = std::mem::take(&mut *file.0.lock().expect("no writer panics"));
+    let bytes = file.taken();
     assert!(String::from_utf8_lossy(&bytes).lines().next().expect("a header").contains("\"client_first_byte\""));
     assert_eq!(replay(&bytes[..]).expect("a good record").first_difference, None);
 }
@@ -111,7 +120,7 @@ fn what_is_no_record_is_refused_with_its_line() {
     assert!(matches!(replay(&b""[..]), Err(RecordError::Empty)));
     assert!(said(b"\x7fELF\x00\xff\n").starts_with("the record's line 1: it is no record"));
     assert!(said(b"{\"poll\":{\"now\":0,\"commands\":[]}}\n").contains("line 1: it should say how"));
-    assert!(said(header.replace("\"format\":1", "\"format\":99").as_bytes()).contains("format 99"));
+    assert!(said(header.replace("\"format\":2", "\"format\":99").as_bytes()).contains("format 99"));
     assert!(
         said(header.replace("\"policy\":\"random\"", "\"policy\":\"randon\"").as_bytes()).contains("mean `random`")
     );
@@ -127,7 +136,7 @@ fn what_is_no_record_is_refused_with_its_line() {
 fn a_record_begins_at_the_beginning() {
     let mut dispatcher = crate::common::dispatcher("random", &equal(2));
     dispatcher.choose(&REQUEST, &[], Time::ZERO);
-    assert!(matches!(dispatcher.record_to(Box::new(io::sink())), Err(RecordError::Late)));
+    assert!(matches!(dispatcher.record_to(Box::new(io::sink()), Detail::Decisions), Err(RecordError::Late)));
 }
 
 #[test]
@@ -144,9 +153,32 @@ fn a_full_disk_stops_the_record_and_not_the_decisions() {
         }
     }
     let mut dispatcher = crate::common::dispatcher("random", &equal(2));
-    dispatcher.record_to(Box::new(Full(0))).expect("the header fits");
+    dispatcher.record_to(Box::new(Full(0)), Detail::Decisions).expect("the header fits");
     for _ in 0..1_000 {
         assert!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_some());
     }
     assert_eq!(dispatcher.finish_record().expect_err("full").kind(), io::ErrorKind::StorageFull);
+}
+
+/// A record that version 0.1.0 made in format 1: a random walk of 400 steps under `cookie(policy = power-of-d)`, polled.
+const FORMAT_1: &[u8] = include_bytes!("data/format-1.jsonl");
+
+#[test]
+fn a_record_of_format_1_still_replays() {
+    let replayed = replay(FORMAT_1).expect("a good record");
+    assert_eq!((replayed.choices, replayed.first_difference, replayed.truncated_line), (171, None, None));
+    let cut = replay(&FORMAT_1[..FORMAT_1.len() / 2]).expect("what came before is good");
+    assert!(cut.first_difference.is_none() && cut.truncated_line.is_some() && cut.choices > 50, "{cut:?}");
+}
+
+#[test]
+fn a_record_of_format_1_that_was_changed_is_caught() {
+    let text = std::str::from_utf8(FORMAT_1).expect("JSON is text");
+    let reported = text.lines().position(|line| line.contains("reported")).expect("there are reports");
+    let without: String =
+        text.lines().enumerate().filter(|(at, _)| *at != reported).map(|(_, l)| l.to_owned() + "\n").collect();
+    assert!(replay(without.as_bytes()).expect("a good record").first_difference.is_some(), "reports are read");
+    let leased = text.replacen("\"lease\":null", "\"lease\":77", 1);
+    let difference = replay(leased.as_bytes()).expect("a good record").first_difference.expect("no lease was given");
+    assert!(difference.recorded.contains("{\"until\":77}"), "{difference:?}");
 }

@@ -70,7 +70,13 @@ pub(super) fn twin(
         _ => ClusterNetwork { rtt: path.client, server_rtt: path.cluster, ..ClusterNetwork::default() },
     };
     let system = System { network, ..asked.system.clone() };
-    let report = sojourn_sim::run_plan(&system, &asked.workload, experiment.seed, live.duration, live.warm_up);
+    let control = Control {
+        seed: experiment.seed,
+        horizon: Some(live.duration),
+        warm_up: WarmUp::Fixed(live.warm_up),
+        ..Control::default()
+    };
+    let report = sojourn_sim::run_plan(&system, &asked.workload, &control);
     report.map(answer).map_err(|e| e.to_string())
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_dispatch::{DispatchError, Dispatcher, Information};
+use sojourn_dispatch::{DispatchError, Dispatcher};
 use sojourn_model::system::{Face, Host, Pool, Probes, Region, Reports, Seat, Site, Target, Tier, server_name};
 use sojourn_model::{Server, System};
 use sojourn_stats::{Dimension, Span, quantity};
@@ -634,8 +634,8 @@ impl Reader<'_> {
             return Ok(());
         }
         let targets: Vec<_> = tier.weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        let information = tier.polled.map_or(Information::Immediate, |every| Information::Polled { every });
-        let made = Dispatcher::new(policy.get_ref(), &targets, information, sojourn_sim::signals(tier), 0, "");
+        let (information, signals) = (sojourn_sim::information(tier), sojourn_sim::signals(tier, self.browses));
+        let made = Dispatcher::new(policy.get_ref(), &targets, information, signals, 0, "");
         made.map(|_| ()).map_err(|e| {
             let missing = matches!(e, DispatchError::MissingSignal(_)) && tier.face == Face::Switch;
             let remedy = "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]";

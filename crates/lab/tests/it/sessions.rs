@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use sojourn_dispatch::Signals;
-use sojourn_lab::spec::Face;
 use sojourn_lab::{Source, Variant};
 use sojourn_model::Mode;
-use sojourn_model::system::Level;
+use sojourn_model::system::{Face, Level, Told};
 use sojourn_traffic::{Http, Workload};
 
 const CLUSTER: &str = r#"name = "cluster"
@@ -50,7 +48,7 @@ fn a_cluster_is_read_as_written() {
     assert_eq!(sessions.site.files().len(), 200);
     let tier = asked.system.tier().unwrap();
     assert_eq!((tier.face, tier.level, tier.balancing.mode), (Face::Switch, Level::Session, Mode::MacForwarding));
-    assert!(tier.told.contains(Signals::CLIENT_FIRST_BYTE | Signals::BYTES));
+    assert!(tier.told.contains(&Told::ClientFirstByte) && tier.told.contains(&Told::Bytes));
     assert_eq!(asked.system.network.tcp.segment, 1000);
     assert!(experiment.run.precision.is_none() && experiment.run.duration.is_some());
 }
@@ -87,6 +85,7 @@ fn every_mistake_names_line_key_and_remedy() {
         ("keep_alive = \"10 s\"", "http = \"2\"", &["x.toml:7", "http", "1.1"]),
         ("keep_alive = \"10 s\"", "time_scale = 0.0", &["x.toml:7", "time_scale", "above 0"]),
         ("keep_alive = \"10 s\"", "length = \"pareto(alpha = 2)\"", &["x.toml:7", "length"]),
+        ("level = \"session\"", "level = \"session\"\ndispatchers = 2", &["x.toml:15", "dispatchers", "1 dispatcher"]),
         ("level = \"session\"", "level = \"request\"", &["x.toml:14", "level", "switch", "connection"]),
         ("mac-forwarding", "nat", &["x.toml:15", "mode", "single-rewriting"]),
         ("cores = \"1\"", "cores = \"0\"", &["x.toml:15", "cores", "unlimited"]),

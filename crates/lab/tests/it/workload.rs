@@ -28,9 +28,9 @@ fn a_trace_says_what_the_servers_are_loaded_with() {
     let asked = experiment.system().unwrap();
     let Workload::Trace(traced) = &asked.workload else { panic!("{:?}", asked.workload) };
     assert_eq!((traced.speed, traced.repeat, traced.clients), (2.0, true, 7));
-    let (mean_s, variance) = experiment.demand_moments();
+    let (mean_s, variance) = asked.demand_moments();
     assert!((mean_s - 0.04).abs() < 1e-12 && (variance - 1e-4).abs() < 1e-12);
-    assert!((experiment.capacity() - 100.0).abs() < 1e-9);
+    assert!((asked.capacity() - 100.0).abs() < 1e-9);
 
     std::fs::write(&path, "10 ms,30 ms\nsoon,50 ms\n").unwrap();
     let message = with(&text).unwrap_err();

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Information, Request, Signals};
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Report, Request, Signals};
 use sojourn_stats::Time;
 
 use super::counts::{Counts, PerBackend, Seen};
@@ -15,7 +16,7 @@ use crate::child::Events;
 use crate::{ServeError, clock};
 
 /// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.
-pub(super) struct Brain {
+pub(super) struct Decider {
     dispatcher: Dispatcher,
     alarm: Alarm,
     /// When the alarm rings next.
@@ -25,16 +26,16 @@ pub(super) struct Brain {
     users: usize,
 }
 
-/// A brain of one's own, or one for all threads.
-pub(super) enum Decider {
-    Own(RefCell<Box<Brain>>),
-    Shared(Arc<Mutex<Brain>>),
+/// How a thread reaches its decider: it has one of its own, or shares one with all threads.
+pub(super) enum Access {
+    Own(RefCell<Box<Decider>>),
+    Shared(Arc<Mutex<Decider>>),
 }
 
 /// One thread's board.
 pub(super) struct Board {
     thread: usize,
-    decider: Decider,
+    decider: Access,
     pub(super) counts: Arc<Counts>,
     pub(super) requires: Signals,
     events: Events,
@@ -42,38 +43,46 @@ pub(super) struct Board {
     seen: Arc<[Seen]>,
     fall: u64,
     watched: bool,
+    /// Replies say why their backend was chosen.
+    explain: bool,
 }
 
-impl Brain {
-    pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Brain, ServeError> {
+/// What the dispatcher chose.
+pub(super) struct Choice {
+    pub(super) decision: Decision,
+    /// What each candidate had to offer, where replies say so.
+    pub(super) candidates: Option<String>,
+    pub(super) now: Time,
+}
+
+impl Decider {
+    pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Decider, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let mut signals =
-            Signals::IN_FLIGHT | Signals::FIRST_BYTE | Signals::BYTES | Signals::ADDRESS | Signals::COOKIE;
-        if matches!(config.information, Information::Polled { .. }) {
-            signals |= Signals::REPORTS;
-        }
+        let signals = Signals::GATEWAY | config.information.signals();
         // The simulator's dispatchers bear the same names, so that both draw the same numbers.
         let name = format!("dispatcher {index}");
+        let GatewayConfig { catalogue, policy, information, seed, .. } = config;
         let mut dispatcher =
-            Dispatcher::new(&config.policy, &backends, config.information, signals, config.seed, &name)?;
+            Dispatcher::from_catalogue(catalogue, policy, &backends, *information, signals, *seed, &name)?;
         if let Some(path) = &config.record {
             let path = record_path(path, index);
             let cannot = || format!("cannot record to {}", path.display());
+            let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
             let file = File::create(&path).map_err(ServeError::system(cannot()))?;
-            let begun = dispatcher.record_to(Box::new(file));
+            let begun = dispatcher.record_to(Box::new(file), detail);
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
         let seen = backends.iter().map(|_| Seen::default()).collect();
         let users = if config.shared { config.threads.max(1) } else { 1 };
-        Ok(Brain { dispatcher, alarm, armed: Time::NEVER, seen, users })
+        Ok(Decider { dispatcher, alarm, armed: Time::NEVER, seen, users })
     }
 
-    pub(super) fn into_own(self) -> Decider {
-        Decider::Own(RefCell::new(Box::new(self)))
+    pub(super) fn into_own(self) -> Access {
+        Access::Own(RefCell::new(Box::new(self)))
     }
 
-    pub(super) fn into_shared(self) -> Arc<Mutex<Brain>> {
+    pub(super) fn into_shared(self) -> Arc<Mutex<Decider>> {
         Arc::new(Mutex::new(self))
     }
 
@@ -95,26 +104,26 @@ impl Brain {
 impl Board {
     pub(super) fn new(
         thread: usize,
-        decider: Decider,
+        decider: Access,
         counts: Arc<Counts>,
         events: Events,
         config: &GatewayConfig,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let (fall, watched) = (u64::from(config.health.fall.max(1)), config.health.probe != Probe::Off);
-        let about = |brain: &Brain| (brain.dispatcher.requires(), brain.seen());
+        let about = |decider: &Decider| (decider.dispatcher.requires(), decider.seen());
         let (requires, seen) = match &decider {
-            Decider::Own(brain) => about(&brain.borrow()),
-            Decider::Shared(brain) => about(&brain.lock().expect("no thread panics while it decides")),
+            Access::Own(decider) => about(&decider.borrow()),
+            Access::Shared(decider) => about(&decider.lock().expect("no thread panics while it decides")),
         };
-        Board { thread, decider, counts, requires, events, names, seen, fall, watched }
+        Board { thread, decider, counts, requires, events, names, seen, fall, watched, explain: config.explain }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
     pub(super) fn bell(&self) -> Result<Bell, ServeError> {
-        self.with(|brain, _| {
-            brain.arm();
-            brain.alarm.bell().map_err(ServeError::system("cannot watch a timer"))
+        self.with(|decider, _| {
+            decider.arm();
+            decider.alarm.bell().map_err(ServeError::system("cannot watch a timer"))
         })
     }
 
@@ -135,39 +144,52 @@ impl Board {
         &self.counts.backends[backend.0 as usize]
     }
 
-    pub(super) fn choose(&self, request: &Request, exclude: &[BackendId]) -> (Decision, Time) {
-        self.with(|brain, now| {
-            let decision = brain.dispatcher.choose(request, exclude, now);
-            brain.arm();
-            (decision, now)
+    pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> Choice {
+        self.with(|decider, now| {
+            let dispatcher = &mut decider.dispatcher;
+            let explanation = self.explain.then(|| dispatcher.explain(request, tried, now));
+            let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
+            let decision = dispatcher.choose(request, tried, now);
+            decider.arm();
+            Choice { decision, candidates, now }
         })
     }
 
     /// Tells the dispatcher what happened now, and answers when that was.
     #[inline]
     pub(super) fn tell(&self, event: impl FnOnce(Time) -> Event) -> Time {
-        self.with(|brain, now| {
-            if brain.users > 0 {
-                brain.dispatcher.observe(event(now), now);
-                brain.arm();
+        self.with(|decider, now| {
+            if decider.users > 0 {
+                decider.dispatcher.observe(event(now), now);
+                decider.arm();
             }
             now
         })
     }
 
+    /// Tells the dispatcher what a backend reported.
+    pub(super) fn report(&self, backend: BackendId, report: &Report) {
+        self.with(|decider, now| {
+            if decider.users > 0 {
+                decider.dispatcher.report(backend, report, now);
+                decider.arm();
+            }
+        });
+    }
+
     /// What the dispatcher wants done now.
     pub(super) fn due(&self) -> Vec<Command> {
-        self.with(|brain, now| {
-            brain.armed = Time::NEVER;
-            let commands = brain.dispatcher.poll(now);
-            brain.arm();
+        self.with(|decider, now| {
+            decider.armed = Time::NEVER;
+            let commands = decider.dispatcher.poll(now);
+            decider.arm();
             commands
         })
     }
 
-    /// Nobody listens at the backend.
+    /// No program listens at the backend.
     pub(super) fn refused(&self, backend: BackendId) {
-        self.struck(backend, self.fall, "nobody listens there");
+        self.struck(backend, self.fall, "no program listens there");
     }
 
     /// The backend failed once.
@@ -187,13 +209,13 @@ impl Board {
     /// The backend has answered a probe.
     pub(super) fn probed(&self, backend: BackendId) {
         self.replied(backend);
-        let came_back = self.with(|brain, now| {
+        let came_back = self.with(|decider, now| {
             let down = &self.seen[backend.0 as usize].down;
-            let came_back = brain.users > 0 && down.now() == 1;
+            let came_back = decider.users > 0 && down.now() == 1;
             if came_back {
                 down.set(0);
-                brain.dispatcher.observe(Event::Joined { backend }, now);
-                brain.arm();
+                decider.dispatcher.observe(Event::Joined { backend }, now);
+                decider.arm();
             }
             came_back
         });
@@ -207,14 +229,14 @@ impl Board {
         if !self.watched {
             return;
         }
-        let fell = self.with(|brain, now| {
+        let fell = self.with(|decider, now| {
             let seen = &self.seen[backend.0 as usize];
             seen.strikes.add(more);
-            let fell = brain.users > 0 && seen.down.now() == 0 && seen.strikes.now() >= self.fall;
+            let fell = decider.users > 0 && seen.down.now() == 0 && seen.strikes.now() >= self.fall;
             if fell {
                 seen.down.set(1);
-                brain.dispatcher.observe(Event::Down { backend }, now);
-                brain.arm();
+                decider.dispatcher.observe(Event::Down { backend }, now);
+                decider.arm();
             }
             fell
         });
@@ -231,8 +253,8 @@ impl Board {
 
     /// Writes down what the table says is in flight.
     pub(super) fn publish(&self) {
-        self.with(|brain, _| {
-            let table = brain.dispatcher.table();
+        self.with(|decider, _| {
+            let table = decider.dispatcher.table();
             for (index, seen) in self.seen.iter().enumerate() {
                 seen.in_flight.set(u64::from(table.in_flight(BackendId(index as u32))));
             }
@@ -242,9 +264,9 @@ impl Board {
     /// This thread asks and tells nothing more. The last one ends the record.
     pub(super) fn close(&self) {
         self.publish();
-        let ended = self.with(|brain, _| {
-            brain.users -= 1;
-            if brain.users == 0 { brain.dispatcher.finish_record() } else { Ok(()) }
+        let ended = self.with(|decider, _| {
+            decider.users -= 1;
+            if decider.users == 0 { decider.dispatcher.finish_record() } else { Ok(()) }
         });
         if let Err(error) = ended {
             let why = error.to_string();
@@ -254,12 +276,12 @@ impl Board {
 
     /// The time is read under the lock, so that a shared dispatcher sees it in order.
     #[inline]
-    fn with<R>(&self, act: impl FnOnce(&mut Brain, Time) -> R) -> R {
+    fn with<R>(&self, act: impl FnOnce(&mut Decider, Time) -> R) -> R {
         match &self.decider {
-            Decider::Own(brain) => act(&mut brain.borrow_mut(), clock::now()),
-            Decider::Shared(brain) => {
-                let mut brain = brain.lock().expect("no thread panics while it decides");
-                act(&mut brain, clock::now())
+            Access::Own(decider) => act(&mut decider.borrow_mut(), clock::now()),
+            Access::Shared(decider) => {
+                let mut decider = decider.lock().expect("no thread panics while it decides");
+                act(&mut decider, clock::now())
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a gateway counts. One set per thread, written by that thread alone and read by anybody.
+//! What a gateway counts. One set per thread, written by that thread alone and read by any.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -27,14 +27,14 @@ use std::sync::Arc;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
-use sojourn_dispatch::Information;
+use sojourn_dispatch::{Catalogue, Information};
 use sojourn_stats::Span;
 
 use crate::child::Events;
 use crate::crew::{Crew, Work};
 use crate::listen::{accept, http, listeners};
 use crate::{ServeError, headers};
-use board::{Board, Brain};
+use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
 use worker::{Peer, Worker};
@@ -48,6 +48,8 @@ pub struct GatewayConfig {
     pub backends: Vec<Backend>,
     /// How it chooses, as text: `least-connections`, `round-trip(window = 1 s)`.
     pub policy: String,
+    /// Where the policy's name is looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
     /// How fresh the counts are that the policy sees.
     pub information: Information,
     /// Threads, and unless `shared` deciders.
@@ -75,7 +77,8 @@ pub struct GatewayConfig {
     pub keep: usize,
     /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
     pub record: Option<PathBuf>,
-    /// Whether replies say in `x-sojourn-reason` why their backend was chosen.
+    /// Whether replies say why their backend was chosen (`x-sojourn-reason`) and what each candidate had to offer
+    /// (`x-sojourn-candidates`), and the record as well.
     pub explain: bool,
     /// How long it waits for requests in flight when it is stopped.
     pub grace: Span,
@@ -94,7 +97,7 @@ pub struct Backend {
 
 /// How the state of the backends is watched.
 ///
-/// A refused connection says that nobody listens, and takes the backend out at once; so do `fall` failures in a row.
+/// A refused connection says that no program listens, and takes the backend out at once; so do `fall` failures in a row.
 /// A backend that is out is probed until it answers, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
@@ -139,6 +142,7 @@ impl GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             backends,
             policy: policy.into(),
+            catalogue: Catalogue::default(),
             information: Information::Immediate,
             threads: 1,
             shared: false,
@@ -182,20 +186,20 @@ impl Gateway {
     pub fn start(config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
         check(&config)?;
         let threads = config.threads.max(1);
-        let brains = if config.shared { 1 } else { threads };
-        let mut brains = (0..brains).map(|index| Brain::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
-        let deciders = brains.iter().map(Brain::seen).collect();
+        let count = if config.shared { 1 } else { threads };
+        let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
+        let deciders = made.iter().map(Decider::seen).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
-        let shared = config.shared.then(|| brains.remove(0).into_shared());
-        let mut brains = brains.into_iter();
+        let shared = config.shared.then(|| made.remove(0).into_shared());
+        let mut made = made.into_iter();
         let posts = listeners.into_iter().zip(counts.iter().cloned()).map(|(listener, counts)| {
-            let brain = match &shared {
-                Some(brain) => board::Decider::Shared(Arc::clone(brain)),
-                None => brains.next().expect("there is one per thread").into_own(),
+            let decider = match &shared {
+                Some(decider) => board::Access::Shared(Arc::clone(decider)),
+                None => made.next().expect("there is one per thread").into_own(),
             };
-            (listener, counts, brain)
+            (listener, counts, decider)
         });
         let posts: Vec<_> = posts.collect();
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response};
-use sojourn_dispatch::{BackendId, Command, Event};
+use sojourn_dispatch::{BackendId, Command, Report};
 use sojourn_stats::Time;
 use tokio::task::JoinSet;
 
@@ -47,11 +47,17 @@ pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
                         if let Ok(Some((load, measured))) = answer
                             && let Some(in_flight) = load.in_flight
                         {
-                            worker.board.tell(|_| Event::Reported { backend, in_flight, measured });
+                            let cpu = load
+                                .cpu_utilization
+                                .filter(|share| share.is_finite() && *share >= 0.0)
+                                .map_or(0.0, |share| share as f32);
+                            let report = Report { cpu, ..Report::of_in_flight(in_flight, measured) };
+                            worker.board.report(backend, &report);
                         }
                         asking.borrow_mut()[index] = false;
                     });
                 }
+                _ => unreachable!("a policy that gives other commands is refused before the gateway starts"),
             }
         }
     }

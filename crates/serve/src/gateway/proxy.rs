@@ -10,8 +10,9 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
-use sojourn_dispatch::{Action, BackendId, Decision, Signals, policies};
+use sojourn_dispatch::{Action, BackendId, Decision, Signals, key};
 
+use super::board::Choice;
 use super::flight::{Failure, Flight};
 use super::link::{self, Link};
 use super::reply::{Ask, Reply, Upstream};
@@ -39,12 +40,12 @@ pub(super) async fn forward(
     if request.method() == Method::CONNECT {
         return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "this gateway makes no tunnels".into()));
     }
-    let asked = asked(&worker, &peer, request.headers());
+    let asked = asked(&worker, &peer, &request);
     let mut message = Message::new(request, &peer);
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;
     loop {
-        let (decision, now) = board.choose(&asked, &tried);
+        let Choice { decision, candidates, now } = board.choose(&asked, &tried);
         let Action::Forward(backend) = decision.action else {
             return Ok(refusal(&worker, &decision, failure));
         };
@@ -55,7 +56,10 @@ pub(super) async fn forward(
         match attempt(&mut flight, &mut message).await {
             Ok((reply, link)) => {
                 let mut reply = deliver(reply, flight, link).await;
-                dress(&worker, &mut reply, &decision, backend, asked.cookie);
+                dress(&worker, &mut reply, backend, asked.cookie);
+                if let Some(candidates) = candidates {
+                    explain(&mut reply, &decision, candidates);
+                }
                 return Ok(reply);
             }
             Err(why) => {
@@ -137,13 +141,7 @@ async fn deliver(reply: Response<Incoming>, mut flight: Flight, link: Box<Link>)
 }
 
 /// Adds what the gateway itself has to say.
-fn dress(
-    worker: &Worker,
-    reply: &mut Response<Reply>,
-    decision: &Decision,
-    backend: BackendId,
-    cookie: Option<BackendId>,
-) {
+fn dress(worker: &Worker, reply: &mut Response<Reply>, backend: BackendId, cookie: Option<BackendId>) {
     let headers = reply.headers_mut();
     if !headers.contains_key(headers::BACKEND) {
         headers.insert(headers::BACKEND, worker.name(backend).clone());
@@ -151,19 +149,32 @@ fn dress(
     if worker.board.requires.contains(Signals::COOKIE) && cookie != Some(backend) {
         headers.append(SET_COOKIE, worker.cookie(backend).clone());
     }
-    if worker.config.explain
-        && let Ok(reason) = HeaderValue::from_str(&decision.reason.to_string())
-    {
-        headers.insert(headers::REASON, reason);
+}
+
+/// Adds why the backend was chosen. Many backends would make a header that clients refuse, so it is cut.
+fn explain(reply: &mut Response<Reply>, decision: &Decision, mut candidates: String) {
+    const LIMIT: usize = 2048;
+    if candidates.len() > LIMIT {
+        candidates.truncate(candidates[..LIMIT].rfind("; ").unwrap_or(0));
+        candidates.push_str("; ...");
+    }
+    for (name, text) in [(headers::REASON, decision.reason.to_string()), (headers::CANDIDATES, candidates)] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            reply.headers_mut().insert(name, value);
+        }
     }
 }
 
 /// What the policy is told of a request.
-fn asked(worker: &Worker, peer: &Peer, headers: &HeaderMap) -> sojourn_dispatch::Request {
+fn asked(worker: &Worker, peer: &Peer, request: &Request<Incoming>) -> sojourn_dispatch::Request {
+    let headers = request.headers();
+    let requires = worker.board.requires;
     let named = worker.client_header.as_ref().and_then(|name| headers.get(name)).and_then(|name| name.to_str().ok());
-    let client = named.map_or(peer.key, policies::client_key);
-    let cookie = if worker.board.requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
-    sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie }
+    let client = named.map_or(peer.key, key);
+    let cookie = if requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
+    let path = || request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let key = if requires.contains(Signals::PATH) { key(path()) } else { 0 };
+    sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie, key, ..Default::default() }
 }
 
 fn class_of(worker: &Worker, headers: &HeaderMap) -> u8 {
@@ -180,7 +191,7 @@ fn cookie_of(worker: &Worker, headers: &HeaderMap) -> Option<BackendId> {
     })
 }
 
-/// The gateway's own words where nobody could serve.
+/// The gateway's own words where no backend could serve.
 fn refusal(worker: &Worker, decision: &Decision, failure: Option<(BackendId, Failure)>) -> Response<Reply> {
     let counts = &worker.board.counts;
     let Some((backend, failure)) = failure else {

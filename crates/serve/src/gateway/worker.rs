@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use sojourn_dispatch::{BackendId, policies};
+use sojourn_dispatch::BackendId;
 use sojourn_stats::{Span, Time};
 
 use super::GatewayConfig;
@@ -97,7 +97,7 @@ impl Worker {
 impl Peer {
     pub(super) fn new(address: IpAddr) -> Peer {
         let text = address.to_canonical().to_string();
-        let key = policies::client_key(&text);
+        let key = sojourn_dispatch::key(&text);
         Peer { key, address: HeaderValue::from_str(&text).expect("an address is fit for a header") }
     }
 }

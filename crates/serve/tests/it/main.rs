@@ -2,6 +2,7 @@
 
 mod apache;
 mod child;
+mod gateway_faces;
 mod gateway_failures;
 mod gateway_forwards;
 mod gateway_policies;

@@ -1,11 +1,12 @@
 //! The direct fabric: one tier in front of stations, or a single station, in one place.
 
+use sojourn_dispatch::Catalogue;
 use sojourn_model::{Admission, Knowledge, Server, Station, System};
 use sojourn_stats::{Span, Time};
 
 use super::link::Links;
 use crate::agenda::What;
-use crate::balancer::Balancer;
+use crate::balancer::{Balancer, Choice};
 use crate::control::SimError;
 use crate::engine::{Cx, Fabric};
 use crate::jobs::{Job, Stage};
@@ -25,13 +26,21 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    /// The servers of `system`, whose random streams have this seed; `predict` says what is predicted from, and the mean
+    /// The servers of `system`, with policies of `catalogue` and random streams of this seed; `predict` says what is predicted from, and the mean
     /// demand.
-    pub(crate) fn new(system: &System, seed: u64, predict: Option<(Knowledge, Span)>) -> Result<Direct, SimError> {
+    pub(crate) fn new(
+        system: &System,
+        catalogue: &Catalogue,
+        seed: u64,
+        predict: Option<(Knowledge, Span)>,
+    ) -> Result<Direct, SimError> {
         let servers: Vec<Server> = system.servers().cloned().collect();
         let station = |server: &Server| Station::new(server.discipline.clone(), server.cores, server.capacity);
         Ok(Direct {
-            balancer: system.tier().map(|tier| Balancer::first(tier, servers.len(), seed)).transpose()?,
+            balancer: system
+                .tier()
+                .map(|tier| Balancer::first(tier, servers.len(), false, catalogue, seed))
+                .transpose()?,
             stations: servers.iter().map(station).collect(),
             timers: Timers::new(servers.len()),
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
@@ -52,10 +61,12 @@ impl Direct {
                     balancer.predicted(number as u32, predicted.unwrap_or(Span::FOREVER), cx.now);
                 }
             }
-            match balancer.choose(job.client, job.class, &[], cx.now) {
+            match balancer.choose(job.asked(), &[], cx.now) {
                 Some(choice) => job.choice = choice,
                 None => return cx.deny(slot),
             }
+        } else {
+            job.choice = Choice { dispatcher: 0, server: 0 };
         }
         job.stage = Stage::Forwarded;
         job.sent = cx.now;

@@ -20,7 +20,7 @@
 mod names;
 mod places;
 
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, Catalogue};
 use sojourn_model::system::{Face, Subject, System, Target, Trouble};
 use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
 use sojourn_stats::{Span, Time};
@@ -29,7 +29,7 @@ use sojourn_traffic::Workload;
 use self::names::Names;
 use self::places::Places;
 use crate::agenda::What;
-use crate::balancer::{Balancer, Choice, signals};
+use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::engine::{Cx, Fabric};
 use crate::jobs::{Job, Stage};
@@ -89,6 +89,8 @@ enum Next {
 struct Route {
     /// Choices whose dispatchers are still to be told of the end.
     legs: Vec<Leg>,
+    /// What policies are asked about.
+    asked: Asked,
     /// Where it is on its way to.
     next: Option<Next>,
     /// Redirections so far.
@@ -117,6 +119,7 @@ impl Routed {
     pub(crate) fn new(
         system: &System,
         workload: &Workload,
+        catalogue: &Catalogue,
         seed: u64,
         predict: Option<(Knowledge, Span)>,
     ) -> Result<Routed, SimError> {
@@ -147,7 +150,14 @@ impl Routed {
                 let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
                 deciders.push(Decider {
                     face: tier.face,
-                    balancer: Balancer::of(tier, seat.targets.iter().map(name), signals(tier), seed, &stream)?,
+                    balancer: Balancer::of(
+                        tier,
+                        seat.targets.iter().map(name),
+                        signals(tier, false),
+                        catalogue,
+                        seed,
+                        &stream,
+                    )?,
                     targets: seat.targets.iter().map(next).collect(),
                     site: seat.site,
                     region: system.region_of(seat.site),
@@ -217,7 +227,7 @@ impl Routed {
         if let (true, Some(host)) = (stays, decider.host) {
             return self.serve_here(slot, host, cx);
         }
-        let Some(choice) = decider.balancer.choose(job.client, job.class, &route.tried, cx.now) else {
+        let Some(choice) = decider.balancer.choose(route.asked, &route.tried, cx.now) else {
             return self.deny(slot, cx);
         };
         let next = decider.targets[choice.server as usize];
@@ -578,16 +588,18 @@ impl Fabric for Routed {
         }
         let route = &mut self.routes[place];
         (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
+        route.asked = cx.jobs.slab[place].asked();
         route.tried.clear();
         debug_assert!(route.legs.is_empty(), "a request that has ended has no choice left to be told");
         let next = match &mut self.names {
             _ if self.deciders.is_empty() => Some(Next::Server(0)),
             None => Some(Next::Decider(0)),
             Some(names) => {
-                let Job { client, class, .. } = cx.jobs.slab[place];
+                let asked = route.asked;
                 let dns = &mut self.deciders[0];
-                let target =
-                    names.resolve(client, cx.now, |asker| Some(dns.balancer.choose(asker, class, &[], cx.now)?.server));
+                let target = names.resolve(asked.client, cx.now, |client| {
+                    Some(dns.balancer.choose(Asked { client, ..asked }, &[], cx.now)?.server)
+                });
                 target.map(|target| self.deciders[0].targets[target as usize])
             }
         };

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use sojourn_dispatch::Signals;
+use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::system::{Attached, Level};
 use sojourn_model::{
     Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Mode, Server, Station, System,
@@ -26,7 +26,7 @@ use super::summary::Section;
 use super::tally::Tally;
 use super::users::{Lane, NOWHERE, Stage, User};
 use super::{attached, level};
-use crate::balancer::{Balancer, Choice, signals};
+use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::{SimError, demand_of};
 use crate::ledger::Ledger;
 use crate::timers::Timers;
@@ -126,6 +126,7 @@ impl Engine {
     pub(super) fn new(
         system: &System,
         sessions: &Sessions,
+        catalogue: &Catalogue,
         seed: u64,
         horizon: Span,
         keep_series: bool,
@@ -133,8 +134,8 @@ impl Engine {
         let (tier, network) = (system.tier(), &system.network);
         let count = system.hosts.len();
         let demand = demand_of(&system.hosts[0].server);
-        let balancer = tier.map(|tier| Balancer::first(tier, count, seed)).transpose()?;
-        let told = tier.map_or(Signals::empty(), signals);
+        let balancer = tier.map(|tier| Balancer::first(tier, count, true, catalogue, seed)).transpose()?;
+        let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
         let balancing = tier.map_or(Balancing::free(Mode::Nat), |tier| tier.balancing);
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         let first_bytes = requires.intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE);
@@ -386,7 +387,9 @@ impl Engine {
             Level::Session if browsing.server != NOWHERE => browsing.server,
             Level::Request => NOWHERE,
             Level::Session | Level::Connection => match &mut self.balancer {
-                Some(balancer) => balancer.choose(user, class, &[], now).map_or(NOWHERE, |choice| choice.server),
+                Some(balancer) => balancer
+                    .choose(Asked { client: user, class, object: 0 }, &[], now)
+                    .map_or(NOWHERE, |choice| choice.server),
                 None => 0,
             },
         };
@@ -441,7 +444,8 @@ impl Engine {
     fn choose_for_request(&mut self, lane: u32) {
         let (user, class, now) = (self.user_of(lane), self.class_of(lane), self.now);
         let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
-        let server = balancer.choose(user, class, &[], now).map_or(NOWHERE, |choice| choice.server);
+        let server =
+            balancer.choose(Asked { client: user, class, object: 0 }, &[], now).map_or(NOWHERE, |choice| choice.server);
         if server != NOWHERE {
             if !self.is_at(user, server) {
                 self.attached.enter(server, now);

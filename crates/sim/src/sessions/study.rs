@@ -1,5 +1,6 @@
 //! Replications of a cluster, and the twin of a live run.
 
+use sojourn_dispatch::Catalogue;
 use sojourn_model::System;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::{Sessions, Visit};
@@ -39,7 +40,7 @@ pub(crate) fn run(
     };
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
-    Engine::new(system, &Sessions { users: 1, ..sessions.clone() }, control.seed, horizon, false)?;
+    Engine::new(system, &Sessions { users: 1, ..sessions.clone() }, &control.catalogue, control.seed, horizon, false)?;
     let pool = pool(control)?;
     let mut outside = Outside::new(control, progress);
     let mut notes = sessions.notes();
@@ -53,7 +54,7 @@ pub(crate) fn run(
             (outcomes.len()..wanted).map(|number| (number, None)).collect();
         play(pool.as_ref(), &mut fresh, |(number, outcome)| {
             let seed = replication_seed(control.seed, *number);
-            *outcome = Some(replicate(system, sessions, seed, horizon, warm_up, &outside));
+            *outcome = Some(replicate(system, sessions, &control.catalogue, seed, (horizon, warm_up), &outside));
         });
         for (_, outcome) in fresh {
             outcomes.push(outcome.expect("every replication was played")?);
@@ -109,12 +110,13 @@ const GRACE: Span = Span(10_000_000_000);
 pub(crate) fn run_plan(
     system: &System,
     sessions: &Sessions,
+    catalogue: &Catalogue,
     seed: u64,
     duration: Span,
     warm_up: Span,
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
-    let mut engine = Engine::new(system, sessions, seed, duration, true)?;
+    let mut engine = Engine::new(system, sessions, catalogue, seed, duration, true)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
     engine.run_before(at(0));
     engine.start_measuring(at(0));
@@ -168,7 +170,7 @@ pub fn visits_of_run(
     duration: Span,
 ) -> Result<Vec<Vec<Visit>>, SimError> {
     check(system, sessions)?;
-    let mut engine = Engine::new(system, sessions, seed, duration, false)?;
+    let mut engine = Engine::new(system, sessions, &Catalogue::default(), seed, duration, false)?;
     engine.visits = Some(vec![Vec::new(); sessions.users as usize]);
     engine.run_before(Time::ZERO + duration);
     Ok(engine.visits.unwrap_or_default())
@@ -185,12 +187,12 @@ struct Outcome {
 fn replicate(
     system: &System,
     sessions: &Sessions,
+    catalogue: &Catalogue,
     seed: u64,
-    horizon: Span,
-    warm_up: Span,
+    (horizon, warm_up): (Span, Span),
     outside: &Outside<'_>,
 ) -> Result<Outcome, SimError> {
-    let mut engine = Engine::new(system, sessions, seed, horizon, false)?;
+    let mut engine = Engine::new(system, sessions, catalogue, seed, horizon, false)?;
     let start = Time(warm_up.0);
     engine.run_before(start);
     engine.start_measuring(start);

@@ -5,6 +5,7 @@ mod closed;
 mod determinism;
 mod emitted;
 mod exact;
+mod faces;
 mod links;
 mod long_memory;
 mod losses;

@@ -1,8 +1,8 @@
 //! Tiers of deciders: what is known exactly of each kind of route, and the routed fabric against the direct one.
 
 use sojourn_model::system::{
-    Clients, Face, Fault, Path, Paths, Region, Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier,
-    Trouble, TtlUse,
+    Clients, Face, Fault, Path, Paths, Region, Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier, Trouble,
+    TtlUse,
 };
 use sojourn_model::{Server, System};
 use sojourn_sim::{Control, Report, WarmUp};

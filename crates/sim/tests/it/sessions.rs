@@ -44,7 +44,7 @@ impl Cluster {
     }
 }
 
-fn run_sessions(
+pub(crate) fn run_sessions(
     cluster: &Cluster,
     control: &Control,
     progress: &(dyn Fn(Progress) + Sync),
@@ -53,7 +53,8 @@ fn run_sessions(
 }
 
 fn run_sessions_plan(cluster: &Cluster, seed: u64, end: Span, warm_up: Span) -> Result<Report, SimError> {
-    sojourn_sim::run_plan(&cluster.system(), &Workload::Sessions(cluster.sessions.clone()), seed, end, warm_up)
+    let control = Control { seed, horizon: Some(end), warm_up: WarmUp::Fixed(warm_up), ..Control::default() };
+    sojourn_sim::run_plan(&cluster.system(), &Workload::Sessions(cluster.sessions.clone()), &control)
 }
 
 /// Users who think for 1 s and whose sessions are `pages` long, at servers 10 ms away over links of 8 Mbit/s: 1 kB

@@ -2,7 +2,7 @@
 
 use sojourn_model::system::{Face, Tier};
 use sojourn_model::{Server, System};
-use sojourn_sim::{Control, Precision, Report, SimError};
+use sojourn_sim::{Control, Precision, Report, SimError, WarmUp};
 use sojourn_stats::{Dimension, Estimate, Law, Span};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 
@@ -63,7 +63,9 @@ pub(crate) fn simulate(scenario: &Scenario, control: &Control) -> Result<Report,
 
 /// The run of one plan of `scenario`.
 pub(crate) fn run_plan(scenario: &Scenario, seed: u64, horizon: Span, warm_up: Span) -> Result<Report, SimError> {
-    sojourn_sim::run_plan(&scenario.system, &scenario.workload, seed, horizon, warm_up)
+    let (horizon, warm_up) = (Some(horizon), WarmUp::Fixed(warm_up));
+    let control = Control { seed, horizon, warm_up, ..Control::default() };
+    sojourn_sim::run_plan(&scenario.system, &scenario.workload, &control)
 }
 
 pub(crate) fn control(jobs: u64) -> Control {

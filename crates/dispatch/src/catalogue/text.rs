@@ -2,12 +2,13 @@
 
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 
-use super::{Entry, POLICIES};
-use crate::{Averaging, DispatchError, Reads, Ties};
+use super::Catalogue;
+use crate::{Averaging, DispatchError, Policy, Reads, Ties};
 
 /// The parameters that a text gives to its policy; each is taken once.
 #[derive(Debug)]
 pub struct Params<'a> {
+    catalogue: &'a Catalogue,
     policy: &'a str,
     given: Vec<(&'a str, &'a str)>,
     known: Vec<&'static str>,
@@ -19,6 +20,15 @@ impl<'a> Params<'a> {
         self.known.push(name);
         let found = self.given.iter().position(|&(given, _)| given == name)?;
         Some(self.given.remove(found).1)
+    }
+
+    /// The policy that the text gives as `name`, or `default`: one of the same catalogue.
+    ///
+    /// # Errors
+    /// As [`Catalogue::build`].
+    pub fn policy(&mut self, name: &'static str, default: &str) -> Result<Box<dyn Policy>, DispatchError> {
+        let text = self.text(name).unwrap_or(default);
+        self.catalogue.build(text)
     }
 
     /// The length of time that the text gives as `name`, or `default`.
@@ -90,7 +100,7 @@ impl<'a> Params<'a> {
 }
 
 /// Splits a text into the policy's name and its parameters. A value may stand in double quotes.
-pub(super) fn parse(text: &str) -> Result<(&str, Params<'_>), DispatchError> {
+pub(super) fn parse<'a>(text: &'a str, catalogue: &'a Catalogue) -> Result<(&'a str, Params<'a>), DispatchError> {
     let text = text.trim();
     let bad =
         |why: &str| Err(DispatchError::Policy(format!("policy `{text}`: {why}, as in `round-trip(window = 1 s)`")));
@@ -110,16 +120,7 @@ pub(super) fn parse(text: &str) -> Result<(&str, Params<'_>), DispatchError> {
             _ => return bad("a parameter is written `name = value`"),
         }
     }
-    Ok((name, Params { policy: name, given, known: Vec::new() }))
-}
-
-pub(super) fn unknown_policy(name: &str) -> DispatchError {
-    let names = || POLICIES.iter().map(|entry: &Entry| entry.name);
-    let hint = match nearest(name, names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
-    };
-    DispatchError::Policy(format!("unknown policy `{name}`; {hint}"))
+    Ok((name, Params { catalogue, policy: name, given, known: Vec::new() }))
 }
 
 fn unquoted(value: &str) -> &str {

@@ -1,0 +1,124 @@
+//! Policies by name.
+//!
+//! A [`Catalogue`] starts with the built-in policies; a program adds its own ([`Catalogue::add`]) and hands it to the
+//! simulator, to a gateway or to replay, where texts such as `my-policy(d = 3)` then mean them too. It is cheap to
+//! clone, so that everything that reads names can have one. The price is one indirect call per policy made.
+
+mod text;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use sojourn_stats::nearest;
+
+use crate::policies::{Entry, POLICIES};
+use crate::{DispatchError, Policy};
+pub use text::Params;
+
+/// Makes a policy of the parameters that its text gives.
+type Factory = dyn Fn(&mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> + Send + Sync;
+
+/// Policies by name.
+#[derive(Clone)]
+pub struct Catalogue {
+    entries: Arc<Vec<Named>>,
+}
+
+#[derive(Clone)]
+struct Named {
+    name: Cow<'static, str>,
+    summary: Cow<'static, str>,
+    factory: Arc<Factory>,
+}
+
+impl Default for Catalogue {
+    /// The built-in policies.
+    fn default() -> Catalogue {
+        static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+            let entry = |one: &Entry| Named {
+                name: one.name.into(),
+                summary: one.summary.into(),
+                factory: Arc::new(one.build),
+            };
+            Catalogue { entries: Arc::new(POLICIES.iter().map(entry).collect()) }
+        });
+        CATALOGUE.clone()
+    }
+}
+
+impl Catalogue {
+    /// Adds a policy of your own: its name in texts, what it does in one line, and how it is made. `build` takes every
+    /// parameter that it knows; what is left over is refused.
+    ///
+    /// # Errors
+    /// When the name is taken, or is not made of letters, digits, `-` and `_`.
+    pub fn add(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        summary: impl Into<Cow<'static, str>>,
+        build: impl Fn(&mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> + Send + Sync + 'static,
+    ) -> Result<(), DispatchError> {
+        let name = name.into();
+        let wrong = |why: &str| Err(DispatchError::Policy(format!("policy `{name}`: {why}")));
+        if name.is_empty() || !name.chars().all(|sign| sign.is_alphanumeric() || "-_".contains(sign)) {
+            return wrong("a name is made of letters, digits, `-` and `_`");
+        }
+        if self.entry(&name).is_some() {
+            return wrong("the catalogue has a policy of this name already; choose another");
+        }
+        let entry = Named { name, summary: summary.into(), factory: Arc::new(build) };
+        Arc::make_mut(&mut self.entries).push(entry);
+        Ok(())
+    }
+
+    /// Makes the policy that `text` describes, such as `least-connections` or `round-trip(window = 1 s)`.
+    ///
+    /// # Errors
+    /// [`DispatchError::UnknownPolicy`] on a name that no policy has (the message offers the nearest one), and
+    /// [`DispatchError::Policy`] on a parameter that the policy does not take, or a bad value.
+    pub fn build(&self, text: &str) -> Result<Box<dyn Policy>, DispatchError> {
+        let (name, mut params) = text::parse(text, self)?;
+        let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
+        let policy = (entry.factory)(&mut params)?;
+        params.finish()?;
+        Ok(policy)
+    }
+
+    /// Whether `text` describes a policy.
+    ///
+    /// # Errors
+    /// As [`Catalogue::build`].
+    pub fn check(&self, text: &str) -> Result<(), DispatchError> {
+        self.build(text).map(drop)
+    }
+
+    /// Whether a policy has the name with which `text` begins, whatever its parameters.
+    pub fn knows(&self, text: &str) -> bool {
+        self.entry(text.split('(').next().unwrap_or_default().trim()).is_some()
+    }
+
+    /// Names and one-line summaries, the built-in policies first.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|entry| (&*entry.name, &*entry.summary))
+    }
+
+    fn entry(&self, name: &str) -> Option<&Named> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    fn unknown(&self, name: &str) -> DispatchError {
+        let names = || self.names().map(|(name, _)| name);
+        let hint = match nearest(name, names()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {hint}"))
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names().map(|(name, _)| name)).finish()
+    }
+}

@@ -1,0 +1,138 @@
+//! What is known of clients, and which of them is forgotten first.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use sojourn_dispatch::{
+    Ask, BackendId, Clients, Command, Decision, Dispatcher, Information, Policy, Request, RoundTrip, Signals,
+};
+use sojourn_stats::{Span, Stream, Time};
+
+use crate::common::equal;
+
+/// Reads what is known of clients.
+struct Reader(Signals);
+
+impl Policy for Reader {
+    fn requires(&self) -> Signals {
+        self.0
+    }
+
+    fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
+        Decision::forward_or_refuse(ask.table.draw(ask.tried, draw))
+    }
+}
+
+fn dispatcher(reads: Signals) -> Dispatcher {
+    let policy = Box::new(Reader(reads));
+    let made =
+        Dispatcher::with_policy(policy, "reader", &equal(2), Information::Immediate, Signals::all(), 1, "clients");
+    made.expect("all is provided")
+}
+
+fn round_trip(ns: u64, at: u64) -> RoundTrip {
+    RoundTrip { span: Span(ns), measured: Time(at) }
+}
+
+#[test]
+fn what_was_told_last_is_known() {
+    let mut dispatcher = dispatcher(Signals::CLIENT_RATES | Signals::ROUND_TRIPS);
+    let [a, b] = [BackendId(0), BackendId(1)];
+    dispatcher.tell_rate(7, 2.5, Time(1));
+    dispatcher.tell_rate(7, 4.0, Time(2));
+    dispatcher.tell_round_trip(7, a, round_trip(30, 2), Time(2));
+    dispatcher.tell_round_trip(7, b, round_trip(50, 2), Time(2));
+    dispatcher.tell_round_trip(7, a, round_trip(20, 3), Time(3));
+    dispatcher.tell_round_trip(7, a, round_trip(99, 1), Time(4)); // late news
+    let clients = dispatcher.clients();
+    assert_eq!((clients.rate(7), clients.rate(8)), (Some(4.0), None));
+    assert_eq!(clients.round_trip(7, a), Some(round_trip(20, 3)));
+    assert_eq!(clients.round_trip(7, b), Some(round_trip(50, 2)));
+    assert_eq!((clients.round_trip(8, a), clients.len()), (None, 1));
+}
+
+#[test]
+fn the_least_recently_used_is_forgotten_first() {
+    // Against a list in the order of use, over a random walk of what is told and of requests.
+    const AT_MOST: usize = 8;
+    let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
+    dispatcher.keep_clients(NonZeroUsize::new(AT_MOST).expect("it is not zero"));
+    let mut used = VecDeque::<u64>::new();
+    let mut stream = Stream::new(1, "clients", "walk");
+    for step in 0..5_000 {
+        let client = stream.below(20) as u64;
+        let place = used.iter().position(|known| *known == client);
+        if stream.below(3) == 0 {
+            dispatcher.choose(&Request { client, ..Request::default() }, &[], Time(step));
+            if let Some(place) = place {
+                used.remove(place);
+                used.push_back(client);
+            }
+        } else {
+            dispatcher.tell_rate(client, client as f64, Time(step));
+            match place {
+                Some(place) => drop(used.remove(place)),
+                None if used.len() == AT_MOST => drop(used.pop_front()),
+                None => {}
+            }
+            used.push_back(client);
+        }
+        let known: Vec<u64> = (0..20).filter(|client| dispatcher.clients().rate(*client).is_some()).collect();
+        let mut expected: Vec<u64> = used.iter().copied().collect();
+        expected.sort_unstable();
+        assert_eq!(known, expected, "step {step}");
+    }
+}
+
+#[test]
+fn a_million_clients_take_no_more_room_than_the_bound() {
+    let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
+    for client in 0..1_000_000 {
+        dispatcher.tell_rate(client, 1.0, Time(client));
+    }
+    assert_eq!(dispatcher.clients().len(), 65_536);
+    assert!(dispatcher.clients().rate(999_999).is_some() && dispatcher.clients().rate(0).is_none());
+    assert!(Clients::default().is_empty());
+}
+
+/// Gives each command at its first poll.
+struct Commanding(Vec<Command>, Signals);
+
+impl Policy for Commanding {
+    fn requires(&self) -> Signals {
+        self.1
+    }
+
+    fn choose(&mut self, _: &Ask<'_>, _: &mut Stream) -> Decision {
+        Decision::refuse()
+    }
+
+    fn poll(&mut self, _: &sojourn_dispatch::Table, _: Time) -> Vec<Command> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+const COMMANDS: [Command; 3] =
+    [Command::Poll(BackendId(0)), Command::Probe(BackendId(1)), Command::Measure { client: 7, from: BackendId(1) }];
+
+fn commanding(command: Command, requires: Signals) -> Dispatcher {
+    let policy = Box::new(Commanding(vec![command], requires));
+    let made = Dispatcher::with_policy(policy, "own", &equal(2), Information::Immediate, Signals::all(), 1, "own");
+    made.expect("all is provided")
+}
+
+#[test]
+fn a_policy_may_give_the_commands_whose_signal_it_requires() {
+    for command in COMMANDS {
+        assert_eq!(commanding(command, command.needs()).poll(Time(1)), [command]);
+    }
+}
+
+#[test]
+fn a_policy_that_gives_another_command_breaks_its_contract() {
+    for command in COMMANDS {
+        let mut dispatcher = commanding(command, Signals::all().difference(command.needs()));
+        let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| dispatcher.poll(Time(1))));
+        assert!(polled.is_err(), "{command:?}");
+    }
+}
