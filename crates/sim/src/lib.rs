@@ -66,6 +66,8 @@ mod timers;
 
 pub use network::run_network;
 pub use plan_run::{response_times, run_plan};
-pub use scenario::{Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, server_name};
+pub use scenario::{
+    Control, Precision, Progress, Report, Scenario, SimError, WarmUp, demand_of, demand_of_classes, server_name,
+};
 pub use sessions::{Attached, Cluster, Level, run_sessions, run_sessions_plan, visits_of_run};
 pub use study::run;

@@ -172,7 +172,12 @@ pub enum SimError {
 /// The work of each request as `server` says, by the classes of session workloads (other requests are all `static`).
 /// What TLS costs is part of the demand of `secure`.
 pub fn demand_of(server: &Server) -> Arc<dyn Demand> {
-    let demands = ["static", "dynamic", "secure"].map(|class| server.demand(class).clone());
+    demand_of_classes(server, &["static", "dynamic", "secure"])
+}
+
+/// The same for a workload with these classes, by class number ([`Workload::classes`]).
+pub fn demand_of_classes(server: &Server, classes: &[&str]) -> Arc<dyn Demand> {
+    let demands: Vec<_> = classes.iter().map(|class| server.demand(class).clone()).collect();
     Arc::new(move |class: u8, size: u64, stream: &mut Stream| demands[usize::from(class)].draw(size, stream))
 }
 
@@ -185,8 +190,8 @@ impl Scenario {
     /// The scenario of one server that clients meet without a balancer or links.
     pub fn single(workload: Workload, server: Server) -> Scenario {
         Scenario {
+            demand: demand_of_classes(&server, &workload.classes()),
             workload,
-            demand: demand_of(&server),
             policy: None,
             information: Information::Immediate,
             dispatchers: 1,

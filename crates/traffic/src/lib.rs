@@ -41,7 +41,7 @@ pub use plan::{Demand, Plan, Planned, Request, Script, Step};
 pub use profile::Profile;
 pub use sessions::{Fetch, Http, Sessions, Visit, Visitor};
 pub use site::{Site, SiteLaw};
-pub use sizes::Sizes;
+pub use sizes::{Classes, Sizes};
 pub use text::TextError;
 pub use trace::{Pairs, Trace};
 pub use workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};

@@ -11,7 +11,7 @@ use sojourn_stats::{Law, Span, Stream, Time};
 
 use crate::clock::Clock;
 use crate::log::Log;
-use crate::sizes::{Sizer, Sizes};
+use crate::sizes::{Choice, STATIC, Sizer, Sizes};
 use crate::trace::Trace;
 use crate::workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
 
@@ -20,7 +20,7 @@ use crate::workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
 pub struct Request {
     /// Who asks: a small number, unique per client; the key of address hashing and cookies.
     pub client: u32,
-    /// Index into the workload's class names (0 is `static`).
+    /// Index into [`Workload::classes`]; 0 where a workload has no classes of its own.
     pub class: u8,
     /// What is asked for: an index into the workload's objects, or a number of its own where there are none.
     pub object: u32,
@@ -62,9 +62,6 @@ impl<F: Fn(u8, u64, &mut Stream) -> Span + Send + Sync> Demand for F {
         self(class, size, stream)
     }
 }
-
-/// The class of every request so far: `static`.
-const STATIC: u8 = 0;
 
 /// An open plan: requests in order of their planned instants. Ends when a log or a trace ends, and when a profile has
 /// come to its last level and that is 0; endless otherwise.
@@ -180,10 +177,10 @@ impl Script {
     /// The next step.
     pub fn step(&mut self) -> Step {
         let think = Span::from_secs_f64(self.think.sample(&mut self.thinks));
-        let (object, size) = self.sizes.next();
+        let Choice { class, object, size } = self.sizes.next();
         let patience = self.patience.next();
-        let demand = self.demand.draw(STATIC, size, &mut self.demands);
-        Step { think, request: Request { client: self.user, class: STATIC, object, size, demand, patience } }
+        let demand = self.demand.draw(class, size, &mut self.demands);
+        Step { think, request: Request { client: self.user, class, object, size, demand, patience } }
     }
 }
 
@@ -229,9 +226,9 @@ impl Mark {
     #[inline]
     fn next(&mut self) -> Request {
         let client = if self.clients == 1 { 0 } else { self.choices.below(self.clients) as u32 };
-        let (object, size) = self.sizes.next();
+        let Choice { class, object, size } = self.sizes.next();
         let patience = self.patience.next();
-        Request { client, class: STATIC, object, size, demand: Span::ZERO, patience }
+        Request { client, class, object, size, demand: Span::ZERO, patience }
     }
 }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::arrivals::Arrivals;
 use crate::log::{Log, LogError};
 use crate::sessions::{CLASSES, Sessions};
-use crate::sizes::Sizes;
+use crate::sizes::{Sizes, mixed};
 use crate::text::TextError;
 use crate::trace::Trace;
 
@@ -114,11 +114,52 @@ impl Workload {
         }
     }
 
-    /// The classes of requests, by class number.
-    pub fn classes(&self) -> &'static [&'static str] {
+    /// The names of the classes of requests, by class number: those of the workload, `static`, `dynamic` and `secure` of
+    /// users who browse, and else `static` alone.
+    pub fn classes(&self) -> Vec<&str> {
+        match (self, self.sizes().and_then(Sizes::classes)) {
+            (_, Some(classes)) => classes.names().iter().map(String::as_str).collect(),
+            (Workload::Sessions(_), None) => CLASSES.to_vec(),
+            (_, None) => vec![CLASSES[0]],
+        }
+    }
+
+    /// The share of each class in all requests, by class number; none of users who browse, whose pages decide it.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        match (self, self.sizes().and_then(Sizes::classes)) {
+            (_, Some(classes)) => Some(classes.shares().to_vec()),
+            (Workload::Sessions(_), None) => None,
+            (_, None) => Some(vec![1.0]),
+        }
+    }
+
+    /// Where the sizes of the replies to class number `class` are drawn from; none where a log, a trace or a site knows
+    /// them.
+    pub fn sizes_of(&self, class: usize) -> Option<&Sizes> {
+        if matches!(self, Workload::Trace(traced) if traced.trace.sizes().is_some()) {
+            return None;
+        }
+        let sizes = self.sizes()?;
+        Some(sizes.classes().map_or(sizes, |classes| classes.sizes(class)))
+    }
+
+    /// Mean and variance of what a request costs, mixed over the classes. `of` gives those of one class, from its name
+    /// and from mean and variance of its sizes (bytes, bytes^2). Users who browse count as one class without a name.
+    pub fn moments(&self, of: impl Fn(&str, (f64, f64)) -> (f64, f64)) -> (f64, f64) {
+        let of_any = self.size_moments();
+        let Some(shares) = self.shares() else { return of("", of_any) };
+        let part = |(class, (share, name)): (usize, (&f64, &str))| {
+            (*share, of(name, self.sizes_of(class).map_or(of_any, Sizes::moments)))
+        };
+        mixed(shares.iter().zip(self.classes()).enumerate().map(part))
+    }
+
+    fn sizes(&self) -> Option<&Sizes> {
         match self {
-            Workload::Sessions(_) => CLASSES,
-            Workload::Open(_) | Workload::Closed(_) | Workload::Replay(_) | Workload::Trace(_) => &CLASSES[..1],
+            Workload::Open(Open { sizes, .. })
+            | Workload::Closed(Closed { sizes, .. })
+            | Workload::Trace(Traced { sizes, .. }) => Some(sizes),
+            Workload::Replay(_) | Workload::Sessions(_) => None,
         }
     }
 

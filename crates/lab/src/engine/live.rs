@@ -164,9 +164,11 @@ static SITES: AtomicU32 = AtomicU32::new(0);
 
 fn start_nodes(experiment: &Experiment, program: &Path) -> Result<Vec<Child>, String> {
     let seed = experiment.seed.to_string();
+    let classes = experiment.workload.classes().join(",");
     let node = |(index, server): (usize, &Server)| {
         let (name, model) = (server_name(index), server.to_toml());
-        spawn(program, &["node", "--child", "--name", &name, "--model", &model, "--seed", &seed])
+        let arguments = ["node", "--child", "--name", &name, "--model", &model, "--seed", &seed, "--classes", &classes];
+        spawn(program, &arguments)
     };
     experiment.system.servers.iter().enumerate().map(node).collect()
 }
@@ -223,7 +225,7 @@ impl System {
         };
         let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
             .into_iter()
-            .chain(["--client-header", CLIENT_HEADER])
+            .chain(["--client-header", CLIENT_HEADER, "--classes", &experiment.workload.classes().join(",")])
             .map(String::from)
             .collect();
         for (index, (server, weight)) in servers.iter().zip(&tier.weights).enumerate() {
@@ -287,6 +289,7 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
         _ => None,
     };
     Ok(Load {
+        classes: named_classes(&experiment.workload),
         threads: live.load_threads as usize,
         asked,
         pacing: pacing(experiment),
@@ -298,6 +301,14 @@ fn load(experiment: &Experiment, target: SocketAddr) -> Result<Load, String> {
         cookies: experiment.system.tier.as_ref().is_some_and(|tier| tier.policy.starts_with("cookie")),
         ..Load::new(target, target.to_string(), schedule, targets(experiment))
     })
+}
+
+/// The classes that requests name: of a workload without classes they name none.
+fn named_classes(workload: &Workload) -> Vec<String> {
+    match workload.classes() {
+        classes if classes.len() > 1 => classes.into_iter().map(String::from).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What is asked for: files of a real program, emulated work of a node.

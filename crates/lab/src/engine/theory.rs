@@ -71,28 +71,32 @@ pub(super) fn answer(experiment: &Experiment) -> Answer {
     }
 }
 
-/// The law of the demand, where it has one of its own: it does not read the size, or nothing but the size.
+/// The law of the demand, mixed over the classes, where each class has one: it does not read the size, or nothing but
+/// the size.
 fn demand_law(experiment: &Experiment) -> Option<Law> {
     if experiment.workload.demand_moments().is_some() {
         return None;
     }
-    let demand = experiment.system.servers[0].demand("");
-    if demand.per_byte == 0.0 {
-        return Some(demand.fixed.clone());
+    let of_class = |(class, name): (usize, &str)| {
+        let demand = experiment.system.servers[0].demand(name);
+        if demand.per_byte == 0.0 {
+            return Some(demand.fixed.clone());
+        }
+        let sizes = size_law(experiment, class).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
+        Some(sizes.scaled(demand.per_byte))
+    };
+    let laws: Vec<Law> = experiment.workload.classes().into_iter().enumerate().map(of_class).collect::<Option<_>>()?;
+    let shares = experiment.workload.shares()?;
+    let mut parts: Vec<(f64, Law)> = shares.into_iter().zip(laws).filter(|(share, _)| *share > 0.0).collect();
+    match parts.len() {
+        1 => parts.pop().map(|(_, law)| law),
+        _ => Some(Law::mixture(parts)),
     }
-    let sizes = size_law(experiment).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
-    Some(sizes.scaled(demand.per_byte))
 }
 
-/// The law of the sizes, where they are drawn from one.
-pub(crate) fn size_law(experiment: &Experiment) -> Option<&Law> {
-    let sizes = match &experiment.workload {
-        Workload::Open(open) => Some(&open.sizes),
-        Workload::Closed(closed) => Some(&closed.sizes),
-        Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
-        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => None,
-    };
-    match sizes {
+/// The law that the sizes of class number `class` are drawn from, where there is one.
+pub(crate) fn size_law(experiment: &Experiment, class: usize) -> Option<&Law> {
+    match experiment.workload.sizes_of(class) {
         Some(Sizes::Law(law)) => Some(law),
         _ => None,
     }
@@ -103,13 +107,14 @@ fn demand_shape(experiment: &Experiment) -> (bool, bool) {
     if let Some((_, variance)) = experiment.workload.demand_moments() {
         return (false, variance == 0.0);
     }
-    let demand = experiment.system.servers[0].demand("");
+    let classes = experiment.workload.classes();
+    let [class] = classes[..] else { return (false, experiment.demand_moments().1 == 0.0) };
+    let demand = experiment.system.servers[0].demand(class);
     let is_constant = |law: &Law| law.variance() == 0.0;
-    let size_law = size_law(experiment);
     if demand.per_byte == 0.0 {
         return (demand.fixed.is_exponential(), is_constant(&demand.fixed));
     }
-    let exponential_sizes = size_law.is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
+    let exponential_sizes = size_law(experiment, 0).is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
     let constant = is_constant(&demand.fixed) && experiment.workload.size_moments().1 == 0.0;
     (exponential_sizes, constant)
 }
