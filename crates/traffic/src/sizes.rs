@@ -2,25 +2,26 @@
 //! Zipf popularity, or one of these for each class of requests.
 
 mod classes;
+mod documents;
+pub mod specweb;
+pub mod webstone;
 
 use std::path::Path;
 
 use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, Stream, nearest, quantity};
 
-use crate::documents::Documents;
+pub use self::documents::Documents;
+use self::specweb::SpecWeb;
+use self::webstone::FileList;
+use crate::error::WorkloadError;
+use crate::request::STATIC;
 use crate::site::Site;
-use crate::specweb::SpecWeb;
-use crate::webstone::FileList;
-use crate::workload::WorkloadError;
 
 pub use classes::Classes;
 pub(crate) use classes::mixed;
 
 use classes::ClassSizer;
-
-/// The class of every request of a workload without classes.
-pub(crate) const STATIC: u8 = 0;
 
 /// Sizes of the replies, and with them what is asked for.
 #[derive(Clone, Debug)]

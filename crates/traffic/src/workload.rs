@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_stats::{Law, LawError, Span};
-use thiserror::Error;
+use sojourn_stats::{Law, Span};
 
 use crate::arrivals::Arrivals;
-use crate::log::{Log, LogError};
-use crate::sessions::{CLASSES, Sessions};
+use crate::error::WorkloadError;
+use crate::recorded::log::Log;
+use crate::recorded::trace::Trace;
+use crate::sessions::Sessions;
+use crate::site::CLASSES;
 use crate::sizes::{Sizes, mixed};
-use crate::text::TextError;
-use crate::trace::Trace;
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -82,24 +82,6 @@ pub struct Traced {
     pub sizes: Sizes,
     /// As in [`Open`].
     pub patience: Option<Law>,
-}
-
-/// Why a workload cannot be planned.
-#[derive(Clone, Debug, Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    /// What it says.
-    #[error("{0}")]
-    Invalid(String),
-    /// A law's text.
-    #[error(transparent)]
-    Law(#[from] LawError),
-    /// A log.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A list of sessions or files, a trace, a site.
-    #[error(transparent)]
-    Text(#[from] TextError),
 }
 
 impl Workload {
@@ -181,7 +163,7 @@ impl Workload {
         }
     }
 
-    /// Checks what the types do not: that somebody asks, and that time goes on.
+    /// Checks what the types do not: that there are clients, and that time goes on.
     ///
     /// # Errors
     /// Without clients or users, with a mean gap of 0, a speed that is not positive, or an empty log.

@@ -80,8 +80,8 @@ impl RawWorkload {
 /// Checks that every request finds its demand at `server`, and that `server` names no class that is not there.
 pub(super) fn check_demands(workload: &Workload, server: &Server, reader: &Reader<'_>) -> Result<(), SpecError> {
     let known = workload.classes();
-    // Of a site's classes only `static` must be there: most sites have no others. A server's file may name more classes than
-    // an experiment without classes needs.
+    // Of a site's classes only `static` must be there: most sites have no others. A server's file may name more classes
+    // than an experiment without classes needs.
     let needed = if matches!(workload, Workload::Sessions(_)) { &known[..1] } else { &known[..] };
     if let Some(class) = needed.iter().find(|class| !server.has_demand(class)) {
         let message =

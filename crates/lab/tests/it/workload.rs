@@ -113,7 +113,7 @@ fn mistakes_are_named() {
 /// With the server's demand by class in place of its own.
 fn with_demand(workload: &str, demand: &str) -> Result<Vec<Variant>, String> {
     let text = format!(
-        "name = \"classes\"\n[workload]\n{workload}\n[system]\nserver = {{ discipline = \"fcfs\", demand = {demand} }}\n\
+        "name = \"classes\"\n[workload]\n{workload}\n[system.server]\ndiscipline = \"fcfs\"\ndemand = {demand}\n\
          [run]\nby = [\"theory\"]\n"
     );
     Source::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
@@ -157,7 +157,7 @@ fn wrong_classes_are_refused_with_line_and_remedy() {
         ),
         ("classes = { a = 0.5, b = 0.5 }\nsize = { a = \"1 kB\", b = \"1 ms\" }", both, &["x.toml:6: size.b"]),
         ("size = { a = \"1 kB\" }", "\"1 ms\"", &["x.toml:5: size", "sizes by class need classes"]),
-        ("classes = { a = 0.5, b = 0.5 }", "{ a = \"1 ms\" }", &["x.toml:7: demand", "class `b`", "other"]),
+        ("classes = { a = 0.5, b = 0.5 }", "{ a = \"1 ms\" }", &["x.toml:8: demand", "class `b`", "other"]),
         ("classes = { a = 1.0 }", "{ a = \"1 ms\", c = \"1 ms\" }", &[]),
         (
             "classes = { a = 0.5, b = 0.5 }",

@@ -24,8 +24,8 @@ fn scenario(discipline: &str, classes: [&str; 2]) -> Scenario {
     Scenario::single(workload, Server::from_toml(&server).unwrap())
 }
 
-/// Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), where S is of either class by their shares. A false alarm: see
-/// `CONFIDENCE`.
+/// Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), where S is of either class by their shares. A false
+/// alarm: see `CONFIDENCE`.
 #[test]
 fn first_come_first_served_is_mg1_of_the_mixture() {
     let report = run(&scenario("discipline = \"fcfs\"", ["gold", "silver"]), 4_000_000);

@@ -11,7 +11,7 @@ use sojourn_stats::Stream;
 
 use super::{Choice, Sizer, Sizes, take_number};
 use crate::alias::Alias;
-use crate::workload::WorkloadError;
+use crate::error::WorkloadError;
 
 /// How far the sum of the shares may be from 1.
 const TOLERANCE: f64 = 1e-9;

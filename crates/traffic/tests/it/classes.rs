@@ -33,7 +33,7 @@ fn every_class_has_its_share_and_its_sizes() {
 }
 
 #[test]
-fn classes_shift_nobody_elses_numbers() {
+fn classes_leave_all_other_numbers() {
     type Seen = fn(&Planned) -> (u64, u32, u64);
     let when_and_what: Seen = |p| (p.at.0, p.request.client, p.request.size);
     let seen = |workload: &Workload| first(workload, 1, 2000).iter().map(when_and_what).collect::<Vec<_>>();
