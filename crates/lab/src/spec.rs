@@ -245,13 +245,13 @@ impl SystemQuestion {
         if let Some(known) = self.workload.demand_moments() {
             return known;
         }
-        let (mean, variance) = self.workload.size_moments();
-        self.system.hosts[0].server.demand("").moments(mean, variance)
+        let server = &self.system.hosts[0].server;
+        self.workload.moments(|class, (mean, variance)| server.demand(class).moments(mean, variance))
     }
 
     /// The work of each request, as the first server's model says: what the plan draws for every engine.
     pub fn demand(&self) -> Arc<dyn Demand> {
-        sojourn_sim::demand_of(&self.system.hosts[0].server)
+        sojourn_sim::demand_of_classes(&self.system.hosts[0].server, &self.workload.classes())
     }
 
     /// Requests per second that would keep every core busy all the time.
@@ -263,16 +263,7 @@ impl SystemQuestion {
     /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
     /// `longest`: how long the longest run takes.
     fn settle(&mut self, reader: &Reader, longest: Span) -> Result<(), SpecError> {
-        if let Workload::Sessions(_) = &self.workload {
-            // Elsewhere every request is static, and a server's file may name more than one experiment needs.
-            let known = self.workload.classes();
-            let named = self.system.hosts[0].server.demand.iter().map(|(class, _)| class.as_str());
-            if let Some(class) = named.into_iter().find(|class| !class.is_empty() && !known.contains(class)) {
-                return Err(
-                    reader.at_key("demand", &unknown("class of requests", class, &[known, &["other"]].concat()))
-                );
-            }
-        }
+        workload::check_demands(&self.workload, &self.system.hosts[0].server, reader)?;
         let capacity = self.capacity();
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
         if open.arrivals.utilization().is_some() {

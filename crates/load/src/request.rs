@@ -79,9 +79,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: Method,
     pub(crate) targets: Targets,
     pub(crate) headers: &'a [(String, String)],
+    pub(crate) classes: Vec<String>,
     pub(crate) body: Body,
-    /// Requests carry the client of a plan or script as `x-sojourn-client`, and emulated work its demand as
-    /// `x-sojourn-demand` (nanoseconds).
+    /// Requests carry the client of a plan or script as `x-sojourn-client`, their class by name, where it has one, as
+    /// `x-sojourn-class`, and emulated work its demand as `x-sojourn-demand` (nanoseconds).
     pub(crate) planned: bool,
     pub(crate) cookies: bool,
     pub(crate) version: Version,
@@ -105,6 +106,8 @@ pub(crate) struct Renderer {
     targets: Targets,
     body: Body,
     planned: bool,
+    /// The names of the classes; empty where requests do not say theirs.
+    classes: Vec<String>,
     seed: u64,
     /// From the version to the last header that is the same for all, by endpoint.
     commons: Vec<Vec<u8>>,
@@ -184,12 +187,13 @@ impl Renderer {
             }
             commons.push([version.as_bytes(), authority.as_bytes(), b"\r\n", &plain].concat());
         }
-        let Asked { method, targets, body, planned, seed, cookies, .. } = asked;
+        let Asked { method, targets, body, planned, classes, seed, cookies, .. } = asked;
         let mut renderer = Renderer {
             method,
             targets,
             body,
             planned,
+            classes,
             seed,
             commons,
             version,
@@ -332,6 +336,9 @@ impl Renderer {
         }
         if self.planned && self.targets == Targets::Work {
             each("x-sojourn-demand", digits.format(job.request.demand.0).as_bytes());
+        }
+        if let Some(class) = self.classes.get(usize::from(job.request.class)).filter(|_| self.planned) {
+            each("x-sojourn-class", class.as_bytes());
         }
         for (name, template) in &self.drawn {
             let mut value = Vec::new();

@@ -45,6 +45,9 @@ pub struct Load {
     pub method: Method,
     /// Headers that every request carries besides `host`, as name and value; a value is a [`crate::Template`].
     pub headers: Vec<(String, String)>,
+    /// The names of the classes of requests, by class number, which planned requests carry as `x-sojourn-class`. Empty:
+    /// they carry none.
+    pub classes: Vec<String>,
     /// The requests' body; its length is said.
     pub body: Body,
     /// The HTTP that they are sent in. Users who browse by HTTP/1.0 have that.
@@ -119,6 +122,7 @@ impl Load {
             targets,
             method: Method::Get,
             headers: Vec::new(),
+            classes: Vec::new(),
             body: Body::None,
             http: Version::Http11,
             streams: 1,
@@ -182,6 +186,7 @@ pub fn run_part(
         method: load.method,
         targets: load.targets,
         headers: &load.headers,
+        classes: load.classes,
         body: load.body,
         planned: !saturated,
         cookies: load.cookies,

@@ -51,7 +51,7 @@ pub struct Server {
     pub cores: u32,
     /// Work done per second of core time; 1 is the reference.
     pub speed: f64,
-    /// Work per request, by class name; `""` holds for every class not named.
+    /// Work per request, by class name; `""` (in a file: `other`) holds for every class not named.
     pub demand: Vec<(String, Demand)>,
     /// Most jobs inside (waiting and served) at once; more are denied.
     pub capacity: Option<u32>,
@@ -116,10 +116,20 @@ impl Server {
         text
     }
 
-    /// The demand of `class`.
+    /// The demand of `class`: its own, else that of `other`, else that of `static`, else the first one.
+    ///
+    /// # Panics
+    /// When the server has no demand at all.
     pub fn demand(&self, class: &str) -> &Demand {
-        let find = |name: &str| self.demand.iter().find(|(of, _)| of == name).map(|(_, demand)| demand);
-        find(class).or_else(|| find("")).expect("a server has a demand for every class")
+        let find = |name: &str| self.demand.iter().find(|(of, _)| of == name);
+        let named = find(class).or_else(|| find("")).or_else(|| find("static"));
+        let (_, demand) = named.or(self.demand.first()).expect("a server has a demand");
+        demand
+    }
+
+    /// Whether `class` has a demand of its own or by `other`.
+    pub fn has_demand(&self, class: &str) -> bool {
+        self.demand.iter().any(|(name, _)| name == class || name.is_empty())
     }
 
     /// Time on a core that `work` takes here.
@@ -332,13 +342,8 @@ impl<'de> Deserialize<'de> for Demands {
                     let demand = Demand::parse(text).map_err(|e| de::Error::custom(format!("demand.{class}: {e}")))?;
                     demands.push((if class == "other" { String::new() } else { class.clone() }, demand));
                 }
-                if demands.iter().all(|(class, _)| !class.is_empty()) {
-                    // Every request has a class, and `static` is the one it has when nobody said.
-                    let Some((_, fallback)) = demands.iter().find(|(class, _)| class == "static") else {
-                        let rule = "demand: needs `static` or `other`, for requests of a class that is not named";
-                        return Err(de::Error::custom(rule));
-                    };
-                    demands.push((String::new(), fallback.clone()));
+                if demands.is_empty() {
+                    return Err(de::Error::custom("demand: the table is empty; name a class, e.g. static = \"1 ms\""));
                 }
                 demands.sort_by(|(left, _), (right, _)| left.cmp(right));
                 Ok(Demands(demands))

@@ -156,6 +156,11 @@ pub enum SimError {
 /// The work of each request as `server` says, by the classes of session workloads (other requests are all `static`).
 /// What TLS costs is part of the demand of `secure`.
 pub fn demand_of(server: &Server) -> Arc<dyn Demand> {
-    let demands = ["static", "dynamic", "secure"].map(|class| server.demand(class).clone());
+    demand_of_classes(server, &["static", "dynamic", "secure"])
+}
+
+/// The same for a workload with these classes, by class number ([`Workload::classes`]).
+pub fn demand_of_classes(server: &Server, classes: &[&str]) -> Arc<dyn Demand> {
+    let demands: Vec<_> = classes.iter().map(|class| server.demand(class).clone()).collect();
     Arc::new(move |class: u8, size: u64, stream: &mut Stream| demands[usize::from(class)].draw(size, stream))
 }

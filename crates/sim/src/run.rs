@@ -10,7 +10,7 @@ use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
 use crate::clients::{PlannedRequests, Users};
-use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
+use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric, Played};
 use crate::fabric::{Direct, Routed};
@@ -118,7 +118,7 @@ fn with_engine<'a, T: Task<'a>>(
     control: &Control,
     task: T,
 ) -> Result<T::Answer, SimError> {
-    let demand = demand_of(&system.hosts[0].server);
+    let demand = demand_of_classes(&system.hosts[0].server, &workload.classes());
     let demand_mean = Span::from_secs_f64(demand_mean_s(system, workload));
     let (catalogue, again) = (control.catalogue.clone(), control.catalogue.clone());
     let direct = move |seed: u64, course: &Course| {
@@ -318,8 +318,8 @@ fn demand_mean_s(system: &System, workload: &Workload) -> f64 {
     if let Some((mean_s, _)) = workload.demand_moments() {
         return mean_s;
     }
-    let (size_mean, size_variance) = workload.size_moments();
-    system.hosts[0].server.demand("static").moments(size_mean, size_variance).0
+    let server = &system.hosts[0].server;
+    workload.moments(|class, (mean, variance)| server.demand(class).moments(mean, variance)).0
 }
 
 /// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload, where
@@ -327,8 +327,7 @@ fn demand_mean_s(system: &System, workload: &Workload) -> f64 {
 fn load(system: &System, workload: &Workload) -> Option<(f64, f64, f64)> {
     let Workload::Open(open) = workload else { return None };
     let rate = open.arrivals.peak_rate()?;
-    let (size_mean, size_variance) = open.sizes.moments();
-    let (demand_mean_s, _) = system.hosts[0].server.demand("static").moments(size_mean, size_variance);
+    let demand_mean_s = demand_mean_s(system, workload);
     let cores = system.servers().map(|server: &Server| f64::from(server.cores) * server.speed).sum::<f64>();
     let stable = cores / demand_mean_s;
     stable.is_finite().then_some((rate / stable, rate, stable))

@@ -25,6 +25,9 @@ pub(crate) struct Node {
     /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
     #[arg(long, value_name = "TOML")]
     model: Option<String>,
+    /// Names of the classes of requests (header x-sojourn-class), the most urgent first, e.g. `static,dynamic`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    classes: Vec<String>,
     /// Name, told to clients in the header x-sojourn-backend
     #[arg(long, default_value = "node")]
     name: String,
@@ -69,6 +72,9 @@ pub(crate) struct Gateway {
     /// Trust this request header to name the client, instead of its address
     #[arg(long, value_name = "HEADER")]
     client_header: Option<String>,
+    /// Names of the classes of requests (header x-sojourn-class), by class number, e.g. `static,dynamic`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    classes: Vec<String>,
     /// Close clients' connections that are idle for this long, e.g. `15 s`; `0 s`: a connection per request
     #[arg(long, value_name = "TIME")]
     keep_alive: Option<String>,
@@ -84,7 +90,7 @@ pub(crate) struct Gateway {
 }
 
 pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
-    let config = NodeConfig {
+    let mut config = NodeConfig {
         listen: arguments.listen,
         threads: arguments.threads.max(1),
         files: arguments.files.clone(),
@@ -93,13 +99,14 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
         seed: arguments.seed,
         ..NodeConfig::new(arguments.name.clone())
     };
+    name_classes(&arguments.classes, &mut config.classes)?;
     let input = arguments.child.then(std::io::stdin);
     child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
 }
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
     let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index));
-    let config = GatewayConfig {
+    let mut config = GatewayConfig {
         listen: arguments.listen,
         information: information(arguments.poll.as_deref())?,
         threads: arguments.threads.max(1),
@@ -111,8 +118,20 @@ pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
         explain: arguments.explain,
         ..GatewayConfig::new(arguments.policy.clone(), backends.collect::<Result<_, _>>()?)
     };
+    name_classes(&arguments.classes, &mut config.classes)?;
     let input = arguments.child.then(std::io::stdin);
     child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+}
+
+/// Puts the names given, if any, in the place of the usual ones.
+fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failure> {
+    if given.len() > usize::from(u8::MAX) {
+        return Err(bad_input(format!("--classes: {} names; at most {} are possible", given.len(), u8::MAX)));
+    }
+    if !given.is_empty() {
+        *classes = given.to_vec();
+    }
+    Ok(())
 }
 
 fn not_started(error: ServeError) -> Failure {

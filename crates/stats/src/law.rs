@@ -114,6 +114,20 @@ impl Law {
         Law::of(Kind::hyperexponential(mean, cv), Dimension::Time)
     }
 
+    /// One of these laws, by weight; the dimension is that of the first.
+    ///
+    /// # Panics
+    /// When there is no law, or a weight is not a positive number.
+    pub fn mixture(parts: Vec<(f64, Law)>) -> Law {
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        assert!(
+            total.is_finite() && !parts.is_empty() && parts.iter().all(|(weight, _)| *weight > 0.0),
+            "a mixture has laws with positive weights"
+        );
+        let dimension = parts[0].1.dimension;
+        Law::of(Kind::mix(parts.into_iter().map(|(weight, law)| (weight / total, law.kind))), dimension)
+    }
+
     /// Draws one value (SI unit).
     #[inline]
     pub fn sample(&self, stream: &mut Stream) -> f64 {

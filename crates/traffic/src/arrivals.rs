@@ -1,13 +1,21 @@
 //! When the requests of an open workload come: a renewal process, its requests one by one or in batches; gaps with long
 //! memory; or many sources that fall silent and speak again. The rate is as it is or shaped by a profile.
 
+pub(crate) mod clock;
+mod hurst;
+mod on_off;
+mod profile;
+mod scale;
+mod self_similar;
+
 use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, Span, nearest, quantity};
 
-use crate::on_off::Sources;
-use crate::profile::Profile;
-use crate::self_similar::Correlated;
-use crate::workload::WorkloadError;
+use self::on_off::Sources;
+pub use self::profile::Profile;
+use self::scale::Scaled;
+use self::self_similar::Correlated;
+use crate::error::WorkloadError;
 
 /// The arrivals of an open workload: laws whose scale may still hang on the system (`utilization = 0.7`).
 #[derive(Clone, Debug)]
@@ -35,9 +43,6 @@ pub(crate) enum Process {
     /// The gaps of many sources, each on and off in turn.
     OnOff(Sources),
 }
-
-/// A law and, where its scale is a utilisation and its mean therefore 1, that.
-pub(crate) type Scaled = (Law, Option<f64>);
 
 impl Arrivals {
     /// Reads the law of independent gaps, or one of these:

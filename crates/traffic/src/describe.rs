@@ -8,7 +8,9 @@
 mod cache;
 mod capture;
 mod column;
+pub mod fit;
 pub(crate) mod hurst;
+mod input;
 mod log;
 mod popularity;
 mod rate;
@@ -23,6 +25,7 @@ pub use self::cache::CachePoint;
 pub use self::capture::describe_capture;
 pub use self::column::{ColumnError, describe_numbers, read_column};
 pub use self::hurst::Memory;
+pub use self::input::{Input, InputError, column_text};
 pub use self::log::{describe, spread_s};
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};

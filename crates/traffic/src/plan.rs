@@ -5,32 +5,20 @@
 //! sizes leaves every arrival where it was. A plan is an enum and not a trait object, and draws only what is random: a
 //! constant size or a single client costs nothing. The only indirect call per request is the server's demand.
 
+pub mod generate;
+
 use std::sync::Arc;
 
 use sojourn_stats::{Law, Span, Stream, Time};
 
-use crate::clock::Clock;
-use crate::log::Log;
-use crate::sizes::{Sizer, Sizes};
-use crate::trace::Trace;
-use crate::workload::{Closed, Open, Replay, Traced, Workload, WorkloadError};
-
-/// One request, as its client will send it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Who asks: a small number, unique per client; the key of address hashing and cookies.
-    pub client: u32,
-    /// Index into the workload's class names (0 is `static`).
-    pub class: u8,
-    /// What is asked for: an index into the workload's objects, or a number of its own where there are none.
-    pub object: u32,
-    /// Bytes of the reply's body.
-    pub size: u64,
-    /// Work on a server of speed 1.
-    pub demand: Span,
-    /// How long the client waits before it gives up, from the planned instant; [`Span::FOREVER`] when it never does.
-    pub patience: Span,
-}
+pub use self::generate::generate;
+use crate::arrivals::clock::Clock;
+use crate::error::WorkloadError;
+use crate::recorded::log::Log;
+use crate::recorded::trace::Trace;
+use crate::request::{Demand, Patience, Request, STATIC};
+use crate::sizes::{Choice, Sizer, Sizes};
+use crate::workload::{Closed, Open, Replay, Traced, Workload};
 
 /// A request of an open plan at its planned instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +37,6 @@ pub struct Step {
     /// What is sent then.
     pub request: Request,
 }
-
-/// The work that a request costs a server of speed 1. The server model's, lent to the plan so that both engines get
-/// the same draw.
-pub trait Demand: Send + Sync {
-    /// Draws the demand of a request of `class` with a reply of `size` bytes.
-    fn draw(&self, class: u8, size: u64, stream: &mut Stream) -> Span;
-}
-
-impl<F: Fn(u8, u64, &mut Stream) -> Span + Send + Sync> Demand for F {
-    fn draw(&self, class: u8, size: u64, stream: &mut Stream) -> Span {
-        self(class, size, stream)
-    }
-}
-
-/// The class of every request so far: `static`.
-const STATIC: u8 = 0;
 
 /// An open plan: requests in order of their planned instants. Ends when a log or a trace ends, and when a profile has
 /// come to its last level and that is 0; endless otherwise.
@@ -164,7 +136,7 @@ impl Script {
     pub fn new(workload: &Closed, user: u32, seed: u64, demand: Arc<dyn Demand>) -> Script {
         let name = format!("user {user}");
         // Users count the objects that they make up from starts that lie as far apart as they can for however many
-        // users there are (van der Corput): nobody's number is another's, short of thousands of millions of requests.
+        // users there are (van der Corput): no two users share a number, short of thousands of millions of requests.
         let first_object = user.reverse_bits();
         Script {
             user,
@@ -180,10 +152,10 @@ impl Script {
     /// The next step.
     pub fn step(&mut self) -> Step {
         let think = Span::from_secs_f64(self.think.sample(&mut self.thinks));
-        let (object, size) = self.sizes.next();
+        let Choice { class, object, size } = self.sizes.next();
         let patience = self.patience.next();
-        let demand = self.demand.draw(STATIC, size, &mut self.demands);
-        Step { think, request: Request { client: self.user, class: STATIC, object, size, demand, patience } }
+        let demand = self.demand.draw(class, size, &mut self.demands);
+        Step { think, request: Request { client: self.user, class, object, size, demand, patience } }
     }
 }
 
@@ -229,9 +201,9 @@ impl Mark {
     #[inline]
     fn next(&mut self) -> Request {
         let client = if self.clients == 1 { 0 } else { self.choices.below(self.clients) as u32 };
-        let (object, size) = self.sizes.next();
+        let Choice { class, object, size } = self.sizes.next();
         let patience = self.patience.next();
-        Request { client, class: STATIC, object, size, demand: Span::ZERO, patience }
+        Request { client, class, object, size, demand: Span::ZERO, patience }
     }
 }
 
@@ -287,23 +259,6 @@ impl Trail {
 /// The instant at which it happens when everything is `speed` times as fast.
 fn faster(happened: Span, speed: f64) -> Time {
     Time(if speed == 1.0 { happened.0 } else { (happened.0 as f64 / speed) as u64 })
-}
-
-/// How long clients wait.
-pub(crate) struct Patience(Option<(Law, Stream)>);
-
-impl Patience {
-    pub(crate) fn new(law: Option<&Law>, seed: u64, entity: &str) -> Patience {
-        Patience(law.map(|law| (law.clone(), Stream::new(seed, entity, "patience"))))
-    }
-
-    #[inline]
-    pub(crate) fn next(&mut self) -> Span {
-        match &mut self.0 {
-            None => Span::FOREVER,
-            Some((law, stream)) => Span::from_secs_f64(law.sample(stream)),
-        }
-    }
 }
 
 /// A log's source; the demand is left to the plan.

@@ -4,20 +4,21 @@
 //! A *user equivalent* thinks, asks for a page, waits for its file, asks for the embedded files over parallel
 //! connections, waits for the last of them and thinks again. A session is a run of pages; between two sessions it only
 //! thinks. The [`Visitor`] is the script of one user: what it asks for and how long it thinks, drawn from streams of
-//! its own, so that nobody's script depends on how many others there are. When things happen is the engines' affair.
+//! its own, so that no script depends on how many users there are. The engines decide when things happen.
+
+pub mod stream;
+mod written;
 
 use std::sync::Arc;
 
 use sojourn_stats::{Dimension, Law, Span, Stream};
 
-use crate::locality::{Depth, Locality};
-use crate::plan::{Demand, Patience, Request};
-use crate::site::Site;
-use crate::workload::WorkloadError;
-use crate::written::{Course, Stage, Written};
+use crate::error::WorkloadError;
+use crate::request::{Demand, Patience, Request};
+use crate::site::{Depth, Locality, Site};
+use written::{Course, Stage};
 
-/// The names of the classes of files and requests, by class number.
-pub(crate) const CLASSES: &[&str] = &["static", "dynamic", "secure"];
+pub use written::{Burst, Call, SessionList, Written, Wsess};
 
 /// Stack distances farther than this from those asked for are worth a note.
 const NOTED_DEVIATION: f64 = 0.01;

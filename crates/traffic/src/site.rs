@@ -10,6 +10,7 @@
 
 mod describe;
 mod folder;
+mod locality;
 mod matching;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_stats::{Dimension, Law, Stream};
 
+pub(crate) use self::locality::Depth;
+pub use self::locality::Locality;
 use crate::alias::Alias;
-use crate::locality::Locality;
-use crate::workload::WorkloadError;
+use crate::error::WorkloadError;
+
+/// The names of the classes of files and requests, by class number.
+pub(crate) const CLASSES: &[&str] = &["static", "dynamic", "secure"];
 
 /// What a file is to its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,16 +1,27 @@
-//! Sizes of the replies, and with them what is asked for: a law, a WebStone file list, SPECweb99's files or documents with
-//! Zipf popularity.
+//! Sizes of the replies, and with them what is asked for: a law, a WebStone file list, SPECweb99's files, documents with
+//! Zipf popularity, or one of these for each class of requests.
+
+mod classes;
+mod documents;
+pub mod specweb;
+pub mod webstone;
 
 use std::path::Path;
 
 use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, Stream, nearest, quantity};
 
-use crate::documents::Documents;
+pub use self::documents::Documents;
+use self::specweb::SpecWeb;
+use self::webstone::FileList;
+use crate::error::WorkloadError;
+use crate::request::STATIC;
 use crate::site::Site;
-use crate::specweb::SpecWeb;
-use crate::webstone::FileList;
-use crate::workload::WorkloadError;
+
+pub use classes::Classes;
+pub(crate) use classes::mixed;
+
+use classes::ClassSizer;
 
 /// Sizes of the replies, and with them what is asked for.
 #[derive(Clone, Debug)]
@@ -23,6 +34,8 @@ pub enum Sizes {
     SpecWeb(SpecWeb),
     /// Documents with Zipf popularity.
     Documents(Documents),
+    /// Requests of several classes.
+    ByClass(Classes),
 }
 
 impl Sizes {
@@ -68,6 +81,15 @@ impl Sizes {
             Sizes::WebStone(list) => list.moments(),
             Sizes::SpecWeb(set) => set.moments(),
             Sizes::Documents(set) => set.moments(),
+            Sizes::ByClass(classes) => classes.size_moments(),
+        }
+    }
+
+    /// The classes; none where all requests are of one.
+    pub fn classes(&self) -> Option<&Classes> {
+        match self {
+            Sizes::ByClass(classes) => Some(classes),
+            _ => None,
         }
     }
 
@@ -78,19 +100,25 @@ impl Sizes {
             Sizes::WebStone(list) => list.paths(),
             Sizes::SpecWeb(set) => set.paths(),
             Sizes::Documents(set) => set.paths(),
+            Sizes::ByClass(classes) => classes.paths(),
         }
     }
 
     /// The files as a site of pages without embedded files, in the order of their object numbers: to be written for a
     /// real server to serve. None where sizes are drawn anew.
     pub fn site(&self) -> Option<Site> {
-        let files: Vec<(u64, f64)> = match self {
+        Some(Site::of_files(self.files()?, self.objects().to_vec()))
+    }
+
+    /// Size and chance of each file; none where sizes are drawn anew.
+    fn files(&self) -> Option<Vec<(u64, f64)>> {
+        Some(match self {
             Sizes::Law(_) => return None,
             Sizes::WebStone(list) => list.sizes().collect(),
             Sizes::SpecWeb(set) => set.sizes().collect(),
             Sizes::Documents(set) => set.sizes().collect(),
-        };
-        Some(Site::of_files(files, self.objects().to_vec()))
+            Sizes::ByClass(classes) => return classes.files(),
+        })
     }
 }
 
@@ -142,41 +170,56 @@ fn specweb(text: &str, arguments: &[Argument<'_>]) -> Result<SpecWeb, WorkloadEr
     })
 }
 
-/// What is asked for and how large it is. Sizes drawn anew get running object numbers.
+/// What a request asks for.
+pub(crate) struct Choice {
+    pub(crate) class: u8,
+    pub(crate) object: u32,
+    pub(crate) size: u64,
+}
+
+/// Draws what is asked for. Sizes drawn anew get running object numbers.
 pub(crate) enum Sizer {
     Constant { object: u32, size: u64 },
     Law { object: u32, law: Law, stream: Stream },
     WebStone { list: FileList, stream: Stream },
     SpecWeb { set: SpecWeb, files: Stream, directories: Stream },
     Documents { set: Documents, stream: Stream },
+    ByClass(Box<ClassSizer>),
 }
 
 impl Sizer {
     pub(crate) fn new(sizes: &Sizes, first_object: u32, seed: u64, entity: &str) -> Sizer {
-        let stream = Stream::new(seed, entity, "sizes");
+        Sizer::named(sizes, first_object, seed, entity, "")
+    }
+
+    /// The same with streams whose purposes end in `suffix`.
+    fn named(sizes: &Sizes, first_object: u32, seed: u64, entity: &str, suffix: &str) -> Sizer {
+        let stream = |purpose: &str| Stream::new(seed, entity, &format!("{purpose}{suffix}"));
         match sizes {
-            Sizes::WebStone(list) => Sizer::WebStone { list: list.clone(), stream },
-            Sizes::Documents(set) => Sizer::Documents { set: set.clone(), stream },
+            Sizes::WebStone(list) => Sizer::WebStone { list: list.clone(), stream: stream("sizes") },
+            Sizes::Documents(set) => Sizer::Documents { set: set.clone(), stream: stream("sizes") },
             Sizes::SpecWeb(set) => {
-                let directories = Stream::new(seed, entity, "directories");
-                Sizer::SpecWeb { set: set.clone(), files: stream, directories }
+                Sizer::SpecWeb { set: set.clone(), files: stream("sizes"), directories: stream("directories") }
             }
             Sizes::Law(law) => match law.limits() {
                 (low, high) if low == high => Sizer::Constant { object: first_object, size: whole_bytes(low) },
-                _ => Sizer::Law { object: first_object, law: law.clone(), stream },
+                _ => Sizer::Law { object: first_object, law: law.clone(), stream: stream("sizes") },
             },
+            Sizes::ByClass(classes) => Sizer::ByClass(Box::new(ClassSizer::new(classes, first_object, seed, entity))),
         }
     }
 
     #[inline]
-    pub(crate) fn next(&mut self) -> (u32, u64) {
-        match self {
+    pub(crate) fn next(&mut self) -> Choice {
+        let (object, size) = match self {
             Sizer::Constant { object, size } => (take_number(object), *size),
             Sizer::Law { object, law, stream } => (take_number(object), whole_bytes(law.sample(stream))),
             Sizer::WebStone { list, stream } => list.sample(stream),
             Sizer::SpecWeb { set, files, directories } => set.sample(files, directories),
             Sizer::Documents { set, stream } => set.sample(stream),
-        }
+            Sizer::ByClass(classes) => return classes.next(),
+        };
+        Choice { class: STATIC, object, size }
     }
 }
 

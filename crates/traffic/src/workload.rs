@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sojourn_stats::{Law, LawError, Span};
-use thiserror::Error;
+use sojourn_stats::{Law, Span};
 
 use crate::arrivals::Arrivals;
-use crate::log::{Log, LogError};
-use crate::sessions::{CLASSES, Sessions};
-use crate::sizes::Sizes;
-use crate::text::TextError;
-use crate::trace::Trace;
+use crate::error::WorkloadError;
+use crate::recorded::log::Log;
+use crate::recorded::trace::Trace;
+use crate::sessions::Sessions;
+use crate::site::CLASSES;
+use crate::sizes::{Sizes, mixed};
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -84,24 +84,6 @@ pub struct Traced {
     pub patience: Option<Law>,
 }
 
-/// Why a workload cannot be planned.
-#[derive(Clone, Debug, Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    /// What it says.
-    #[error("{0}")]
-    Invalid(String),
-    /// A law's text.
-    #[error(transparent)]
-    Law(#[from] LawError),
-    /// A log.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A list of sessions or files, a trace, a site.
-    #[error(transparent)]
-    Text(#[from] TextError),
-}
-
 impl Workload {
     /// What can be asked for, by object number: the paths of a log or of a WebStone list; none where sizes are drawn
     /// anew, because then every request has an object of its own.
@@ -114,11 +96,52 @@ impl Workload {
         }
     }
 
-    /// The classes of requests, by class number.
-    pub fn classes(&self) -> &'static [&'static str] {
+    /// The names of the classes of requests, by class number: those of the workload, `static`, `dynamic` and `secure` of
+    /// users who browse, and else `static` alone.
+    pub fn classes(&self) -> Vec<&str> {
+        match (self, self.sizes().and_then(Sizes::classes)) {
+            (_, Some(classes)) => classes.names().iter().map(String::as_str).collect(),
+            (Workload::Sessions(_), None) => CLASSES.to_vec(),
+            (_, None) => vec![CLASSES[0]],
+        }
+    }
+
+    /// The share of each class in all requests, by class number; none of users who browse, whose pages decide it.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        match (self, self.sizes().and_then(Sizes::classes)) {
+            (_, Some(classes)) => Some(classes.shares().to_vec()),
+            (Workload::Sessions(_), None) => None,
+            (_, None) => Some(vec![1.0]),
+        }
+    }
+
+    /// Where the sizes of the replies to class number `class` are drawn from; none where a log, a trace or a site knows
+    /// them.
+    pub fn sizes_of(&self, class: usize) -> Option<&Sizes> {
+        if matches!(self, Workload::Trace(traced) if traced.trace.sizes().is_some()) {
+            return None;
+        }
+        let sizes = self.sizes()?;
+        Some(sizes.classes().map_or(sizes, |classes| classes.sizes(class)))
+    }
+
+    /// Mean and variance of what a request costs, mixed over the classes. `of` gives those of one class, from its name
+    /// and from mean and variance of its sizes (bytes, bytes^2). Users who browse count as one class without a name.
+    pub fn moments(&self, of: impl Fn(&str, (f64, f64)) -> (f64, f64)) -> (f64, f64) {
+        let of_any = self.size_moments();
+        let Some(shares) = self.shares() else { return of("", of_any) };
+        let part = |(class, (share, name)): (usize, (&f64, &str))| {
+            (*share, of(name, self.sizes_of(class).map_or(of_any, Sizes::moments)))
+        };
+        mixed(shares.iter().zip(self.classes()).enumerate().map(part))
+    }
+
+    fn sizes(&self) -> Option<&Sizes> {
         match self {
-            Workload::Sessions(_) => CLASSES,
-            Workload::Open(_) | Workload::Closed(_) | Workload::Replay(_) | Workload::Trace(_) => &CLASSES[..1],
+            Workload::Open(Open { sizes, .. })
+            | Workload::Closed(Closed { sizes, .. })
+            | Workload::Trace(Traced { sizes, .. }) => Some(sizes),
+            Workload::Replay(_) | Workload::Sessions(_) => None,
         }
     }
 
@@ -140,7 +163,7 @@ impl Workload {
         }
     }
 
-    /// Checks what the types do not: that somebody asks, and that time goes on.
+    /// Checks what the types do not: that there are clients, and that time goes on.
     ///
     /// # Errors
     /// Without clients or users, with a mean gap of 0, a speed that is not positive, or an empty log.

@@ -199,9 +199,12 @@ static SITES: AtomicU32 = AtomicU32::new(0);
 
 fn start_nodes(experiment: &Experiment, asked: &SystemQuestion, program: &Path) -> Result<Vec<Child>, String> {
     let seed = experiment.seed.to_string();
+    let classes = asked.workload.classes().join(",");
     let node = |host: &Host| {
         let model = host.server.to_toml();
-        spawn(program, &["node", "--child", "--name", &host.name, "--model", &model, "--seed", &seed])
+        let arguments =
+            ["node", "--child", "--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes];
+        spawn(program, &arguments)
     };
     asked.system.hosts.iter().map(node).collect()
 }
@@ -268,7 +271,7 @@ impl Parts {
         };
         let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
             .into_iter()
-            .chain(["--client-header", CLIENT_HEADER])
+            .chain(["--client-header", CLIENT_HEADER, "--classes", &asked.workload.classes().join(",")])
             .map(String::from)
             .collect();
         for (index, (server, weight)) in servers.iter().zip(&tier.weights).enumerate() {
@@ -332,6 +335,7 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> 
         _ => None,
     };
     Ok(Load {
+        classes: named_classes(&asked.workload),
         threads: live.load_threads as usize,
         asked: gaps,
         pacing: pacing(experiment),
@@ -343,6 +347,14 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> 
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..Load::new(target, target.to_string(), schedule, targets(asked))
     })
+}
+
+/// The classes that requests name: of a workload without classes they name none.
+fn named_classes(workload: &Workload) -> Vec<String> {
+    match workload.classes() {
+        classes if classes.len() > 1 => classes.into_iter().map(String::from).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What is asked for: files of a real program, emulated work of a node.

@@ -81,28 +81,32 @@ fn of_system(asked: &SystemQuestion) -> Answer {
     }
 }
 
-/// The law of the demand, where it has one of its own: it does not read the size, or nothing but the size.
+/// The law of the demand, mixed over the classes, where each class has one: it does not read the size, or nothing but
+/// the size.
 fn demand_law(asked: &SystemQuestion) -> Option<Law> {
     if asked.workload.demand_moments().is_some() {
         return None;
     }
-    let demand = asked.system.hosts[0].server.demand("");
-    if demand.per_byte == 0.0 {
-        return Some(demand.fixed.clone());
+    let of_class = |(class, name): (usize, &str)| {
+        let demand = asked.system.hosts[0].server.demand(name);
+        if demand.per_byte == 0.0 {
+            return Some(demand.fixed.clone());
+        }
+        let sizes = size_law(asked, class).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
+        Some(sizes.scaled(demand.per_byte))
+    };
+    let laws: Vec<Law> = asked.workload.classes().into_iter().enumerate().map(of_class).collect::<Option<_>>()?;
+    let shares = asked.workload.shares()?;
+    let mut parts: Vec<(f64, Law)> = shares.into_iter().zip(laws).filter(|(share, _)| *share > 0.0).collect();
+    match parts.len() {
+        1 => parts.pop().map(|(_, law)| law),
+        _ => Some(Law::mixture(parts)),
     }
-    let sizes = size_law(asked).filter(|_| demand.fixed.limits() == (0.0, 0.0))?;
-    Some(sizes.scaled(demand.per_byte))
 }
 
-/// The law of the sizes, where they are drawn from one.
-pub(crate) fn size_law(asked: &SystemQuestion) -> Option<&Law> {
-    let sizes = match &asked.workload {
-        Workload::Open(open) => Some(&open.sizes),
-        Workload::Closed(closed) => Some(&closed.sizes),
-        Workload::Trace(traced) if traced.trace.sizes().is_none() => Some(&traced.sizes),
-        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => None,
-    };
-    match sizes {
+/// The law that the sizes of class number `class` are drawn from, where there is one.
+pub(crate) fn size_law(asked: &SystemQuestion, class: usize) -> Option<&Law> {
+    match asked.workload.sizes_of(class) {
         Some(Sizes::Law(law)) => Some(law),
         _ => None,
     }
@@ -113,13 +117,14 @@ fn demand_shape(asked: &SystemQuestion) -> (bool, bool) {
     if let Some((_, variance)) = asked.workload.demand_moments() {
         return (false, variance == 0.0);
     }
-    let demand = asked.system.hosts[0].server.demand("");
+    let classes = asked.workload.classes();
+    let [class] = classes[..] else { return (false, asked.demand_moments().1 == 0.0) };
+    let demand = asked.system.hosts[0].server.demand(class);
     let is_constant = |law: &Law| law.variance() == 0.0;
-    let size_law = size_law(asked);
     if demand.per_byte == 0.0 {
         return (demand.fixed.is_exponential(), is_constant(&demand.fixed));
     }
-    let exponential_sizes = size_law.is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
+    let exponential_sizes = size_law(asked, 0).is_some_and(Law::is_exponential) && demand.fixed.mean() == 0.0;
     let constant = is_constant(&demand.fixed) && asked.workload.size_moments().1 == 0.0;
     (exponential_sizes, constant)
 }

@@ -133,9 +133,12 @@ impl Unhindered {
         if !(p > 0.0 && p < 1.0) || asked.workload.demand_moments().is_some() {
             return None;
         }
-        let demand = asked.system.hosts[0].server.demand("");
+        // Of several classes no bound is known.
+        let classes = asked.workload.classes();
+        let [class] = classes[..] else { return None };
+        let demand = asked.system.hosts[0].server.demand(class);
         let mut work_s = demand.fixed.quantile(p).ok()?;
-        if let Some(sizes) = size_law(asked).filter(|_| demand.per_byte > 0.0) {
+        if let Some(sizes) = size_law(asked, 0).filter(|_| demand.per_byte > 0.0) {
             let by_fixed = work_s + demand.per_byte * sizes.limits().0.max(0.0);
             let by_size =
                 sizes.quantile(p).map_or(0.0, |size| demand.fixed.limits().0.max(0.0) + demand.per_byte * size);

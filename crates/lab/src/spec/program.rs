@@ -72,10 +72,15 @@ impl Reader<'_> {
                 let message = "a real program serves files: write a size as a file list, e.g. `webstone`, or one size";
                 return Err(self.at_key("program", message));
             }
-            Sizes::SpecWeb(_) | Sizes::Documents(_) if of.hits < 1.0 => {
+            Sizes::ByClass(_) if sizes.site().is_none() => {
+                let message =
+                    "a real program serves files: write the size of every class as a file list, e.g. `webstone`";
+                return Err(self.at_key("program", message));
+            }
+            Sizes::SpecWeb(_) | Sizes::Documents(_) | Sizes::ByClass(_) if of.hits < 1.0 => {
                 return Err(self.at_key("program", "hits are for a WebStone file list"));
             }
-            Sizes::SpecWeb(_) | Sizes::Documents(_) => return Ok(()),
+            Sizes::SpecWeb(_) | Sizes::Documents(_) | Sizes::ByClass(_) => return Ok(()),
             Sizes::WebStone(list) => list.clone(),
         };
         *sizes = Sizes::WebStone(if of.hits < 1.0 { missed(&list, of.hits)? } else { list });

@@ -141,8 +141,8 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "workload", right));
             }
         };
-        let size = match &raw.size {
-            Some(text) => self.law(text, "size", Dimension::Size)?,
+        let size = match self.size_alike(raw)? {
+            Some(text) => self.law(&text, "size", Dimension::Size)?,
             None => Law::constant(1000.0),
         };
         let arrivals = self.arrivals(raw)?;

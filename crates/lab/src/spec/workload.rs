@@ -1,10 +1,14 @@
 //! What users ask for, as `[workload]` writes it.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
-use serde::{Deserialize, de};
+use serde::Deserialize;
+use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use sojourn_model::Server;
 use sojourn_stats::{Dimension, Law, Span};
-use sojourn_traffic::{Arrivals, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
+use sojourn_traffic::{Arrivals, Classes, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
 
 use super::{Reader, SpecError, Text, sessions, unknown};
@@ -17,7 +21,8 @@ const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone
 pub(super) struct RawWorkload {
     pub(super) kind: Text,
     pub(super) arrivals: Option<Text>,
-    pub(super) size: Option<Text>,
+    size: Option<Spanned<RawSize>>,
+    classes: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
     pub(super) clients: Option<Spanned<RawClients>>,
     pub(super) resolves: Option<Text>,
     pub(super) patience: Option<Text>,
@@ -76,7 +81,7 @@ impl<'de> Deserialize<'de> for RawClients {
     /// By hand, because an untagged enum would lose the lines of what is inside.
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawClients, D::Error> {
         struct Source;
-        impl<'de> de::Visitor<'de> for Source {
+        impl<'de> Visitor<'de> for Source {
             type Value = RawClients;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a number of clients, or a list such as [{ region = \"europe\", number = 100 }]")
@@ -93,6 +98,32 @@ impl<'de> Deserialize<'de> for RawClients {
     }
 }
 
+/// The size of every reply, or of those to each class.
+enum RawSize {
+    Alike(String),
+    ByClass(BTreeMap<String, Text>),
+}
+
+impl<'de> Deserialize<'de> for RawSize {
+    /// By hand, because an untagged enum would lose the lines of what is inside.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawSize, D::Error> {
+        struct Size;
+        impl<'de> Visitor<'de> for Size {
+            type Value = RawSize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as \"constant(1 kB)\", or a table of them by class")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawSize, E> {
+                Ok(RawSize::Alike(text.into()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawSize, A::Error> {
+                Ok(RawSize::ByClass(BTreeMap::deserialize(MapAccessDeserializer::new(map))?))
+            }
+        }
+        deserializer.deserialize_any(Size)
+    }
+}
+
 impl RawWorkload {
     fn has_groups(&self) -> bool {
         matches!(self.clients.as_ref().map(Spanned::get_ref), Some(RawClients::Groups(_)))
@@ -103,14 +134,37 @@ impl RawWorkload {
     }
 }
 
+/// Checks that every request finds its demand at `server`, and that `server` names no class that is not there.
+pub(super) fn check_demands(workload: &Workload, server: &Server, reader: &Reader<'_>) -> Result<(), SpecError> {
+    let known = workload.classes();
+    // Of a site's classes only `static` must be there: most sites have no others. A server's file may name more classes
+    // than an experiment without classes needs.
+    let needed = if matches!(workload, Workload::Sessions(_)) { &known[..1] } else { &known[..] };
+    if let Some(class) = needed.iter().find(|class| !server.has_demand(class)) {
+        let message =
+            format!("none for class `{class}`: add `{class} = \"1 ms\"`, or `other = \"1 ms\"` for all others");
+        return Err(reader.at_key("demand", &message));
+    }
+    let named = server.demand.iter().map(|(class, _)| class.as_str());
+    match named.into_iter().find(|class| !class.is_empty() && !known.contains(class)) {
+        Some(class) if known.len() > 1 => {
+            let known = [&known[..], &["other"]].concat();
+            Err(reader.at_key("demand", &unknown("class of requests", class, &known)))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Reader<'_> {
     pub(super) fn workload(&self, raw: &RawWorkload, seed: u64) -> Result<Workload, SpecError> {
         let kind = raw.kind.get_ref().as_str();
         // Users are a number, or are counted by region.
         let users: &[&str] = if raw.has_groups() { &["clients"] } else { &["users"] };
         let (known, needs): (&[&str], &[&str]) = match kind {
-            "open" => (&["arrivals", "profile", "size", "clients", "resolves", "patience", "http"], &["arrivals"]),
-            "closed" => (&["users", "clients", "resolves", "think", "size", "patience", "http"], users),
+            "open" => {
+                (&["arrivals", "profile", "classes", "size", "clients", "resolves", "patience", "http"], &["arrivals"])
+            }
+            "closed" => (&["users", "clients", "resolves", "think", "classes", "size", "patience", "http"], users),
             "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
             "log" => (&["log", "speed", "duration"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
@@ -121,9 +175,10 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 23] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 24] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
+            ("classes", raw.classes.as_ref().map(Spanned::span)),
             ("clients", raw.clients.as_ref().map(Spanned::span)),
             ("resolves", raw.resolves.as_ref().map(Spanned::span)),
             ("patience", raw.patience.as_ref().map(Spanned::span)),
@@ -158,11 +213,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let folder = self.file.parent().unwrap_or(Path::new(""));
-        let sizes = |default: &str| match &raw.size {
-            Some(text) => Sizes::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, "size", &e.to_string())),
-            None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
-        };
+        let sizes = |default: &str| self.sizes(&raw, default);
         let patience = raw.patience.as_ref().map(|text| self.law(text, "patience", Dimension::Time)).transpose()?;
         let users = match &raw.users {
             Some(users) if *users.get_ref() == 0 => return Err(self.at(users, "users", "at least 1 user is needed")),
@@ -194,6 +245,62 @@ impl Reader<'_> {
             "sessions" => Workload::Sessions(self.sessions(raw, users, patience, seed)?),
             _ => Workload::Replay(self.replay(raw)?),
         })
+    }
+
+    /// What is asked for: of each class where there are any, and else alike; `default` where nothing is said.
+    fn sizes(&self, raw: &RawWorkload, default: &str) -> Result<Sizes, SpecError> {
+        let alike = || match self.size_alike(raw)? {
+            Some(text) => self.sizes_in(&text, "size"),
+            None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
+        };
+        let Some(classes) = &raw.classes else { return alike() };
+        let mut shares: Vec<(&str, &Spanned<f64>)> =
+            classes.get_ref().iter().map(|(name, share)| (name.as_str(), share)).collect();
+        // In the order of the file.
+        shares.sort_by_key(|(_, share)| share.span().start);
+        let shares: Vec<(&str, f64)> = shares.into_iter().map(|(name, share)| (name, *share.get_ref())).collect();
+        let by_class = match raw.size.as_ref().map(|size| (size, size.get_ref())) {
+            Some((size, RawSize::ByClass(sizes))) => Classes::each(self.sizes_each(size, sizes, &shares)?),
+            _ => Classes::alike(&shares, alike()?),
+        };
+        by_class.map(Sizes::ByClass).map_err(|e| self.at(classes, "workload", &e.to_string()))
+    }
+
+    /// The sizes of each class, by class number.
+    fn sizes_each<'a>(
+        &self,
+        size: &Spanned<RawSize>,
+        sizes: &BTreeMap<String, Text>,
+        shares: &[(&'a str, f64)],
+    ) -> Result<Vec<(&'a str, f64, Sizes)>, SpecError> {
+        let names: Vec<&str> = shares.iter().map(|(name, _)| *name).collect();
+        if let Some((name, text)) = sizes.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            return Err(self.at(text, "size", &unknown("class of requests", name, &names)));
+        }
+        let of_class = |&(name, share): &(&'a str, f64)| {
+            let missing = || self.at(size, "size", &format!("none for class `{name}`: add `{name} = \"1 kB\"`"));
+            let text = sizes.get(name).ok_or_else(missing)?;
+            Ok((name, share, self.sizes_in(text, &format!("size.{name}"))?))
+        };
+        shares.iter().map(of_class).collect()
+    }
+
+    fn sizes_in(&self, text: &Text, key: &str) -> Result<Sizes, SpecError> {
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        Sizes::parse_in(text.get_ref(), folder).map_err(|e| self.at(text, key, &e.to_string()))
+    }
+
+    /// The size of every reply, where it is given.
+    pub(super) fn size_alike(&self, raw: &RawWorkload) -> Result<Option<Text>, SpecError> {
+        let Some(size) = &raw.size else { return Ok(None) };
+        match size.get_ref() {
+            RawSize::Alike(text) => Ok(Some(Spanned::new(size.span(), text.clone()))),
+            RawSize::ByClass(_) => {
+                let right = "sizes by class need classes, e.g. classes = { static = 0.8, dynamic = 0.2 } of kind `open` \
+                             or `closed`; or give one size for all";
+                Err(self.at(size, "size", right))
+            }
+        }
     }
 
     fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {

@@ -1,8 +1,10 @@
 //! The kinds of workloads as an experiment writes them.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use sojourn_lab::{Source, Variant};
+use sojourn_lab::{Context, Source, Variant};
 use sojourn_traffic::Workload;
 
 use crate::spec::FOUR_SERVERS;
@@ -107,4 +109,118 @@ fn mistakes_are_named() {
         assert_eq!(message.lines().count(), 1, "{message}");
         told.iter().for_each(|part| assert!(message.contains(part), "`{part}` is not in: {message}"));
     }
+}
+
+/// With the server's demand by class in place of its own.
+fn with_demand(workload: &str, demand: &str) -> Result<Vec<Variant>, String> {
+    let text = format!(
+        "name = \"classes\"\n[workload]\n{workload}\n[system.server]\ndiscipline = \"fcfs\"\ndemand = {demand}\n\
+         [run]\nby = [\"theory\"]\n"
+    );
+    Source::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
+}
+
+/// The classes stand in the order of the file, each with its sizes, and the utilization is that of the mixture.
+#[test]
+fn requests_have_classes() {
+    let text = "kind = \"open\"\narrivals = \"exponential(utilization = 0.5)\"\nclasses = { web = 0.8, app = 0.2 }\n\
+                size = { app = \"constant(2 kB)\", web = \"exponential(mean = 10 kB)\" }";
+    let demand = "{ web = \"1 us/B\", app = \"exponential(mean = 90 ms)\" }";
+    let experiment = with_demand(text, demand).unwrap().remove(0).experiment;
+    let asked = experiment.system().unwrap();
+    assert_eq!(asked.workload.classes(), ["web", "app"]);
+    assert_eq!(asked.workload.shares().unwrap(), [0.8, 0.2]);
+    assert!((asked.workload.size_moments().0 - 8400.0).abs() < 1e-9);
+    let (mean_s, variance) = asked.demand_moments();
+    assert!((mean_s - 0.026).abs() < 1e-12, "{mean_s}");
+    let second = 0.8 * 2.0 * 0.01f64.powi(2) + 0.2 * 2.0 * 0.09f64.powi(2);
+    assert!((variance - (second - 0.026f64.powi(2))).abs() < 1e-12, "{variance}");
+    let Workload::Open(open) = &asked.workload else { panic!("open") };
+    assert!((open.arrivals.rate().unwrap() - 0.5 / 0.026).abs() < 1e-9);
+
+    let closed = "kind = \"closed\"\nusers = 5\nclasses = { web = 1 }\nsize = \"webstone\"";
+    let experiment = with_demand(closed, "\"1 ms\"").unwrap().remove(0).experiment;
+    let asked = experiment.system().unwrap();
+    assert_eq!((asked.workload.classes(), asked.workload.objects().len()), (vec!["web"], 5));
+}
+
+#[test]
+fn wrong_classes_are_refused_with_line_and_remedy() {
+    let open = "kind = \"open\"\narrivals = \"exponential(rate = 1 /s)\"\n";
+    let both = "{ a = \"1 ms\", b = \"2 ms\" }";
+    let cases = [
+        ("classes = { a = 0.5, b = 0.6 }", both, &["x.toml:5: workload", "sum to 1.1", "static = 0.8"][..]),
+        ("classes = { a = 0.5, other = 0.5 }", both, &["x.toml:5: workload", "`other` means"]),
+        ("classes = { a = 0.5, b = \"x\" }", both, &["x.toml:5"]),
+        ("classes = { a = 0.5, b = 0.5 }\nsize = { a = \"1 kB\" }", both, &["x.toml:6: size", "`b`", "add `b = "]),
+        (
+            "classes = { a = 0.5, b = 0.5 }\nsize = { a = \"1 kB\", b = \"1 kB\", bb = \"2 kB\" }",
+            both,
+            &["x.toml:6: size", "`bb`", "did you mean `b`?"],
+        ),
+        ("classes = { a = 0.5, b = 0.5 }\nsize = { a = \"1 kB\", b = \"1 ms\" }", both, &["x.toml:6: size.b"]),
+        ("size = { a = \"1 kB\" }", "\"1 ms\"", &["x.toml:5: size", "sizes by class need classes"]),
+        ("classes = { a = 0.5, b = 0.5 }", "{ a = \"1 ms\" }", &["x.toml:8: demand", "class `b`", "other"]),
+        ("classes = { a = 1.0 }", "{ a = \"1 ms\", c = \"1 ms\" }", &[]),
+        (
+            "classes = { a = 0.5, b = 0.5 }",
+            "{ a = \"1 ms\", b = \"1 ms\", c = \"1 ms\" }",
+            &["demand", "unknown class of requests `c`", "other"],
+        ),
+        ("", "{ a = \"1 ms\" }", &["demand", "class `static`"]),
+    ];
+    for (lines, demand, needles) in cases {
+        let text = format!("{open}{lines}");
+        match with_demand(&text, demand) {
+            Ok(_) => assert!(needles.is_empty(), "{lines} was taken"),
+            Err(message) => {
+                assert!(!needles.is_empty() && !message.contains('\n'), "{message}");
+                for needle in needles {
+                    assert!(message.contains(needle), "{lines:?} said {message:?}, not {needle:?}");
+                }
+            }
+        }
+    }
+    let message = with_demand("kind = \"webstone\"\nusers = 3\nclasses = { a = 1.0 }", "\"1 ms\"").unwrap_err();
+    assert!(message.contains("no such key"), "{message}");
+}
+
+/// Theory reads the law of the mixture: Pollaczek's and Khinchine's mean, and that of PS. Priorities are left to the
+/// simulator.
+#[test]
+fn theory_answers_a_mixture() {
+    let (mean, second) = (0.3 * 0.2 + 0.7, 0.3 * 0.08 + 0.7);
+    let fcfs = mean + 0.8 * second / 2.0 / (1.0 - 0.8 * mean);
+    for (discipline, known) in [("fcfs", Some(fcfs)), ("ps", Some(mean / (1.0 - 0.8 * mean))), ("priority", None)] {
+        let told = response_time_mean(discipline);
+        match (told, known) {
+            (Some(told), Some(known)) => {
+                assert!((told / known - 1.0).abs() < 1e-9, "{discipline}: {told}, not {known}")
+            }
+            (told, known) => assert_eq!(told, known, "{discipline}"),
+        }
+    }
+}
+
+/// What theory says of a server with two classes.
+fn response_time_mean(discipline: &str) -> Option<f64> {
+    let text = format!(
+        "name = \"classes\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 0.8 /s)\"\n\
+         classes = {{ gold = 0.3, silver = 0.7 }}\n[system.server]\ndiscipline = \"{discipline}\"\n\
+         demand = {{ gold = \"exponential(mean = 0.2 s)\", silver = \"1 s\" }}\n[run]\nby = [\"theory\"]\n"
+    );
+    let source = Source::new(Path::new("x.toml"), text, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context {
+        program: "sojourn".into(),
+        out: Some(folder.path().join("run")),
+        threads: 1,
+        cancel: Arc::new(AtomicBool::new(false)),
+        command: String::new(),
+        progress: &|_| {},
+    };
+    let (written, _) = sojourn_lab::run(&source, None, &context).unwrap();
+    let outcomes = std::fs::read_to_string(written.join("outcomes.csv")).unwrap();
+    let row = outcomes.lines().find(|line| line.starts_with("theory,response_time_mean,"))?;
+    Some(row.split(',').nth(3).unwrap().parse().unwrap())
 }

@@ -53,6 +53,10 @@ fn demands_may_depend_on_the_class() {
     assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
     let server = Server::from_toml("discipline = \"ps\"\n[demand]\ndynamic = \"20 ms\"\nother = \"5 ms\"\n").unwrap();
     assert_eq!(server.demand("static").moments(0.0, 0.0).0, 0.005);
+    assert!(server.has_demand("static"));
+    let server = Server::from_toml("discipline = \"ps\"\n[demand]\ngold = \"1 ms\"\nsilver = \"2 ms\"\n").unwrap();
+    assert!(server.has_demand("gold") && server.has_demand("silver") && !server.has_demand("static"));
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server);
 }
 
 #[test]
@@ -79,7 +83,7 @@ fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
         ("discipline = \"ps\"\ndemand = \"5\"", &["line 2"]),
         ("discipline = \"ps\"\ndemand = \"-5 ms\"", &["line 2"]),
         ("discipline = \"ps\"\ndemand = \"1 parsec\"", &["line 2"]),
-        ("discipline = \"ps\"\n[demand]\ndynamic = \"1 ms\"", &["static", "other"]),
+        ("discipline = \"ps\"\n[demand]", &["demand", "static"]),
         ("discipline = \"ps\"\nlimits = { jobs = 0 }\ndemand = \"1 ms\"", &["limits.jobs"]),
         ("discipline = \"ps\"", &["demand"]),
         ("discipline = ", &["line 1"]),

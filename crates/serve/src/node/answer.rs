@@ -34,6 +34,8 @@ pub(crate) struct Desk {
 
 struct Emulation {
     server: Server,
+    /// The names of the classes in the order of their priority.
+    classes: Vec<String>,
     processor: Arc<Processor>,
     /// For demands that no request brings along.
     stream: Mutex<Stream>,
@@ -56,6 +58,7 @@ impl Desk {
             Some(server) => Some(Emulation {
                 processor: Arc::new(Processor::new(&server)?),
                 server,
+                classes: config.classes,
                 stream: Mutex::new(Stream::new(config.seed, &config.name, "demand")),
             }),
             None => None,
@@ -143,7 +146,7 @@ impl Desk {
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => {
                 let service = emulation.server.service_time(emulation.work_of(&asked));
-                let Some(service) = emulation.processor.admit(asked.class_number(), service) else {
+                let Some(service) = emulation.processor.admit(emulation.class_of(&asked), service) else {
                     return Err(text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"));
                 };
                 Some(service.await)
@@ -216,11 +219,16 @@ impl Emulation {
         if let Some(demand) = asked.demand {
             return demand;
         }
-        let of = |class: &str| self.server.demand.iter().find(|(name, _)| name == class);
-        // A class that the model does not know takes the law for all others, or the first one.
-        let law = of(&asked.class).or_else(|| of("")).or_else(|| self.server.demand.first());
         let mut stream = self.stream.lock().expect("a draw does not panic");
-        law.map_or(Span::ZERO, |(_, demand)| demand.draw(asked.size, &mut stream))
+        self.server.demand(&asked.class).draw(asked.size, &mut stream)
+    }
+
+    /// The number of a request's class; a class that is not known comes last.
+    fn class_of(&self, asked: &Asked) -> u8 {
+        match asked.class.as_str() {
+            "" => 0,
+            class => self.classes.iter().position(|known| known == class).unwrap_or(self.classes.len()) as u8,
+        }
     }
 }
 
@@ -232,18 +240,7 @@ struct Asked {
     class: String,
 }
 
-/// The classes of requests in the order that priorities go by: the workload's own.
-const CLASSES: [&str; 3] = ["static", "dynamic", "secure"];
-
 impl Asked {
-    /// The number of its class; one that nobody knows comes last.
-    fn class_number(&self) -> u8 {
-        match self.class.as_str() {
-            "" => 0,
-            class => CLASSES.iter().position(|known| *known == class).unwrap_or(CLASSES.len()) as u8,
-        }
-    }
-
     fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
         let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new() };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {

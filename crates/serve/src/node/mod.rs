@@ -44,6 +44,9 @@ pub struct NodeConfig {
     pub files: Option<PathBuf>,
     /// The server that it emulates.
     pub model: Option<Server>,
+    /// The names of the classes of requests in the order of their priority, the most urgent first; a request's own is in
+    /// the header `x-sojourn-class`.
+    pub classes: Vec<String>,
     /// The name by which its replies and its random stream are known.
     pub name: String,
     /// The run's seed, for demands that no request brings along.
@@ -64,6 +67,7 @@ impl NodeConfig {
             workers: 1,
             files: None,
             model: None,
+            classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             name: name.into(),
             seed: 1,
             keep_alive: None,

@@ -1,6 +1,7 @@
 //! What the simulator says against what is known exactly.
 
 mod balancing;
+mod classes;
 mod closed;
 mod determinism;
 mod emitted;

@@ -3,7 +3,7 @@
 use sojourn_stats::Dimension;
 
 use super::{Description, Facts, Rate, Variable, ascending, hurst, mean, profiled, scv};
-use crate::capture::{Begin, Capture, Connection, End};
+use crate::recorded::capture::{Begin, Capture, Connection, End};
 
 /// What a capture holds: connections and how they went, gaps between their SYNs, durations, bytes.
 pub fn describe_capture(capture: &Capture) -> Description {

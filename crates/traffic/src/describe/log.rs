@@ -3,7 +3,7 @@
 use sojourn_stats::{Dimension, Stream};
 
 use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
-use crate::log::{Log, Method};
+use crate::recorded::log::{Log, Method};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {

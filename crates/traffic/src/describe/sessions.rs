@@ -5,7 +5,7 @@
 //! minutes). Several people behind one proxy are one client.
 
 use super::{Facts, ascending, mean};
-use crate::log::Entry;
+use crate::recorded::log::Entry;
 
 /// A longer silence ends a session (s).
 pub(super) const TIMEOUT_S: i64 = 1800;

@@ -13,7 +13,7 @@ const POINTS: usize = 400;
 /// How many laws, from the first, get a p-value, and from how many samples drawn.
 pub(crate) const WITH_P_VALUE: usize = 3;
 const BOOTSTRAP_DRAWS: usize = 99;
-/// A distance from a law that nobody would see in a plot.
+/// A distance from a law that is too small to see in a plot.
 const NEAR: f64 = 0.02;
 /// A distance from a law of another shape.
 const FAR: f64 = 0.1;

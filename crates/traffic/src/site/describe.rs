@@ -1,8 +1,7 @@
 //! What a site is, in numbers: whether it is what was meant.
 
-use super::{Kind, Site};
+use super::{CLASSES, Kind, Site};
 use crate::describe::{Fact, Facts};
-use crate::sessions::CLASSES;
 
 /// The share of files, or of requests, that is the tail.
 const TAIL: f64 = 0.1;

@@ -12,8 +12,7 @@ use std::path::Path;
 
 use sojourn_stats::nearest;
 
-use super::{File, Kind, Page, Site};
-use crate::sessions::CLASSES;
+use super::{CLASSES, File, Kind, Page, Site};
 use crate::text::TextError;
 
 const TABLE: &str = "site.csv";

@@ -8,7 +8,7 @@
 //! flat end of Zipf's law fills the rest: n log n steps. Where a share of the requests is asked for base files, the
 //! kind of each rank is dealt first, by the same rule, and the half must have a file of it.
 //!
-//! The price: nobody can split a rank. At 1240 pages and exponent 1 the first alone has 13 % of the requests, so a
+//! The price: a rank cannot be split. At 1240 pages and exponent 1 the first alone has 13 % of the requests, so a
 //! distance of at least 6.5 % to the law remains somewhere; 6.5 to 11 % are usual, less in the tail. Nor can a kind
 //! have less than the rarest ranks bring: with 600 base files of 1240 pages that is 8.6 % of the requests. The
 //! description says what came out.

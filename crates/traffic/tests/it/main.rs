@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod captures;
+mod classes;
 mod describe;
 mod documents;
 mod fits;

@@ -24,12 +24,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
 
+use super::Sessions;
 use crate::arrivals::Arrivals;
-use crate::clock::Clock;
-use crate::sessions::Sessions;
+use crate::arrivals::clock::Clock;
+use crate::error::WorkloadError;
 use crate::site::Site;
 use crate::text::TextError;
-use crate::workload::WorkloadError;
 
 /// One call of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use sojourn_stats::Time;
 use thiserror::Error;
 
-use crate::plan::{Demand, Plan};
-use crate::workload::{Workload, WorkloadError};
+use super::Plan;
+use crate::error::WorkloadError;
+use crate::request::Demand;
+use crate::workload::Workload;
 
 /// How much of a plan to write: what comes first ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub fn generate(
     let classes = workload.classes();
     let mut written = 0;
     writeln!(out, "at_s,client,class,object,size_bytes,demand_s")?;
-    // The count is checked first: a plan is not asked for a request that nobody wants.
+    // The count is checked first: a plan is not asked for a request that is not written.
     for planned in plan.take(usize::try_from(until.requests).unwrap_or(usize::MAX)) {
         if planned.at >= until.end {
             break;

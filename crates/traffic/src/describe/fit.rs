@@ -14,11 +14,11 @@ use sojourn_stats::hurst::{self, Finding};
 use sojourn_stats::{Dimension, Law};
 use thiserror::Error;
 
-use crate::Arrivals as Written;
-use crate::capture::{Begin, Capture};
-use crate::describe::hurst::{of_counts, undoubted};
-use crate::describe::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
-use crate::log::Log;
+use super::hurst::{of_counts, undoubted};
+use super::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
+use crate::arrivals::Arrivals as Written;
+use crate::recorded::capture::{Begin, Capture};
+use crate::recorded::log::Log;
 
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;

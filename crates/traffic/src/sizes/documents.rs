@@ -12,7 +12,7 @@ use sojourn_stats::law::Argument;
 use sojourn_stats::{Dimension, Law, Stream, quantity};
 
 use crate::alias::Alias;
-use crate::workload::WorkloadError;
+use crate::error::WorkloadError;
 
 /// Documents. Cheap to clone: the tables are shared.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::sessions::Visit;
+use super::Visit;
 
 /// An LRU stack distance: how many distinct pages a user asked for since it last asked for this one, this one included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

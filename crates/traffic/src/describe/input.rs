@@ -7,9 +7,9 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
 
-use crate::capture::{Capture, CaptureError};
-use crate::describe::{ColumnError, read_column};
-use crate::log::{Log, LogError};
+use super::{ColumnError, read_column};
+use crate::recorded::capture::{Capture, CaptureError};
+use crate::recorded::log::{Log, LogError};
 
 /// Bytes at the start of a file that tell what it is.
 const HEAD: usize = 1 << 14;

@@ -3,8 +3,8 @@
 use sojourn_stats::hurst::whittle;
 use sojourn_stats::{Estimate, Measure};
 
-use crate::arrivals::{Arrivals, Process};
-use crate::clock::Gaps;
+use super::clock::Gaps;
+use super::{Arrivals, Process};
 
 /// Gaps that are looked at, at most: they tell H to 0.003, and twenty replications of them take a second or two.
 const GAPS_MOST: u64 = 1 << 18;

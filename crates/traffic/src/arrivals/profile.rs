@@ -12,7 +12,7 @@ use std::path::Path;
 
 use sojourn_stats::Span;
 
-use crate::workload::WorkloadError;
+use crate::error::WorkloadError;
 
 /// A multiplier of the arrival rate over time; the last level lasts for ever, or all begins again.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use sojourn_stats::{Law, Span, Stream, Time};
 
-use crate::arrivals::{Arrivals, Process};
-use crate::on_off::SourceGaps;
-use crate::profile::Profile;
-use crate::self_similar::CorrelatedGaps;
-use crate::workload::WorkloadError;
+use super::on_off::SourceGaps;
+use super::profile::Profile;
+use super::self_similar::CorrelatedGaps;
+use super::{Arrivals, Process};
+use crate::error::WorkloadError;
 
 /// The instants of an open workload in whole nanoseconds. What a gap has beyond them is carried into the next one: an
 /// instant is the floor of the exact sum of the gaps, so that rounding never changes the rate.
@@ -70,7 +70,7 @@ impl Clock {
         self.profile.is_some()
     }
 
-    /// The next request's instant; none when nobody comes any more.
+    /// The next request's instant; none when no more requests come.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Time> {
         if self.left > 0 {

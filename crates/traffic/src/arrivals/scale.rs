@@ -3,6 +3,9 @@
 use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, Law, quantity};
 
+/// A law and, where its scale is a utilisation and its mean therefore 1, that utilisation.
+pub(super) type Scaled = (Law, Option<f64>);
+
 /// How fast requests come, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {

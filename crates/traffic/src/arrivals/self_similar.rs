@@ -22,9 +22,8 @@ use sojourn_stats::fgn::{Fgn, FgnError};
 use sojourn_stats::law::Argument;
 use sojourn_stats::{Dimension, Law, Stream, quantity};
 
-use crate::arrivals::Scaled;
-use crate::scale::{self, Scale, WITH_CV};
-use crate::workload::WorkloadError;
+use super::scale::{self, Scale, Scaled, WITH_CV};
+use crate::error::WorkloadError;
 
 /// Gaps of a path where nothing else is said: a plan of up to so many requests is the beginning of any longer one.
 const POINTS: usize = 1 << 20;

@@ -8,7 +8,7 @@
 //!
 //! The process is stationary from its first instant, and needs no warm-up: a source is on with the share of time that it is,
 //! what is left of the time on or off at the start has the equilibrium law, and so has the first gap in each time on, so
-//! that the mean rate is exact at every instant. Each source has a random stream of its own: one more shifts nobody else's
+//! that the mean rate is exact at every instant. Each source has a random stream of its own: one more shifts no other's
 //! numbers. The price is a step in a heap of all sources for each request.
 
 use std::cmp::Reverse;
@@ -17,9 +17,8 @@ use std::collections::BinaryHeap;
 use sojourn_stats::law::Argument;
 use sojourn_stats::{Dimension, Law, Stream};
 
-use crate::arrivals::Scaled;
-use crate::scale::{self, Scale};
-use crate::workload::WorkloadError;
+use super::scale::{self, Scale, Scaled};
+use crate::error::WorkloadError;
 
 /// Most sources; each takes 64 bytes.
 const SOURCES_MOST: u32 = 1_000_000;

@@ -6,8 +6,8 @@ use sojourn_stats::law::{Argument, Expression};
 use sojourn_stats::{Dimension, nearest, quantity};
 
 use super::{Corner, Profile};
-use crate::log::Log;
-use crate::workload::WorkloadError;
+use crate::error::WorkloadError;
+use crate::recorded::log::Log;
 
 const DAY_S: f64 = 86_400.0;
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, dir: &Path) -> Result<Profile, WorkloadError> {
     }
     .map_err(fault)?;
     if corners.iter().all(|(_, level, end)| *level == 0.0 && *end == 0.0) {
-        return Err(fault("every level is 0, so nobody ever comes".into()));
+        return Err(fault("every level is 0, so no request ever comes".into()));
     }
     Ok(Profile::of(text, &corners, span_s))
 }

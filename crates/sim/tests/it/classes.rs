@@ -1,0 +1,63 @@
+//! Requests of two classes with demands of their own at one server: M/G/1 of the mixture, and priorities.
+
+use sojourn_model::Server;
+use sojourn_traffic::{Arrivals, Classes, Open, Sizes, Workload};
+
+use crate::support::{Scenario, covers, run};
+
+/// Poisson arrivals per second, and of each class its share with mean and second moment of its service.
+const RATE: f64 = 0.8;
+const GOLD: [f64; 3] = [0.3, 0.2, 0.08];
+const SILVER: [f64; 3] = [0.7, 1.0, 1.0];
+
+/// The server's demand of a gold request is exponential, that of a silver one goes by its size.
+fn scenario(discipline: &str, classes: [&str; 2]) -> Scenario {
+    let class = |name| match name {
+        "gold" => ("gold", GOLD[0], Sizes::parse("4 kB").unwrap()),
+        _ => ("silver", SILVER[0], Sizes::parse("1 kB").unwrap()),
+    };
+    let sizes = Sizes::ByClass(Classes::each(classes.map(class).into()).unwrap());
+    let arrivals = Arrivals::parse(&format!("exponential(rate = {RATE} /s)")).unwrap();
+    let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });
+    let server = format!("{discipline}\n[demand]\ngold = \"exponential(mean = 0.2 s)\"\nsilver = \"1 ms/B\"\n");
+    Scenario::single(workload, Server::from_toml(&server).unwrap())
+}
+
+/// Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), where S is of either class by their shares. A false
+/// alarm: see `CONFIDENCE`.
+#[test]
+fn first_come_first_served_is_mg1_of_the_mixture() {
+    let report = run(&scenario("discipline = \"fcfs\"", ["gold", "silver"]), 4_000_000);
+    let mean = |of: usize| GOLD[0] * GOLD[of] + SILVER[0] * SILVER[of];
+    let rho = RATE * mean(1);
+    let waiting = RATE * mean(2) / 2.0 / (1.0 - rho);
+    covers(&report, "service_time_mean", mean(1), 0.005, "mixture");
+    covers(&report, "utilization", rho, 0.01, "mixture");
+    covers(&report, "waiting_time_mean", waiting, 0.03, "mixture");
+    covers(&report, "response_time_mean", waiting + mean(1), 0.02, "mixture");
+}
+
+/// Cobham 1954 and, with preemption, White and Christie 1958: the first class of the workload is the most urgent.
+#[test]
+fn priorities_go_by_the_order_of_the_classes() {
+    for preemptive in [false, true] {
+        for (names, [first, second]) in [(["gold", "silver"], [GOLD, SILVER]), (["silver", "gold"], [SILVER, GOLD])] {
+            let label = format!("{names:?}, preemptive: {preemptive}");
+            let report =
+                run(&scenario(&format!("discipline = \"priority\"\npreemptive = {preemptive}"), names), 4_000_000);
+            covers(&report, "response_time_mean", by_priority(first, second, preemptive), 0.02, &label);
+        }
+    }
+}
+
+/// The mean response time over two classes, the first the more urgent.
+fn by_priority(first: [f64; 3], second: [f64; 3], preemptive: bool) -> f64 {
+    let residual = |[share, _, second_moment]: [f64; 3]| RATE * share * second_moment / 2.0;
+    let left_by_first = 1.0 - RATE * first[0] * first[1];
+    let left = left_by_first - RATE * second[0] * second[1];
+    let found = residual(first) + residual(second);
+    let (found_by_first, stretched) = if preemptive { (residual(first), left_by_first) } else { (found, 1.0) };
+    let of_first = first[1] + found_by_first / left_by_first;
+    let of_second = second[1] / stretched + found / (left_by_first * left);
+    first[0] * of_first + second[0] * of_second
+}
