@@ -1,6 +1,7 @@
 //! The form of an answer: measures, and one line for everything that a reader should know of them.
 
 use sojourn_stats::{Estimate, Measure};
+use thiserror::Error;
 
 /// The percentiles that are answered where their law is known: name and probability.
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
@@ -14,6 +15,11 @@ pub struct Answer {
     /// (`formula: ...`), and each of its assumptions with what the system makes of it (`Poisson arrivals: yes`).
     pub notes: Vec<String>,
 }
+
+/// Why theory has no answer at all: one line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unanswered(pub String);
 
 impl Answer {
     /// The estimate of `metric`, if it was answered.

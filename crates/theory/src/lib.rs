@@ -26,42 +26,16 @@
 //! ```
 
 pub mod answer;
-pub mod balancing;
-pub mod busy_period;
 pub mod cache;
-pub mod closed;
-mod complex;
-pub mod disorder;
-pub mod ek_m_1;
-pub mod finite_fcfs;
-pub mod fujita;
-pub mod gi_m_c;
-pub mod gig1;
-pub mod kendall;
-pub mod las;
-pub mod lps;
-pub mod markovian_lps;
-pub mod markovian_order;
-pub mod mg1;
-pub mod mg1_ps;
-pub mod mg1k;
-pub mod mm1;
-pub mod mmc;
-pub mod mmck;
-pub mod moments;
+pub mod formula;
+mod kendall;
+pub mod law;
 pub mod network;
 mod numeric;
-pub mod phase_lps;
-pub mod phase_ps;
-pub mod phase_type;
-pub mod priority;
-mod qbd;
 pub mod queue;
-mod response;
 mod station;
 pub mod system;
-pub mod tail;
 
-pub use answer::Answer;
+pub use answer::{Answer, Unanswered};
 pub use queue::{Queue, QueueError};
-pub use system::{ArrivalKind, System, Unanswered};
+pub use system::{ArrivalKind, System};

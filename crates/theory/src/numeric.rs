@@ -1,4 +1,8 @@
-//! The numerical tools that the closed forms leave over.
+//! Numerical methods that the formulas share.
+
+pub(crate) mod complex;
+pub(crate) mod inversion;
+pub(crate) mod qbd;
 
 /// The root of `f` between `low` and `high`, where `f(low) < 0 <= f(high)` and the sign changes once, to the last bit.
 ///

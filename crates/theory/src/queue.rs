@@ -9,12 +9,16 @@ use sojourn_stats::Law;
 use thiserror::Error;
 
 use crate::answer::{Answer, Value, brief, push_percentiles};
-use crate::finite_fcfs::FiniteFcfs;
+use crate::formula::general::gig1;
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::repairman;
+use crate::formula::order::priority;
+use crate::formula::sharing::fujita;
+use crate::kendall;
 pub use crate::kendall::{Discipline, Letter, Queue};
-use crate::moments::{Gaps, Moments, Shape};
-use crate::response::Spread;
-use crate::station::{Solution, Station, Times};
-use crate::{closed, fujita, gig1, kendall, priority};
+use crate::law::{Gaps, Moments, Shape};
+use crate::station::response::Spread;
+use crate::station::{NO_MEAN, Solution, Station, Times};
 
 /// What is asked of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -108,9 +112,6 @@ pub enum QueueError {
 
 const NO_PERCENTILES: &str = "response_time percentiles: no formula for this law and discipline; sim answers them";
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
-pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
-                                  discipline: take bounded-pareto, or redraw at `max =` (PS needs a mean, but no \
-                                  variance: an index above 1)";
 
 impl Queue {
     /// Reads Kendall's notation.
@@ -358,7 +359,7 @@ impl Queue {
         }
         let places = station.places().unwrap_or(room);
         let solved =
-            closed::repairman_with_room(population, room, away.mean_s, station.usable_cores(), places, service.mean_s);
+            repairman::solve_with_room(population, room, away.mean_s, station.usable_cores(), places, service.mean_s);
         let mut answer = Answer::default();
         answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
         answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));

@@ -13,17 +13,15 @@ mod balanced;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::Law;
-use thiserror::Error;
 
-use crate::answer::{Answer, Value, brief, push_percentiles};
-use crate::closed;
-use crate::finite_fcfs::FiniteFcfs;
+use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles};
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::repairman;
 use crate::kendall::Discipline;
-use crate::moments::{Gaps, Moments};
+use crate::law::{Gaps, Moments};
 use crate::numeric;
-use crate::queue::NO_MEAN;
-use crate::response::ResponseLaw;
-use crate::station::{Flow, Solution, Station};
+use crate::station::response::ResponseLaw;
+use crate::station::{Flow, NO_MEAN, Solution, Station};
 
 /// What theory needs to know of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +77,6 @@ pub enum ArrivalKind<'a> {
         think: &'a Law,
     },
 }
-
-/// Why theory has no answer at all: one line.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Unanswered(pub String);
 
 /// What theory says of `system`.
 ///
@@ -152,7 +145,7 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
     let places = station.places().unwrap_or(users);
     // Who is on the way is as far from the server as who thinks.
     let away_mean_s = think.mean() + system.path_s;
-    let solved = closed::repairman(users, away_mean_s, station.usable_cores(), places, station.service.mean_s);
+    let solved = repairman::solve(users, away_mean_s, station.usable_cores(), places, station.service.mean_s);
     let mut answer = Answer::default();
     answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s + system.path_s));
     answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));

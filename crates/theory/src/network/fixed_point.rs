@@ -17,8 +17,8 @@ use sojourn_model::network::{Kind, Network};
 
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits};
-use crate::mmc;
-use crate::system::Unanswered;
+use crate::answer::Unanswered;
+use crate::formula::markovian::mmc;
 
 /// Loads are found to this, and rounds end when nothing moves by more.
 const TOLERANCE: f64 = 1e-11;
@@ -140,7 +140,7 @@ impl Alone {
 
     /// How long a visit takes at this load: E\[R|S=x\] of M/G/1 under limited PS (his equation 2.1, without the time to
     /// dispatch), W = rho^r/(1-rho) E\[S^2\]/(2 E\[S\]) and (1-rho^r)/(1-rho) x; with c cores the same from the wait of M/G/c
-    /// under FCFS (Lee and Longton 1959) and rho^(r-c+1) in place of rho^r, as [`crate::lps::sharing_response_time_mean`].
+    /// under FCFS (Lee and Longton 1959) and rho^(r-c+1) in place of rho^r, as [`lps::sharing_response_time_mean`].
     fn visit(&self, load: f64) -> VisitTime {
         if self.service_mean_s == 0.0 {
             return VisitTime { wait_s: 0.0, per_work: 1.0 / self.speed };

@@ -4,8 +4,8 @@ use sojourn_model::network::{Network, Population};
 use sojourn_stats::Law;
 
 use super::solution::{Solution, solve};
+use crate::answer::Unanswered;
 use crate::answer::{Answer, Value};
-use crate::system::Unanswered;
 
 /// What theory says of `network`: the rows that [`sojourn_model::network`] lists (means only), and bounds that the demands alone
 /// imply. Of a single closed chain within product form: `bound_low_throughput` and `bound_high_throughput` (asymptotic),

@@ -7,9 +7,9 @@ use super::bounds::{Bounds, highest_throughputs};
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits, outside_product_form};
 use super::{convolution, fixed_point, hit_ratios, mva};
+use crate::answer::Unanswered;
 use crate::answer::brief;
 use crate::cache::{self, HitRatio};
-use crate::system::Unanswered;
 
 /// Populations that mean value analysis goes through at most, times chains and stations: some seconds.
 const MVA_LIMIT: f64 = 2e9;

@@ -1,14 +1,14 @@
 //! Stations whose discipline is another than FCFS, PS and limited PS.
 
+use super::response::{BySize, ResponseLaw, Spread};
 use super::{Station, Times};
 use crate::answer::{Value, brief};
-use crate::busy_period::BusyPeriod;
-use crate::disorder::{self, Next};
+use crate::formula::general::busy_period::BusyPeriod;
+use crate::formula::order::las;
+use crate::formula::order::mg1_order::{self, Next};
+use crate::formula::order::mmc_order::MarkovianOrder;
 use crate::kendall::Discipline;
-use crate::las;
-use crate::markovian_order::MarkovianOrder;
-use crate::moments::Gaps;
-use crate::response::{BySize, ResponseLaw, Spread};
+use crate::law::Gaps;
 
 /// A quantum up to this part of the mean service is taken for none: M/M/1 does not mind it, and other laws little.
 const QUANTUM_SHARE: f64 = 0.1;
@@ -60,8 +60,8 @@ impl Station {
                 Err("no formula for LCFS with preemption but M/G/1 and exponential service: sim answers this".into())
             };
         }
-        let response = disorder::preempted_response_time_mean_of(mean, rate, mean);
-        let squares = disorder::preempted_response_time_second_moment(rate, mean, self.second_moment_s2());
+        let response = mg1_order::preempted_response_time_mean_of(mean, rate, mean);
+        let squares = mg1_order::preempted_response_time_second_moment(rate, mean, self.second_moment_s2());
         let std = (squares - response * response).max(0.0).sqrt();
         Ok(Times {
             waiting_mean: Some(Value::exact(0.0)),

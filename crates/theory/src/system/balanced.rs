@@ -1,14 +1,14 @@
 //! Policies that look at the servers: the mean response time, where it is known.
 //!
-//! Two laws of [`crate::balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
+//! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
 //! shortest queue, and `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson arrivals,
 //! exponential work, equal servers of one core and one dispatcher that knows every count as it is. Then nobody's
 //! remaining work is known, and how a server orders its jobs does not change how many there are. What is missing is named.
 
 use super::{System, policy_name, station};
 use crate::answer::{Value, brief};
-use crate::balancing;
-use crate::moments::Moments;
+use crate::formula::balancing;
+use crate::law::Moments;
 use crate::station::Station;
 
 /// From so many servers on, power of d choices is taken to be at its limit.

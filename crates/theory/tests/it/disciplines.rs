@@ -2,11 +2,13 @@
 //! that a right formula fails with a chance below 1e-6 in all.
 
 use sojourn_stats::{Estimate, Stream};
-use sojourn_theory::busy_period::BusyPeriod;
-use sojourn_theory::disorder::{self, Next};
-use sojourn_theory::priority::{self, Class};
+use sojourn_theory::Answer;
+use sojourn_theory::formula::general::busy_period::BusyPeriod;
+use sojourn_theory::formula::markovian::mm1;
+use sojourn_theory::formula::order::las;
+use sojourn_theory::formula::order::mg1_order::{self, Next};
+use sojourn_theory::formula::order::priority::{self, Class};
 use sojourn_theory::queue::{self, Question, Queue};
-use sojourn_theory::{Answer, las, mm1};
 
 use crate::naive::{Rule, drawn, is_mean_of, law, play};
 use crate::{agree, printed};
@@ -131,13 +133,13 @@ fn orders_and_sharing_as_played() {
 fn random_and_last_in_closed_form() {
     // M/M/1: E[W^2] = 2 rho / (1-rho)^2 in order, 4 rho / ((2-rho) (1-rho)^2) at random, 2 rho / (1-rho)^3 last first.
     for rho in [0.1, 0.5, 0.9f64] {
-        let second = |next| disorder::waiting_time_second_moment(next, rho, [1.0, 2.0, 6.0]);
+        let second = |next| mg1_order::waiting_time_second_moment(next, rho, [1.0, 2.0, 6.0]);
         agree(second(Next::First), 2.0 * rho / (1.0 - rho).powi(2), 1e-12);
         agree(second(Next::Random), 4.0 * rho / ((2.0 - rho) * (1.0 - rho).powi(2)), 1e-12);
         agree(second(Next::Last), 2.0 * rho / (1.0 - rho).powi(3), 1e-12);
     }
-    assert_eq!(disorder::waiting_time_second_moment(Next::First, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
-    assert_eq!(disorder::waiting_time_second_moment(Next::First, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Next::First, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Next::First, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
     // The busy period's density is e^(-(1+rho)t) I1(2 t sqrt rho) / (t sqrt rho); its tail at 1 by 200,000 steps.
     let rho: f64 = 0.5;
     let density = |t: f64| {

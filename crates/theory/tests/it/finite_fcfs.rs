@@ -2,9 +2,9 @@
 //! all jobs says it finds.
 
 use sojourn_stats::Estimate;
-use sojourn_theory::finite_fcfs::FiniteFcfs;
+use sojourn_theory::formula::markovian::finite_fcfs::FiniteFcfs;
+use sojourn_theory::formula::markovian::{mmc, mmck, repairman};
 use sojourn_theory::queue::Queue;
-use sojourn_theory::{closed, mmc, mmck};
 
 use crate::agree;
 use crate::chain::Chain;
@@ -85,7 +85,7 @@ fn populations() {
     {
         let law = FiniteFcfs::of_population(users, room, away, cores, 1.0);
         let found = found(room as usize, cores as usize, |n| (users as usize - n) as f64 / away);
-        let mean_s = closed::repairman_with_room(users, room, away, cores, cores, 1.0).response_time_mean_s;
+        let mean_s = repairman::solve_with_room(users, room, away, cores, cores, 1.0).response_time_mean_s;
         holds(&law, &found, cores as usize, mean_s);
     }
     // Who never stays away finds all others there: five exponential services, one after the other.

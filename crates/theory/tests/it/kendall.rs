@@ -264,12 +264,12 @@ fn populations() {
     // The machine repairman: 3 servers, 12 who stay away for 20 s on average, whatever the law.
     for away in ["exponential(mean = 20 s)", "20 s", "lognormal(mean = 20 s, cv = 3)"] {
         let answer = ask("GI/M/3//12", away, "exponential(mean = 1 s)").unwrap();
-        let known = sojourn_theory::closed::repairman(12, 20.0, 3, 3, 1.0);
+        let known = sojourn_theory::formula::markovian::repairman::solve(12, 20.0, 3, 3, 1.0);
         agree(value(&answer, "response_time_mean"), known.response_time_mean_s, 1e-12);
         agree(value(&answer, "throughput"), known.throughput, 1e-12);
     }
     let shared = ask("M/G/1//5-PS", "exponential(mean = 3 s)", WIDE).unwrap();
-    let known = sojourn_theory::closed::repairman(5, 3.0, 1, 5, 1.0);
+    let known = sojourn_theory::formula::markovian::repairman::solve(5, 3.0, 1, 5, 1.0);
     agree(value(&shared, "response_time_mean"), known.response_time_mean_s, 1e-12);
     assert_eq!(value(&shared, "waiting_time_mean"), 0.0);
     // Room for the servers only, and sources without number: Engset, and Erlang B as they grow.

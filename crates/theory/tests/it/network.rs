@@ -245,7 +245,7 @@ fn several_cores_and_many_users_keep_their_digits() {
     for users in [1, 8, 20, 50, 90, 500, 5000] {
         let network = Demands::single(vec![Serving::cores(8)], users, 10.0, vec![4.0]);
         let steady = convolution::exact(&network).unwrap();
-        let known = sojourn_theory::closed::repairman(users, 10.0, 8, 8, 4.0);
+        let known = sojourn_theory::formula::markovian::repairman::solve(users, 10.0, 8, 8, 4.0);
         agree(steady.throughput[0], known.throughput, 1e-11);
         agree(steady.closed[0][0], known.number_mean, 1e-10);
     }

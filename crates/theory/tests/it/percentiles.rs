@@ -1,10 +1,11 @@
 //! Response time laws by inversion, to the digits of an independent computation.
 
-use sojourn_theory::disorder::{self, Next};
-use sojourn_theory::markovian_lps::MarkovianSharing;
-use sojourn_theory::markovian_order::MarkovianOrder;
-use sojourn_theory::phase_ps::PhaseSharing;
-use sojourn_theory::{mg1_ps, mmc};
+use sojourn_theory::formula::markovian::mmc;
+use sojourn_theory::formula::order::mg1_order::{self, Next};
+use sojourn_theory::formula::order::mmc_order::MarkovianOrder;
+use sojourn_theory::formula::sharing::mg1_ps;
+use sojourn_theory::formula::sharing::mmc_lps::MarkovianSharing;
+use sojourn_theory::formula::sharing::phase_ps::PhaseSharing;
 
 use crate::naive::law;
 use crate::{agree, printed};
@@ -92,7 +93,7 @@ fn who_waits_is_served_in_order_last_or_at_random() {
             agree(integral(&|t| law.tail(t)), mean, 1e-5);
             if cores == 1 {
                 let second =
-                    disorder::waiting_time_second_moment(next, rate, [1.0, 2.0, 6.0]) + 2.0 * (mean - 1.0) + 2.0;
+                    mg1_order::waiting_time_second_moment(next, rate, [1.0, 2.0, 6.0]) + 2.0 * (mean - 1.0) + 2.0;
                 agree(integral(&|t| 2.0 * t * law.tail(t)), second, 1e-3);
             }
         }

@@ -3,9 +3,13 @@
 use sojourn_model::network::Network;
 use sojourn_sim::{Control, Precision, run_network};
 use sojourn_stats::Estimate;
-use sojourn_theory::fujita::{self, Work};
-use sojourn_theory::moments::{Gaps, Moments};
-use sojourn_theory::{balancing, ek_m_1, gig1, lps, mg1, mg1_ps, mmc, network};
+use sojourn_theory::formula::balancing;
+use sojourn_theory::formula::general::{ekm1, gig1, mg1};
+use sojourn_theory::formula::markovian::mmc;
+use sojourn_theory::formula::sharing::fujita::{self, Work};
+use sojourn_theory::formula::sharing::{lps, mg1_ps};
+use sojourn_theory::law::{Gaps, Moments};
+use sojourn_theory::network;
 
 use crate::{agree, printed};
 
@@ -196,7 +200,7 @@ fn joining_the_shorter_of_two_queues() {
         // Between one queue for both and two that know nothing of each other, and better than taking turns.
         let joined = balancing::join_shortest_queue(rho).unwrap();
         assert!(mmc::response_time_mean(2, 2.0 * rho, 1.0) < joined, "{rho}: {joined}");
-        assert!(joined < ek_m_1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
+        assert!(joined < ekm1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
     }
     // In heavy traffic it is as good as one queue.
     let joined = balancing::join_shortest_queue(0.99).unwrap();

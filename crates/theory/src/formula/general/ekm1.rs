@@ -4,8 +4,8 @@
 //! robin are N copies of E_N/M/1 (FCFS, PS and limited PS have the same mean). As N grows the gaps become constant:
 //! D/M/1. Source: Kleinrock, Queueing Systems I (1975), chapter 6.
 
-use crate::gig1::GiM1;
-use crate::moments::{Gaps, Moments};
+use crate::formula::general::gig1::GiM1;
+use crate::law::{Gaps, Moments};
 
 /// Mean response time (s) at each of `servers` exponential servers behind round robin; `arrival_rate` is that of one
 /// server (1/s). Infinite at a utilisation of 1 or more.

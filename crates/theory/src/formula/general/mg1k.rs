@@ -7,7 +7,7 @@
 
 use sojourn_stats::{Law, quadrature};
 
-use crate::mmck::Finite;
+use crate::formula::markovian::mmck::Finite;
 
 /// Room that is solved at most: the sums take its square.
 pub const CAPACITY_MAX: u32 = 5000;

@@ -8,11 +8,11 @@
 //! [`power_of_d`]: of d servers drawn by chance, the one with the fewest jobs, as the number of servers grows without end:
 //! the number in a server has the tail rho^((d^i - 1)/(d - 1)) (Vvedenskaya, Dobrushin and Karpelevich 1996; Mitzenmacher,
 //! The power of two choices in randomized load balancing, IEEE TPDS 12, 2001). Round robin over exponential servers is in
-//! [`crate::ek_m_1`].
+//! [`super::general::ekm1`].
 
 use nalgebra::DMatrix;
 
-use crate::qbd::{self, Levels};
+use crate::numeric::qbd::{self, Levels};
 
 /// Mean response time (in mean services) of power of `choices` >= 1 among very many exponential servers at this
 /// utilisation: the sum over i of rho^((d^i - d)/(d - 1)). With 100 servers it is longer, at utilisation .99 by 9 %.

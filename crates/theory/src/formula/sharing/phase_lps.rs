@@ -2,7 +2,7 @@
 //!
 //! c cores are shared equally by at most K jobs, each on one core at most, and a FIFO queue stands in front. K = c is
 //! FCFS. A state is the number of jobs inside, the phase of the next arrival, and how many of the jobs in service are in
-//! which phase; the number inside is the level of a quasi-birth-death process ([`crate::qbd`]) whose blocks are the same
+//! which phase; the number inside is the level of a quasi-birth-death process whose blocks are the same
 //! from K jobs on. That is M/PH/1-LPS(K) and much besides. Source for the model: Fujita 2000, section 2.3; for the method:
 //! Neuts, Matrix-Geometric Solutions in Stochastic Models (1981), chapters 3 and 4.
 //!
@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::phase_type::PhaseType;
-use crate::qbd::{self, Levels};
+use crate::law::PhaseType;
+use crate::numeric::qbd::{self, Levels};
 
 /// States in a level at most: a fraction of a second.
 pub const STATES_MAX: usize = 160;

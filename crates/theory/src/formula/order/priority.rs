@@ -7,7 +7,7 @@
 //! stretched by 1 / (1-s_(k-1)) (White and Christie, Operations Research 6, 1958; Kleinrock, Queueing Systems II, 1976,
 //! chapter 3). Within a class: FCFS. A class is infinite, not wrong, where it and those above it are too much.
 
-use crate::mmc;
+use crate::formula::markovian::mmc;
 
 /// A class of jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]

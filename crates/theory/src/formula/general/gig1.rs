@@ -6,8 +6,9 @@
 //! and 2.0726 by Kraemer and Langenbach-Belz (times in mean services). With Poisson arrivals and one server all of
 //! them are exact.
 
-use crate::moments::Gaps;
-use crate::{mmc, numeric};
+use crate::formula::markovian::mmc;
+use crate::law::Gaps;
+use crate::numeric;
 
 /// Kingman's upper bound on the mean wait (s), lambda (var A + var S) / (2 (1-rho)); also the heavy-traffic limit.
 ///

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use sojourn_stats::Law;
 
 use crate::answer::Value;
-use crate::busy_period::BusyPeriod;
-use crate::finite_fcfs::FiniteFcfs;
-use crate::markovian_lps::MarkovianSharing;
-use crate::markovian_order::MarkovianOrder;
-use crate::phase_ps::PhaseSharing;
-use crate::tail::{self, Tail};
-use crate::{fujita, las, lps, mg1_ps, mmc, numeric};
+use crate::formula::general::busy_period::BusyPeriod;
+use crate::formula::general::mg1_fcfs::Tail;
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::mmc;
+use crate::formula::order::las;
+use crate::formula::order::mmc_order::MarkovianOrder;
+use crate::formula::sharing::mmc_lps::MarkovianSharing;
+use crate::formula::sharing::phase_ps::PhaseSharing;
+use crate::formula::sharing::{fujita, lps, md1_ps, mg1_ps};
+use crate::numeric;
 
 /// The law of the response time.
 #[derive(Clone, Debug)]
@@ -64,7 +67,9 @@ impl ResponseLaw {
                 mmc::delayed_tail(t_s, delay_probability, drain_rate, service_mean_s)
             }
             ResponseLaw::Fcfs { ref tail, .. } => tail.at(t_s),
-            ResponseLaw::ConstantPs { arrival_rate, service_s } => tail::constant_ps(t_s, arrival_rate, service_s),
+            ResponseLaw::ConstantPs { arrival_rate, service_s } => {
+                md1_ps::response_time_tail(t_s, arrival_rate, service_s)
+            }
             // It is known by its quantiles.
             ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
             ResponseLaw::PhaseSharing(ref sharing) => sharing.tail(t_s),
@@ -96,7 +101,7 @@ impl ResponseLaw {
         match *self {
             ResponseLaw::Fcfs { ref tail, mean_s, .. } => numeric::quantile(p, mean_s, |t| tail.at(t)),
             ResponseLaw::ConstantPs { arrival_rate, service_s } => {
-                numeric::quantile(p, service_s, |t| tail::constant_ps(t, arrival_rate, service_s))
+                numeric::quantile(p, service_s, |t| md1_ps::response_time_tail(t, arrival_rate, service_s))
             }
             ResponseLaw::ConstantLimited { ref fcfs, arrival_rate, service_s, helpers } => {
                 let first = numeric::quantile(p, service_s, |t| fcfs.at(t));

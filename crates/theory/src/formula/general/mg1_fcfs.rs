@@ -1,24 +1,14 @@
-//! Laws of the response time that have no closed form, computed.
+//! The response time law of M/G/1 under FCFS, computed on a grid.
 //!
-//! [`fcfs`]: in M/G/1 the wait is a geometric sum of equilibrium residuals of the service (Pollaczek and Khinchine; Kleinrock,
-//! Queueing Systems I, 1975, section 5.7). On a grid that is a compound geometric law, which Panjer's recursion sums exactly
-//! (ASTIN Bulletin 12, 1981); the grid is the only error, of its square.
-//!
-//! [`constant_ps`]: in M/D/1-PS, let the clock run with the service that the tagged job attains. Everybody present then gives
-//! birth to arrivals at the arrival rate and lives for its own remaining service, so that the time in the system is the
-//! integral of a branching process (Yashkov, 1983). For a constant service its transform is closed (below), and is inverted
-//! by Euler summation (Abate and Whitt, ORSA Journal on Computing 7, 1995), after the atom of those who met nobody has been
-//! taken out.
-//!
-//! The price: some milliseconds of computing where a formula would take none.
-
-use std::f64::consts::PI;
+//! The wait is a geometric sum of equilibrium residuals of the service (Pollaczek and Khinchine; Kleinrock, Queueing Systems
+//! I, 1975, section 5.7). On a grid that is a compound geometric law, which Panjer's recursion sums exactly (ASTIN Bulletin
+//! 12, 1981). The error is that of the grid alone and falls with the square of its step. The price: some milliseconds of
+//! computing where a formula would take none.
 
 use sojourn_stats::Law;
 use statrs::function::gamma::gamma_ur;
 
-use crate::complex::Complex;
-use crate::moments::{Moments, Shape, balanced_means};
+use crate::law::{Moments, Shape, balanced_means};
 
 /// P(T > t) on a grid, between whose points it is straight.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,33 +46,33 @@ const POINTS_MAX: usize = 1_000_000;
 /// The response time of M/G/1 under FCFS. Of a law that is known by two moments only, as if it were gamma.
 ///
 /// None at a utilisation of 1 or more, for a service of infinite variance, and where the law reaches too far for the grid.
-pub fn fcfs(arrival_rate: f64, service: &Moments) -> Option<Tail> {
+pub fn response_time_law_of_moments(arrival_rate: f64, service: &Moments) -> Option<Tail> {
     let above = |x: f64| survival(service, x);
     // Simpson's rule, up to a hair before the end, where a constant service may end.
     let between = |a: f64, b: f64| (b - a) / 6.0 * (above(a) + 4.0 * above(0.5 * (a + b)) + above(b - 1e-9));
-    Some(fcfs_on_grid(arrival_rate, service.mean_s, service.scv, above, between)?.0)
+    Some(on_grid(arrival_rate, service.mean_s, service.scv, above, between)?.0)
 }
 
 /// The same of a service that follows this law, whatever it is.
-pub fn fcfs_of(arrival_rate: f64, service: &Law) -> Option<Tail> {
-    Some(fcfs_and_wait(arrival_rate, service)?.0)
+pub fn response_time_law(arrival_rate: f64, service: &Law) -> Option<Tail> {
+    Some(law_and_wait(arrival_rate, service)?.0)
 }
 
 /// The probabilities of waits of 0, 1, 2, ... steps of so many seconds in the same queue.
 pub(crate) fn waits(arrival_rate: f64, service: &Law) -> Option<(f64, Vec<f64>)> {
-    let (tail, wait) = fcfs_and_wait(arrival_rate, service)?;
+    let (tail, wait) = law_and_wait(arrival_rate, service)?;
     Some((tail.step_s, wait))
 }
 
-fn fcfs_and_wait(arrival_rate: f64, service: &Law) -> Option<(Tail, Vec<f64>)> {
+fn law_and_wait(arrival_rate: f64, service: &Law) -> Option<(Tail, Vec<f64>)> {
     let mean_s = service.mean();
     let limited = |x: f64| service.limited_moment(1, x * mean_s) / mean_s;
     let between = |a: f64, b: f64| limited(b) - limited(a);
-    fcfs_on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between)
+    on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between)
 }
 
 /// The response time, and the probabilities of waits of so many steps. `survival` is P(S > x mean), `between` its integral.
-fn fcfs_on_grid(
+fn on_grid(
     arrival_rate: f64,
     mean_s: f64,
     scv: f64,
@@ -168,63 +158,4 @@ fn survival(service: &Moments, x: f64) -> f64 {
 
 fn gamma_survival(shape: f64, x: f64) -> f64 {
     if x <= 0.0 { 1.0 } else { gamma_ur(shape, shape * x) }
-}
-
-/// P(T > t) of M/D/1-PS.
-///
-/// With arrival rate l and service D, a newborn in the branching process contributes b = (l+s)/(l + s e^((l+s)D)) to the
-/// transform by the time the tagged job ends, as does the tagged job itself; one of those met on arrival, a geometric number
-/// with uniform residuals, contributes B = b (l D + s (e^((l+s)D) - 1)/(l+s)) / ((l+s) D). So E\[e^(-sT)\] = b (1-rho)/(1 -
-/// rho B).
-pub fn constant_ps(t_s: f64, arrival_rate: f64, service_s: f64) -> f64 {
-    let rho = arrival_rate * service_s;
-    if t_s < service_s {
-        return 1.0;
-    }
-    if rho >= 1.0 {
-        return 1.0;
-    }
-    // In units of the service: the rate is rho.
-    let beyond = t_s / service_s - 1.0;
-    let alone = (1.0 - rho) * (-rho).exp();
-    if beyond < 1e-9 {
-        return 1.0 - alone;
-    }
-    // The transform of the time beyond D, and of its tail: (1 - f(s)) / s with the atom taken out.
-    let transform = |s: Complex| {
-        let sum = s + rho;
-        let shrunk = (-s).exp();
-        // b e^s, and B, with e^s multiplied out.
-        let own = sum / (shrunk * rho + s * rho.exp());
-        let met = own * (s * (-shrunk + rho.exp()) / sum + shrunk * rho) / sum;
-        own * (1.0 - rho) / (-(met * rho) + 1.0)
-    };
-    let tail = |s: Complex| (-(transform(s)) + 1.0) / s;
-    invert(beyond, tail).clamp(0.0, 1.0 - alone)
-}
-
-/// f(t) from its Laplace transform, for an f that is bounded by 1: Abate and Whitt's Euler algorithm with its usual numbers
-/// (discretisation error 1e-8).
-pub(crate) fn invert(t: f64, transform: impl Fn(Complex) -> Complex) -> f64 {
-    const A: f64 = 18.4;
-    const TERMS: usize = 30;
-    const AVERAGED: usize = 12;
-    let term = |k: usize| transform(Complex::new(A / (2.0 * t), k as f64 * PI / t)).re;
-    let scale = (A / 2.0).exp() / t;
-    let mut sum = 0.5 * scale * term(0);
-    let mut partial = Vec::with_capacity(AVERAGED + 1);
-    for k in 1..=TERMS + AVERAGED {
-        sum += scale * if k % 2 == 0 { 1.0 } else { -1.0 } * term(k);
-        if k >= TERMS {
-            partial.push(sum);
-        }
-    }
-    // The mean of the partial sums under the binomial law.
-    let mut weight = 0.5f64.powi(AVERAGED as i32);
-    let mut value = 0.0;
-    for (j, sum) in partial.iter().enumerate() {
-        value += weight * sum;
-        weight *= (AVERAGED - j) as f64 / (j + 1) as f64;
-    }
-    value
 }

@@ -6,10 +6,10 @@
 //! 1962); LCFS: that over 1-rho; random service (SIRO): that over 1-rho/2 (Takacs, Delay distributions for one line with
 //! Poisson input, general holding times, and various orders of service, Bell System Technical Journal 42, 1963; Kingman,
 //! On queues in which customers are served in random order, 1962). LCFS with preemption, each going on where it was, is
-//! another queue: its response time is a busy period ([`crate::busy_period`]), with the moments E\[S\]/(1-rho) and
+//! another queue: its response time is a busy period ([`super::super::general::busy_period`]), with the moments E\[S\]/(1-rho) and
 //! E\[S^2\]/(1-rho)^3 (Kleinrock, Queueing Systems I, 1975, section 5.8).
 
-use crate::mg1;
+use crate::formula::general::mg1;
 
 /// Who is served next, of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

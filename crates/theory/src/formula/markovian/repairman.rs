@@ -35,12 +35,12 @@ pub fn number_probabilities(users: u32, room: u32, think_mean_s: f64, cores: u32
 
 /// Solves M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of `cores`
 /// cores that serves at most `helpers` jobs at once (FCFS: `cores`).
-pub fn repairman(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
-    repairman_with_room(users, users, think_mean_s, cores, helpers, service_mean_s)
+pub fn solve(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
+    solve_with_room(users, users, think_mean_s, cores, helpers, service_mean_s)
 }
 
-/// Solves M/M/c/B/N: as [`repairman`], with room for `room` = B <= N jobs, those in service included.
-pub fn repairman_with_room(
+/// Solves M/M/c/B/N: as [`solve`], with room for `room` = B <= N jobs, those in service included.
+pub fn solve_with_room(
     users: u32,
     room: u32,
     think_mean_s: f64,

@@ -4,15 +4,16 @@
 //! inside leaves at rate mu min(1, c/s), where s = min(n+1, K) jobs share; the transform of what is left of its response
 //! time satisfies a recurrence in n, whose coefficients do not change from n = K-1 on, so that its bounded solution there
 //! is a constant and one geometric term. A job that has to wait meets K-1 others and those who came while it waited. Both
-//! sums over what an arrival finds are geometric, and nothing is cut off. Inverted by Euler summation ([`crate::tail`]).
+//! sums over what an arrival finds are geometric, and nothing is cut off. Inverted by Euler summation.
 //! K = c is FCFS.
 //!
 //! PS is taken as K so large that more jobs are met with a chance below 1e-11. The chain is that of Avi-Itzhak and Halfin,
 //! Response times in gated and limited processor sharing queues (1988), and of Coffman, Muntz and Trotter, Waiting time
 //! distributions for processor-sharing systems, J. ACM 17 (1970), for PS.
 
-use crate::complex::Complex;
-use crate::{numeric, tail};
+use crate::numeric;
+use crate::numeric::complex::Complex;
+use crate::numeric::inversion::invert;
 
 /// Jobs in service at most for which the recurrence is worth solving: some milliseconds for each point of the law.
 const PLACES_MAX: f64 = 6_000.0;
@@ -51,7 +52,7 @@ impl MarkovianSharing {
         // The last one stands for itself only: beyond it the law is geometric.
         let total = 1.0 + found[places] * utilisation / (1.0 - utilisation);
         found.iter_mut().for_each(|p| *p /= total);
-        let mean_s = crate::mmc::response_time_mean(cores, arrival_rate, service_mean_s);
+        let mean_s = crate::formula::markovian::mmc::response_time_mean(cores, arrival_rate, service_mean_s);
         Some(MarkovianSharing { arrival_rate, service_rate: 1.0 / service_mean_s, cores: c, places, found, mean_s })
     }
 
@@ -60,7 +61,7 @@ impl MarkovianSharing {
         if t_s <= 0.0 {
             return 1.0;
         }
-        tail::invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).

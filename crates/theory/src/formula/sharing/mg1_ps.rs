@@ -5,7 +5,7 @@
 
 use sojourn_stats::Law;
 
-use crate::tail;
+use crate::formula::general::mg1_fcfs;
 
 /// Mean response time (s), E\[S\]/(1-rho), whatever the service law (even one of infinite variance); infinite at a
 /// utilisation of 1 or more.
@@ -31,10 +31,10 @@ pub fn exponential_response_time_variance(arrival_rate: f64, service_mean_s: f64
 /// Variance of the response time (s^2) for any service law: Var S/(1-rho)^2 + 2/(1-rho)^2 times the integral of P(W > t)
 /// E\[(S-t)^+\], where W is the wait of the same queue under FCFS (Yashkov, Processor-sharing queues: some progress in
 /// analysis, Queueing Systems 2, 1987; Ott, The sojourn-time distribution in the M/G/1 queue with processor sharing,
-/// J. Applied Probability 21, 1984). Computed on the grid of [`crate::tail`]. None at a utilisation of 1 or more, for a
+/// J. Applied Probability 21, 1984). Computed on the grid of [`mg1_fcfs`]. None at a utilisation of 1 or more, for a
 /// service of infinite variance, and where the wait reaches too far for the grid.
 pub fn response_time_variance(arrival_rate: f64, service: &Law) -> Option<f64> {
-    let (step_s, wait) = tail::waits(arrival_rate, service)?;
+    let (step_s, wait) = mg1_fcfs::waits(arrival_rate, service)?;
     let (mean_s, variance) = (service.mean(), service.variance());
     // E[G(W)], where G is the integral of E[(S-t)^+].
     let integral = |t: f64| {

@@ -1,6 +1,6 @@
 //! The response time law of M/G/1-PS for services that are mixtures of Erlang laws: exact, from its transform.
 //!
-//! Let the clock run with the service that a job of size x attains (as in [`crate::tail::constant_ps`]). While it runs from
+//! Let the clock run with the service that a job of size x attains (as in [`super::md1_ps`]). While it runs from
 //! 0 to x, every job present lives for what it needs and gives birth to arrivals at rate lambda, and the response time is
 //! the integral of the number of those alive (Yashkov, Problems of Control and Information Theory 12, 1983). With 1/g(u)
 //! the transform of what a job that lives for u contributes with its offspring, and G its mean over a residual service,
@@ -16,8 +16,10 @@ use sojourn_stats::law::ErlangBranch;
 use sojourn_stats::{Law, quadrature};
 use statrs::function::gamma::ln_gamma;
 
-use crate::complex::Complex;
-use crate::{mg1_ps, numeric, tail};
+use crate::formula::sharing::mg1_ps;
+use crate::numeric;
+use crate::numeric::complex::Complex;
+use crate::numeric::inversion::invert;
 
 /// Roots at most, one more than the stages: half a second for a few percentiles.
 const ROOTS_MAX: u32 = 32;
@@ -76,7 +78,7 @@ impl PhaseSharing {
         if t_s <= 0.0 {
             return 1.0;
         }
-        tail::invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).

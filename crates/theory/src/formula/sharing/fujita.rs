@@ -6,7 +6,7 @@
 //!
 //! E\[R|S=x\] = rho^r/(1-rho) E\[S^2\]/(2E\[S\]) + Delta + (1-rho^r)/(1-rho) x
 //!
-//! Its mean is the two-moment form of [`crate::lps`], with the error stated there. The work of a document of x bytes is
+//! Its mean is the two-moment form of [`super::lps`], with the error stated there. The work of a document of x bytes is
 //! g(x) = a x + b (2.5), so that work has the law of the sizes, moved and stretched (2.6).
 
 use sojourn_stats::Law;

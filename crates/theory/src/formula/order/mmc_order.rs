@@ -7,11 +7,13 @@
 //! departure is for it with a chance of 1/(n+1), so that the transforms w(n) of what is left of its wait satisfy
 //! (s + lambda + c mu) w(n) = lambda w(n+1) + c mu (1 + n w(n-1)) / (n+1)
 //! (Riordan, Delay curves for calls served at random, Bell System Technical Journal 32, 1953), a recurrence that is solved
-//! from an n down that is met with a chance below 1e-22. Inverted by Euler summation ([`crate::tail`]).
+//! from an n down that is met with a chance below 1e-22. Inverted by Euler summation.
 
-use crate::complex::Complex;
-use crate::disorder::Next;
-use crate::{mmc, numeric, tail};
+use crate::formula::markovian::mmc;
+use crate::formula::order::mg1_order::Next;
+use crate::numeric;
+use crate::numeric::complex::Complex;
+use crate::numeric::inversion::invert;
 
 /// Others that wait at most, for which the recurrence is worth solving: some milliseconds for each point of the law.
 const OTHERS_MAX: f64 = 6_000.0;
@@ -63,7 +65,7 @@ impl MarkovianOrder {
             let wait = self.wait_of_the_delayed(s) * self.delayed + (1.0 - self.delayed);
             wait * self.service_rate / (s + self.service_rate)
         };
-        tail::invert(t_s, |s| (Complex::ONE - transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (Complex::ONE - transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).

@@ -9,7 +9,8 @@
 //! averages); of a population that of one member less, whatever the law of the time away (Lavenberg and Reiser, J. Applied
 //! Probability 17, 1980; Sevcik and Mitrani, J. ACM 28, 1981).
 
-use crate::{closed, mmck, numeric};
+use crate::formula::markovian::{mmck, repairman};
+use crate::numeric;
 
 /// What is found by who is let in, and how fast it is worked off.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,7 @@ impl FiniteFcfs {
 
     /// M/M/c/B/N: `users` = N >= 1, of whom each stays away for `away_mean_s` (0 is allowed) and `room` = B <= N find room.
     pub fn of_population(users: u32, room: u32, away_mean_s: f64, cores: u32, service_mean_s: f64) -> FiniteFcfs {
-        let found = closed::number_probabilities(users - 1, room - 1, away_mean_s, cores, service_mean_s);
+        let found = repairman::number_probabilities(users - 1, room - 1, away_mean_s, cores, service_mean_s);
         FiniteFcfs::new(found, cores, service_mean_s)
     }
 

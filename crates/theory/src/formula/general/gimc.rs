@@ -3,9 +3,9 @@
 //! An arrival finds c-1+j jobs with a probability that falls by omega in j, omega = A*(c mu (1-omega)), so that the wait is
 //! 0 or exponential with the rate c mu (1-omega); with which probability it is 0, Takacs's sum says (Introduction to the
 //! Theory of Queues, 1962, section 2.3). One root, and c values of the transform A* of the gaps. For c = 1 it is
-//! [`crate::gig1::GiM1`], for Poisson arrivals M/M/c.
+//! [`super::gig1::GiM1`], for Poisson arrivals M/M/c.
 
-use crate::moments::Gaps;
+use crate::law::Gaps;
 use crate::numeric;
 
 /// Servers at most: each takes a value of the transform, which may be an integral.

@@ -11,8 +11,9 @@ use sojourn_stats::Law;
 use sojourn_stats::law::ErlangBranch;
 use statrs::function::gamma::ln_gamma;
 
-use crate::complex::Complex;
-use crate::{numeric, tail};
+use crate::numeric;
+use crate::numeric::complex::Complex;
+use crate::numeric::inversion::invert;
 
 /// The law of a busy period.
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ impl BusyPeriod {
             }
             Service::Mixture(_) if t_s <= 0.0 => 1.0,
             Service::Mixture(ref branches) => {
-                tail::invert(t_s, |s| (Complex::ONE - self.transform(s, branches)) / s).clamp(0.0, 1.0)
+                invert(t_s, |s| (Complex::ONE - self.transform(s, branches)) / s).clamp(0.0, 1.0)
             }
         }
     }
