@@ -1,6 +1,5 @@
 //! Numerical methods that the formulas share.
 
-pub(crate) mod complex;
 pub(crate) mod inversion;
 pub(crate) mod qbd;
 

@@ -2,15 +2,15 @@
 
 use std::f64::consts::PI;
 
-use super::complex::Complex;
+use num_complex::Complex64;
 
 /// f(t) from its Laplace transform, for an f that is bounded by 1: Abate and Whitt's Euler algorithm with its usual numbers
 /// (discretisation error 1e-8).
-pub(crate) fn invert(t: f64, transform: impl Fn(Complex) -> Complex) -> f64 {
+pub(crate) fn invert(t: f64, transform: impl Fn(Complex64) -> Complex64) -> f64 {
     const A: f64 = 18.4;
     const TERMS: usize = 30;
     const AVERAGED: usize = 12;
-    let term = |k: usize| transform(Complex::new(A / (2.0 * t), k as f64 * PI / t)).re;
+    let term = |k: usize| transform(Complex64::new(A / (2.0 * t), k as f64 * PI / t)).re;
     let scale = (A / 2.0).exp() / t;
     let mut sum = 0.5 * scale * term(0);
     let mut partial = Vec::with_capacity(AVERAGED + 1);

@@ -7,12 +7,12 @@
 //! l'emploi du théorème de Bernoulli pour faciliter le calcul d'une infinité de coefficients, 1942): P(n) = e^(-rho n)
 //! (rho n)^(n-1) / n!.
 
+use num_complex::Complex64;
 use sojourn_stats::Law;
 use sojourn_stats::law::ErlangBranch;
 use statrs::function::gamma::ln_gamma;
 
 use crate::numeric;
-use crate::numeric::complex::Complex;
 use crate::numeric::inversion::invert;
 
 /// The law of a busy period.
@@ -60,9 +60,7 @@ impl BusyPeriod {
                 (1.0 - up_to).max(0.0)
             }
             Service::Mixture(_) if t_s <= 0.0 => 1.0,
-            Service::Mixture(ref branches) => {
-                invert(t_s, |s| (Complex::ONE - self.transform(s, branches)) / s).clamp(0.0, 1.0)
-            }
+            Service::Mixture(ref branches) => invert(t_s, |s| (1.0 - self.transform(s, branches)) / s).clamp(0.0, 1.0),
         }
     }
 
@@ -88,13 +86,13 @@ impl BusyPeriod {
     }
 
     /// B(s), from its definition: the map contracts by the utilisation at least.
-    fn transform(&self, s: Complex, branches: &[ErlangBranch]) -> Complex {
-        let mut busy = Complex::ZERO;
+    fn transform(&self, s: Complex64, branches: &[ErlangBranch]) -> Complex64 {
+        let mut busy = Complex64::ZERO;
         loop {
             let at = s + self.arrival_rate - busy * self.arrival_rate;
-            let next = branches.iter().fold(Complex::ZERO, |sum, branch| {
+            let next = branches.iter().fold(Complex64::ZERO, |sum, branch| {
                 let rate = f64::from(branch.stages) / branch.mean;
-                sum + (Complex::new(rate, 0.0) / (at + rate)).power(branch.stages) * branch.weight
+                sum + (rate / (at + rate)).powu(branch.stages) * branch.weight
             });
             let moved = next - busy;
             busy = next;

@@ -9,10 +9,11 @@
 //! (Riordan, Delay curves for calls served at random, Bell System Technical Journal 32, 1953), a recurrence that is solved
 //! from an n down that is met with a chance below 1e-22. Inverted by Euler summation.
 
+use num_complex::Complex64;
+
 use crate::formula::markovian::mmc;
 use crate::formula::order::mg1_order::Next;
 use crate::numeric;
-use crate::numeric::complex::Complex;
 use crate::numeric::inversion::invert;
 
 /// Others that wait at most, for which the recurrence is worth solving: some milliseconds for each point of the law.
@@ -61,11 +62,11 @@ impl MarkovianOrder {
         if t_s <= 0.0 {
             return 1.0;
         }
-        let transform = |s: Complex| {
+        let transform = |s: Complex64| {
             let wait = self.wait_of_the_delayed(s) * self.delayed + (1.0 - self.delayed);
             wait * self.service_rate / (s + self.service_rate)
         };
-        invert(t_s, |s| (Complex::ONE - transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (1.0 - transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).
@@ -74,33 +75,31 @@ impl MarkovianOrder {
     }
 
     /// E\[e^(-sW) | W > 0\].
-    fn wait_of_the_delayed(&self, s: Complex) -> Complex {
+    fn wait_of_the_delayed(&self, s: Complex64) -> Complex64 {
         let capacity = self.cores * self.service_rate;
         let utilisation = self.arrival_rate / capacity;
         let all = s + (self.arrival_rate + capacity);
         match self.next {
             Next::First => {
-                let passing = Complex::new(capacity, 0.0) / (s + capacity);
-                passing * (1.0 - utilisation) / (Complex::ONE - passing * utilisation)
+                let passing = capacity / (s + capacity);
+                passing * (1.0 - utilisation) / (1.0 - passing * utilisation)
             }
-            Next::Last => {
-                Complex::new(2.0 * capacity, 0.0) / (all + (all * all + -4.0 * self.arrival_rate * capacity).sqrt())
-            }
+            Next::Last => 2.0 * capacity / (all + (all * all - 4.0 * self.arrival_rate * capacity).sqrt()),
             Next::Random => {
                 // w(n) = p(n) + q(n) w(n-1); at the top one other more makes no difference.
                 let mut steps = Vec::with_capacity(self.others + 1);
-                let (mut p, mut q) = (Complex::ZERO, Complex::ONE);
+                let (mut p, mut q) = (Complex64::ZERO, Complex64::ONE);
                 for n in (0..=self.others).rev() {
                     let taken = capacity / (n + 1) as f64;
                     let divisor = all - q * self.arrival_rate;
                     p = (p * self.arrival_rate + taken) / divisor;
-                    q = Complex::new(taken * n as f64, 0.0) / divisor;
+                    q = taken * n as f64 / divisor;
                     steps.push((p, q));
                 }
-                let (mut left, mut sum, mut chance) = (Complex::ZERO, Complex::ZERO, 1.0 - utilisation);
+                let (mut left, mut sum, mut chance) = (Complex64::ZERO, Complex64::ZERO, 1.0 - utilisation);
                 for (p, q) in steps.into_iter().rev() {
                     left = p + q * left;
-                    sum = sum + left * chance;
+                    sum += left * chance;
                     chance *= utilisation;
                 }
                 sum

@@ -5,7 +5,8 @@
 //! process (Yashkov, Problems of Control and Information Theory 12, 1983). For a constant service its transform has a closed
 //! form. It is inverted by Euler summation, after the atom of the jobs that meet no other has been taken out.
 
-use crate::numeric::complex::Complex;
+use num_complex::Complex64;
+
 use crate::numeric::inversion::invert;
 
 /// P(T > t) of M/D/1-PS.
@@ -29,7 +30,7 @@ pub fn response_time_tail(t_s: f64, arrival_rate: f64, service_s: f64) -> f64 {
         return 1.0 - alone;
     }
     // The transform of the time beyond D, and of its tail: (1 - f(s)) / s with the atom taken out.
-    let transform = |s: Complex| {
+    let transform = |s: Complex64| {
         let sum = s + rho;
         let shrunk = (-s).exp();
         // b e^s, and B, with e^s multiplied out.
@@ -37,6 +38,6 @@ pub fn response_time_tail(t_s: f64, arrival_rate: f64, service_s: f64) -> f64 {
         let met = own * (s * (-shrunk + rho.exp()) / sum + shrunk * rho) / sum;
         own * (1.0 - rho) / (-(met * rho) + 1.0)
     };
-    let tail = |s: Complex| (-(transform(s)) + 1.0) / s;
+    let tail = |s: Complex64| (1.0 - transform(s)) / s;
     invert(beyond, tail).clamp(0.0, 1.0 - alone)
 }

@@ -11,8 +11,9 @@
 //! Response times in gated and limited processor sharing queues (1988), and of Coffman, Muntz and Trotter, Waiting time
 //! distributions for processor-sharing systems, J. ACM 17 (1970), for PS.
 
+use num_complex::Complex64;
+
 use crate::numeric;
-use crate::numeric::complex::Complex;
 use crate::numeric::inversion::invert;
 
 /// Jobs in service at most for which the recurrence is worth solving: some milliseconds for each point of the law.
@@ -61,7 +62,7 @@ impl MarkovianSharing {
         if t_s <= 0.0 {
             return 1.0;
         }
-        invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (1.0 - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).
@@ -70,7 +71,7 @@ impl MarkovianSharing {
     }
 
     /// E\[e^(-sT)\].
-    fn transform(&self, s: Complex) -> Complex {
+    fn transform(&self, s: Complex64) -> Complex64 {
         let (rate, k) = (self.arrival_rate, self.places);
         // With n others inside: the rate at which the job ends, and at which one of the others does.
         let ends = |n: usize| {
@@ -81,31 +82,31 @@ impl MarkovianSharing {
         let (own, others) = ends(k - 1);
         let all = s + (rate + own + others);
         // The bounded solution from K-1 others on: constant + (phi(K-1) - constant) ratio^(n-K+1).
-        let constant = Complex::new(own, 0.0) / (s + own);
-        let ratio = Complex::new(2.0 * others, 0.0) / (all + (all * all + -4.0 * rate * others).sqrt());
+        let constant = own / (s + own);
+        let ratio = 2.0 * others / (all + (all * all - 4.0 * rate * others).sqrt());
         // phi(n) = p(n) + q(n) phi(n-1), from the top down.
         let top = all - ratio * rate;
         let mut steps = Vec::with_capacity(k);
-        steps.push(((constant * (Complex::ONE - ratio) * rate + own) / top, Complex::new(others, 0.0) / top));
+        steps.push(((constant * (1.0 - ratio) * rate + own) / top, others / top));
         for n in (0..k - 1).rev() {
             let (own, others) = ends(n);
             let (p, q) = steps[steps.len() - 1];
             let divisor = s + (rate + own + others) - q * rate;
-            steps.push(((p * rate + own) / divisor, Complex::new(others, 0.0) / divisor));
+            steps.push(((p * rate + own) / divisor, others / divisor));
         }
         // With nobody else there is nobody to leave: q(0) = 0.
-        let mut phi = Complex::ZERO;
-        let mut sum = Complex::ZERO;
+        let mut phi = Complex64::ZERO;
+        let mut sum = Complex64::ZERO;
         for (n, (p, q)) in steps.into_iter().rev().enumerate() {
             phi = p + q * phi;
-            sum = sum + phi * self.found[n];
+            sum += phi * self.found[n];
         }
         // Those who wait for 1, 2, ... departures; who comes meanwhile, shares later.
         let capacity = self.cores * self.service_rate;
         let utilisation = rate / capacity;
-        let waits = |passing: Complex| passing / (Complex::ONE - passing * utilisation);
-        let alone = Complex::new(capacity, 0.0) / (s + capacity);
-        let with_those = Complex::new(capacity, 0.0) / (s + capacity + (Complex::ONE - ratio) * rate);
+        let waits = |passing: Complex64| passing / (1.0 - passing * utilisation);
+        let alone = capacity / (s + capacity);
+        let with_those = capacity / (s + capacity + (1.0 - ratio) * rate);
         sum + (constant * waits(alone) + (phi - constant) * waits(with_those)) * self.found[k]
     }
 }

@@ -12,13 +12,13 @@
 //! processor sharing, J. Applied Probability 21, 1984, has as a double transform). Averaged over x, and inverted by Euler
 //! summation. The price is some milliseconds for each point of the law, more with more stages.
 
+use num_complex::Complex64;
 use sojourn_stats::law::ErlangBranch;
 use sojourn_stats::{Law, quadrature};
 use statrs::function::gamma::ln_gamma;
 
 use crate::formula::sharing::mg1_ps;
 use crate::numeric;
-use crate::numeric::complex::Complex;
 use crate::numeric::inversion::invert;
 
 /// Roots at most, one more than the stages: half a second for a few percentiles.
@@ -78,7 +78,7 @@ impl PhaseSharing {
         if t_s <= 0.0 {
             return 1.0;
         }
-        invert(t_s, |s| (Complex::ONE - self.transform(s)) / s).clamp(0.0, 1.0)
+        invert(t_s, |s| (1.0 - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
     /// The `p`-quantile (s).
@@ -88,18 +88,18 @@ impl PhaseSharing {
     }
 
     /// E\[e^(-sT)\].
-    fn transform(&self, s: Complex) -> Complex {
+    fn transform(&self, s: Complex64) -> Complex64 {
         let roots = self.roots(s);
-        let term = |&r: &Complex| (s / r).power(2) / (self.slope(r) * self.arrival_rate + 1.0);
-        let mut terms: Vec<Complex> = roots.iter().map(term).collect();
+        let term = |&r: &Complex64| (s / r).powu(2) / (self.slope(r) * self.arrival_rate + 1.0);
+        let mut terms: Vec<Complex64> = roots.iter().map(term).collect();
         // Short stretches first, where those terms fade that fade fast; then as long as the slowest allows.
         let slowest = roots.iter().max_by(|a, b| a.re.total_cmp(&b.re)).expect("there is one root at least");
         let rates = self.stages.iter().map(|stages| stages.rate);
         let (lowest, highest) = (rates.clone().fold(f64::INFINITY, f64::min), rates.fold(0.0, f64::max));
-        let first = 1.0 / roots.iter().map(|r| r.size()).fold(highest, f64::max);
-        let longest = 3.0 / (slowest.size() + lowest);
-        let (mut start, mut width, mut sum) = (0.0, 0.0, Complex::ZERO);
-        let mut growth: Vec<Vec<Complex>> = Vec::new();
+        let first = 1.0 / roots.iter().map(|r| r.norm()).fold(highest, f64::max);
+        let longest = 3.0 / (slowest.norm() + lowest);
+        let (mut start, mut width, mut sum) = (0.0, 0.0, Complex64::ZERO);
+        let mut growth: Vec<Vec<Complex64>> = Vec::new();
         loop {
             let next = f64::clamp(0.5 * start, first, longest.max(first));
             if next != width {
@@ -109,14 +109,14 @@ impl PhaseSharing {
             }
             let grown = |at: usize| terms.iter().zip(&growth[at]).map(|(term, by)| *term * *by);
             for (at, (x, weight)) in quadrature::points(start, start + width).enumerate() {
-                let all = grown(at).fold(Complex::ZERO, |sum, term| sum + term);
-                sum = sum + Complex::new(weight * self.density(x) * (1.0 - self.utilisation), 0.0) / all;
+                let all = grown(at).sum::<Complex64>();
+                sum += weight * self.density(x) * (1.0 - self.utilisation) / all;
             }
             terms = grown(growth.len() - 1).collect();
             start += width;
-            let all = terms.iter().fold(Complex::ZERO, |sum, term| sum + *term);
-            assert!(all.size().is_finite(), "a sum of fading and growing terms is a number as long as it matters");
-            if self.service.survival(start) < NEGLIGIBLE * all.size() {
+            let all = terms.iter().sum::<Complex64>();
+            assert!(all.norm().is_finite(), "a sum of fading and growing terms is a number as long as it matters");
+            if self.service.survival(start) < NEGLIGIBLE * all.norm() {
                 return sum;
             }
         }
@@ -132,15 +132,14 @@ impl PhaseSharing {
     }
 
     /// S(r).
-    fn service(&self, r: Complex) -> Complex {
-        self.stages.iter().fold(Complex::ZERO, |sum, stages| sum + stages.transform(r))
+    fn service(&self, r: Complex64) -> Complex64 {
+        self.stages.iter().map(|stages| stages.transform(r)).sum()
     }
 
     /// S'(r).
-    fn slope(&self, r: Complex) -> Complex {
-        self.stages
-            .iter()
-            .fold(Complex::ZERO, |sum, stages| sum - stages.transform(r) * f64::from(stages.count) / (r + stages.rate))
+    fn slope(&self, r: Complex64) -> Complex64 {
+        let of = |stages: &Stages| -stages.transform(r) * f64::from(stages.count) / (r + stages.rate);
+        self.stages.iter().map(of).sum()
     }
 
     /// How many roots there are.
@@ -150,29 +149,28 @@ impl PhaseSharing {
 
     /// The roots of r = s + lambda (1 - S(r)), all at once, by Newton's steps that shun the others (Aberth, Mathematics of
     /// Computation 27, 1973) on what becomes a polynomial when S's poles are multiplied out.
-    fn roots(&self, s: Complex) -> Vec<Complex> {
+    fn roots(&self, s: Complex64) -> Vec<Complex64> {
         let (poles, degree) = (&self.poles, self.degree());
-        let radius = s.size() + 2.0 * self.arrival_rate + poles.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
-        let turn = |k: u32| Complex::new(0.0, (f64::from(k) + 0.3) * std::f64::consts::TAU / f64::from(degree)).exp();
-        let mut roots: Vec<Complex> = (0..degree).map(|k| turn(k) * radius).collect();
+        let radius = s.norm() + 2.0 * self.arrival_rate + poles.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
+        let turn = |k: u32| Complex64::new(0.0, (f64::from(k) + 0.3) * std::f64::consts::TAU / f64::from(degree)).exp();
+        let mut roots: Vec<Complex64> = (0..degree).map(|k| turn(k) * radius).collect();
         for _ in 0..STEPS_MAX {
             let mut largest = 0.0f64;
             for at in 0..roots.len() {
                 let r = roots[at];
-                let off = r - s + (self.service(r) - Complex::ONE) * self.arrival_rate;
+                let off = r - s + (self.service(r) - 1.0) * self.arrival_rate;
                 // So near that its square is no number any more.
-                if off.size() < 1e-150 {
+                if off.norm() < 1e-150 {
                     continue;
                 }
-                let from_poles = poles
-                    .iter()
-                    .fold(Complex::ZERO, |sum, (rate, order)| sum + Complex::new(f64::from(*order), 0.0) / (r + *rate));
+                let from_poles =
+                    poles.iter().fold(Complex64::ZERO, |sum, (rate, order)| sum + f64::from(*order) / (r + *rate));
                 let pull = (self.slope(r) * self.arrival_rate + 1.0) / off + from_poles;
                 let others = roots.iter().enumerate().filter(|(other, _)| *other != at);
-                let shun = others.fold(Complex::ZERO, |sum, (_, other)| sum + Complex::ONE / (r - *other));
-                let step = Complex::ONE / (pull - shun);
+                let shun = others.fold(Complex64::ZERO, |sum, (_, other)| sum + 1.0 / (r - *other));
+                let step = 1.0 / (pull - shun);
                 roots[at] = r - step;
-                largest = largest.max(step.size() / r.size());
+                largest = largest.max(step.norm() / r.norm());
             }
             if largest < SETTLED {
                 break;
@@ -184,7 +182,7 @@ impl PhaseSharing {
 
 impl Stages {
     /// What it adds to S(r).
-    fn transform(&self, r: Complex) -> Complex {
-        (Complex::new(self.rate, 0.0) / (r + self.rate)).power(self.count) * self.weight
+    fn transform(&self, r: Complex64) -> Complex64 {
+        (self.rate / (r + self.rate)).powu(self.count) * self.weight
     }
 }
