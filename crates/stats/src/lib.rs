@@ -20,6 +20,7 @@ pub mod quadrature;
 pub mod quantity;
 pub mod regression;
 pub mod renewal;
+pub mod root;
 mod stream;
 mod time;
 pub mod warm_up;

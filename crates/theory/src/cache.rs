@@ -9,6 +9,7 @@
 //! lower a real ratio; the simulator has none of them either.
 
 use sojourn_model::network::{Cache, Keeps, Room};
+use sojourn_stats::root;
 
 /// Objects up to which LRU is solved exactly: the sum is over the sets of objects that fit.
 const EXACT_OBJECTS: usize = 16;
@@ -103,20 +104,11 @@ pub fn che(popularity: &[f64], capacity: f64) -> f64 {
         return 1.0;
     }
     let kept = |time: f64| -> f64 { popularity.iter().map(|p| -(-p * time).exp_m1()).sum() };
-    let mut high = capacity.max(1.0);
-    while kept(high) < capacity {
-        high *= 2.0;
-    }
-    // Relative precision is enough, and each step is a sum over all objects.
-    let mut low = 0.0;
-    while high - low > 1e-13 * high {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if kept(middle) < capacity { low = middle } else { high = middle }
-    }
-    popularity.iter().map(|p| -p * (-p * high).exp_m1()).sum()
+    let Some(time) = root::find_above(0.0, capacity.max(1.0), 1e-13, |time| kept(time) - capacity) else {
+        // More room than objects that are ever asked for.
+        return 1.0;
+    };
+    popularity.iter().map(|p| -p * (-p * time).exp_m1()).sum()
 }
 
 /// The most popular objects that fit, which no cache that knows no future can beat; a part of the next one counts in part.

@@ -14,6 +14,7 @@
 
 use sojourn_model::Discipline;
 use sojourn_model::network::{Kind, Network};
+use sojourn_stats::root;
 
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits};
@@ -70,7 +71,7 @@ pub(super) fn solve(
                         let (_, rates) = solved(&taken_as)?;
                         Ok(alone.load(visits, station, &rates) - load)
                     };
-                    falling_root(open, 1.0 - 1e-9, &excess)?
+                    root::try_find(open, 1.0 - 1e-9, TOLERANCE, excess)?.unwrap_or(open)
                 }
             };
             taken_as[station] = Some(alone.visit(load));
@@ -152,41 +153,4 @@ impl Alone {
         let stretch = 1.0 + (1.0 - crowded) * fcfs_s / (residual * self.service_mean_s);
         VisitTime { wait_s: crowded * fcfs_s, per_work: stretch / self.speed }
     }
-}
-
-/// Where `f`, which falls and is not negative at `low`, crosses 0 before `high`: the Illinois variant of false position, with a
-/// bisection whenever three steps have not halved the bracket.
-fn falling_root(mut low: f64, mut high: f64, f: &dyn Fn(f64) -> Result<f64, Unanswered>) -> Result<f64, Unanswered> {
-    let (mut at_low, mut at_high) = (f(low)?, f(high)?);
-    if at_low <= 0.0 {
-        return Ok(low);
-    }
-    let mut width = high - low;
-    let mut rose = None;
-    for step in 1..400 {
-        if high - low < TOLERANCE {
-            break;
-        }
-        let mut middle = low + (high - low) * at_low / (at_low - at_high);
-        if step % 3 == 0 {
-            if high - low > 0.5 * width {
-                middle = 0.5 * (low + high);
-            }
-            width = high - low;
-        }
-        // A false position may stand still at one end: go a little further.
-        let inside = TOLERANCE / 4.0;
-        middle = middle.clamp(low + inside, high - inside);
-        let value = f(middle)?;
-        // An end that stays for a second step counts half, so that the next step goes beyond the root.
-        if value > 0.0 {
-            (low, at_low) = (middle, value);
-            at_high *= if rose == Some(true) { 0.5 } else { 1.0 };
-        } else {
-            (high, at_high) = (middle, value);
-            at_low *= if rose == Some(false) { 0.5 } else { 1.0 };
-        }
-        rose = Some(value > 0.0);
-    }
-    Ok(0.5 * (low + high))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_stats::Law;
+use sojourn_stats::{Law, root};
 
 use crate::answer::Value;
 use crate::formula::general::busy_period::BusyPeriod;
@@ -71,7 +71,11 @@ impl ResponseLaw {
                 md1_ps::response_time_tail(t_s, arrival_rate, service_s)
             }
             // It is known by its quantiles.
-            ResponseLaw::ConstantLimited { .. } => 1.0 - numeric::root(0.0, 1.0 - 1e-5, |p| self.quantile(p) - t_s),
+            ResponseLaw::ConstantLimited { .. } => {
+                let (low, high) = (0.0, 1.0 - 1e-5);
+                let end = if self.quantile(low) < t_s { high } else { low };
+                1.0 - root::find(low, high, 0.0, |p| self.quantile(p) - t_s).unwrap_or(end)
+            }
             ResponseLaw::PhaseSharing(ref sharing) => sharing.tail(t_s),
             ResponseLaw::MarkovianSharing(ref sharing) => sharing.tail(t_s),
             ResponseLaw::MarkovianOrder(ref law) => law.tail(t_s),

@@ -6,9 +6,10 @@
 //! and 2.0726 by Kraemer and Langenbach-Belz (times in mean services). With Poisson arrivals and one server all of
 //! them are exact.
 
+use sojourn_stats::root;
+
 use crate::formula::markovian::mmc;
 use crate::law::Gaps;
-use crate::numeric;
 
 /// Kingman's upper bound on the mean wait (s), lambda (var A + var S) / (2 (1-rho)); also the heavy-traffic limit.
 ///
@@ -118,14 +119,7 @@ impl GiM1 {
             return None;
         }
         gaps.transform_complement(1.0)?;
-        // In x = 1-sigma, which keeps its digits in heavy traffic: x - (1 - A*(mu x)) is convex, 0 and falling at 0,
-        // positive at 1, so that its sign changes once in between.
-        let excess = |x: f64| x - gaps.transform_complement(x / service_mean_s).unwrap_or(x);
-        let mut low = 0.5;
-        while excess(low) >= 0.0 && low > f64::MIN_POSITIVE {
-            low /= 2.0;
-        }
-        let idle = numeric::root(low, 1.0, excess);
+        let idle = idle_root(|x| gaps.transform_complement(x / service_mean_s).unwrap_or(x));
         Some(GiM1 { sigma: 1.0 - idle, service_mean_s, idle })
     }
 
@@ -143,4 +137,16 @@ impl GiM1 {
     pub fn response_time_quantile(&self, p: f64) -> f64 {
         -(-p).ln_1p() * self.response_time_mean()
     }
+}
+
+/// Root x = 1 - omega in (0, 1) of x = 1 - A*(x c mu), where `complement` is the right side, at a utilisation below 1. Sought
+/// in x, which keeps its digits in heavy traffic.
+pub(super) fn idle_root(complement: impl Fn(f64) -> f64) -> f64 {
+    // Convex, 0 and falling at 0, positive at 1: the sign changes once in between.
+    let excess = |x: f64| x - complement(x);
+    let mut low = 0.5;
+    while excess(low) >= 0.0 && low > f64::MIN_POSITIVE {
+        low /= 2.0;
+    }
+    root::find(low, 1.0, 0.0, excess).unwrap_or(low)
 }

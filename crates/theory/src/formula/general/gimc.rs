@@ -5,8 +5,8 @@
 //! Theory of Queues, 1962, section 2.3). One root, and c values of the transform A* of the gaps. For c = 1 it is
 //! [`super::gig1::GiM1`], for Poisson arrivals M/M/c.
 
+use super::gig1::idle_root;
 use crate::law::Gaps;
-use crate::numeric;
 
 /// Servers at most: each takes a value of the transform, which may be an integral.
 pub const SERVERS_MAX: u32 = 2000;
@@ -35,12 +35,7 @@ impl GiMc {
         gaps.transform_complement(1.0)?;
         let complement = |s: f64| gaps.transform_complement(s).unwrap_or(0.0);
         // As for one server that is c times as fast.
-        let excess = |x: f64| x - complement(x * c / service_mean_s);
-        let mut low = 0.5;
-        while excess(low) >= 0.0 && low > f64::MIN_POSITIVE {
-            low /= 2.0;
-        }
-        let idle = numeric::root(low, 1.0, excess);
+        let idle = idle_root(|x| complement(x * c / service_mean_s));
         // The sum over j of (c over j) / (C_j (1-g_j)) (c (1-g_j) - j) / (c (1-omega) - j), where g_j = A*(j mu) and C_j is
         // the product of g_i / (1-g_i) up to j; in logarithms, as its terms leave the range of numbers.
         let mut sum = 1.0 / idle;
