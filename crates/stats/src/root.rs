@@ -1,16 +1,17 @@
 //! The root finder of the workspace: where a function of one variable crosses zero.
 //!
-//! False position with the rule of Anderson and Björck (A new high order method of regula falsi type for computing a root of
-//! an equation, BIT 13, 1973): no derivative, and about ten evaluations of a smooth function. Where three steps have not
-//! halved the bracket the next one does, so that a kink or a jump costs at most four times what bisection would. The price:
-//! Brent's method needs about as many evaluations, has no such bound, and is longer.
+//! False position with the rule of Anderson and Björck (A new high order method of regula falsi type for computing a
+//! root of an equation, BIT 13, 1973): no derivative, and about ten evaluations of a smooth function. Where three steps
+//! have not halved the bracket the next one does, so that a kink or a jump costs at most four times what bisection
+//! would. The price: Brent's method needs about as many evaluations, has no such bound, and is longer.
 
 use std::convert::Infallible;
 
-/// Root of `f` between `low` and `high`, where it has different signs; none where the signs agree or an end is no number.
+/// Root of `f` between `low` and `high`, where it has different signs; none where the signs agree or an end is no
+/// number.
 ///
-/// `tolerance` is the width of the bracket at the end, relative to its larger end; 0 asks for the last digit. A jump across
-/// zero counts as a root.
+/// `tolerance` is the width of the bracket at the end, relative to its larger end; 0 asks for the last digit. A jump
+/// across zero counts as a root.
 ///
 /// ```
 /// let root = sojourn_stats::root::find(0.0, 2.0, 0.0, |x| x * x - 2.0).unwrap();
@@ -35,8 +36,8 @@ pub fn try_find<E>(
     between(low, high, tolerance, f)
 }
 
-/// Root of `f` above `low`, in the first of the brackets up to `low` + `width`, + 2 `width`, + 4 `width`, ... in which the sign
-/// changes; none where it never does.
+/// Root of `f` above `low`, in the first of the brackets up to `low` + `width`, + 2 `width`, + 4 `width`, ... in which
+/// the sign changes; none where it never does.
 pub fn find_above(low: f64, width: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> Option<f64> {
     let (mut width, mut below, mut above) = (width, (low, f(low)), (low + width, f(low + width)));
     while above.1 != 0.0 && (below.1 > 0.0) == (above.1 > 0.0) {

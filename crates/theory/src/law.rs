@@ -1,5 +1,5 @@
-//! Laws of gaps and services, as the formulas read them: moments and shapes, renewal streams of arrivals, and the stages of
-//! phase-type laws.
+//! Laws of gaps and services, as the formulas read them: moments and shapes, renewal streams of arrivals, and the
+//! stages of phase-type laws.
 
 mod gaps;
 mod moments;

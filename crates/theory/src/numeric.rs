@@ -11,7 +11,8 @@ pub(crate) fn quantile(p: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     quantile_to(0.0, p, scale, tail)
 }
 
-/// Quantile as [`quantile`] finds it, to ten digits, of a tail that takes long to compute.
+/// Quantile as [`quantile`] finds it, to ten digits, of a tail that takes long to compute. Where the tail is an inverted
+/// transform its noise counts more: two searches for the p99.9 of M/G/1-PS at a utilisation of 0.99 differ by up to 6e-8.
 pub(crate) fn smooth_quantile(p: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     quantile_to(1e-10, p, scale, tail)
 }

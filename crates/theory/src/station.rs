@@ -110,7 +110,7 @@ impl Station {
         }
     }
 
-    /// Jobs served at once at most; none: no limit, and who comes starts at once. As many as there are usable cores is
+    /// Jobs served at once at most; none: no limit, and an arrival starts at once. As many as there are usable cores is
     /// FCFS.
     pub(crate) fn places(&self) -> Option<u32> {
         match self.discipline {

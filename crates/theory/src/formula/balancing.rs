@@ -1,14 +1,14 @@
-//! Dispatchers that look at the servers: what is known exactly.
+//! Dispatchers that look at the servers: join the shortest queue, and power of d choices.
 //!
-//! [`join_shortest_queue`]: two exponential servers, Poisson arrivals, each to the server with fewer jobs, ties by chance.
-//! The number in the system is the level of a Markov chain of which the difference between the queues is the state; the
-//! difference is cut where nothing is left (Flatto and McKean, Two queues in parallel, Communications on Pure and Applied
-//! Mathematics 30, 1977, solve it in full). The mean is that under FCFS, PS and limited PS alike.
+//! [`join_shortest_queue`]: two exponential servers, Poisson arrivals, each to the server with fewer jobs, ties by
+//! chance. The number in the system is the level of a Markov chain of which the difference between the queues is the
+//! state; the difference is cut where nothing is left (Flatto and McKean, Two queues in parallel, Communications on
+//! Pure and Applied Mathematics 30, 1977, solve it in full). The mean is that under FCFS, PS and limited PS alike.
 //!
-//! [`power_of_d`]: of d servers drawn by chance, the one with the fewest jobs, as the number of servers grows without end:
-//! the number in a server has the tail rho^((d^i - 1)/(d - 1)) (Vvedenskaya, Dobrushin and Karpelevich 1996; Mitzenmacher,
-//! The power of two choices in randomized load balancing, IEEE TPDS 12, 2001). Round robin over exponential servers is in
-//! [`super::general::ekm1`].
+//! [`power_of_d`]: of d servers drawn by chance, the one with the fewest jobs, as the number of servers grows without
+//! end: the number in a server has the tail rho^((d^i - 1)/(d - 1)) (Vvedenskaya, Dobrushin and Karpelevich 1996;
+//! Mitzenmacher, The power of two choices in randomized load balancing, IEEE TPDS 12, 2001). Round robin over
+//! exponential servers is in [`super::general::ekm1`].
 
 use nalgebra::DMatrix;
 

@@ -22,23 +22,24 @@ enum Part {
 }
 
 impl Gaps {
-    /// Every arrival of a stream with these gaps.
+    /// Gaps of all arrivals of a renewal stream.
     pub fn all(source: Moments) -> Gaps {
         Gaps { source, law: source.law(), part: Part::All }
     }
 
-    /// Each arrival with probability `keep`: a geometric number of gaps, again a renewal stream (and Poisson, if the
-    /// source is).
+    /// Gaps where each arrival is kept with probability `keep`: a geometric number of gaps, again a renewal stream (and
+    /// Poisson, if the source is).
     pub fn each_with_probability(source: Moments, keep: f64) -> Gaps {
         Gaps { source, law: source.law(), part: Part::EachWithProbability(keep) }
     }
 
-    /// Every `n`-th arrival, as round robin deals them: the sum of n gaps (Erlang-n, if the source is Poisson).
+    /// Gaps between every `n`-th arrival, as round robin deals them: the sum of n gaps (Erlang-n, if the source is
+    /// Poisson).
     pub fn every_nth(source: Moments, n: u32) -> Gaps {
         Gaps { source, law: source.law(), part: Part::EveryNth(n) }
     }
 
-    /// The same arrivals of a source whose gaps have this very law.
+    /// Gaps of the same stream, whose source has this law (s).
     pub fn with_law(self, law: &Law) -> Gaps {
         Gaps { law: Some(law.clone()), ..self }
     }
@@ -52,7 +53,7 @@ impl Gaps {
         }
     }
 
-    /// Arrivals per second.
+    /// Rate: arrivals per second.
     pub fn rate(&self) -> f64 {
         1.0 / self.mean_s()
     }
@@ -72,7 +73,7 @@ impl Gaps {
         self.source.is_exponential() && !matches!(self.part, Part::EveryNth(2..))
     }
 
-    /// 1 - E\[e^(-sX)\] of the gaps X, where the source's law is known.
+    /// Complement of the transform, 1 - E\[e^(-sX)\] of the gaps X (s in 1/s), where the source's law is known.
     pub fn transform_complement(&self, s: f64) -> Option<f64> {
         let of_law = || Some(self.law.as_ref()?.transform_complement(s));
         let u = self.source.transform_complement(s).or_else(of_law)?;
@@ -83,7 +84,7 @@ impl Gaps {
         })
     }
 
-    /// The gaps as a mixture of Erlang laws, where they are one.
+    /// Mixture of Erlang laws that the gaps follow, where they follow one.
     pub fn erlang_mixture(&self) -> Option<Vec<ErlangBranch>> {
         let source = self.law.as_ref()?.erlang_mixture()?;
         match self.part {

@@ -10,11 +10,11 @@ pub struct Moments {
     pub mean_s: f64,
     /// Squared coefficient of variation C2 = variance / mean^2; infinite where the second moment is.
     pub scv: f64,
-    /// What else is known.
+    /// Shape: what else is known.
     pub shape: Shape,
 }
 
-/// The shapes whose Laplace transform the exact formulas use.
+/// Shape of a law, of those whose Laplace transform the exact formulas use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One value.
@@ -30,7 +30,7 @@ pub enum Shape {
 }
 
 impl Moments {
-    /// What `law` (of times, in seconds) says of itself.
+    /// Moments and shape of `law` (s).
     pub fn of(law: &Law) -> Moments {
         let (mean, scv) = (law.mean(), law.scv());
         if law.is_exponential() {
@@ -59,33 +59,33 @@ impl Moments {
         }
     }
 
-    /// A law of which only mean (s) and variance (s^2) are known.
+    /// Moments of a law of which only mean (s) and variance (s^2) are known.
     pub fn from_variance(mean_s: f64, variance_s2: f64) -> Moments {
         let finite = mean_s.is_finite() && variance_s2.is_finite();
         Moments::general(mean_s, if finite { variance_s2 / (mean_s * mean_s) } else { f64::INFINITY })
     }
 
-    /// A law of which only mean (s) and squared coefficient of variation are known.
+    /// Moments of a law of which only mean (s) and squared coefficient of variation are known.
     pub fn general(mean_s: f64, scv: f64) -> Moments {
         Moments { mean_s, scv, shape: Shape::General }
     }
 
-    /// The constant law.
+    /// Moments of the constant law (s).
     pub fn constant(mean_s: f64) -> Moments {
         Moments { mean_s, scv: 0.0, shape: Shape::Constant }
     }
 
-    /// The exponential law.
+    /// Moments of the exponential law (s).
     pub fn exponential(mean_s: f64) -> Moments {
         Moments { mean_s, scv: 1.0, shape: Shape::Exponential }
     }
 
-    /// The Erlang law of `phases` phases.
+    /// Moments of the Erlang law (s) of `phases` phases.
     pub fn erlang(phases: u32, mean_s: f64) -> Moments {
         Moments { mean_s, scv: 1.0 / f64::from(phases), shape: Shape::Erlang(phases) }
     }
 
-    /// The hyperexponential law of two branches with balanced means; `scv` >= 1.
+    /// Moments of the hyperexponential law (s) of two branches with balanced means; `scv` >= 1.
     pub fn hyperexponential(mean_s: f64, scv: f64) -> Moments {
         Moments { mean_s, scv, shape: Shape::Hyperexponential }
     }
@@ -95,7 +95,7 @@ impl Moments {
         matches!(self.shape, Shape::Exponential | Shape::Erlang(1))
     }
 
-    /// A law of this mean and shape; none for [`Shape::General`], of which there are many.
+    /// Law of this mean and shape (s); none for [`Shape::General`], of which there are many.
     pub fn law(&self) -> Option<Law> {
         if !(self.mean_s > 0.0 && self.mean_s.is_finite()) {
             return None;
@@ -109,7 +109,8 @@ impl Moments {
         }
     }
 
-    /// 1 - E\[e^(-sX)\], in a form that keeps its digits for small `s`; none for [`Shape::General`].
+    /// Complement of the transform, 1 - E\[e^(-sX)\] (s in 1/s), in a form that keeps its digits for small `s`; none
+    /// for [`Shape::General`].
     pub fn transform_complement(&self, s: f64) -> Option<f64> {
         let x = s * self.mean_s;
         match self.shape {
@@ -134,7 +135,7 @@ fn hyperexponential_survival(x: f64, scv: f64) -> f64 {
     balanced_means(scv).iter().map(|(p, rate)| p * (-rate * x).exp()).sum()
 }
 
-/// Probability and rate of the two branches of the hyperexponential law with mean 1, this C2 >= 1 and balanced means
+/// Branches (probability, rate) of the hyperexponential law with mean 1, this C2 >= 1 and balanced means
 /// (Tijms, Stochastic Models, 1994, appendix B).
 pub fn balanced_means(scv: f64) -> [(f64, f64); 2] {
     let p = (1.0 + ((scv - 1.0) / (scv + 1.0)).sqrt()) / 2.0;

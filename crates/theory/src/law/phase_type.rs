@@ -1,32 +1,32 @@
 //! Laws made of exponential stages, as phases of a Markov chain.
 //!
 //! A mixture of Erlang laws is the time that a job takes through one of several chains of stages. That covers the
-//! exponential, Erlang and hyperexponential laws, gamma laws of whole shape and all their mixtures, and it is what makes
-//! a queue a Markov chain that can be solved. Source: Neuts, Matrix-Geometric Solutions in Stochastic Models (1981),
-//! chapter 2.
+//! exponential, Erlang and hyperexponential laws, gamma laws of whole shape and all their mixtures, and it is what
+//! makes a queue a Markov chain that can be solved. Source: Neuts, Matrix-Geometric Solutions in Stochastic Models
+//! (1981), chapter 2.
 
 use sojourn_stats::law::ErlangBranch;
 
-/// A phase-type law.
+/// Phase-type law: a chain of exponential stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseType {
-    /// The phases.
+    /// Phases, in an order in which each stands before the one that follows it.
     pub phases: Vec<Phase>,
 }
 
-/// A stage.
+/// Phase: an exponential stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// The chance that the law begins here.
+    /// Probability that the law begins here.
     pub start: f64,
-    /// The rate at which it ends (1/s).
+    /// Rate at which the phase ends (1/s).
     pub rate: f64,
-    /// What follows; none: the law is over.
+    /// Index of the phase that follows; none: the law is over.
     pub next: Option<usize>,
 }
 
 impl PhaseType {
-    /// The phases of a mixture of Erlang laws. Branches of weight 0 are left out.
+    /// Phase-type law of a mixture of Erlang laws (s). Branches of weight 0 are left out.
     pub fn of(branches: &[ErlangBranch]) -> PhaseType {
         let mut phases = Vec::new();
         for branch in branches.iter().filter(|branch| branch.weight > 0.0) {
@@ -40,7 +40,7 @@ impl PhaseType {
         PhaseType { phases }
     }
 
-    /// How many phases.
+    /// Number of phases.
     pub fn len(&self) -> usize {
         self.phases.len()
     }
@@ -50,7 +50,7 @@ impl PhaseType {
         self.phases.is_empty()
     }
 
-    /// The mean (s).
+    /// Mean (s).
     pub fn mean_s(&self) -> f64 {
         // A phase is reached from its own start and from the one before it, which stands before it.
         let mut reached: Vec<f64> = self.phases.iter().map(|phase| phase.start).collect();

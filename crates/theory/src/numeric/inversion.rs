@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
-/// f(t) from its Laplace transform, for an f that is bounded by 1: Abate and Whitt's Euler algorithm with its usual numbers
-/// (discretisation error 1e-8).
+/// f(t) from its Laplace transform, for an f that is bounded by 1: Abate and Whitt's Euler algorithm with its usual
+/// numbers (discretisation error 1e-8).
 pub(crate) fn invert(t: f64, transform: impl Fn(Complex64) -> Complex64) -> f64 {
     const A: f64 = 18.4;
     const TERMS: usize = 30;

@@ -1,11 +1,11 @@
 //! Markov chains that move one level at a time: block by block, as quasi-birth-death processes.
 //!
 //! Above some level all blocks are the same, and there the probabilities fall by a matrix, pi(n+1) = pi(n) R, found by
-//! logarithmic reduction (Latouche and Ramaswami, A logarithmic reduction algorithm for quasi-birth-death processes,
-//! J. Applied Probability 30, 1993): some ten steps whatever the load, each doubling the number of levels looked at. The
+//! logarithmic reduction (Latouche and Ramaswami, A logarithmic reduction algorithm for quasi-birth-death processes, J.
+//! Applied Probability 30, 1993): some ten steps whatever the load, each doubling the number of levels looked at. The
 //! levels below are eliminated from the top down (Gaver, Jacobs and Latouche, Finite birth-and-death models in randomly
-//! changing environments, Advances in Applied Probability 16, 1984). Both only add and multiply what is not negative, so
-//! that small probabilities keep their digits. The price is the cube of the states in a level.
+//! changing environments, Advances in Applied Probability 16, 1984). Both only add and multiply what is not negative,
+//! so that small probabilities keep their digits. The price is the cube of the states in a level.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -22,7 +22,7 @@ impl Station {
     fn finite(&self, gaps: &Gaps, capacity: u32) -> Result<(Flow, Times), String> {
         match self.discipline {
             Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => {}
-            // Who is next changes neither how many there are nor who is lost.
+            // The order changes neither the number inside nor the loss.
             Discipline::Lcfs { preemptive: false } | Discipline::Siro => {
                 let (flow, times) = self.under(Discipline::Fcfs).finite(gaps, capacity)?;
                 let formula = format!("{} has the means of FCFS: {}", self.discipline, times.formula);

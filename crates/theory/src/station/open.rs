@@ -231,7 +231,7 @@ impl Station {
         })
     }
 
-    /// Standard deviation of the M/G/1 response time when who waits is served in this order.
+    /// Standard deviation of the M/G/1 response time when jobs that wait are served in this order.
     pub(super) fn spread(&self, next: mg1_order::Next, arrival_rate: f64) -> Option<Spread> {
         let third = self.law.as_ref()?.moment(3);
         let (mean, second) = (self.service.mean_s, self.second_moment_s2());

@@ -35,7 +35,7 @@ impl Station {
         Station { discipline, ..self.clone() }
     }
 
-    /// Nobody is interrupted, and who is next does not depend on sizes: the means are those of FCFS.
+    /// Without interruption, in an order that does not depend on sizes: the means are those of FCFS.
     fn in_order(&self, gaps: &Gaps, next: Next, name: &str) -> Result<Times, String> {
         let fcfs = self.under(Discipline::Fcfs).sharing(gaps)?;
         let single = self.cores == 1 && gaps.is_poisson();
@@ -126,7 +126,8 @@ impl Station {
         })
     }
 
-    /// In turns of a quantum: exact for exponential service, which forgets; else taken for PS where the quantum is small.
+    /// In turns of a quantum: exact for exponential service, which forgets; else taken for PS where the quantum is
+    /// small.
     fn round_robin(&self, gaps: &Gaps, quantum_s: f64) -> Result<Times, String> {
         if self.service.is_exponential() {
             return self.blind(gaps, "round robin");

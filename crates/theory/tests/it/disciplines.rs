@@ -1,5 +1,5 @@
-//! Every discipline against jobs played one by one, and against numbers that are known. The intervals of the plays are such
-//! that a right formula fails with a chance below 1e-6 in all.
+//! Every discipline against jobs played one by one, and against numbers that are known. The intervals of the plays are
+//! such that a right formula fails with a chance below 1e-6 in all.
 
 use sojourn_stats::{Estimate, Stream};
 use sojourn_theory::Answer;
@@ -94,7 +94,7 @@ fn busy_periods_as_played() {
         for (p, name) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
             let quantile = period.quantile(p);
             agree(value(&answer, &format!("response_time_{name}")), quantile, 1e-12);
-            // Constant services end together; half a service on, nobody does.
+            // Constant services end together; half a service on, none does.
             let at = if number == 0 { quantile + 0.5 } else { quantile };
             let above: Vec<f64> = served.iter().map(|job| f64::from(u8::from(job.response > at))).collect();
             is_mean_of(period.tail(at), &above, 0.4, &format!("{service} at {name}"));
@@ -174,8 +174,9 @@ fn least_attained_service() {
     let heavy = las::response_time_mean(0.5, &law("pareto(alpha = 1.5, mean = 1 s)"));
     assert!((1.0..2.0).contains(&heavy), "{heavy}");
     assert_eq!(las::response_time_mean(1.0, &law("1 s")), f64::INFINITY);
-    // Small jobs gain: Pareto sizes at the load of Bjornstad (2006, chapter 6), 0.95 of a server, 0.09 s each. The wanted are
-    // integrals of the response time by size over 200,000 strata of ln x; sharing takes 1.8 s whatever the index.
+    // Small jobs gain: Pareto sizes at the load of Bjornstad (2006, chapter 6), 0.95 of a server, 0.09 s each. The
+    // wanted are integrals of the response time by size over 200,000 strata of ln x; sharing takes 1.8 s whatever the
+    // index.
     for (alpha, wanted) in [(2.01, "0.91747"), (2.2, "1.07295"), (2.4, "1.24040"), (2.6, "1.40955")] {
         let pareto = law(&format!("pareto(alpha = {alpha}, mean = 0.09 s)"));
         printed(las::response_time_mean(0.95 / 0.09, &pareto), wanted);
@@ -246,7 +247,7 @@ fn priorities_keep_what_is_known() {
     let over = priority::preemptive_resume(&[class(0.5, 2.0), class(0.7, 2.0)]);
     agree(over[0].response_time_mean_s, 2.0, 1e-12);
     assert_eq!(over[1].response_time_mean_s, f64::INFINITY);
-    // Somebody else is always in service then, for one second on average.
+    // Another job is always in service then, for one second on average.
     let over = priority::non_preemptive(&[class(0.5, 2.0), class(0.7, 2.0)]);
     agree(over[0].waiting_time_mean_s, 1.0 / 0.5, 1e-12);
     assert_eq!(over[1].response_time_mean_s, f64::INFINITY);

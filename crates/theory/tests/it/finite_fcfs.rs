@@ -1,5 +1,5 @@
-//! Response times where no more than so many are found: against the tagged job followed step by step, and what the chain of
-//! all jobs says it finds.
+//! Response times where no more than so many are found: against the tagged job followed step by step, and what the
+//! chain of all jobs says it finds.
 
 use sojourn_stats::Estimate;
 use sojourn_theory::formula::markovian::finite_fcfs::FiniteFcfs;
@@ -108,7 +108,7 @@ fn the_notation_answers_them() {
     let (exact, p99) = percentile("GI/M/3//12", "lognormal(mean = 20 s, cv = 3)").unwrap();
     assert!(exact);
     agree(p99, FiniteFcfs::of_population(12, 12, 20.0, 3, 1.0).quantile(0.99), 1e-12);
-    // Whom it does not matter to in the mean, it matters to here.
+    // What does not matter in the mean matters here.
     for other in ["M/M/2/9-SIRO", "M/M/2/9-LCFS", "M/M/2/9-PS", "M/M/2/9-LPS(3)"] {
         assert_eq!(percentile(other, "exponential(rate = 1.9 /s)"), None, "{other}");
     }

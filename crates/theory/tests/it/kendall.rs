@@ -274,7 +274,7 @@ fn populations() {
     assert_eq!(value(&shared, "waiting_time_mean"), 0.0);
     // Room for the servers only, and sources without number: Engset, and Erlang B as they grow.
     let engset = ask("M/M/2/2/4", "exponential(mean = 4 s)", "exponential(mean = 1 s)").unwrap();
-    // By hand: p(n) ~ (4 over n) / 4^n, of whom n = 2 block 2 of 4-n who are away.
+    // By hand: p(n) ~ (4 over n) / 4^n, of which n = 2 block 2 of the 4-n that are away.
     let weights = [1.0, 1.0, 6.0 / 16.0];
     let asking: f64 = (0..3).map(|n| weights[n] * (4 - n) as f64).sum();
     agree(value(&engset, "blocking_probability"), weights[2] * 2.0 / asking, 1e-12);

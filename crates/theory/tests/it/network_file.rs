@@ -172,11 +172,11 @@ fn a_limited_ps_server_in_a_closed_network_by_fujitas_fixed_point() {
             assert!(has_note(&known, "Fujita 2000") && has_note(&known, "not exponential"), "{:?}", known.notes);
         }
     }
-    // A helper for everybody is PS, and exponential work is product form: both exact.
-    let everybody = answer(&read(&web(8, 5.0, 8))).unwrap();
+    // A helper for every job is PS, and exponential work is product form: both exact.
+    let shared_by_all = answer(&read(&web(8, 5.0, 8))).unwrap();
     let known = sojourn_theory::formula::markovian::repairman::solve(8, 5.0, 1, 1, 1.0);
-    agree(value(&everybody, "throughput"), known.throughput, 1e-12);
-    is_exact(&everybody, "response_time_mean", true);
+    agree(value(&shared_by_all, "throughput"), known.throughput, 1e-12);
+    is_exact(&shared_by_all, "response_time_mean", true);
     let exponential = web(8, 5.0, 3).replace("hyperexponential(mean = 1 s, cv = 2)", "exponential(mean = 1 s)");
     let exponential = answer(&read(&exponential)).unwrap();
     agree(value(&exponential, "throughput"), known.throughput, 1e-12);

@@ -76,7 +76,8 @@ fn moments_under_the_tail_and_the_ends() {
     assert_eq!(MarkovianSharing::new(2, None, 0.5, 1.0).unwrap().tail(0.0), 1.0);
 }
 
-/// Against the closed form in order, and under the tail against the means and the second moments that are known otherwise.
+/// Against the closed form in order, and under the tail against the means and the second moments that are known
+/// otherwise.
 #[test]
 fn who_waits_is_served_in_order_last_or_at_random() {
     for (cores, rate) in [(1, 0.9), (4, 3.0), (30, 24.0)] {
@@ -103,8 +104,8 @@ fn who_waits_is_served_in_order_last_or_at_random() {
     assert!(MarkovianOrder::new(Next::Random, 1, 0.9999, 1.0).is_none());
 }
 
-/// Of exponential services the law is the one that is known otherwise; of others the area under it is the mean, and the second
-/// moment that of Yashkov and Ott.
+/// Of exponential services the law is the one that is known otherwise; of others the area under it is the mean, and the
+/// second moment that of Yashkov and Ott.
 #[test]
 fn ps_of_services_in_stages() {
     let shared = PhaseSharing::new(0.8, &law("exponential(mean = 1 s)")).unwrap();

@@ -1,4 +1,5 @@
-//! Queues of exponential stages: against another solution of the same chain, and against formulas that share nothing with it.
+//! Queues of exponential stages: against another solution of the same chain, and against formulas that share nothing
+//! with it.
 
 use sojourn_stats::law::ErlangBranch;
 use sojourn_theory::formula::general::gimc::GiMc;

@@ -39,8 +39,8 @@ fn bjornstads_table_7_2() {
 
 #[test]
 fn bjornstads_table_7_7() {
-    // Generated mean and standard deviation (his Table 7.5) of gaps (s) and service (iterations), then utilisation and the
-    // printed response time of each cell. The inputs are printed to two or three digits: within 2 %.
+    // Generated mean and standard deviation (his Table 7.5) of gaps (s) and service (iterations), then utilisation and
+    // the printed response time of each cell. The inputs are printed to two or three digits: within 2 %.
     let gaps = [(0.0946, 0.0941), (0.0942, 0.197), (0.0943, 0.132), (0.0943, 0.0961), (0.0944, 0.0757)];
     let service = [(48046.0, 48520.0), (48060.0, 77362.0), (48032.0, 58000.0), (48008.0, 45661.0), (47991.0, 37636.0)];
     let printed = [

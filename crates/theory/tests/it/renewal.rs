@@ -172,7 +172,7 @@ fn several_servers_at_the_ends() {
     }
     // Where c (1-omega) is a whole number the sum has a term of 0 by 0: a Poisson stream of 3 for 4 servers.
     agree(GiMc::solve(&poisson(3.0), 4, 1.0).unwrap().delay_probability, mmc::erlang_c(3.0, 4), 1e-9);
-    // Constant gaps that nobody has to wait for.
+    // Constant gaps, at which no job has to wait.
     let idle = GiMc::solve(&Gaps::all(Moments::constant(1.0)), 400, 1.0).unwrap();
     assert!(idle.delay_probability < 1e-12, "{idle:?}");
     assert!(GiMc::solve(&poisson(2.0), 2, 1.0).is_none() && GiMc::solve(&poisson(2.0), 100_000, 1.0).is_none());

@@ -349,7 +349,7 @@ fn a_constant_path_is_added_exactly() {
     let wanted = repairman::solve(10, 9.0, 1, 1, 1.0);
     agree(value(&far, "response_time_mean"), wanted.response_time_mean_s + 2.0, 1e-12);
     agree(value(&far, "throughput"), wanted.throughput, 1e-12);
-    // Everybody is thinking, on the way or at the server.
+    // Each user is thinking, on the way or at the server.
     let inside = value(&far, "throughput") * (7.0 + value(&far, "response_time_mean"));
     agree(inside, 10.0, 1e-9);
     assert!(behind(-1.0).is_err());

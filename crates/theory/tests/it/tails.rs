@@ -85,8 +85,8 @@ fn answered(queue: &str, service: &str, rate: f64) -> Answer {
     Queue::parse(queue).unwrap().answer(&gaps, &service).unwrap()
 }
 
-/// Simulated to about 1 % with intervals of 95 %: an exact quantile that is 4 % off is wrong, with a chance of a false alarm
-/// below 1e-6 each (8 half-widths); an approximate one may be off by what it says.
+/// Simulated to about 1 % with intervals of 95 %: an exact quantile that is 4 % off is wrong, with a chance of a false
+/// alarm below 1e-6 each (8 half-widths); an approximate one may be off by what it says.
 #[test]
 fn quantiles_agree_with_the_simulator() {
     let cases = [

@@ -1,11 +1,11 @@
-//! The busy period of M/G/1: the time until a server that one job has woken is idle again, and with it the response time
-//! under LCFS with preemption, where everybody who comes meanwhile goes first.
+//! The busy period of M/G/1: the time from the start of a job at an idle server until it is idle again, and with it the
+//! response time under LCFS with preemption, where each later arrival is served first.
 //!
 //! Its transform solves B(s) = S(s + lambda - lambda B(s)) (Kendall, Some problems in the theory of queues, 1951;
-//! Kleinrock, Queueing Systems I, 1975, section 5.8) and is inverted numerically, where S has a transform for complex s: a
-//! mixture of Erlang laws. Of constant service the period is a whole number of them, whose law is Borel's (Borel, Sur
-//! l'emploi du théorème de Bernoulli pour faciliter le calcul d'une infinité de coefficients, 1942): P(n) = e^(-rho n)
-//! (rho n)^(n-1) / n!.
+//! Kleinrock, Queueing Systems I, 1975, section 5.8) and is inverted numerically, where S has a transform for complex
+//! s: a mixture of Erlang laws. Of constant service the period is a whole number of them, whose law is Borel's (Borel,
+//! Sur l'emploi du théorème de Bernoulli pour faciliter le calcul d'une infinité de coefficients, 1942): P(n) = e^(-rho
+//! n) (rho n)^(n-1) / n!.
 
 use num_complex::Complex64;
 use sojourn_stats::Law;
@@ -15,7 +15,7 @@ use statrs::function::gamma::ln_gamma;
 use crate::numeric;
 use crate::numeric::inversion::invert;
 
-/// The law of a busy period.
+/// Busy period of M/G/1: its law.
 #[derive(Clone, Debug)]
 pub struct BusyPeriod {
     arrival_rate: f64,
@@ -35,8 +35,8 @@ const SERVICES_MAX: u64 = 10_000_000;
 const SETTLED: f64 = 1e-14;
 
 impl BusyPeriod {
-    /// Of jobs that come at `arrival_rate` (1/s) and need a time of this law (s). None at a utilisation of 1 or more, and
-    /// where the law is neither constant nor a mixture of Erlang laws.
+    /// Busy period of jobs that come at `arrival_rate` (1/s) and need a time of this law (s). None at a utilisation of
+    /// 1 or more, and where the law is neither constant nor a mixture of Erlang laws.
     pub fn new(arrival_rate: f64, service: &Law) -> Option<BusyPeriod> {
         let utilization = arrival_rate * service.mean();
         if utilization >= 1.0 {
@@ -50,7 +50,7 @@ impl BusyPeriod {
         Some(BusyPeriod { arrival_rate, mean_s, service })
     }
 
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn tail(&self, t_s: f64) -> f64 {
         match self.service {
             // A hair more, so that n services are n services.
@@ -64,7 +64,7 @@ impl BusyPeriod {
         }
     }
 
-    /// The `p`-quantile (s).
+    /// Quantile at `p` (s).
     pub fn quantile(&self, p: f64) -> f64 {
         match self.service {
             Service::Constant(service_s) => {

@@ -13,7 +13,7 @@ pub fn response_time_mean(servers: u32, arrival_rate: f64, service_mean_s: f64) 
     solve(servers, arrival_rate, service_mean_s).map_or(f64::INFINITY, |queue| queue.response_time_mean())
 }
 
-/// The `p`-quantile of the FCFS response time (s) at each of `servers` exponential servers behind round robin.
+/// Quantile at `p` of the FCFS response time (s) at each of `servers` exponential servers behind round robin.
 pub fn response_time_quantile(p: f64, servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     solve(servers, arrival_rate, service_mean_s).map_or(f64::INFINITY, |queue| queue.response_time_quantile(p))
 }

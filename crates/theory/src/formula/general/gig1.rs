@@ -11,7 +11,7 @@ use sojourn_stats::root;
 use crate::formula::markovian::mmc;
 use crate::law::Gaps;
 
-/// Kingman's upper bound on the mean wait (s), lambda (var A + var S) / (2 (1-rho)); also the heavy-traffic limit.
+/// Upper bound on the mean wait (s) by Kingman, lambda (var A + var S) / (2 (1-rho)); also the heavy-traffic limit.
 ///
 /// Source: Kingman, Some inequalities for the queue GI/G/1, Biometrika 49 (1962); Kleinrock, Queueing Systems
 /// II (1976), chapter 2.
@@ -70,9 +70,10 @@ pub(crate) const SINGLE_SERVER_ERROR: &str = "the response time is off by up to 
 /// What is known of the error of Allen and Cunneen: see [`several_servers_error`].
 pub(crate) const SEVERAL_SERVERS_ERROR: &str = "the response time is off by up to 24 %";
 
-/// By which part of the mean response time Kraemer and Langenbach-Belz are low and high at most (negative: low), as measured
-/// against exact solutions of GI/G/1 for gaps and service of Erlang, exponential and hyperexponential laws with C2 from 1/8
-/// to 10 and utilisations from .3 to .95. Of the wait alone the error may be many times that where there hardly is one.
+/// Largest relative errors (low, high; low is negative) of the mean response time by Kraemer and Langenbach-Belz, as
+/// measured against exact solutions of GI/G/1 for gaps and service of Erlang, exponential and hyperexponential laws
+/// with C2 from 1/8 to 10 and utilisations from .3 to .95. Of the wait alone the error may be many times that where
+/// there hardly is one.
 pub fn single_server_error(gaps_scv: f64, utilisation: f64) -> (f64, f64) {
     match (gaps_scv <= 1.0, utilisation >= 0.7) {
         (true, _) => (-0.041, 0.034),
@@ -81,12 +82,13 @@ pub fn single_server_error(gaps_scv: f64, utilisation: f64) -> (f64, f64) {
     }
 }
 
-/// The same of Allen and Cunneen for GI/G/2 and GI/G/4.
+/// Largest relative errors (low, high) of the mean response time by Allen and Cunneen, as measured for GI/G/2 and
+/// GI/G/4.
 pub fn several_servers_error() -> (f64, f64) {
     (-0.16, 0.24)
 }
 
-/// The mean wait (s) by every approximation of GI/G/c that is known here, with its name; Kingman's is an upper bound. Only
+/// Mean wait (s) by every approximation of GI/G/c that is known here, with its name; Kingman's is an upper bound. Only
 /// Allen and Cunneen's is meant for several servers, and is the heavy-traffic form for one.
 pub fn approximations(servers: u32, gaps: &Gaps, service_mean_s: f64, service_scv: f64) -> Vec<(&'static str, f64)> {
     if !(gaps.scv().is_finite() && service_scv.is_finite()) {
@@ -101,19 +103,19 @@ pub fn approximations(servers: u32, gaps: &Gaps, service_mean_s: f64, service_sc
     known
 }
 
-/// GI/M/1, exactly: the response time under FCFS is exponential with mean E\[S\]/(1-sigma), where an arrival finds the
-/// server busy with probability sigma.
+/// Queue GI/M/1, solved exactly: the response time under FCFS is exponential with mean E\[S\]/(1-sigma), where an
+/// arrival finds the server busy with probability sigma.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GiM1 {
-    /// The probability that an arrival finds the server busy.
+    /// Probability that an arrival finds the server busy.
     pub sigma: f64,
     service_mean_s: f64,
     idle: f64,
 }
 
 impl GiM1 {
-    /// Solves sigma = A*(mu (1-sigma)), the root inside (0, 1) (Kleinrock, Queueing Systems I, 1975, chapter 6). None
-    /// when the transform A* of the gaps is not known or the utilisation is 1 or more.
+    /// Solution of sigma = A*(mu (1-sigma)), the root inside (0, 1) (Kleinrock, Queueing Systems I, 1975, chapter 6).
+    /// None when the transform A* of the gaps is not known or the utilisation is 1 or more.
     pub fn solve(gaps: &Gaps, service_mean_s: f64) -> Option<GiM1> {
         if gaps.rate() * service_mean_s >= 1.0 {
             return None;
@@ -133,14 +135,14 @@ impl GiM1 {
         self.sigma.powf(f64::from(helpers)) * self.response_time_mean()
     }
 
-    /// The `p`-quantile of the FCFS response time (s).
+    /// Quantile at `p` of the FCFS response time (s).
     pub fn response_time_quantile(&self, p: f64) -> f64 {
         -(-p).ln_1p() * self.response_time_mean()
     }
 }
 
-/// Root x = 1 - omega in (0, 1) of x = 1 - A*(x c mu), where `complement` is the right side, at a utilisation below 1. Sought
-/// in x, which keeps its digits in heavy traffic.
+/// Root x = 1 - omega in (0, 1) of x = 1 - A*(x c mu), where `complement` is the right side, at a utilisation below 1.
+/// Sought in x, which keeps its digits in heavy traffic.
 pub(super) fn idle_root(complement: impl Fn(f64) -> f64) -> f64 {
     // Convex, 0 and falling at 0, positive at 1: the sign changes once in between.
     let excess = |x: f64| x - complement(x);

@@ -1,22 +1,22 @@
 //! GI/M/c, exactly: renewal arrivals of any law, exponential service, c servers and one queue.
 //!
-//! An arrival finds c-1+j jobs with a probability that falls by omega in j, omega = A*(c mu (1-omega)), so that the wait is
-//! 0 or exponential with the rate c mu (1-omega); with which probability it is 0, Takacs's sum says (Introduction to the
-//! Theory of Queues, 1962, section 2.3). One root, and c values of the transform A* of the gaps. For c = 1 it is
-//! [`super::gig1::GiM1`], for Poisson arrivals M/M/c.
+//! An arrival finds c-1+j jobs with a probability that falls by omega in j, omega = A*(c mu (1-omega)), so that the
+//! wait is 0 or exponential with the rate c mu (1-omega); with which probability it is 0, Takacs's sum says
+//! (Introduction to the Theory of Queues, 1962, section 2.3). One root, and c values of the transform A* of the gaps.
+//! For c = 1 it is [`super::gig1::GiM1`], for Poisson arrivals M/M/c.
 
 use super::gig1::idle_root;
 use crate::law::Gaps;
 
-/// Servers at most: each takes a value of the transform, which may be an integral.
+/// Largest number of servers: each takes a value of the transform, which may be an integral.
 pub const SERVERS_MAX: u32 = 2000;
 
-/// The queue, solved.
+/// Queue GI/M/c, solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GiMc {
-    /// The factor by which the probability of finding one job more falls.
+    /// Decay factor: P(an arrival finds one job more) over P(it finds that many), beyond c-1.
     pub omega: f64,
-    /// The probability that an arrival has to wait.
+    /// Delay probability: an arrival has to wait.
     pub delay_probability: f64,
     servers: f64,
     service_mean_s: f64,
@@ -25,8 +25,8 @@ pub struct GiMc {
 }
 
 impl GiMc {
-    /// Solves it. None when the transform of the gaps is not known, the utilisation is 1 or more, or there are more than
-    /// [`SERVERS_MAX`] servers.
+    /// Solution of the queue. None when the transform of the gaps is not known, the utilisation is 1 or more, or there
+    /// are more than [`SERVERS_MAX`] servers.
     pub fn solve(gaps: &Gaps, servers: u32, service_mean_s: f64) -> Option<GiMc> {
         let c = f64::from(servers);
         if gaps.rate() * service_mean_s >= c || servers > SERVERS_MAX {
@@ -36,8 +36,8 @@ impl GiMc {
         let complement = |s: f64| gaps.transform_complement(s).unwrap_or(0.0);
         // As for one server that is c times as fast.
         let idle = idle_root(|x| complement(x * c / service_mean_s));
-        // The sum over j of (c over j) / (C_j (1-g_j)) (c (1-g_j) - j) / (c (1-omega) - j), where g_j = A*(j mu) and C_j is
-        // the product of g_i / (1-g_i) up to j; in logarithms, as its terms leave the range of numbers.
+        // The sum over j of (c over j) / (C_j (1-g_j)) (c (1-g_j) - j) / (c (1-omega) - j), where g_j = A*(j mu) and
+        // C_j is the product of g_i / (1-g_i) up to j; in logarithms, as its terms leave the range of numbers.
         let mut sum = 1.0 / idle;
         let mut log_term = 0.0;
         for server in 1..=servers {
@@ -54,7 +54,7 @@ impl GiMc {
         Some(GiMc { omega: 1.0 - idle, delay_probability, servers: c, service_mean_s, idle })
     }
 
-    /// The rate at which the wait ends, if there is one (1/s): c mu (1-omega).
+    /// Rate (1/s) of the exponential wait of the delayed, c mu (1-omega).
     pub fn drain_rate(&self) -> f64 {
         self.servers * self.idle / self.service_mean_s
     }

@@ -14,7 +14,7 @@ pub fn waiting_time_mean(arrival_rate: f64, service_mean_s: f64, scv: f64) -> f6
     utilisation / (1.0 - utilisation) * (1.0 + scv) / 2.0 * service_mean_s
 }
 
-/// Mean response time (s).
+/// Mean response time (s): the mean wait and the mean service. Infinite where the wait is.
 pub fn response_time_mean(arrival_rate: f64, service_mean_s: f64, scv: f64) -> f64 {
     service_mean_s + waiting_time_mean(arrival_rate, service_mean_s, scv)
 }

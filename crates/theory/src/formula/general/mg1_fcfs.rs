@@ -1,16 +1,16 @@
 //! The response time law of M/G/1 under FCFS, computed on a grid.
 //!
-//! The wait is a geometric sum of equilibrium residuals of the service (Pollaczek and Khinchine; Kleinrock, Queueing Systems
-//! I, 1975, section 5.7). On a grid that is a compound geometric law, which Panjer's recursion sums exactly (ASTIN Bulletin
-//! 12, 1981). The error is that of the grid alone and falls with the square of its step. The price: some milliseconds of
-//! computing where a formula would take none.
+//! The wait is a geometric sum of equilibrium residuals of the service (Pollaczek and Khinchine; Kleinrock, Queueing
+//! Systems I, 1975, section 5.7). On a grid that is a compound geometric law, which Panjer's recursion sums exactly
+//! (ASTIN Bulletin 12, 1981). The error is that of the grid alone and falls with the square of its step. The price:
+//! some milliseconds of computing where a formula would take none.
 
 use sojourn_stats::Law;
 use statrs::function::gamma::gamma_ur;
 
 use crate::law::{Moments, Shape, balanced_means};
 
-/// P(T > t) on a grid, between whose points it is straight.
+/// Tail P(T > t) of a response time on a grid, linear between its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tail {
     step_s: f64,
@@ -19,7 +19,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn at(&self, t_s: f64) -> f64 {
         let position = (t_s / self.step_s).max(0.0);
         let below = position as usize;
@@ -43,9 +43,10 @@ const NEGLIGIBLE_SERVICE: f64 = 1e-7;
 /// A law that does reach over so many points is given up.
 const POINTS_MAX: usize = 1_000_000;
 
-/// The response time of M/G/1 under FCFS. Of a law that is known by two moments only, as if it were gamma.
+/// Response time law of M/G/1 under FCFS from moments: a service known by two moments only is taken to be gamma.
 ///
-/// None at a utilisation of 1 or more, for a service of infinite variance, and where the law reaches too far for the grid.
+/// None at a utilisation of 1 or more, for a service of infinite variance, and where the law reaches too far for the
+/// grid.
 pub fn response_time_law_of_moments(arrival_rate: f64, service: &Moments) -> Option<Tail> {
     let above = |x: f64| survival(service, x);
     // Simpson's rule, up to a hair before the end, where a constant service may end.
@@ -53,7 +54,7 @@ pub fn response_time_law_of_moments(arrival_rate: f64, service: &Moments) -> Opt
     Some(on_grid(arrival_rate, service.mean_s, service.scv, above, between)?.0)
 }
 
-/// The same of a service that follows this law, whatever it is.
+/// Response time law of M/G/1 under FCFS for any service law (s). None as [`response_time_law_of_moments`].
 pub fn response_time_law(arrival_rate: f64, service: &Law) -> Option<Tail> {
     Some(law_and_wait(arrival_rate, service)?.0)
 }
@@ -71,7 +72,8 @@ fn law_and_wait(arrival_rate: f64, service: &Law) -> Option<(Tail, Vec<f64>)> {
     on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between)
 }
 
-/// The response time, and the probabilities of waits of so many steps. `survival` is P(S > x mean), `between` its integral.
+/// The response time, and the probabilities of waits of so many steps. `survival` is P(S > x mean), `between` its
+/// integral.
 fn on_grid(
     arrival_rate: f64,
     mean_s: f64,

@@ -9,10 +9,11 @@ use sojourn_stats::{Law, quadrature};
 
 use crate::formula::markovian::mmck::Finite;
 
-/// Room that is solved at most: the sums take its square.
+/// Largest room that is solved: the sums take its square.
 pub const CAPACITY_MAX: u32 = 5000;
 
-/// Solves the queue; none for more room than [`CAPACITY_MAX`] or a service law without a mean.
+/// Solution of M/G/1/K for `capacity` = K, `arrival_rate` (1/s) and `service` (s); none for more room than
+/// [`CAPACITY_MAX`] or a service law without a mean.
 pub fn solve(capacity: u32, arrival_rate: f64, service: &Law) -> Option<Finite> {
     let mean_s = service.mean();
     if capacity > CAPACITY_MAX || !mean_s.is_finite() || mean_s <= 0.0 {
@@ -22,7 +23,8 @@ pub fn solve(capacity: u32, arrival_rate: f64, service: &Law) -> Option<Finite> 
     let utilisation = arrival_rate * mean_s;
     // P(a service sees more than j arrivals), and with it P(it sees none).
     let more: Vec<f64> = (0..k).map(|j| sees_more_than(j, arrival_rate, service)).collect();
-    // Where a service never sees none, to the last digit, somebody is always left behind: any small number says so.
+    // Where a service never sees none, to the last digit, at least one job is always left behind: any small number says
+    // so.
     let none = (1.0 - more[0]).max(f64::EPSILON);
     // Departures that leave n behind, n = 0 to K-1, up to a factor.
     let mut left = vec![1.0];
@@ -35,7 +37,7 @@ pub fn solve(capacity: u32, arrival_rate: f64, service: &Law) -> Option<Finite> 
     }
     let total: f64 = left.iter().sum();
     let empty = left[0] / total;
-    // At a random instant the share of each n below K is the same, and the server works whenever somebody is there.
+    // At a random instant the share of each n below K is the same, and the server works whenever a job is there.
     let inside = 1.0 / (empty + utilisation);
     let loss = ((utilisation - 1.0 + empty) * inside).max(0.0);
     let number_mean = left.iter().enumerate().map(|(n, weight)| n as f64 * weight).sum::<f64>() / total * inside

@@ -1,18 +1,19 @@
 //! The response time law of M/M/c under FCFS where at most so many can be found inside: limited room, or a population.
 //!
-//! Who finds n < c jobs is served at once; who finds more waits for n-c+1 departures, each exponential of rate c mu, and is
-//! served then. With G(k) the tail of k of them and a service, and E(k) the tail of k of them alone, partial fractions give
-//! G(k) = (G(k-1) - E(k)/c) / (1-1/c), which loses all digits; turned round, G(k-1) = (1-1/c) G(k) + E(k)/c adds what is
-//! positive, and no error grows. It begins where k departures surely take longer than t.
+//! An arrival that finds n < c jobs is served at once; one that finds more waits for n-c+1 departures, each exponential
+//! of rate c mu, and is served then. With G(k) the tail of k of them and a service, and E(k) the tail of k of them
+//! alone, partial fractions give G(k) = (G(k-1) - E(k)/c) / (1-1/c), which loses all digits; turned round, G(k-1) =
+//! (1-1/c) G(k) + E(k)/c adds what is positive, and no error grows. It begins where k departures surely take longer
+//! than t.
 //!
-//! What is found: in a limited room the law of the number inside, given that there is room (Poisson arrivals see time
-//! averages); of a population that of one member less, whatever the law of the time away (Lavenberg and Reiser, J. Applied
-//! Probability 17, 1980; Sevcik and Mitrani, J. ACM 28, 1981).
+//! What an arrival finds: in a limited room the law of the number inside, given that there is room (Poisson arrivals
+//! see time averages); of a population that of one member less, whatever the law of the time away (Lavenberg and
+//! Reiser, J. Applied Probability 17, 1980; Sevcik and Mitrani, J. ACM 28, 1981).
 
 use crate::formula::markovian::{mmck, repairman};
 use crate::numeric;
 
-/// What is found by who is let in, and how fast it is worked off.
+/// Response time law of M/M/c under FCFS with limited room or a population.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiniteFcfs {
     /// P(an arrival that is let in finds n inside).
@@ -25,14 +26,15 @@ pub struct FiniteFcfs {
 const BEYOND: (f64, f64) = (12.0, 40.0);
 
 impl FiniteFcfs {
-    /// M/M/c/K: `arrival_rate` (1/s), `capacity` = K >= `cores` = c.
+    /// Law of M/M/c/K: `arrival_rate` (1/s), `capacity` = K >= `cores` = c.
     pub fn with_room(cores: u32, capacity: u32, arrival_rate: f64, service_mean_s: f64) -> FiniteFcfs {
         let mut found = mmck::number_probabilities(cores, capacity, arrival_rate * service_mean_s);
         found.pop();
         FiniteFcfs::new(found, cores, service_mean_s)
     }
 
-    /// M/M/c/B/N: `users` = N >= 1, of whom each stays away for `away_mean_s` (0 is allowed) and `room` = B <= N find room.
+    /// Law of M/M/c/B/N: `users` = N >= 1, each of which stays away for `away_mean_s` (0 is allowed) and `room` = B <=
+    /// N find room.
     pub fn of_population(users: u32, room: u32, away_mean_s: f64, cores: u32, service_mean_s: f64) -> FiniteFcfs {
         let found = repairman::number_probabilities(users - 1, room - 1, away_mean_s, cores, service_mean_s);
         FiniteFcfs::new(found, cores, service_mean_s)
@@ -44,12 +46,12 @@ impl FiniteFcfs {
         FiniteFcfs { found, cores: f64::from(cores), service_mean_s }
     }
 
-    /// Departures that who finds `inside` waits for.
+    /// Departures that an arrival waits for when it finds `inside` jobs.
     fn waits_for(&self, inside: usize) -> usize {
         (inside + 1).saturating_sub(self.cores as usize)
     }
 
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn tail(&self, t_s: f64) -> f64 {
         let passed = t_s * self.cores / self.service_mean_s;
         if passed <= 0.0 {
@@ -92,7 +94,7 @@ impl FiniteFcfs {
         (first, (second - first * first).max(0.0))
     }
 
-    /// The `p`-quantile (s), to ten digits.
+    /// Quantile at `p` (s).
     pub fn quantile(&self, p: f64) -> f64 {
         numeric::smooth_quantile(p, self.mean_s(), |t| self.tail(t))
     }

@@ -20,18 +20,18 @@ pub fn number_mean(arrival_rate: f64, service_mean_s: f64) -> f64 {
     arrival_rate * response_time_mean(arrival_rate, service_mean_s)
 }
 
-/// P(n in the system), (1-rho) rho^n.
+/// Probability of n in the system, (1-rho) rho^n.
 pub fn number_probability(n: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     let utilisation = arrival_rate * service_mean_s;
     (1.0 - utilisation).max(0.0) * utilisation.powf(f64::from(n))
 }
 
-/// The `p`-quantile of the FCFS response time (s): it is exponential, -ln(1-p) E\[T\].
+/// Quantile at `p` of the FCFS response time (s): it is exponential, -ln(1-p) E\[T\].
 pub fn response_time_quantile(p: f64, arrival_rate: f64, service_mean_s: f64) -> f64 {
     -(-p).ln_1p() * response_time_mean(arrival_rate, service_mean_s)
 }
 
-/// The `p`-quantile of the FCFS waiting time (s): zero with probability 1-rho, else exponential.
+/// Quantile at `p` of the FCFS waiting time (s): zero with probability 1-rho, else exponential.
 pub fn waiting_time_quantile(p: f64, arrival_rate: f64, service_mean_s: f64) -> f64 {
     let utilisation = arrival_rate * service_mean_s;
     if utilisation >= 1.0 {

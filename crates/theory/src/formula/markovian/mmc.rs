@@ -10,7 +10,7 @@
 
 use crate::numeric;
 
-/// Erlang B: the probability that `servers` servers without a queue are all busy.
+/// Blocking probability (Erlang B): the probability that `servers` servers without a queue are all busy.
 ///
 /// By the recursion B(n) = a B(n-1) / (n + a B(n-1)), in which every term is a probability: stable for any size
 /// (Gross et al., chapter 2).
@@ -18,7 +18,8 @@ pub fn erlang_b(offered: f64, servers: u32) -> f64 {
     (1..=servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
 }
 
-/// Erlang C: the probability that an arrival at M/M/c must wait, c B / (c - a (1 - B)); 1 when unstable.
+/// Delay probability (Erlang C): the probability that an arrival at M/M/c must wait, c B / (c - a (1 - B)); 1 when
+/// unstable.
 pub fn erlang_c(offered: f64, servers: u32) -> f64 {
     let (b, c) = (erlang_b(offered, servers), f64::from(servers));
     if offered >= c { 1.0 } else { c * b / (c - offered * (1.0 - b)) }
@@ -33,7 +34,7 @@ pub fn waiting_time_mean(servers: u32, arrival_rate: f64, service_mean_s: f64) -
     erlang_c(offered, servers) * service_mean_s / (c - offered)
 }
 
-/// Mean response time (s).
+/// Mean response time (s): the mean wait and the mean service.
 pub fn response_time_mean(servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     service_mean_s + waiting_time_mean(servers, arrival_rate, service_mean_s)
 }
@@ -51,7 +52,7 @@ pub fn limited_ps_waiting_time_mean(servers: u32, helpers: u32, arrival_rate: f6
     utilisation.powf(beyond) * waiting_time_mean(servers, arrival_rate, service_mean_s)
 }
 
-/// P(T > t) of the FCFS response time: the wait (0, or exponential of rate c mu - lambda) plus the service.
+/// Tail P(T > t) of the FCFS response time: the wait (0, or exponential of rate c mu - lambda) plus the service.
 pub fn response_time_tail(t_s: f64, servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     let drain = f64::from(servers) / service_mean_s - arrival_rate;
     if drain <= 0.0 {
@@ -60,8 +61,8 @@ pub fn response_time_tail(t_s: f64, servers: u32, arrival_rate: f64, service_mea
     delayed_tail(t_s, erlang_c(arrival_rate * service_mean_s, servers), drain, service_mean_s)
 }
 
-/// P(T > t) of a wait that is 0 or, with the probability `delayed`, exponential of the rate `drain` (1/s), followed by an
-/// exponential service.
+/// Tail P(T > t) of a wait that is 0 or, with the probability `delayed`, exponential of the rate `drain` (1/s),
+/// followed by an exponential service.
 pub fn delayed_tail(t_s: f64, delayed: f64, drain: f64, service_mean_s: f64) -> f64 {
     let rate = 1.0 / service_mean_s;
     // (e^(-rate t) - e^(-drain t)) / (drain - rate), without cancellation when the two rates are close.
@@ -76,13 +77,13 @@ pub fn delayed_tail(t_s: f64, delayed: f64, drain: f64, service_mean_s: f64) -> 
     (-rate * t_s).exp() + delayed * rate * both
 }
 
-/// The `p`-quantile of the FCFS response time (s), by bisection of its tail.
+/// Quantile at `p` of the FCFS response time (s), the root of its tail to the last digit.
 pub fn response_time_quantile(p: f64, servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     let scale = response_time_mean(servers, arrival_rate, service_mean_s);
     numeric::quantile(p, scale, |t| response_time_tail(t, servers, arrival_rate, service_mean_s))
 }
 
-/// The `p`-quantile of the FCFS waiting time (s): P(W > t) = C(a, c) e^(-(c mu - lambda) t).
+/// Quantile at `p` of the FCFS waiting time (s): P(W > t) = C(a, c) e^(-(c mu - lambda) t).
 pub fn waiting_time_quantile(p: f64, servers: u32, arrival_rate: f64, service_mean_s: f64) -> f64 {
     let (offered, c) = (arrival_rate * service_mean_s, f64::from(servers));
     if offered >= c {

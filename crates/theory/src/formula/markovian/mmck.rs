@@ -7,18 +7,18 @@
 
 use crate::numeric;
 
-/// P(n in the system) for n = 0..=`capacity`. The offered load is arrival rate x mean service.
+/// Probabilities of n in the system for n = 0..=`capacity`. The offered load is arrival rate x mean service.
 pub fn number_probabilities(servers: u32, capacity: u32, offered: f64) -> Vec<f64> {
     let busy = |n: usize| (n as f64).min(f64::from(servers));
     numeric::birth_death(capacity as usize, |n| offered / busy(n))
 }
 
-/// What a finite room does to arrivals.
+/// Means of a queue with limited room.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finite {
-    /// The part of the arrivals that is lost, p_K.
+    /// Loss probability: the part of the arrivals that is lost, p_K.
     pub loss: f64,
-    /// Jobs served per second.
+    /// Throughput: jobs served per second.
     pub throughput: f64,
     /// Mean number in the system.
     pub number_mean: f64,
@@ -28,7 +28,7 @@ pub struct Finite {
     pub waiting_time_mean_s: f64,
 }
 
-/// Solves M/M/c/K in which at most `helpers` jobs (FCFS: c) are served at once.
+/// Solution of M/M/c/K in which at most `helpers` jobs (FCFS: c) are served at once.
 pub fn solve(servers: u32, capacity: u32, helpers: u32, arrival_rate: f64, service_mean_s: f64) -> Finite {
     let p = number_probabilities(servers, capacity, arrival_rate * service_mean_s);
     let mean = |of: &dyn Fn(f64) -> f64| -> f64 { p.iter().enumerate().map(|(n, p)| p * of(n as f64)).sum() };

@@ -1,16 +1,16 @@
-//! The machine repairman: a fixed number of users who think, ask and wait for the answer, and one server.
+//! The machine repairman: one server and a fixed number of users, each of which thinks, asks and waits for the answer.
 //!
 //! Source: Kleinrock, Queueing Systems I (1975), section 3.8; Baskett, Chandy, Muntz and Palacios, Open, closed, and
 //! mixed networks of queues with different classes of customers, J. ACM 22 (1975): exact for exponential service under
 //! FCFS, PS or limited PS and for any service law under PS, each with any think time law. With room for fewer than all:
-//! Engset (1918), for exponential think times; who finds no room thinks again.
+//! Engset (1918), for exponential think times; a user that finds no room thinks again.
 
 use crate::numeric;
 
-/// What a closed population of users gets from one server.
+/// Means of one server under a closed population of users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repairman {
-    /// Answers per second.
+    /// Throughput: answers per second.
     pub throughput: f64,
     /// Mean number of users waiting or being served.
     pub number_mean: f64,
@@ -18,13 +18,13 @@ pub struct Repairman {
     pub response_time_mean_s: f64,
     /// Mean time before service starts (s).
     pub waiting_time_mean_s: f64,
-    /// The part of the core time that is used.
+    /// Utilisation: the part of the core time that is used.
     pub utilisation: f64,
-    /// The part of those who ask that finds no room.
+    /// Loss probability: the part of the requests that finds no room.
     pub loss: f64,
 }
 
-/// P(n at the server), n = 0 to `room` <= `users`.
+/// Probabilities of n at the server, n = 0 to `room` <= `users`.
 pub fn number_probabilities(users: u32, room: u32, think_mean_s: f64, cores: u32, service_mean_s: f64) -> Vec<f64> {
     // Zero think time makes every ratio infinite: then as many as fit are always at the server.
     numeric::birth_death(room as usize, |n| {
@@ -33,13 +33,13 @@ pub fn number_probabilities(users: u32, room: u32, think_mean_s: f64, cores: u32
     })
 }
 
-/// Solves M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of `cores`
-/// cores that serves at most `helpers` jobs at once (FCFS: `cores`).
+/// Solution of M/M/c//N for `users` >= 1 users with mean think time `think_mean_s` (0 is allowed) and a server of
+/// `cores` cores that serves at most `helpers` jobs at once (FCFS: `cores`).
 pub fn solve(users: u32, think_mean_s: f64, cores: u32, helpers: u32, service_mean_s: f64) -> Repairman {
     solve_with_room(users, users, think_mean_s, cores, helpers, service_mean_s)
 }
 
-/// Solves M/M/c/B/N: as [`solve`], with room for `room` = B <= N jobs, those in service included.
+/// Solution of M/M/c/B/N: as [`solve`], with room for `room` = B <= N jobs, those in service included.
 pub fn solve_with_room(
     users: u32,
     room: u32,

@@ -7,16 +7,16 @@
 //!
 //! Source: Schrage, The queue M/G/1 with feedback to lower priority queues, Management Science 13 (1967); Kleinrock,
 //! Queueing Systems II (1976), section 4.6; Nuyens and Wierman, The foreground-background queue: a survey, Performance
-//! Evaluation 65 (2008). The mean over all sizes is the integral of the derivative of this times P(S > x): exact for any
-//! law, to nine digits, and finite for some whose variance is not.
+//! Evaluation 65 (2008). The mean over all sizes is the integral of the derivative of this times P(S > x): exact for
+//! any law, to nine digits, and finite for some whose variance is not.
 
 use sojourn_stats::{Law, quadrature};
 
 /// Relative error of the integral.
 const RELATIVE: f64 = 1e-10;
 
-/// Mean response time (s) of a job that needs `service_s`; infinite where the jobs as far as it sees them overload the
-/// server.
+/// Mean response time (s) of a job that needs `service_s`; infinite where the parts of the jobs up to its size overload
+/// the server.
 pub fn response_time_mean_of(service_s: f64, arrival_rate: f64, service: &Law) -> f64 {
     let seen = arrival_rate * service.limited_moment(1, service_s);
     if seen >= 1.0 {

@@ -1,13 +1,13 @@
-//! The response time law of M/M/c whose waiting jobs are served in order, last come first, or at random: exact, from its
-//! transform.
+//! The response time law of M/M/c whose waiting jobs are served in order, last come first, or at random: exact, from
+//! its transform.
 //!
-//! Who has to wait meets busy cores and, with a chance of (1-rho) rho^n, n others that wait. In order, n+1 departures pass.
-//! Last come first, those who come meanwhile go first, which takes a busy period of one core of rate c mu (Riordan, Delays
-//! for last-come first-served service and the busy period, Bell System Technical Journal 40, 1961). At random, the next
-//! departure is for it with a chance of 1/(n+1), so that the transforms w(n) of what is left of its wait satisfy
-//! (s + lambda + c mu) w(n) = lambda w(n+1) + c mu (1 + n w(n-1)) / (n+1)
-//! (Riordan, Delay curves for calls served at random, Bell System Technical Journal 32, 1953), a recurrence that is solved
-//! from an n down that is met with a chance below 1e-22. Inverted by Euler summation.
+//! A job that has to wait meets busy cores and, with a chance of (1-rho) rho^n, n others that wait. In order, n+1
+//! departures pass. Last come first, those that come meanwhile go first, which takes a busy period of one core of rate
+//! c mu (Riordan, Delays for last-come first-served service and the busy period, Bell System Technical Journal 40,
+//! 1961). At random, the next departure is for it with a chance of 1/(n+1), so that the transforms w(n) of what is left
+//! of its wait satisfy (s + lambda + c mu) w(n) = lambda w(n+1) + c mu (1 + n w(n-1)) / (n+1) (Riordan, Delay curves
+//! for calls served at random, Bell System Technical Journal 32, 1953), a recurrence that is solved from an n down that
+//! is met with a chance below 1e-22. Inverted by Euler summation.
 
 use num_complex::Complex64;
 
@@ -21,7 +21,7 @@ const OTHERS_MAX: f64 = 6_000.0;
 /// The chance of meeting more of them.
 const NEGLIGIBLE: f64 = 1e-22;
 
-/// The response time law.
+/// Response time law of M/M/c under an order of service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkovianOrder {
     next: Next,
@@ -35,7 +35,8 @@ pub struct MarkovianOrder {
 }
 
 impl MarkovianOrder {
-    /// The queue with `cores` cores. None at a utilisation of 1 or more, and where so many wait that it would take too long.
+    /// Law of the queue with `cores` cores, `arrival_rate` (1/s) and exponential service. None at a utilisation of 1 or
+    /// more, and where so many wait that it would take too long.
     pub fn new(next: Next, cores: u32, arrival_rate: f64, service_mean_s: f64) -> Option<MarkovianOrder> {
         let offered = arrival_rate * service_mean_s;
         let utilisation = offered / f64::from(cores);
@@ -57,7 +58,7 @@ impl MarkovianOrder {
         })
     }
 
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn tail(&self, t_s: f64) -> f64 {
         if t_s <= 0.0 {
             return 1.0;
@@ -69,7 +70,7 @@ impl MarkovianOrder {
         invert(t_s, |s| (1.0 - transform(s)) / s).clamp(0.0, 1.0)
     }
 
-    /// The `p`-quantile (s).
+    /// Quantile at `p` (s).
     pub fn quantile(&self, p: f64) -> f64 {
         numeric::smooth_quantile(p, self.mean_s, |t| self.tail(t))
     }

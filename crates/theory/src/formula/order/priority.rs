@@ -1,15 +1,15 @@
 //! Classes with priorities, the first the most urgent: M/G/1 with and without preemption, M/M/c without.
 //!
-//! W_k = W_0 / ((1-s_(k-1)) (1-s_k)), where s_k is the utilisation by the classes up to k and W_0 what is left, on average,
-//! of the service that an arrival finds (Cobham, Priority assignment in waiting line problems, Operations Research 2,
-//! 1954; for M/M/c, where all classes have the same exponential service, the same paper). A class that may interrupt
-//! those below is not seen by them coming, nor sees them: W_0 then has the classes up to k only, and service is
-//! stretched by 1 / (1-s_(k-1)) (White and Christie, Operations Research 6, 1958; Kleinrock, Queueing Systems II, 1976,
-//! chapter 3). Within a class: FCFS. A class is infinite, not wrong, where it and those above it are too much.
+//! W_k = W_0 / ((1-s_(k-1)) (1-s_k)), where s_k is the utilisation by the classes up to k and W_0 what is left, on
+//! average, of the service that an arrival finds (Cobham, Priority assignment in waiting line problems, Operations
+//! Research 2, 1954; for M/M/c, where all classes have the same exponential service, the same paper). A class that may
+//! interrupt those below is not seen by them coming, nor sees them: W_0 then has the classes up to k only, and service
+//! is stretched by 1 / (1-s_(k-1)) (White and Christie, Operations Research 6, 1958; Kleinrock, Queueing Systems II,
+//! 1976, chapter 3). Within a class: FCFS. A class is infinite, not wrong, where it and those above it are too much.
 
 use crate::formula::markovian::mmc;
 
-/// A class of jobs.
+/// Class of jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
     /// Poisson arrivals per second.
@@ -40,10 +40,10 @@ impl Class {
     }
 }
 
-/// M/G/1: who is served is not interrupted.
+/// Times of each class in M/G/1 without preemption (s).
 pub fn non_preemptive(classes: &[Class]) -> Vec<ClassTimes> {
-    // The part of the server that is left over serves nobody twice: of the classes that overload it the last served get
-    // what remains, and all of it is work in progress.
+    // A class gets what the more urgent ones leave of the server. The last one that gets any may get only a part of
+    // what it asks for.
     let mut left = 1.0;
     let mut found = 0.0;
     for class in classes {
@@ -56,8 +56,8 @@ pub fn non_preemptive(classes: &[Class]) -> Vec<ClassTimes> {
     waits(classes, 1.0, found)
 }
 
-/// M/G/1: a more urgent job interrupts, and who was interrupted goes on where it was. Before service starts for the first
-/// time, that is.
+/// Times of each class in M/G/1 with preemptive resume (s): a more urgent job interrupts, and the interrupted one goes
+/// on later where it was. The waiting time is that before service starts for the first time.
 pub fn preemptive_resume(classes: &[Class]) -> Vec<ClassTimes> {
     let mut above = 0.0;
     let mut found = 0.0;
@@ -72,7 +72,7 @@ pub fn preemptive_resume(classes: &[Class]) -> Vec<ClassTimes> {
     classes.iter().map(time).collect()
 }
 
-/// M/M/c: who is served is not interrupted; all classes have the same exponential service.
+/// Times of each class in M/M/c without preemption (s); all classes have the same exponential service.
 pub fn non_preemptive_servers(servers: u32, arrival_rates: &[f64], service_mean_s: f64) -> Vec<ClassTimes> {
     let c = f64::from(servers);
     let offered = arrival_rates.iter().sum::<f64>() * service_mean_s;

@@ -1,8 +1,8 @@
 //! Fujita's model of a Web server (Performance modeling and evaluation of Web server systems with proxy caching, 2000,
 //! section 2.3): Poisson requests, a FIFO queue, and r helpers that share the processor.
 //!
-//! His approximation (2.1) for a request of work x, of which (2.2) is the mean over all x, (2.3) the case r = 1 and (2.4)
-//! the limit of many helpers, both exact:
+//! His approximation (2.1) for a request of work x, of which (2.2) is the mean over all x, (2.3) the case r = 1 and
+//! (2.4) the limit of many helpers, both exact:
 //!
 //! E\[R|S=x\] = rho^r/(1-rho) E\[S^2\]/(2E\[S\]) + Delta + (1-rho^r)/(1-rho) x
 //!
@@ -11,8 +11,8 @@
 
 use sojourn_stats::Law;
 
-/// Mean response time (s) of a request that takes `service_s` of work, with `helpers` = r (none: no limit): equation 2.1,
-/// without the time for dispatching. Exact for r = 1 and without limit. Infinite at a utilisation of 1 or more.
+/// Mean response time (s) of a request that takes `service_s` of work, with `helpers` = r (none: no limit): equation
+/// 2.1, without the time for dispatching. Exact for r = 1 and without limit. Infinite at a utilisation of 1 or more.
 pub fn response_time_mean_of(
     service_s: f64,
     helpers: Option<u32>,
@@ -40,40 +40,41 @@ pub fn response_time_mean(
     response_time_mean_of(service_mean_s, helpers, arrival_rate, service_mean_s, service_second_moment_s2)
 }
 
-/// The work (s) to which FCFS and PS give the same mean response time, E\[S^2\] / (2 E\[S\]): what is shorter gains from
-/// sharing, what is longer loses (M/G/1 at any load; Kleinrock, Queueing Systems II, 1976, section 4.4).
+/// Size (s) up to which PS is the faster: the work to which FCFS and PS give the same mean response time, E\[S^2\] / (2
+/// E\[S\]): what is shorter gains from sharing, what is longer loses (M/G/1 at any load; Kleinrock, Queueing Systems
+/// II, 1976, section 4.4).
 pub fn break_even_size(service_mean_s: f64, service_second_moment_s2: f64) -> f64 {
     service_second_moment_s2 / (2.0 * service_mean_s)
 }
 
-/// The work of documents: equations 2.5 and 2.6.
+/// Work of documents: equations 2.5 and 2.6.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// a, the work per byte (s).
+    /// Work per byte a (s).
     pub per_byte_s: f64,
-    /// b, the work of any document (s).
+    /// Work of any document b (s).
     pub fixed_s: f64,
     /// Document sizes (B).
     pub sizes: Law,
 }
 
 impl Work {
-    /// g(x) = a x + b, the work of a document of `size` bytes (s).
+    /// Work of a document of `size` bytes (s), g(x) = a x + b.
     pub fn of(&self, size: f64) -> f64 {
         self.per_byte_s * size + self.fixed_s
     }
 
-    /// E\[S\] (s).
+    /// Mean work E\[S\] (s).
     pub fn mean_s(&self) -> f64 {
         self.of(self.sizes.mean())
     }
 
-    /// E\[S^2\] (s^2).
+    /// Second moment of the work E\[S^2\] (s^2).
     pub fn second_moment_s2(&self) -> f64 {
         self.per_byte_s.powi(2) * self.sizes.variance() + self.mean_s().powi(2)
     }
 
-    /// P(S <= y) of the work: the law of the sizes at the inverse of g.
+    /// Distribution function P(S <= y) of the work: the law of the sizes at the inverse of g.
     pub fn cdf(&self, work_s: f64) -> f64 {
         if self.per_byte_s > 0.0 {
             self.sizes.cdf((work_s - self.fixed_s) / self.per_byte_s)

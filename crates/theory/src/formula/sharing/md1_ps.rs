@@ -2,19 +2,19 @@
 //!
 //! Let the clock run with the service that the tagged job attains. Each job present then gives birth to arrivals at the
 //! arrival rate and lives for its own remaining service, so that the time in the system is the integral of a branching
-//! process (Yashkov, Problems of Control and Information Theory 12, 1983). For a constant service its transform has a closed
-//! form. It is inverted by Euler summation, after the atom of the jobs that meet no other has been taken out.
+//! process (Yashkov, Problems of Control and Information Theory 12, 1983). For a constant service its transform has a
+//! closed form. It is inverted by Euler summation, after the atom of the jobs that meet no other has been taken out.
 
 use num_complex::Complex64;
 
 use crate::numeric::inversion::invert;
 
-/// P(T > t) of M/D/1-PS.
+/// Tail P(T > t) of the response time of M/D/1-PS.
 ///
-/// With arrival rate l and service D, a newborn in the branching process contributes b = (l+s)/(l + s e^((l+s)D)) to the
-/// transform by the time the tagged job ends, as does the tagged job itself; one of those met on arrival, a geometric number
-/// with uniform residuals, contributes B = b (l D + s (e^((l+s)D) - 1)/(l+s)) / ((l+s) D). So E\[e^(-sT)\] = b (1-rho)/(1 -
-/// rho B).
+/// With arrival rate l and service D, a newborn in the branching process contributes b = (l+s)/(l + s e^((l+s)D)) to
+/// the transform by the time the tagged job ends, as does the tagged job itself; one of those met on arrival, a
+/// geometric number with uniform residuals, contributes B = b (l D + s (e^((l+s)D) - 1)/(l+s)) / ((l+s) D). So
+/// E\[e^(-sT)\] = b (1-rho)/(1 - rho B).
 pub fn response_time_tail(t_s: f64, arrival_rate: f64, service_s: f64) -> f64 {
     let rho = arrival_rate * service_s;
     if t_s < service_s {

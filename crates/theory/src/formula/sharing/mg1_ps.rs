@@ -28,9 +28,9 @@ pub fn exponential_response_time_variance(arrival_rate: f64, service_mean_s: f64
     (2.0 + rho) / ((2.0 - rho) * (1.0 - rho).powi(2)) * service_mean_s.powi(2)
 }
 
-/// Variance of the response time (s^2) for any service law: Var S/(1-rho)^2 + 2/(1-rho)^2 times the integral of P(W > t)
-/// E\[(S-t)^+\], where W is the wait of the same queue under FCFS (Yashkov, Processor-sharing queues: some progress in
-/// analysis, Queueing Systems 2, 1987; Ott, The sojourn-time distribution in the M/G/1 queue with processor sharing,
+/// Variance of the response time (s^2) for any service law: Var S/(1-rho)^2 + 2/(1-rho)^2 times the integral of P(W >
+/// t) E\[(S-t)^+\], where W is the wait of the same queue under FCFS (Yashkov, Processor-sharing queues: some progress
+/// in analysis, Queueing Systems 2, 1987; Ott, The sojourn-time distribution in the M/G/1 queue with processor sharing,
 /// J. Applied Probability 21, 1984). Computed on the grid of [`mg1_fcfs`]. None at a utilisation of 1 or more, for a
 /// service of infinite variance, and where the wait reaches too far for the grid.
 pub fn response_time_variance(arrival_rate: f64, service: &Law) -> Option<f64> {

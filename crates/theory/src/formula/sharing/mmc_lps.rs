@@ -1,15 +1,15 @@
 //! The response time law of M/M/c under limited PS and PS: exact, from its transform.
 //!
 //! c cores are shared equally by at most K jobs, the others wait in FIFO order. Once in service, a job with n others
-//! inside leaves at rate mu min(1, c/s), where s = min(n+1, K) jobs share; the transform of what is left of its response
-//! time satisfies a recurrence in n, whose coefficients do not change from n = K-1 on, so that its bounded solution there
-//! is a constant and one geometric term. A job that has to wait meets K-1 others and those who came while it waited. Both
-//! sums over what an arrival finds are geometric, and nothing is cut off. Inverted by Euler summation.
-//! K = c is FCFS.
+//! inside leaves at rate mu min(1, c/s), where s = min(n+1, K) jobs share; the transform of what is left of its
+//! response time satisfies a recurrence in n, whose coefficients do not change from n = K-1 on, so that its bounded
+//! solution there is a constant and one geometric term. A job that has to wait meets K-1 others and those that came
+//! while it waited. Both sums over what an arrival finds are geometric, and nothing is cut off. Inverted by Euler
+//! summation. K = c is FCFS.
 //!
-//! PS is taken as K so large that more jobs are met with a chance below 1e-11. The chain is that of Avi-Itzhak and Halfin,
-//! Response times in gated and limited processor sharing queues (1988), and of Coffman, Muntz and Trotter, Waiting time
-//! distributions for processor-sharing systems, J. ACM 17 (1970), for PS.
+//! PS is taken as K so large that more jobs are met with a chance below 1e-11. The chain is that of Avi-Itzhak and
+//! Halfin, Response times in gated and limited processor sharing queues (1988), and of Coffman, Muntz and Trotter,
+//! Waiting time distributions for processor-sharing systems, J. ACM 17 (1970), for PS.
 
 use num_complex::Complex64;
 
@@ -21,7 +21,7 @@ const PLACES_MAX: f64 = 6_000.0;
 /// The chance of meeting more jobs than PS is computed for.
 const NEGLIGIBLE: f64 = 1e-11;
 
-/// The response time law.
+/// Response time law of M/M/c under PS or limited PS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkovianSharing {
     arrival_rate: f64,
@@ -34,7 +34,7 @@ pub struct MarkovianSharing {
 }
 
 impl MarkovianSharing {
-    /// The queue with `cores` cores and at most `places` >= `cores` jobs in service; none: PS.
+    /// Law of the queue with `cores` cores and at most `places` >= `cores` jobs in service; none: PS.
     ///
     /// None at a utilisation of 1 or more, and where so many jobs share that it would take too long.
     pub fn new(cores: u32, places: Option<u32>, arrival_rate: f64, service_mean_s: f64) -> Option<MarkovianSharing> {
@@ -57,7 +57,7 @@ impl MarkovianSharing {
         Some(MarkovianSharing { arrival_rate, service_rate: 1.0 / service_mean_s, cores: c, places, found, mean_s })
     }
 
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn tail(&self, t_s: f64) -> f64 {
         if t_s <= 0.0 {
             return 1.0;
@@ -65,7 +65,7 @@ impl MarkovianSharing {
         invert(t_s, |s| (1.0 - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
-    /// The `p`-quantile (s).
+    /// Quantile at `p` (s).
     pub fn quantile(&self, p: f64) -> f64 {
         numeric::smooth_quantile(p, self.mean_s, |t| self.tail(t))
     }
@@ -94,14 +94,14 @@ impl MarkovianSharing {
             let divisor = s + (rate + own + others) - q * rate;
             steps.push(((p * rate + own) / divisor, others / divisor));
         }
-        // With nobody else there is nobody to leave: q(0) = 0.
+        // A job alone sees no other leave: q(0) = 0.
         let mut phi = Complex64::ZERO;
         let mut sum = Complex64::ZERO;
         for (n, (p, q)) in steps.into_iter().rev().enumerate() {
             phi = p + q * phi;
             sum += phi * self.found[n];
         }
-        // Those who wait for 1, 2, ... departures; who comes meanwhile, shares later.
+        // Jobs that wait for 1, 2, ... departures; those that come meanwhile share later.
         let capacity = self.cores * self.service_rate;
         let utilisation = rate / capacity;
         let waits = |passing: Complex64| passing / (1.0 - passing * utilisation);

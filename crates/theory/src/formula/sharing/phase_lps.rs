@@ -1,10 +1,10 @@
 //! PH/PH/c-LPS(K), with unlimited room or room for so many: exact, for laws made of exponential stages.
 //!
 //! c cores are shared equally by at most K jobs, each on one core at most, and a FIFO queue stands in front. K = c is
-//! FCFS. A state is the number of jobs inside, the phase of the next arrival, and how many of the jobs in service are in
-//! which phase; the number inside is the level of a quasi-birth-death process whose blocks are the same
-//! from K jobs on. That is M/PH/1-LPS(K) and much besides. Source for the model: Fujita 2000, section 2.3; for the method:
-//! Neuts, Matrix-Geometric Solutions in Stochastic Models (1981), chapters 3 and 4.
+//! FCFS. A state is the number of jobs inside, the phase of the next arrival, and how many of the jobs in service are
+//! in which phase; the number inside is the level of a quasi-birth-death process whose blocks are the same from K jobs
+//! on. That is M/PH/1-LPS(K) and much besides. Source for the model: Fujita 2000, section 2.3; for the method: Neuts,
+//! Matrix-Geometric Solutions in Stochastic Models (1981), chapters 3 and 4.
 //!
 //! The price: K jobs over m phases are (K+m-1 over m-1) states, and time goes with their cube. [`STATES_MAX`] is where
 //! this crate stops; beyond it the two-moment form stands in, and says so.
@@ -16,14 +16,14 @@ use nalgebra::{DMatrix, DVector};
 use crate::law::PhaseType;
 use crate::numeric::qbd::{self, Levels};
 
-/// States in a level at most: a fraction of a second.
+/// Largest number of states in a level: a fraction of a second.
 pub const STATES_MAX: usize = 160;
 /// Levels at most.
 const LEVELS_MAX: usize = 20_000;
 /// Levels times the cube of their states at most.
 const WORK_MAX: f64 = 8e8;
 
-/// The queue.
+/// Queue PH/PH/c-LPS(K).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseQueue {
     /// Gaps between arrivals.
@@ -38,23 +38,23 @@ pub struct PhaseQueue {
     pub capacity: Option<u32>,
 }
 
-/// What it does in the long run.
+/// Means in the steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Mean response time (s) of the jobs let in.
     pub response_time_mean_s: f64,
     /// Mean time before service starts (s), of the jobs let in.
     pub waiting_time_mean_s: f64,
-    /// The part of the jobs let in that does not start at once.
+    /// Delay probability: the part of the jobs let in that does not start at once.
     pub delay_probability: f64,
-    /// The part of the arrivals that is lost.
+    /// Loss probability: the part of the arrivals that is lost.
     pub loss: f64,
-    /// Jobs served per second.
+    /// Throughput: jobs served per second.
     pub throughput: f64,
 }
 
 impl PhaseQueue {
-    /// Whether it is small enough to be solved.
+    /// Size check: whether the queue is small enough to be solved.
     pub fn is_small(&self) -> bool {
         let served = self.highest_served();
         let Some(states) = states_of(served, self.service.len(), self.gaps.len()) else { return false };
@@ -62,7 +62,7 @@ impl PhaseQueue {
         states <= STATES_MAX && levels <= LEVELS_MAX && levels as f64 * (states as f64).powi(3) <= WORK_MAX
     }
 
-    /// Solves it. None where [`PhaseQueue::is_small`] says no or the load leaves no steady state.
+    /// Solution in the steady state. None where [`PhaseQueue::is_small`] says no or the load leaves no steady state.
     pub fn solve(&self) -> Option<Steady> {
         if !self.is_small() || self.places < self.cores {
             return None;
@@ -165,8 +165,8 @@ impl<'a> Chain<'a> {
         states.iter().enumerate().map(|(at, probability)| probability * ending(at)).sum()
     }
 
-    /// Calls `each` with the state, where it goes, and the rate, for every arrival's end of phase at `level`: `None` where
-    /// the arrival is still to come, else the way in which service goes on and the level it is at.
+    /// Calls `each` with the state, where it goes, and the rate, for every arrival's end of phase at `level`: `None`
+    /// where the arrival is still to come, else the way in which service goes on and the level it is at.
     fn each_arrival(&self, level: usize, mut each: impl FnMut(usize, usize, usize, f64)) {
         let gaps = &self.queue.gaps.phases;
         let full = self.queue.capacity.is_some() && level == self.top;

@@ -1,16 +1,17 @@
 //! The response time law of M/G/1-PS for services that are mixtures of Erlang laws: exact, from its transform.
 //!
-//! Let the clock run with the service that a job of size x attains (as in [`super::md1_ps`]). While it runs from
-//! 0 to x, every job present lives for what it needs and gives birth to arrivals at rate lambda, and the response time is
-//! the integral of the number of those alive (Yashkov, Problems of Control and Information Theory 12, 1983). With 1/g(u)
-//! the transform of what a job that lives for u contributes with its offspring, and G its mean over a residual service,
-//! E\[e^(-sT(x))\] = (1-rho) / (g(x) - rho G(x)). Both solve linear equations with a rational transform; by its residues
+//! Let the clock run with the service that a job of size x attains (as in [`super::md1_ps`]). While it runs from 0 to
+//! x, every job present lives for what it needs and gives birth to arrivals at rate lambda, and the response time is
+//! the integral of the number of those alive (Yashkov, Problems of Control and Information Theory 12, 1983). With
+//! 1/g(u) the transform of what a job that lives for u contributes with its offspring, and G its mean over a residual
+//! service, E\[e^(-sT(x))\] = (1-rho) / (g(x) - rho G(x)). Both solve linear equations with a rational transform; by
+//! its residues
 //!
 //! g(x) - rho G(x) = sum over the roots r of r = s + lambda (1 - S(r)) of (s/r)^2 e^(rx) / (1 + lambda S'(r)),
 //!
 //! where S is the transform of the service (the same as Ott, The sojourn-time distribution in the M/G/1 queue with
-//! processor sharing, J. Applied Probability 21, 1984, has as a double transform). Averaged over x, and inverted by Euler
-//! summation. The price is some milliseconds for each point of the law, more with more stages.
+//! processor sharing, J. Applied Probability 21, 1984, has as a double transform). Averaged over x, and inverted by
+//! Euler summation. The price is some milliseconds for each point of the law, more with more stages.
 
 use num_complex::Complex64;
 use sojourn_stats::law::ErlangBranch;
@@ -30,7 +31,7 @@ const STEPS_MAX: u32 = 200;
 /// What is left out of the mean over sizes.
 const NEGLIGIBLE: f64 = 1e-14;
 
-/// The response time law.
+/// Response time law of M/G/1-PS for mixtures of Erlang laws.
 #[derive(Clone, Debug)]
 pub struct PhaseSharing {
     arrival_rate: f64,
@@ -50,8 +51,8 @@ struct Stages {
 }
 
 impl PhaseSharing {
-    /// Of jobs that come at `arrival_rate` (1/s) and need a time of this law (s). None at a utilisation of 1 or more, and
-    /// where the law is no mixture of Erlang laws or one of too many stages.
+    /// Law for jobs that come at `arrival_rate` (1/s) and need a time of this law (s). None at a utilisation of 1 or
+    /// more, and where the law is no mixture of Erlang laws or one of too many stages.
     pub fn new(arrival_rate: f64, service: &Law) -> Option<PhaseSharing> {
         let utilisation = arrival_rate * service.mean();
         if utilisation >= 1.0 {
@@ -73,7 +74,7 @@ impl PhaseSharing {
         (law.degree() <= ROOTS_MAX).then_some(law)
     }
 
-    /// P(T > t).
+    /// Tail P(T > t) at `t_s` (s).
     pub fn tail(&self, t_s: f64) -> f64 {
         if t_s <= 0.0 {
             return 1.0;
@@ -81,7 +82,7 @@ impl PhaseSharing {
         invert(t_s, |s| (1.0 - self.transform(s)) / s).clamp(0.0, 1.0)
     }
 
-    /// The `p`-quantile (s).
+    /// Quantile at `p` (s).
     pub fn quantile(&self, p: f64) -> f64 {
         let mean_s = mg1_ps::response_time_mean(self.arrival_rate, self.service.mean());
         numeric::smooth_quantile(p, mean_s, |t| self.tail(t))
@@ -147,8 +148,8 @@ impl PhaseSharing {
         1 + self.poles.iter().map(|(_, order)| order).sum::<u32>()
     }
 
-    /// The roots of r = s + lambda (1 - S(r)), all at once, by Newton's steps that shun the others (Aberth, Mathematics of
-    /// Computation 27, 1973) on what becomes a polynomial when S's poles are multiplied out.
+    /// The roots of r = s + lambda (1 - S(r)), all at once, by Newton's steps that shun the others (Aberth, Mathematics
+    /// of Computation 27, 1973) on what becomes a polynomial when S's poles are multiplied out.
     fn roots(&self, s: Complex64) -> Vec<Complex64> {
         let (poles, degree) = (&self.poles, self.degree());
         let radius = s.norm() + 2.0 * self.arrival_rate + poles.iter().map(|(rate, _)| *rate).fold(0.0, f64::max);
