@@ -13,7 +13,7 @@
 //! jobs.
 //!
 //! Everything added is positive, so that there is none of the cancellation that mean value analysis with rates is known
-//! for; the price is the range of the numbers ([`Wide`]) and a second product per such station for its mean number,
+//! for; the price is the range of the numbers and a second product per such station for its mean number,
 //! demand x `[x^(n-1)]` f'(t) G(without it) / G(n).
 
 use super::demands::{Demands, Serving, Steady};
