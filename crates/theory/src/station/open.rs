@@ -186,7 +186,7 @@ impl Station {
             return Ok(Times {
                 waiting_mean: Some(value(wait)),
                 delay_probability: pollaczek.then_some(utilisation),
-                spread: if pollaczek { self.spread(mg1_order::Next::First, rate) } else { None },
+                spread: if pollaczek { self.spread(mg1_order::Order::Fcfs, rate) } else { None },
                 law: if pollaczek { self.fcfs_law(rate, mean + wait) } else { None },
                 by_size: Some(BySize::After(value(wait))),
                 ..Times::new(value(mean + wait), format!("{name}, {reach}"), assumptions)
@@ -232,11 +232,11 @@ impl Station {
     }
 
     /// Standard deviation of the M/G/1 response time when jobs that wait are served in this order.
-    pub(super) fn spread(&self, next: mg1_order::Next, arrival_rate: f64) -> Option<Spread> {
+    pub(super) fn spread(&self, order: mg1_order::Order, arrival_rate: f64) -> Option<Spread> {
         let third = self.law.as_ref()?.moment(3);
         let (mean, second) = (self.service.mean_s, self.second_moment_s2());
         let wait = mg1::waiting_time_mean(arrival_rate, mean, self.service.scv);
-        let squares = mg1_order::waiting_time_second_moment(next, arrival_rate, [mean, second, third]);
+        let squares = mg1_order::waiting_time_second_moment(order, arrival_rate, [mean, second, third]);
         squares.is_finite().then(|| Spread::Known((squares - wait * wait + second - mean * mean).max(0.0).sqrt()))
     }
 

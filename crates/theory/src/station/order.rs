@@ -5,7 +5,7 @@ use super::{Station, Times};
 use crate::answer::{Value, brief};
 use crate::formula::general::busy_period::BusyPeriod;
 use crate::formula::order::las;
-use crate::formula::order::mg1_order::{self, Next};
+use crate::formula::order::mg1_order::{self, Order};
 use crate::formula::order::mmc_order::MarkovianOrder;
 use crate::kendall::Discipline;
 use crate::law::Gaps;
@@ -18,8 +18,8 @@ impl Station {
     pub(super) fn times(&self, gaps: &Gaps) -> Result<Times, String> {
         match self.discipline {
             Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => self.sharing(gaps),
-            Discipline::Lcfs { preemptive: false } => self.in_order(gaps, Next::Last, "LCFS"),
-            Discipline::Siro => self.in_order(gaps, Next::Random, "random service"),
+            Discipline::Lcfs { preemptive: false } => self.in_order(gaps, Order::Lcfs, "LCFS"),
+            Discipline::Siro => self.in_order(gaps, Order::Siro, "random service"),
             Discipline::Lcfs { preemptive: true } => self.preempted(gaps),
             Discipline::LeastAttained => self.least_attained(gaps),
             Discipline::RoundRobin { quantum_s } => self.round_robin(gaps, quantum_s),
@@ -36,14 +36,14 @@ impl Station {
     }
 
     /// Without interruption, in an order that does not depend on sizes: the means are those of FCFS.
-    fn in_order(&self, gaps: &Gaps, next: Next, name: &str) -> Result<Times, String> {
+    fn in_order(&self, gaps: &Gaps, order: Order, name: &str) -> Result<Times, String> {
         let fcfs = self.under(Discipline::Fcfs).sharing(gaps)?;
         let single = self.cores == 1 && gaps.is_poisson();
         let markovian = gaps.is_poisson() && self.service.is_exponential();
-        let law = markovian.then(|| MarkovianOrder::new(next, self.cores, gaps.rate(), self.service.mean_s)).flatten();
+        let law = markovian.then(|| MarkovianOrder::new(order, self.cores, gaps.rate(), self.service.mean_s)).flatten();
         Ok(Times {
             law: law.map(ResponseLaw::MarkovianOrder),
-            spread: if single { self.spread(next, gaps.rate()) } else { None },
+            spread: if single { self.spread(order, gaps.rate()) } else { None },
             formula: format!("{name} has the means of FCFS: {}", fcfs.formula),
             ..fcfs
         })

@@ -6,7 +6,7 @@ use sojourn_theory::Answer;
 use sojourn_theory::formula::general::busy_period::BusyPeriod;
 use sojourn_theory::formula::markovian::mm1;
 use sojourn_theory::formula::order::las;
-use sojourn_theory::formula::order::mg1_order::{self, Next};
+use sojourn_theory::formula::order::mg1_order::{self, Order};
 use sojourn_theory::formula::order::priority::{self, Class};
 use sojourn_theory::queue::{self, Question, Queue};
 
@@ -104,7 +104,7 @@ fn busy_periods_as_played() {
     assert!(BusyPeriod::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
 }
 
-/// The law of the response time where those who wait are served last come first or at random, or all share, likewise.
+/// The law of the response time where those that wait are served last come first or at random, or all share, likewise.
 #[test]
 fn orders_and_sharing_as_played() {
     let gaps = "exponential(rate = 0.5 /s)";
@@ -134,12 +134,12 @@ fn random_and_last_in_closed_form() {
     // M/M/1: E[W^2] = 2 rho / (1-rho)^2 in order, 4 rho / ((2-rho) (1-rho)^2) at random, 2 rho / (1-rho)^3 last first.
     for rho in [0.1, 0.5, 0.9f64] {
         let second = |next| mg1_order::waiting_time_second_moment(next, rho, [1.0, 2.0, 6.0]);
-        agree(second(Next::First), 2.0 * rho / (1.0 - rho).powi(2), 1e-12);
-        agree(second(Next::Random), 4.0 * rho / ((2.0 - rho) * (1.0 - rho).powi(2)), 1e-12);
-        agree(second(Next::Last), 2.0 * rho / (1.0 - rho).powi(3), 1e-12);
+        agree(second(Order::Fcfs), 2.0 * rho / (1.0 - rho).powi(2), 1e-12);
+        agree(second(Order::Siro), 4.0 * rho / ((2.0 - rho) * (1.0 - rho).powi(2)), 1e-12);
+        agree(second(Order::Lcfs), 2.0 * rho / (1.0 - rho).powi(3), 1e-12);
     }
-    assert_eq!(mg1_order::waiting_time_second_moment(Next::First, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
-    assert_eq!(mg1_order::waiting_time_second_moment(Next::First, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Order::Fcfs, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Order::Fcfs, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
     // The busy period's density is e^(-(1+rho)t) I1(2 t sqrt rho) / (t sqrt rho); its tail at 1 by 200,000 steps.
     let rho: f64 = 0.5;
     let density = |t: f64| {
@@ -160,7 +160,7 @@ fn random_and_last_in_closed_form() {
 #[test]
 fn least_attained_service() {
     for rho in [0.2, 0.8, 0.95] {
-        // Exponential service does not mind who is served.
+        // Exponential service does not mind which job is served.
         agree(las::response_time_mean(rho, &law("exponential(mean = 1 s)")), mm1::response_time_mean(rho, 1.0), 1e-8);
         // Jobs of one size: the last of a busy period's jobs all end together.
         let alone = rho / (2.0 * (1.0 - rho).powi(2)) + 1.0 / (1.0 - rho);

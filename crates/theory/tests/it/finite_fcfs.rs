@@ -29,7 +29,7 @@ fn tail_by_steps(found: &[f64], cores: usize, t: f64) -> f64 {
     }
 }
 
-/// What those who are let in find: the number inside as a chain, weighted by how many come then.
+/// What jobs that are let in find: the number inside as a chain, weighted by how many come then.
 fn found(room: usize, cores: usize, coming: impl Fn(usize) -> f64) -> Vec<f64> {
     let chain = Chain::explore(0usize, |&n| {
         let mut steps = vec![(n.saturating_sub(1), if n == 0 { 0.0 } else { n.min(cores) as f64 })];
@@ -88,7 +88,7 @@ fn populations() {
         let mean_s = repairman::solve_with_room(users, room, away, cores, cores, 1.0).response_time_mean_s;
         holds(&law, &found, cores as usize, mean_s);
     }
-    // Who never stays away finds all others there: five exponential services, one after the other.
+    // A user that never stays away finds all others there: five exponential services, one after the other.
     let thoughtless = FiniteFcfs::of_population(5, 5, 0.0, 1, 1.0);
     let erlang = |t: f64| (-t).exp() * (1.0 + t + t * t / 2.0 + t.powi(3) / 6.0 + t.powi(4) / 24.0);
     for t in [0.5, 4.0, 11.0] {

@@ -261,7 +261,7 @@ fn laws_that_break_their_letter_and_queues_without_an_answer() {
 
 #[test]
 fn populations() {
-    // The machine repairman: 3 servers, 12 who stay away for 20 s on average, whatever the law.
+    // The machine repairman: 3 servers, 12 users that stay away for 20 s on average, whatever the law.
     for away in ["exponential(mean = 20 s)", "20 s", "lognormal(mean = 20 s, cv = 3)"] {
         let answer = ask("GI/M/3//12", away, "exponential(mean = 1 s)").unwrap();
         let known = sojourn_theory::formula::markovian::repairman::solve(12, 20.0, 3, 3, 1.0);
@@ -300,7 +300,7 @@ fn all_approximations_beside_the_answer() {
     }
     assert!(value(&answer, "waiting_time_mean_kingman_bound") > 1.692731);
     assert!(value(&answer, "waiting_time_mean_marchal") > 0.0);
-    // Who shares, or is turned away, does not wait as they say.
+    // A job that shares, or is turned away, does not wait as they say.
     let poisson = law("exponential(rate = 0.8 /s)");
     for queue in ["M/M/1-PS", "M/M/1/5", "M/M/1-LCFS-PR"] {
         let answer = Queue::parse(queue).unwrap().answer_to(&Question { gaps: &poisson, ..question }).unwrap();

@@ -1,9 +1,9 @@
 //! An oracle that shares nothing with the formulas, nor with the project's simulator: one server played job by job,
-//! with a scan over all who are present at every event.
+//! with a scan over all jobs present at every event.
 
 use sojourn_stats::{Dimension, Estimate, Law, Stream, interval, measure};
 
-/// Who is served.
+/// Which job is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Rule {
     First,
@@ -34,7 +34,7 @@ struct Job {
     started: Option<f64>,
 }
 
-/// Plays jobs given as (gap before it, size, class); room for so many, who comes beyond is lost.
+/// Plays jobs given as (gap before it, size, class); room for so many, an arrival beyond is lost.
 pub(crate) fn play(rule: Rule, room: usize, jobs: &[(f64, f64, usize)], stream: &mut Stream) -> Vec<Served> {
     let mut present: Vec<Job> = Vec::new();
     let mut done = Vec::with_capacity(jobs.len());

@@ -122,7 +122,7 @@ fn fujitas_work() {
     assert_eq!(work.cdf(21e-3), 0.0);
 }
 
-/// His simulation again: requests that wait for one of the helpers, who share; response times by document size.
+/// His simulation again: requests that wait for one of the helpers, which share; response times by document size.
 #[test]
 fn fujitas_equation_2_1_is_near_simulation() {
     // Intervals that fail once in a hundred million runs.

@@ -13,18 +13,18 @@ use crate::formula::general::mg1;
 
 /// Order of service: which of the waiting jobs is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum Order {
     /// First come, first served.
-    First,
+    Fcfs,
     /// Last come, first served.
-    Last,
+    Lcfs,
     /// Random order: each equally likely.
-    Random,
+    Siro,
 }
 
 /// Second moment of the waiting time (s^2) in M/G/1, from the first three moments of the service (s, s^2, s^3);
 /// infinite where the third is, or at a utilisation of 1 or more.
-pub fn waiting_time_second_moment(next: Next, arrival_rate: f64, moments: [f64; 3]) -> f64 {
+pub fn waiting_time_second_moment(order: Order, arrival_rate: f64, moments: [f64; 3]) -> f64 {
     let [mean_s, second, third] = moments;
     let utilisation = arrival_rate * mean_s;
     if utilisation >= 1.0 || !third.is_finite() {
@@ -32,10 +32,10 @@ pub fn waiting_time_second_moment(next: Next, arrival_rate: f64, moments: [f64; 
     }
     let wait = mg1::waiting_time_mean(arrival_rate, mean_s, second / (mean_s * mean_s) - 1.0);
     let in_order = 2.0 * wait * wait + arrival_rate * third / (3.0 * (1.0 - utilisation));
-    match next {
-        Next::First => in_order,
-        Next::Last => in_order / (1.0 - utilisation),
-        Next::Random => in_order / (1.0 - utilisation / 2.0),
+    match order {
+        Order::Fcfs => in_order,
+        Order::Lcfs => in_order / (1.0 - utilisation),
+        Order::Siro => in_order / (1.0 - utilisation / 2.0),
     }
 }
 

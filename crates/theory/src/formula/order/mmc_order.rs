@@ -12,7 +12,7 @@
 use num_complex::Complex64;
 
 use crate::formula::markovian::mmc;
-use crate::formula::order::mg1_order::Next;
+use crate::formula::order::mg1_order::Order;
 use crate::numeric;
 use crate::numeric::inversion::invert;
 
@@ -24,7 +24,7 @@ const NEGLIGIBLE: f64 = 1e-22;
 /// Response time law of M/M/c under an order of service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkovianOrder {
-    next: Next,
+    order: Order,
     arrival_rate: f64,
     service_rate: f64,
     cores: f64,
@@ -37,18 +37,18 @@ pub struct MarkovianOrder {
 impl MarkovianOrder {
     /// Law of the queue with `cores` cores, `arrival_rate` (1/s) and exponential service. None at a utilisation of 1 or
     /// more, and where so many wait that it would take too long.
-    pub fn new(next: Next, cores: u32, arrival_rate: f64, service_mean_s: f64) -> Option<MarkovianOrder> {
+    pub fn new(order: Order, cores: u32, arrival_rate: f64, service_mean_s: f64) -> Option<MarkovianOrder> {
         let offered = arrival_rate * service_mean_s;
         let utilisation = offered / f64::from(cores);
         if utilisation >= 1.0 {
             return None;
         }
         let others = (NEGLIGIBLE.ln() / utilisation.ln()).ceil().max(8.0);
-        if next == Next::Random && others > OTHERS_MAX {
+        if order == Order::Siro && others > OTHERS_MAX {
             return None;
         }
         Some(MarkovianOrder {
-            next,
+            order,
             arrival_rate,
             service_rate: 1.0 / service_mean_s,
             cores: f64::from(cores),
@@ -80,13 +80,13 @@ impl MarkovianOrder {
         let capacity = self.cores * self.service_rate;
         let utilisation = self.arrival_rate / capacity;
         let all = s + (self.arrival_rate + capacity);
-        match self.next {
-            Next::First => {
+        match self.order {
+            Order::Fcfs => {
                 let passing = capacity / (s + capacity);
                 passing * (1.0 - utilisation) / (1.0 - passing * utilisation)
             }
-            Next::Last => 2.0 * capacity / (all + (all * all - 4.0 * self.arrival_rate * capacity).sqrt()),
-            Next::Random => {
+            Order::Lcfs => 2.0 * capacity / (all + (all * all - 4.0 * self.arrival_rate * capacity).sqrt()),
+            Order::Siro => {
                 // w(n) = p(n) + q(n) w(n-1); at the top one other more makes no difference.
                 let mut steps = Vec::with_capacity(self.others + 1);
                 let (mut p, mut q) = (Complex64::ZERO, Complex64::ONE);
