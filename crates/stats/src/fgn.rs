@@ -70,7 +70,7 @@ impl Fgn {
         let mut fgn = Fgn { h, n, deviations: Arc::default(), turns, fft, lines: Vec::new(), scratch: Vec::new() };
         fgn.make_room();
         fgn.deviations = fgn.plan(&autocovariances(h, half + 1)).into();
-        // Whoever keeps a plan, or clones it, keeps no room that only a path needs.
+        // A plan that is kept or cloned has no room that only a path needs.
         (fgn.lines, fgn.scratch) = (Vec::new(), Vec::new());
         Ok(fgn)
     }

@@ -14,7 +14,6 @@ pub mod goodness;
 pub mod hill;
 mod likelihood;
 mod maximum;
-mod root;
 mod sample;
 mod shape;
 pub mod zipf;
@@ -26,6 +25,9 @@ pub use self::goodness::bootstrap;
 pub use self::sample::Sample;
 pub use self::shape::Shape;
 use crate::{Dimension, Law};
+
+/// Relative tolerance of a root: more digits than a sample tells.
+const TOLERANCE: f64 = 1e-12;
 
 /// The laws that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -1,8 +1,57 @@
-//! What do the numbers say?
+//! Statistics of simulation and measurement: laws with units, pinned random streams, and numbers with an interval.
 //!
-//! Probability laws written as text with units ([`Law`]), the pinned random streams they are drawn from
-//! ([`Stream`]), integer time ([`Time`], [`Span`]), and the way from samples to a number with an interval
-//! ([`Measure`]). This crate knows nothing of the web, draws no ambient randomness and reads no clock.
+//! This crate knows nothing of the web, draws no ambient randomness and reads no clock.
+//!
+//! # 1. A law, written as text with units
+//!
+//! ```
+//! use sojourn_stats::{Dimension, Law};
+//!
+//! let service = Law::parse("lognormal(mean = 10 ms, cv = 2)", Dimension::Time)?;
+//! assert!((service.mean() - 0.010).abs() < 1e-15);
+//! assert!((service.scv() - 4.0).abs() < 1e-12);
+//!
+//! let wrong = Law::parse("lognormal(mean = 10 MB, cv = 2)", Dimension::Time).unwrap_err();
+//! assert!(wrong.to_string().contains("MB"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 2. Samples from a pinned stream
+//!
+//! A [`Stream`] is named by seed, entity and purpose. The same name gives the same numbers on every machine, and
+//! another entity shifts none of them.
+//!
+//! ```
+//! use sojourn_stats::{Dimension, Law, Stream};
+//!
+//! let service = Law::parse("exponential(mean = 10 ms)", Dimension::Time)?;
+//! let draw = |entity| service.sample(&mut Stream::new(1, entity, "service"));
+//! assert_eq!(draw("server 1"), draw("server 1"));
+//! assert_ne!(draw("server 1"), draw("server 2"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 3. A number with an interval
+//!
+//! Independent samples and the autocorrelated series of one long run need different intervals; [`measure`] has both.
+//!
+//! ```
+//! use sojourn_stats::{Dimension, Law, Moments, Stream, measure};
+//!
+//! let service = Law::parse("exponential(mean = 10 ms)", Dimension::Time)?;
+//! let mut stream = Stream::new(1, "server 1", "service");
+//! let mut moments = Moments::default();
+//! (0..10_000).for_each(|_| moments.push(service.sample(&mut stream)));
+//! let estimate = measure::mean_of_samples(&moments);
+//! let (low, high) = estimate.interval().unwrap();
+//! assert!(low < estimate.value().unwrap() && estimate.value().unwrap() < high);
+//! assert!(high - low < 0.05 * 0.010);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Besides: fits of laws to numbers ([`fit`]) and tests of their goodness ([`goodness`]), long memory ([`hurst`], and
+//! [`Fgn`] to draw it), histograms ([`Histogram`]), integer time ([`Time`], [`Span`]), and the numerics that these
+//! share ([`root`], [`quadrature`]).
 
 mod batches;
 pub mod fgn;
@@ -20,6 +69,7 @@ pub mod quadrature;
 pub mod quantity;
 pub mod regression;
 pub mod renewal;
+pub mod root;
 mod stream;
 mod time;
 pub mod warm_up;
@@ -35,3 +85,8 @@ pub use nearest::nearest;
 pub use quantity::Dimension;
 pub use stream::Stream;
 pub use time::{Span, Time};
+
+/// The README's example, tested with those above.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

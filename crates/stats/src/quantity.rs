@@ -1,7 +1,7 @@
 //! Quantities with units: `10 ms`, `5 kB`, `374 /s`, `10 Mbit/s`. Units are written, never assumed.
 //!
 //! A unit is kept as an exact pair (multiply by, divide by), so that `1.1 ms` is the double nearest to 0.0011 s and
-//! [`format`] can promise text that reads back as the very same number.
+//! [`format()`] can promise text that reads back as the very same number.
 
 use thiserror::Error;
 

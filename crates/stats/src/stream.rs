@@ -2,7 +2,7 @@
 //!
 //! The generator is xoshiro256++ and its 256-bit state is the SHA-256 of (run seed, entity name, purpose). Both are
 //! pinned: the same seed gives the same bytes on every platform and in every later version, and adding a server or
-//! changing a policy shifts nobody else's numbers, so that policies are compared under common random numbers for
+//! changing a policy shifts no other entity's numbers, so that policies are compared under common random numbers for
 //! free. The price is a hash per stream, paid once.
 
 use std::convert::Infallible;

@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use sojourn_stats::Law;
-use sojourn_theory::phase_lps::PhaseQueue;
-use sojourn_theory::phase_type::PhaseType;
+use sojourn_theory::formula::sharing::phase_lps::PhaseQueue;
+use sojourn_theory::law::PhaseType;
 
 const LIMIT: Duration = Duration::from_millis(50);
 

@@ -1,7 +1,7 @@
 //! Networks at the size that a capacity planner asks for: three chains of 100 users and six stations.
 //!
-//! Exact mean value analysis must take less than two seconds; convolution of the same network, and of one whose server has
-//! four cores, stands beside it, and Schweitzer's approximation with its error.
+//! Exact mean value analysis must take less than two seconds; convolution of the same network, and of one whose server
+//! has four cores, stands beside it, and Schweitzer's approximation with its error.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,24 +1,35 @@
 //! The form of an answer: measures, and one line for everything that a reader should know of them.
 
 use sojourn_stats::{Estimate, Measure};
+use thiserror::Error;
 
 /// The percentiles that are answered where their law is known: name and probability.
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// What theory says.
+/// Answer of theory: numbers with their standing, and the notes that explain them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// One row per metric, [`Estimate::Exact`] or [`Estimate::Approximate`].
+    /// Measures, one row per metric, [`Estimate::Exact`] or [`Estimate::Approximate`].
     pub measures: Vec<Measure>,
-    /// One line each: the metrics that have no number here and why (`response_time_mean: ...`), the formula used
+    /// Notes, one line each: the metrics that have no number here and why (`response_time_mean: ...`), the formula used
     /// (`formula: ...`), and each of its assumptions with what the system makes of it (`Poisson arrivals: yes`).
     pub notes: Vec<String>,
 }
 
+/// Error where theory has no answer at all: one line that says why.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unanswered(pub String);
+
 impl Answer {
-    /// The estimate of `metric`, if it was answered.
+    /// Estimate of `metric`, exact or approximate; none where it was not answered (a note says why).
     pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
         self.measures.iter().find(|measure| measure.metric == metric).map(|found| &found.estimate)
+    }
+
+    /// Number of `metric`, in the SI unit of its row; none where it was not answered.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.estimate(metric).and_then(Estimate::value)
     }
 
     pub(crate) fn push(&mut self, metric: impl Into<String>, unit: &str, value: Value) {

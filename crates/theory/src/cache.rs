@@ -1,32 +1,33 @@
 //! Caches: the part of the requests that finds its object kept.
 //!
-//! Requests are independent draws from a popularity law (the independent reference model). Exact: LRU over few objects, by
-//! King's sum; static most popular, which is what LFU comes to; time to live under Poisson requests. For LRU over any number
-//! of objects there is Che's approximation, which forgets that the time an object stays unused in the cache varies: within
-//! 2 % of the exact ratio for the small caches of the tests, better the larger the cache.
+//! Requests are independent draws from a popularity law (the independent reference model). Exact: LRU over few objects,
+//! by King's sum; static most popular, which is what LFU comes to; time to live under Poisson requests. For LRU over
+//! any number of objects there is Che's approximation, which forgets that the time an object stays unused in the cache
+//! varies: within 2 % of the exact ratio for the small caches of the tests, better the larger the cache.
 //!
-//! Not in it: that popularity changes, that requests for an object come in bursts, that a fetch takes time. All raise or
-//! lower a real ratio; the simulator has none of them either.
+//! Not in it: that popularity changes, that requests for an object come in bursts, that a fetch takes time. All raise
+//! or lower a real ratio; the simulator has none of them either.
 
 use sojourn_model::network::{Cache, Keeps, Room};
+use sojourn_stats::root;
 
 /// Objects up to which LRU is solved exactly: the sum is over the sets of objects that fit.
 const EXACT_OBJECTS: usize = 16;
 
-/// A hit ratio.
+/// Hit ratio of a cache: the part of the requests that finds its object kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HitRatio {
-    /// From 0 to 1.
+    /// Ratio, from 0 to 1.
     pub value: f64,
-    /// Whether it is the ratio itself.
+    /// Exactness: whether it is the ratio itself, not an approximation.
     pub exact: bool,
-    /// Whether it depends on how often objects are asked for.
+    /// Dependence on the request rate: whether it changes with how often objects are asked for.
     pub reads_rate: bool,
-    /// Where it comes from.
+    /// Formula, with its source.
     pub formula: &'static str,
 }
 
-/// The hit ratio of `cache` when objects have `size_mean` bytes on average (read where its room is in bytes) and
+/// Hit ratio of `cache` when objects have `size_mean` bytes on average (read where its room is in bytes) and
 /// `request_rate` requests come per second (read where objects live for a time).
 pub fn hit_ratio(cache: &Cache, size_mean: f64, request_rate: f64) -> HitRatio {
     let popularity = &cache.popularity[..];
@@ -60,9 +61,9 @@ fn capacity(room: Room, size_mean: f64) -> (f64, bool) {
     }
 }
 
-/// LRU, exactly: the cache holds the last C objects asked for, and the chance that these are a set S is the sum over the orders
-/// of S of p1 p2/(1-p1) p3/(1-p1-p2) ... (King, Analysis of demand paging algorithms, IFIP 1971). Summed set by set, smaller
-/// sets first, which is 2^n steps in place of n!.
+/// Hit ratio of LRU, exactly: the cache holds the last C objects asked for, and the chance that these are a set S is
+/// the sum over the orders of S of p1 p2/(1-p1) p3/(1-p1-p2) ... (King, Analysis of demand paging algorithms, IFIP
+/// 1971). Summed set by set, smaller sets first, which is 2^n steps in place of n!.
 ///
 /// # Panics
 /// With 2^n sets for more than 24 objects.
@@ -95,41 +96,33 @@ pub fn lru(popularity: &[f64], capacity: usize) -> f64 {
     ratio
 }
 
-/// LRU, by Che's approximation: an object stays for T after its last use, the same T for all, of which as many are there
-/// on average as fit, sum of 1 - e^(-p T) = C (Che, Tung and Wang, IEEE JSAC 20, 2002, equation 5; T in requests). The
-/// capacity need not be whole.
+/// Hit ratio of LRU, by Che's approximation: an object stays for T after its last use, the same T for all, of which as
+/// many are there on average as fit, sum of 1 - e^(-p T) = C (Che, Tung and Wang, IEEE JSAC 20, 2002, equation 5; T in
+/// requests). The capacity need not be whole.
 pub fn che(popularity: &[f64], capacity: f64) -> f64 {
     if capacity >= popularity.len() as f64 {
         return 1.0;
     }
     let kept = |time: f64| -> f64 { popularity.iter().map(|p| -(-p * time).exp_m1()).sum() };
-    let mut high = capacity.max(1.0);
-    while kept(high) < capacity {
-        high *= 2.0;
-    }
-    // Relative precision is enough, and each step is a sum over all objects.
-    let mut low = 0.0;
-    while high - low > 1e-13 * high {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if kept(middle) < capacity { low = middle } else { high = middle }
-    }
-    popularity.iter().map(|p| -p * (-p * high).exp_m1()).sum()
+    let Some(time) = root::find_above(0.0, capacity.max(1.0), 1e-13, |time| kept(time) - capacity) else {
+        // More room than objects that are ever asked for.
+        return 1.0;
+    };
+    popularity.iter().map(|p| -p * (-p * time).exp_m1()).sum()
 }
 
-/// The most popular objects that fit, which no cache that knows no future can beat; a part of the next one counts in part.
+/// Hit ratio of the most popular objects that fit, the highest of all caches that do not know the future. Where a part
+/// of the next object fits, that part counts.
 pub fn most_popular(popularity: &[f64], capacity: f64) -> f64 {
     let whole = (capacity.floor() as usize).min(popularity.len());
     let next = popularity.get(whole).copied().unwrap_or(0.0);
     (popularity[..whole].iter().sum::<f64>() + (capacity - whole as f64) * next).min(1.0)
 }
 
-/// Objects that live for `ttl_s`, counted from their last use where `renewed`, else from the miss that brought them in, when
-/// requests are Poisson: 1 - e^(-l T) or l T / (1 + l T) of the requests for an object that come at rate l (renewal
-/// argument; Fofack,
-/// Nain, Neglia and Towsley, Performance evaluation of hierarchical TTL-based cache networks, Computer Networks 65, 2014).
+/// Hit ratio of objects that live for `ttl_s`, counted from their last use where `renewed`, else from the miss that
+/// brought them in, when requests are Poisson: 1 - e^(-l T) or l T / (1 + l T) of the requests for an object that come
+/// at rate l (renewal argument; Fofack, Nain, Neglia and Towsley, Performance evaluation of hierarchical TTL-based
+/// cache networks, Computer Networks 65, 2014).
 pub fn time_to_live(popularity: &[f64], ttl_s: f64, renewed: bool, request_rate: f64) -> f64 {
     let of = |p: f64| {
         let expected = p * request_rate * ttl_s;

@@ -1,17 +1,17 @@
 //! Kendall's notation: `M/G/1-PS`, `M/M/4/100`, `GI/G/1`, `M/G/1-LPS(8)`, `M/M/3//20`.
 //!
 //! `A/S/c[/B[/K[/P]]]`: gaps between arrivals, service, servers, room in all, population, and the policy or discipline,
-//! which may also stand behind a dash. What is left out or empty is unlimited, and FCFS. The letters say what is *assumed*
-//! of the laws, which are given beside them. Source: Kendall, Stochastic processes occurring in the theory of queues,
-//! Annals of Mathematical Statistics 24 (1953); with B, K and P: Jain, The Art of Computer Systems Performance Analysis
-//! (1991), section 30.1.
+//! which may also stand behind a dash. What is left out or empty is unlimited, and FCFS. The letters say what is
+//! *assumed* of the laws, which are given beside them. Source: Kendall, Stochastic processes occurring in the theory of
+//! queues, Annals of Mathematical Statistics 24 (1953); with B, K and P: Jain, The Art of Computer Systems Performance
+//! Analysis (1991), section 30.1.
 
 use std::fmt;
 
 use sojourn_model::Discipline as ServerDiscipline;
 use sojourn_stats::{Dimension, Span, quantity};
 
-/// A queue.
+/// Queue in Kendall's notation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
     /// Gaps between arrivals; with a population, how long each of its members stays away.
@@ -22,13 +22,13 @@ pub struct Queue {
     pub servers: u32,
     /// Most jobs inside, those in service included.
     pub capacity: Option<u32>,
-    /// How many there are that may come; none: any number.
+    /// Population: how many jobs there are in all; none: any number.
     pub population: Option<u32>,
-    /// Who is served.
+    /// Discipline: which job is served.
     pub discipline: Discipline,
 }
 
-/// What a letter says of a law.
+/// Letter of the notation: what is assumed of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letter {
     /// M: exponential.
@@ -43,7 +43,7 @@ pub enum Letter {
     General,
 }
 
-/// Who is served.
+/// Discipline: which job is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
     /// First come, first served.
@@ -55,23 +55,23 @@ pub enum Discipline {
         /// Jobs served at once.
         helpers: u32,
     },
-    /// Who has been served least; equals share.
+    /// Least attained service (LAS): the job that has been served least; equals share.
     LeastAttained,
-    /// In turns of a quantum.
+    /// Round robin: in turns of a quantum.
     RoundRobin {
         /// The quantum (s).
         quantum_s: f64,
     },
     /// Last come, first served.
     Lcfs {
-        /// Whether who comes interrupts; who was interrupted goes on where it was.
+        /// Preemption: an arrival interrupts, and the interrupted job goes on later where it was.
         preemptive: bool,
     },
-    /// Anybody of those that wait (RSS, ROS).
+    /// Service in random order (SIRO; also RSS, ROS): each of the waiting jobs is equally likely.
     Siro,
-    /// By class, the first the most urgent.
+    /// Priority by class, the first the most urgent.
     Priority {
-        /// Whether who is more urgent interrupts; who was interrupted goes on where it was.
+        /// Preemption: a more urgent arrival interrupts, and the interrupted job goes on later where it was.
         preemptive: bool,
     },
 }
@@ -180,7 +180,7 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
 }
 
 impl Discipline {
-    /// What a server model says; none of a delay curve, where nothing is shared, and of time slices.
+    /// Discipline of a server model; none for a delay curve and for time slices, for which no formula is known.
     pub fn of_server(discipline: &ServerDiscipline) -> Option<Discipline> {
         match discipline {
             ServerDiscipline::Fcfs => Some(Discipline::Fcfs),
@@ -197,7 +197,7 @@ impl Discipline {
         }
     }
 
-    /// The same in a server model, for whoever simulates the queue; none where there is no such server.
+    /// Discipline of a server model that simulates this queue; none where there is no such server.
     pub fn for_server(self) -> Option<ServerDiscipline> {
         match self {
             Discipline::Fcfs => Some(ServerDiscipline::Fcfs),

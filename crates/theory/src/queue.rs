@@ -1,38 +1,42 @@
 //! What theory says of a queue in Kendall's notation.
 //!
-//! The letters of the notation say what is *assumed* of the laws, which are given beside them: a law that breaks its letter
-//! is an error, so that an exact formula is never used for a law it does not hold for. Every row says `exact` or
-//! `approximate`, every formula is named with its assumptions and whether they are met, and a queue that no formula here
-//! covers is refused by name.
+//! The letters of the notation say what is *assumed* of the laws, which are given beside them: a law that breaks its
+//! letter is an error, so that an exact formula is never used for a law it does not hold for. Every row says `exact` or
+//! `approximate`, every formula is named with its assumptions and whether they are met, and a queue that no formula
+//! here covers is refused by name.
 
 use sojourn_stats::Law;
 use thiserror::Error;
 
 use crate::answer::{Answer, Value, brief, push_percentiles};
-use crate::finite_fcfs::FiniteFcfs;
+use crate::formula::general::gig1;
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::repairman;
+use crate::formula::order::priority;
+use crate::formula::sharing::fujita;
+use crate::kendall;
 pub use crate::kendall::{Discipline, Letter, Queue};
-use crate::moments::{Gaps, Moments, Shape};
-use crate::response::Spread;
-use crate::station::{Solution, Station, Times};
-use crate::{closed, fujita, gig1, kendall, priority};
+use crate::law::{Gaps, Moments, Shape};
+use crate::station::response::Spread;
+use crate::station::{NO_MEAN, Solution, Station, Times};
 
-/// What is asked of a queue.
+/// Question about a queue: its laws, and what else is to be answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The gaps between arrivals (s); with a population, how long each member stays away.
+    /// Gaps between arrivals (s); with a population, how long each member stays away.
     pub gaps: &'a Law,
-    /// The service (s).
+    /// Service (s).
     pub service: &'a Law,
     /// Sizes (s) for which the mean response time of such a job is asked.
     pub sizes_s: &'a [f64],
-    /// Whether every known approximation of the mean wait is asked for, beside the answer.
+    /// All approximations: whether each that is known of the mean wait is asked for, beside the answer.
     pub all: bool,
 }
 
-/// A class of jobs with its priority: the first is the most urgent.
+/// Class of jobs with its priority: the first is the most urgent.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Its name, for the rows.
+    /// Name, for the rows.
     pub name: String,
     /// Gaps between its arrivals (s).
     pub gaps: Law,
@@ -40,7 +44,7 @@ pub struct Class {
     pub service: Law,
 }
 
-/// Why there is no answer about a queue; every message is one line.
+/// Error where there is no answer about a queue; every message is one line.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum QueueError {
     /// The text is not the notation of a queue.
@@ -108,12 +112,9 @@ pub enum QueueError {
 
 const NO_PERCENTILES: &str = "response_time percentiles: no formula for this law and discipline; sim answers them";
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
-pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
-                                  discipline: take bounded-pareto, or redraw at `max =` (PS needs a mean, but no \
-                                  variance: an index above 1)";
 
 impl Queue {
-    /// Reads Kendall's notation.
+    /// Queue that `text` says in Kendall's notation.
     ///
     /// # Errors
     /// On anything else, with what is wrong and an example of what would be right.
@@ -121,7 +122,7 @@ impl Queue {
         kendall::read(text.trim()).map_err(|wrong| QueueError::Notation { text: text.into(), wrong })
     }
 
-    /// What theory says when the gaps between arrivals and the service times follow these laws (seconds).
+    /// Answer of theory when the gaps between arrivals and the service times follow these laws (s).
     ///
     /// # Errors
     /// As [`Queue::answer_to`].
@@ -129,15 +130,16 @@ impl Queue {
         self.answer_to(&Question { gaps, service, sizes_s: &[], all: false })
     }
 
-    /// What theory says.
+    /// Answer of theory to `question`.
     ///
     /// Rows, those that are known: `response_time_mean`, `waiting_time_mean` (time before service starts),
     /// `service_time_mean` (core time), `response_time_std`, `response_time_p50`, `_p90`, `_p95`, `_p99` and `_p99.9`,
     /// `response_time_mean_at_10s` for each size asked for, `delay_probability` (of not starting at once),
     /// `break_even_size` (the work to which FCFS and PS give the same mean response time), `utilization`, `throughput`,
-    /// `number_in_system_mean`, and, where the room is limited, `blocking_probability` and `error_ratio`, the same number.
-    /// When all approximations are asked for, the mean wait by each (`waiting_time_mean_kraemer_langenbach_belz`, ...), where
-    /// jobs are served one after the other and there is room for all.
+    /// `number_in_system_mean`, and, where the room is limited, `blocking_probability` and `error_ratio`, the same
+    /// number. When all approximations are asked for, the mean wait by each
+    /// (`waiting_time_mean_kraemer_langenbach_belz`, ...), where jobs are served one after the other and there is room
+    /// for all.
     ///
     /// A mean wait that is infinite because the service law has no second moment is no error: the row is left out and
     /// a note says why.
@@ -181,7 +183,7 @@ impl Queue {
             matches!(self.discipline, Discipline::Fcfs | Discipline::Lcfs { preemptive: false } | Discipline::Siro);
         if question.all && (self.capacity.is_some() || !first) {
             answer.note(
-                "approximations: of the wait where nobody is interrupted, nobody shares and there is room for all",
+                "approximations: of the wait where jobs are neither interrupted nor shared and there is room for all",
             );
         } else if question.all {
             for (name, wait) in gig1::approximations(self.servers, &arrivals, service.mean_s, service.scv) {
@@ -191,14 +193,14 @@ impl Queue {
         Ok(answer)
     }
 
-    /// What theory says of Poisson classes with priorities, the first the most urgent. Each of the rows
+    /// Answer of theory about Poisson classes with priorities, the first the most urgent. Each of the rows
     /// `response_time_mean_NAME`, `waiting_time_mean_NAME`, `service_time_mean_NAME`, `throughput_NAME` and
     /// `utilization_NAME`, and the same of all jobs together. A class that the others leave too little of the server
     /// has no times, and a note that says so.
     ///
     /// # Errors
-    /// When the discipline is not a priority, a law breaks its letter, arrivals are not Poisson, two classes have one name, no
-    /// class has a mean response time, or there is no formula.
+    /// When the discipline is not a priority, a law breaks its letter, arrivals are not Poisson, two classes have one
+    /// name, no class has a mean response time, or there is no formula.
     pub fn answer_classes(&self, classes: &[Class]) -> Result<Answer, QueueError> {
         let refuse = |why: &str| Err(QueueError::Unsupported { queue: Box::new(self.clone()), why: why.into() });
         let Discipline::Priority { preemptive } = self.discipline else {
@@ -328,7 +330,7 @@ impl Queue {
         Ok(answer)
     }
 
-    /// A population of which everybody stays away, asks, and waits for the answer.
+    /// A population of which each member stays away, asks, and waits for the answer.
     fn answer_population(
         &self,
         population: u32,
@@ -358,7 +360,7 @@ impl Queue {
         }
         let places = station.places().unwrap_or(room);
         let solved =
-            closed::repairman_with_room(population, room, away.mean_s, station.usable_cores(), places, service.mean_s);
+            repairman::solve_with_room(population, room, away.mean_s, station.usable_cores(), places, service.mean_s);
         let mut answer = Answer::default();
         answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
         answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
@@ -380,7 +382,7 @@ impl Queue {
             answer.push("blocking_probability", "1", Value::exact(solved.loss));
             answer.push("error_ratio", "1", Value::exact(solved.loss));
             answer.note(
-                "formula: machine repairman with room for fewer (Engset), exact; who finds no room goes away again",
+                "formula: machine repairman with room for fewer (Engset), exact; a job that finds no room goes away again",
             );
         } else {
             answer.note("formula: machine repairman, exact for any law of the time away");

@@ -4,18 +4,24 @@
 mod finite;
 mod open;
 mod order;
+pub(crate) mod response;
 
 use sojourn_stats::Law;
 
+use self::response::{BySize, ResponseLaw, Spread};
 use crate::answer::{Value, brief, yes};
+use crate::formula::sharing::phase_lps::PhaseQueue;
 use crate::kendall::Discipline;
-use crate::moments::{Gaps, Moments};
-use crate::phase_lps::PhaseQueue;
-use crate::phase_type::PhaseType;
-use crate::response::{BySize, ResponseLaw, Spread};
+use crate::law::PhaseType;
+use crate::law::{Gaps, Moments};
 
 /// How the queues of exponential stages are solved.
 const PHASE_TYPE: &str = "Markov chain of exponential stages (matrix-geometric), exact";
+
+/// What is wrong with a service of infinite mean, and the ways out.
+pub(crate) const NO_MEAN: &str = "the law has no mean, so no server keeps up with it under FCFS, PS or any \
+                                  discipline: take bounded-pareto, or redraw at `max =` (PS needs a mean, but no \
+                                  variance: an index above 1)";
 
 /// A server as the formulas see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +110,7 @@ impl Station {
         }
     }
 
-    /// Jobs served at once at most; none: no limit, and who comes starts at once. As many as there are usable cores is
+    /// Jobs served at once at most; none: no limit, and an arrival starts at once. As many as there are usable cores is
     /// FCFS.
     pub(crate) fn places(&self) -> Option<u32> {
         match self.discipline {

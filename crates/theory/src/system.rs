@@ -2,61 +2,82 @@
 //!
 //! Random dispatch and round robin hand each server a renewal stream of its own, so that N servers are N separate
 //! queues. Every other policy looks at the servers and ties their queues together: there the totals, which follow from
-//! conservation alone, are answered, the mean response time in the few cases that are solved, and otherwise one line says that
-//! it is not.
+//! conservation alone, are answered, the mean response time in the few cases that are solved, and otherwise one line
+//! says that it is not.
 //!
-//! A path that takes the same time for everybody moves every arrival by as much: the queues are what they were, and the
-//! time on the way is added to the response time. For closed users it is a further stay away from the server, of which
-//! the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
+//! A path that takes the same time for all requests moves every arrival by as much: the queues are what they were, and
+//! the time on the way is added to the response time. For closed users it is a further stay away from the server, of
+//! which the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
 
 mod balanced;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::Law;
-use thiserror::Error;
 
-use crate::answer::{Answer, Value, brief, push_percentiles};
-use crate::closed;
-use crate::finite_fcfs::FiniteFcfs;
+use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles};
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::repairman;
 use crate::kendall::Discipline;
-use crate::moments::{Gaps, Moments};
+use crate::law::{Gaps, Moments};
 use crate::numeric;
-use crate::queue::NO_MEAN;
-use crate::response::ResponseLaw;
-use crate::station::{Flow, Solution, Station};
+use crate::station::response::ResponseLaw;
+use crate::station::{Flow, NO_MEAN, Solution, Station};
 
-/// What theory needs to know of an experiment.
+/// System as the formulas see it: arrivals, a policy and its servers.
 #[derive(Clone, Copy, Debug)]
 pub struct System<'a> {
-    /// Who asks.
+    /// Arrivals.
     pub arrivals: ArrivalKind<'a>,
-    /// The servers behind the dispatcher. Their own `demand` is not read: see the fields below.
+    /// Servers behind the dispatcher. Their own `demand` is not read: see the fields below.
     pub servers: &'a [Server],
     /// Mean work per request on a server of speed 1 (s); infinite where there is none.
     pub demand_mean_s: f64,
-    /// Variance of it (s^2); infinite where there is none.
+    /// Variance of the work (s^2); infinite where there is none.
     pub demand_variance_s2: f64,
-    /// Whether the work follows the exponential law.
+    /// Exponential work: whether it follows the exponential law.
     pub demand_is_exponential: bool,
-    /// Whether every request is the same work.
+    /// Constant work: whether it is the same for every request.
     pub demand_is_constant: bool,
-    /// The law of the work (s), where it is one that is known.
+    /// Law of the work (s), where it is known.
     pub demand_law: Option<&'a Law>,
-    /// The policy as it is written, with its parameters; none for a single server.
+    /// Policy as it is written, with its parameters; none for a single server.
     pub policy: Option<&'a str>,
-    /// How many dispatchers there are, each of which decides for itself.
+    /// Number of dispatchers, each of which decides for itself.
     pub dispatchers: u32,
-    /// Whether the policy knows the servers' present state (not polled, not reported now and then).
+    /// Immediate information: whether the policy knows the servers' present state (not polled, not reported now and
+    /// then).
     pub has_immediate_information: bool,
-    /// Whether there are links with a rate.
+    /// Links: whether there are any with a rate.
     pub has_links: bool,
-    /// What every request spends on its way to the server and back, beside the links with a rate (s).
+    /// Time that every request spends on its way to the server and back, beside the links with a rate (s).
     pub path_s: f64,
-    /// Whether clients give up.
+    /// Patience: whether clients give up.
     pub has_patience: bool,
 }
 
-/// Who asks.
+impl<'a> System<'a> {
+    /// System with one dispatcher that is up to date, no policy, no links, no path and patient clients, whose requests
+    /// need work of this law (s at speed 1).
+    pub fn new(arrivals: ArrivalKind<'a>, servers: &'a [Server], demand: &'a Law) -> System<'a> {
+        System {
+            arrivals,
+            servers,
+            demand_mean_s: demand.mean(),
+            demand_variance_s2: demand.variance(),
+            demand_is_exponential: demand.is_exponential(),
+            demand_is_constant: demand.variance() == 0.0,
+            demand_law: Some(demand),
+            policy: None,
+            dispatchers: 1,
+            has_immediate_information: true,
+            has_links: false,
+            path_s: 0.0,
+            has_patience: false,
+        }
+    }
+}
+
+/// Arrivals of a system.
 #[derive(Clone, Copy, Debug)]
 pub enum ArrivalKind<'a> {
     /// An open renewal stream.
@@ -80,18 +101,13 @@ pub enum ArrivalKind<'a> {
     },
 }
 
-/// Why theory has no answer at all: one line.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Unanswered(pub String);
-
-/// What theory says of `system`.
+/// Answer of theory about `system`.
 ///
 /// Rows, those that a formula gives: `response_time_mean`, `waiting_time_mean` (time before service starts),
 /// `response_time_p50`, `_p90`, `_p95`, `_p99`, `_p99.9`, `number_in_system_mean` (at the servers, not on the way),
 /// `service_time_mean` (core time), `throughput`, `utilization` (core time over cores x time, mean over the servers),
-/// `error_ratio` (lost to full servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say why
-/// the others are missing.
+/// `error_ratio` (lost to full servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say
+/// why the others are missing.
 ///
 /// # Errors
 /// [`Unanswered`] when there is not even a total: unstable, impatient clients, closed users over several servers.
@@ -150,9 +166,9 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
         return refuse("no formula for closed users unless demand is exponential or shared by PS".into());
     }
     let places = station.places().unwrap_or(users);
-    // Who is on the way is as far from the server as who thinks.
+    // A user on the way is as far from the server as one that thinks.
     let away_mean_s = think.mean() + system.path_s;
-    let solved = closed::repairman(users, away_mean_s, station.usable_cores(), places, station.service.mean_s);
+    let solved = repairman::solve(users, away_mean_s, station.usable_cores(), places, station.service.mean_s);
     let mut answer = Answer::default();
     answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s + system.path_s));
     answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
@@ -391,7 +407,7 @@ fn totals(
     Ok(())
 }
 
-/// The part of the requests that each server is sent; beyond 16 servers nobody reads them.
+/// The part of the requests that each server is sent; beyond 16 servers the rows would be too many to read.
 fn shares(n: usize, answer: &mut Answer) {
     for server in (1..=n).take_while(|_| n <= 16) {
         answer.push(format!("share_{server}"), "1", Value::exact(1.0 / n as f64));

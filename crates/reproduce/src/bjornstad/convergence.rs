@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use sojourn_stats::{Dimension, Law};
-use sojourn_theory::gig1::GiM1;
-use sojourn_theory::mg1;
-use sojourn_theory::moments::{Gaps, Moments};
+use sojourn_theory::formula::general::gig1::GiM1;
+use sojourn_theory::formula::general::mg1;
+use sojourn_theory::law::{Gaps, Moments};
 
 use super::formula::response_time_s;
 use super::lindley::{Long, PARTS};

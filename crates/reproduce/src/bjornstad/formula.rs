@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use sojourn_theory::gig1;
-use sojourn_theory::moments::{Gaps, Moments};
+use sojourn_theory::formula::general::gig1;
+use sojourn_theory::law::{Gaps, Moments};
 
 use super::published::Published;
 use super::series::{Cell, LAWS, SERVICE_S, Series, UTILIZATION};

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::{Dimension, Estimate, Law, Moments, measure};
-use sojourn_theory::las;
+use sojourn_theory::formula::order::las;
 
 use super::live::SERVERS;
 use super::measured::{Live, Measured, mean};

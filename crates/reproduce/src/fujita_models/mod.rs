@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use sojourn_stats::{Dimension, Estimate, Law};
-use sojourn_theory::fujita::Work;
+use sojourn_theory::formula::sharing::fujita::Work;
 
 use crate::ReproduceError;
 use crate::answers::Answers;

@@ -14,9 +14,9 @@
 
 use statrs::function::gamma::digamma;
 
-use super::root::root;
 use super::shape::ln_normal_cdf;
-use super::{Family, Sample, Shape};
+use super::{Family, Sample, Shape, TOLERANCE};
+use crate::root;
 
 /// Rounds of expectation and maximisation at most.
 const ROUNDS: usize = 1000;
@@ -57,7 +57,7 @@ pub(super) fn likelihood(family: Family, sample: &Sample) -> Option<Shape> {
 
 fn gamma(sample: &Sample) -> Option<Shape> {
     let excess = sample.mean().ln() - sample.mean_log();
-    let log_shape = root(-14.0, 18.0, |log| log - digamma(log.exp()) - excess)?;
+    let log_shape = root::find(-14.0, 18.0, TOLERANCE, |log| log - digamma(log.exp()) - excess)?;
     let shape = log_shape.exp();
     Some(Shape::Gamma { shape, scale: sample.mean() / shape })
 }
@@ -76,7 +76,7 @@ fn weibull(sample: &Sample) -> Option<Shape> {
         }
         weighted / powers - 1.0 / shape - mean_log
     };
-    let shape = root(-4.0, 7.0, slope)?.exp();
+    let shape = root::find(-4.0, 7.0, TOLERANCE, slope)?.exp();
     let powers = sample.total(|_, log| (shape * (log - top)).exp()) / sample.count();
     Some(Shape::Weibull { shape, scale: (top + powers.ln() / shape).exp() })
 }
@@ -86,7 +86,8 @@ fn bounded_pareto(sample: &Sample) -> Option<Shape> {
     let width = (max / min).ln();
     let mean = sample.mean_log() - min.ln();
     // The mean of ln(X/min) falls from width/2 at alpha = 0 as alpha grows.
-    let alpha = root(1e-6 / width, 1e4, |alpha| 1.0 / alpha - width / (alpha * width).exp_m1() - mean)?;
+    let alpha =
+        root::find(1e-6 / width, 1e4, TOLERANCE, |alpha| 1.0 / alpha - width / (alpha * width).exp_m1() - mean)?;
     Some(Shape::BoundedPareto { alpha, min, max })
 }
 
@@ -186,7 +187,7 @@ fn cut_normal(mean: f64, variance: f64, top: f64) -> Option<(f64, f64)> {
     }
     let hazard = |xi: f64| (-0.5 * xi * xi - 0.918_938_533_204_672_8 - ln_normal_cdf(xi)).exp();
     let wanted = variance / (room * room);
-    let xi = root(-8.0, 40.0, |xi| {
+    let xi = root::find(-8.0, 40.0, TOLERANCE, |xi| {
         let hazard = hazard(xi);
         (1.0 - xi * hazard - hazard * hazard) / (xi + hazard).powi(2) - wanted
     })?;

@@ -8,9 +8,10 @@
 
 use serde::Serialize;
 
-use super::root::root;
+use super::TOLERANCE;
 use crate::interval::normal_quantile;
 use crate::measure::CONFIDENCE;
+use crate::root;
 
 /// A fitted Zipf law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -53,7 +54,7 @@ pub fn fit(counts: &[u64]) -> Option<Zipf> {
         (total, first / total, second / total - (first / total).powi(2))
     };
     // From below 0, where no law is: rounding may put equal counts a hair beyond it.
-    let s = root(-1.0, 20.0, |s| law(s).1 - seen)?.max(0.0);
+    let s = root::find(-1.0, 20.0, TOLERANCE, |s| law(s).1 - seen)?.max(0.0);
     let (total, _, variance) = law(s);
     let half = normal_quantile(0.5 + 0.5 * CONFIDENCE) / (requests * variance).sqrt();
     let (mut up_to, mut by_law, mut kolmogorov) = (0.0, 0.0, 0.0f64);

@@ -91,7 +91,7 @@ fn warnings(hurst: &Hurst, evidence: &Evidence) -> Vec<String> {
         warnings.push(if falls(evidence) {
             format!(
                 "H falls from {from:.2} to {to:.2} as the series is averaged over blocks of 1 to {block} numbers: that is \
-                 short-range dependence, which looks self-similar to whoever does not average"
+                 short-range dependence, which looks self-similar without averaging"
             )
         } else {
             format!(

@@ -16,7 +16,7 @@ pub struct ErlangBranch {
     pub mean: f64,
 }
 
-/// More stages than this are no help to anybody who counts states.
+/// More stages than this make too many states to count.
 const STAGES_MAX: f64 = 10_000.0;
 /// Relative error of a transform that has no closed form.
 const RELATIVE: f64 = 1e-12;

@@ -26,6 +26,7 @@ mod noise;
 mod quantities;
 mod regression;
 mod renewal;
+mod root;
 mod series;
 mod streams;
 mod tails;

@@ -1,35 +1,36 @@
-//! Bounds of closed chains, from their demands alone: both ways where there is one chain, from above where there are several.
+//! Bounds of closed chains, from their demands alone: both ways where there is one chain, from above where there are
+//! several.
 //!
 //! Source: Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance (1984), chapter 5; the balanced job
 //! bounds are those of Zahorjan, Sevcik, Eager and Galler, CACM 25 (1982).
 
 use super::demands::{ClosedChain, Demands, Serving};
 
-/// Bounds of the throughput; Little's law over a user's cycle turns them into bounds of the response time.
+/// Bounds of the throughput (1/s); Little's law over a user's cycle turns them into bounds of the response time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Jobs per second at most: all users out of each other's way, or the busiest station always busy.
+    /// Upper bound (1/s): no user ever waits, or the busiest station is always busy.
     pub throughput_high: f64,
-    /// Jobs per second at least: every job waits for all others at every station.
+    /// Lower bound (1/s): every job waits for all others at every station.
     pub throughput_low: f64,
-    /// The users at which the two limits of `throughput_high` meet.
+    /// Number of users at which the two limits of `throughput_high` meet.
     pub saturation_users: f64,
-    /// The narrower ones, from networks in which every station is as busy as any other. Only for product form and where
-    /// stations are delays or work at a fixed rate.
+    /// Balanced job bounds, which are narrower, from networks in which every station is as busy as any other. Only for
+    /// product form and where stations are delays or work at a fixed rate.
     pub balanced: Option<Balanced>,
 }
 
-/// Balanced job bounds.
+/// Balanced job bounds of the throughput (1/s).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balanced {
-    /// Jobs per second at most.
+    /// Upper bound (1/s).
     pub throughput_high: f64,
-    /// Jobs per second at least.
+    /// Lower bound (1/s).
     pub throughput_low: f64,
 }
 
 impl Bounds {
-    /// The bounds of the only chain of `network`; none where there are others, or no work.
+    /// Bounds of the only chain of `network`; none where there are others, or no work.
     pub fn of(network: &Demands) -> Option<Bounds> {
         let ([chain], []) = (network.closed.as_slice(), network.open.as_slice()) else { return None };
         let users = f64::from(chain.users);
@@ -69,8 +70,8 @@ impl Bounds {
     }
 }
 
-/// Jobs per second of each closed chain at most: its users out of everybody's way, or some station busy with them and the open
-/// chains alone. Holds under any discipline; infinite where nothing takes time.
+/// Upper bound of the throughput (1/s) of each closed chain: its users never wait, or some station is always busy with
+/// them and the open chains alone. Holds under any discipline; infinite where nothing takes time.
 pub fn highest_throughputs(network: &Demands) -> Vec<f64> {
     let highest = |chain: &ClosedChain| {
         let (mut cycle_s, mut highest) = (network.away_s(chain), f64::INFINITY);

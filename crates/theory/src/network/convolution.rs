@@ -1,26 +1,28 @@
 //! Convolution: the normalisation constant of a mixed network, stations of any rates included, and the means from it.
 //!
-//! The constant G(n) of a population n is the coefficient of x^n in the product of one function per station. With
-//! t = sum of demand x variable over the closed chains, a station that does a(k) work per second with k jobs inside is
-//! f(t) = sum of t^k / (a(1) ... a(k)); a delay is e^t (Buzen, CACM 16, 1973; Reiser and Kobayashi, IBM J. R&D 19, 1975; chains:
-//! Bruell and Balbo, Computational Algorithms for Closed Queueing Networks, 1980).
+//! The constant G(n) of a population n is the coefficient of x^n in the product of one function per station. With t =
+//! sum of demand x variable over the closed chains, a station that does a(k) work per second with k jobs inside is f(t)
+//! = sum of t^k / (a(1) ... a(k)); a delay is e^t (Buzen, CACM 16, 1973; Reiser and Kobayashi, IBM J. R&D 19, 1975;
+//! chains: Bruell and Balbo, Computational Algorithms for Closed Queueing Networks, 1980).
 //!
 //! A product with f is usually a sum over all smaller populations. But rates settle: beyond m jobs a station works at a
-//! rate u, and then f(t) = P(t) / (1 - t/u) with a polynomial P of degree m-1 whose coefficients are not negative as long as
-//! the rate never was above u. Multiplying by t is one pass over the populations, dividing by 1 - t/u another: m passes in
-//! place of all pairs of populations. An open load r at the station makes it f(r + t), which has the same form with the
-//! pole u - r. Where the rate falls with more jobs, f is summed term by term: as many passes as there are jobs.
+//! rate u, and then f(t) = P(t) / (1 - t/u) with a polynomial P of degree m-1 whose coefficients are not negative as
+//! long as the rate never was above u. Multiplying by t is one pass over the populations, dividing by 1 - t/u another:
+//! m passes in place of all pairs of populations. An open load r at the station makes it f(r + t), which has the same
+//! form with the pole u - r. Where the rate falls with more jobs, f is summed term by term: as many passes as there are
+//! jobs.
 //!
-//! Everything added is positive, so that there is none of the cancellation that mean value analysis with rates is known for;
-//! the price is the range of the numbers ([`Wide`]) and a second product per such station for its mean number,
+//! Everything added is positive, so that there is none of the cancellation that mean value analysis with rates is known
+//! for; the price is the range of the numbers and a second product per such station for its mean number,
 //! demand x `[x^(n-1)]` f'(t) G(without it) / G(n).
 
 use super::demands::{Demands, Serving, Steady};
 use super::wide::Wide;
 
-/// Solves a mixed network exactly; none where open chains ask a station for all that it can do, or more.
+/// Means of a mixed network, exactly; none where open chains ask a station for all that it can do, or more.
 ///
-/// Time is proportional to chains x (rates of all stations) x (1 + stations with several rates) x the product of (users + 1).
+/// Time is proportional to chains x (rates of all stations) x (1 + stations with several rates) x the product of (users
+/// + 1).
 pub fn exact(network: &Demands) -> Option<Steady> {
     let factors: Vec<Factor> = (0..network.stations.len()).map(|i| Factor::of(network, i)).collect::<Option<_>>()?;
     let lattice = Lattice::of(network);
@@ -51,7 +53,7 @@ pub fn exact(network: &Demands) -> Option<Steady> {
     Some(Steady { throughput, closed, open })
 }
 
-/// How many numbers [`exact`] computes, to see whether it is worth it.
+/// Number of values that [`exact`] computes, to decide whether it is worth it.
 pub fn cost(network: &Demands) -> f64 {
     let jobs: f64 = network.closed.iter().map(|chain| f64::from(chain.users)).sum();
     let passes = |serving: &Serving| match serving {
@@ -126,7 +128,8 @@ fn shifted_series(k: usize, load: f64, rates: &[f64]) -> Wide {
     for j in k.. {
         sum += term;
         let ratio = next(j, k, load, rates);
-        // Beyond the last rate the ratio falls towards load / rate, below 1: what is left is less than a geometric tail.
+        // Beyond the last rate the ratio falls towards load / rate, below 1: what is left is less than a geometric
+        // tail.
         let is_settled = j >= rates.len() && ratio < 1.0;
         if ratio == 0.0 || (is_settled && term.over(sum) * ratio / (1.0 - ratio) < 1e-17) {
             break;
@@ -183,7 +186,8 @@ impl Lattice {
             unreachable!("a delay is left to the caller")
         };
         let demands = demands(network, station);
-        // (P / (1 - gt))' = P' / (1 - gt) + g P / (1 - gt)^2, and the last is g / (1 - gt) times the station's own factor.
+        // (P / (1 - gt))' = P' / (1 - gt) + g P / (1 - gt)^2, and the last is g / (1 - gt) times the station's own
+        // factor.
         let mut sum: Vec<Wide> = match pole {
             Some(pole) => whole.iter().map(|constant| *constant * *pole).collect(),
             None => vec![Wide::ZERO; self.len],

@@ -1,26 +1,28 @@
 //! A product-form network as numbers, and what a solution of it says.
 
-/// How a station works off what is there.
+/// Service of a station: its rate by the number of jobs inside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Serving {
-    /// Everybody at once, one second of work per second each.
+    /// Infinite server: all jobs at once, one second of work per second each.
     Delay,
-    /// This much work per second with 1, 2, 3, ... jobs inside, all together; the last for all beyond. `[1.0]` is one core.
+    /// Rates: this much work per second with 1, 2, 3, ... jobs inside, all together; the last for all beyond. `[1.0]`
+    /// is one core.
     Rates(Vec<f64>),
 }
 
-/// A closed, open or mixed network of stations with product form (Baskett, Chandy, Muntz and Palacios, J. ACM 22, 1975).
+/// A closed, open or mixed network of stations with product form (Baskett, Chandy, Muntz and Palacios, J. ACM 22,
+/// 1975).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demands {
-    /// The stations.
+    /// Stations.
     pub stations: Vec<Serving>,
-    /// The closed chains.
+    /// Closed chains.
     pub closed: Vec<ClosedChain>,
-    /// The work per second that each open chain brings to each station: arrival rate times demand.
+    /// Work per second that each open chain brings to each station: arrival rate times demand.
     pub open: Vec<Vec<f64>>,
 }
 
-/// A closed chain.
+/// Closed chain: users that think and send a job round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClosedChain {
     /// Users.
@@ -34,7 +36,7 @@ pub struct ClosedChain {
 /// Means in the steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
-    /// Jobs per second of each closed chain.
+    /// Throughput of each closed chain (1/s).
     pub throughput: Vec<f64>,
     /// Mean number of jobs of each closed chain at each station.
     pub closed: Vec<Vec<f64>>,
@@ -43,19 +45,19 @@ pub struct Steady {
 }
 
 impl Serving {
-    /// A station of `cores` cores of which a job uses at most one.
+    /// Rates of a station of `cores` cores of which a job uses at most one.
     pub fn cores(cores: u32) -> Serving {
         Serving::Rates((1..=cores).map(f64::from).collect())
     }
 
-    /// Whether its rate does not depend on how many are there.
+    /// Fixed rate: whether the rate does not depend on how many are there.
     pub fn is_fixed_rate(&self) -> bool {
         matches!(self, Serving::Rates(rates) if rates.len() == 1)
     }
 }
 
 impl Demands {
-    /// One closed chain.
+    /// Network of one closed chain: `users`, mean think time (s), and the demand at each station (s).
     pub fn single(stations: Vec<Serving>, users: u32, think_s: f64, demand_s: Vec<f64>) -> Demands {
         Demands { stations, closed: vec![ClosedChain { users, think_s, demand_s }], open: Vec::new() }
     }
@@ -65,13 +67,13 @@ impl Demands {
         self.open.iter().map(|chain| chain[station]).sum()
     }
 
-    /// Time that a job of a closed chain spends where nobody waits: thinking, and at delays (s).
+    /// Time that a job of a closed chain spends where no job waits: thinking, and at delays (s).
     pub(super) fn away_s(&self, chain: &ClosedChain) -> f64 {
         let delays = self.stations.iter().zip(&chain.demand_s).filter(|(serving, _)| **serving == Serving::Delay);
         chain.think_s + delays.map(|(_, demand_s)| demand_s).sum::<f64>()
     }
 
-    /// States of a closed chain's population that exact algorithms go through: the product of users + 1.
+    /// Number of populations that exact algorithms go through: the product of users + 1 over the closed chains.
     pub fn lattice(&self) -> f64 {
         self.closed.iter().map(|chain| f64::from(chain.users) + 1.0).product()
     }

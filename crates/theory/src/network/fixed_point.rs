@@ -1,24 +1,25 @@
 //! Stations outside product form: each is taken to be a delay, as long as the station alone would take under Poisson
 //! arrivals at the throughput that the network has with that delay.
 //!
-//! This is Fujita's method for a web server with limited processor sharing inside a closed network (Performance modeling and
-//! evaluation of Web server systems with proxy caching, 2000, section 4.3). He repeats: throughput, delay, network, throughput.
-//! Near saturation that swings without end, so that the same fixed point is found here by bracketing: the throughput that
-//! comes out falls as the load that is put in rises. Several such stations, or several chains whose mix is not known
-//! beforehand, are gone through in turn until nothing moves.
+//! This is Fujita's method for a web server with limited processor sharing inside a closed network (Performance
+//! modeling and evaluation of Web server systems with proxy caching, 2000, section 4.3). He repeats: throughput, delay,
+//! network, throughput. Near saturation that swings without end, so that the same fixed point is found here by
+//! bracketing: the throughput that comes out falls as the load that is put in rises. Several such stations, or several
+//! chains whose mix is not known beforehand, are gone through in turn until nothing moves.
 //!
-//! The error: users of a closed network do not arrive as a Poisson process, and never more of them than there are, so that the
-//! throughput comes out low. He found good agreement while another station is the bottleneck, less where it is this one.
-//! Against the exact chain of a server with 4 helpers, work of C2 = 4 and 10 to 80 users, it is low by at most 0.3, 3, 10 and
-//! 18 % where users who never wait would ask 0.3, 0.6, 0.9 and 1.5 of the server.
+//! The error: users of a closed network do not arrive as a Poisson process, and never more of them than there are, so
+//! that the throughput comes out low. He found good agreement while another station is the bottleneck, less where it is
+//! this one. Against the exact chain of a server with 4 helpers, work of C2 = 4 and 10 to 80 users, it is low by at
+//! most 0.3, 3, 10 and 18 % where users who never wait would ask 0.3, 0.6, 0.9 and 1.5 of the server.
 
 use sojourn_model::Discipline;
 use sojourn_model::network::{Kind, Network};
+use sojourn_stats::root;
 
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits};
-use crate::mmc;
-use crate::system::Unanswered;
+use crate::answer::Unanswered;
+use crate::formula::markovian::mmc;
 
 /// Loads are found to this, and rounds end when nothing moves by more.
 const TOLERANCE: f64 = 1e-11;
@@ -43,7 +44,7 @@ pub(super) fn solve(
 ) -> Result<Found, Unanswered> {
     let mut taken_as = vec![None; network.stations.len()];
     for &station in outside {
-        // As if nobody were there: his first step.
+        // As if no other job were there: his first step.
         taken_as[station] = Some(VisitTime { wait_s: 0.0, per_work: 1.0 / network.stations[station].speed });
     }
     let solved = |taken_as: &[Option<VisitTime>]| -> Result<(Steady, Vec<f64>), Unanswered> {
@@ -70,7 +71,7 @@ pub(super) fn solve(
                         let (_, rates) = solved(&taken_as)?;
                         Ok(alone.load(visits, station, &rates) - load)
                     };
-                    falling_root(open, 1.0 - 1e-9, &excess)?
+                    root::try_find(open, 1.0 - 1e-9, TOLERANCE, excess)?.unwrap_or(open)
                 }
             };
             taken_as[station] = Some(alone.visit(load));
@@ -117,7 +118,7 @@ impl Alone {
                 node.name
             )));
         }
-        // Where nobody comes there is no work either.
+        // Without arrivals there is no work either.
         let mean = if arrivals > 0.0 { work / arrivals } else { 0.0 };
         let mut open_load = 0.0;
         let mut has_closed = false;
@@ -139,8 +140,9 @@ impl Alone {
     }
 
     /// How long a visit takes at this load: E\[R|S=x\] of M/G/1 under limited PS (his equation 2.1, without the time to
-    /// dispatch), W = rho^r/(1-rho) E\[S^2\]/(2 E\[S\]) and (1-rho^r)/(1-rho) x; with c cores the same from the wait of M/G/c
-    /// under FCFS (Lee and Longton 1959) and rho^(r-c+1) in place of rho^r, as [`crate::lps::sharing_response_time_mean`].
+    /// dispatch), W = rho^r/(1-rho) E\[S^2\]/(2 E\[S\]) and (1-rho^r)/(1-rho) x; with c cores the same from the wait of
+    /// M/G/c under FCFS (Lee and Longton 1959) and rho^(r-c+1) in place of rho^r, as
+    /// [`lps::sharing_response_time_mean`].
     fn visit(&self, load: f64) -> VisitTime {
         if self.service_mean_s == 0.0 {
             return VisitTime { wait_s: 0.0, per_work: 1.0 / self.speed };
@@ -152,41 +154,4 @@ impl Alone {
         let stretch = 1.0 + (1.0 - crowded) * fcfs_s / (residual * self.service_mean_s);
         VisitTime { wait_s: crowded * fcfs_s, per_work: stretch / self.speed }
     }
-}
-
-/// Where `f`, which falls and is not negative at `low`, crosses 0 before `high`: the Illinois variant of false position, with a
-/// bisection whenever three steps have not halved the bracket.
-fn falling_root(mut low: f64, mut high: f64, f: &dyn Fn(f64) -> Result<f64, Unanswered>) -> Result<f64, Unanswered> {
-    let (mut at_low, mut at_high) = (f(low)?, f(high)?);
-    if at_low <= 0.0 {
-        return Ok(low);
-    }
-    let mut width = high - low;
-    let mut rose = None;
-    for step in 1..400 {
-        if high - low < TOLERANCE {
-            break;
-        }
-        let mut middle = low + (high - low) * at_low / (at_low - at_high);
-        if step % 3 == 0 {
-            if high - low > 0.5 * width {
-                middle = 0.5 * (low + high);
-            }
-            width = high - low;
-        }
-        // A false position may stand still at one end: go a little further.
-        let inside = TOLERANCE / 4.0;
-        middle = middle.clamp(low + inside, high - inside);
-        let value = f(middle)?;
-        // An end that stays for a second step counts half, so that the next step goes beyond the root.
-        if value > 0.0 {
-            (low, at_low) = (middle, value);
-            at_high *= if rose == Some(true) { 0.5 } else { 1.0 };
-        } else {
-            (high, at_high) = (middle, value);
-            at_low *= if rose == Some(false) { 0.5 } else { 1.0 };
-        }
-        rose = Some(value > 0.0);
-    }
-    Ok(0.5 * (low + high))
 }

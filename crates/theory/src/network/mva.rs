@@ -1,24 +1,25 @@
 //! Mean value analysis of networks whose stations are delays or serve at a fixed rate.
 //!
-//! Exact: a job that arrives sees the network in equilibrium with one job less of its own chain (the arrival theorem), so that
-//! the means for a population follow from those for smaller ones (Reiser and Lavenberg, J. ACM 27, 1980; Lavenberg and Reiser,
-//! J. Applied Probability 17, 1980). Open chains take their share of every station away from the closed ones (mixed networks:
-//! Lazowska et al., Quantitative System Performance, 1984, section 7.4.3).
+//! Exact: a job that arrives sees the network in equilibrium with one job less of its own chain (the arrival theorem),
+//! so that the means for a population follow from those for smaller ones (Reiser and Lavenberg, J. ACM 27, 1980;
+//! Lavenberg and Reiser, J. Applied Probability 17, 1980). Open chains take their share of every station away from the
+//! closed ones (mixed networks: Lazowska et al., Quantitative System Performance, 1984, section 7.4.3).
 //!
-//! The means of all populations would be a table of stations x product of (users + 1). The populations are gone through in the
-//! order of their number in a mixed radix, the largest chain outermost, and a population needs those that are one job smaller:
-//! at most one turn of all chains but the outermost back. Only that much is kept, a ring that fits into a cache.
+//! The means of all populations would be a table of stations x product of (users + 1). The populations are gone through
+//! in the order of their number in a mixed radix, the largest chain outermost, and a population needs those that are
+//! one job smaller: at most one turn of all chains but the outermost back. Only that much is kept, a ring that fits
+//! into a cache.
 //!
-//! Stations with several cores or rates have no such recursion that keeps its digits (the probabilities of an empty station
-//! are differences of nearly equal numbers): see [`super::convolution`].
+//! Stations with several cores or rates have no such recursion that keeps its digits (the probabilities of an empty
+//! station are differences of nearly equal numbers): see [`super::convolution`].
 
 use super::demands::{Demands, Serving, Steady};
 
-/// Solves a network of delays and stations of a fixed rate exactly; none where a station has another rate, or none of the
-/// open load can be served.
+/// Means of a network of delays and stations of a fixed rate, exactly; none where a station has another rate, or none
+/// of the open load can be served.
 ///
-/// Time is proportional to chains x stations x the product of (users + 1), memory to the same product without the largest
-/// chain.
+/// Time is proportional to chains x stations x the product of (users + 1), memory to the same product without the
+/// largest chain.
 pub fn exact(network: &Demands) -> Option<Steady> {
     let reduced = Reduced::of(network)?;
     let count = reduced.queues.len();
@@ -67,10 +68,10 @@ pub fn exact(network: &Demands) -> Option<Steady> {
     Some(reduced.steady(network, throughput, &closed))
 }
 
-/// Approximates the same network by taking what an arrival sees to be its own chain's numbers reduced by one user's share
-/// (Schweitzer 1979; Bard 1979): a fixed point, of any population in no time. Stations with several cores or rates are
-/// taken to be a delay and a station that works at the last rate (Seidmann, Schweitzer and Shalev-Oren, Large Scale
-/// Systems 12, 1987). None where open chains ask for too much.
+/// Means of the same network, approximate, by taking what an arrival sees to be its own chain's numbers reduced by one
+/// user's share (Schweitzer 1979; Bard 1979): a fixed point, of any population in no time. Stations with several cores
+/// or rates are taken to be a delay and a station that works at the last rate (Seidmann, Schweitzer and Shalev-Oren,
+/// Large Scale Systems 12, 1987). None where open chains ask for too much.
 ///
 /// Throughput is typically a few per cent low; exact for one user, and in the limit of many.
 pub fn schweitzer(network: &Demands) -> Option<Steady> {
@@ -154,7 +155,7 @@ struct Reduced {
     open: Vec<f64>,
     /// Per closed chain and queueing station: the demand as it takes there (s).
     demand_s: Vec<Vec<f64>>,
-    /// Per closed chain: time where nobody waits (s).
+    /// Per closed chain: time where no job waits (s).
     away_s: Vec<f64>,
 }
 

@@ -4,14 +4,14 @@ use sojourn_model::network::{Network, Population};
 use sojourn_stats::Law;
 
 use super::solution::{Solution, solve};
+use crate::answer::Unanswered;
 use crate::answer::{Answer, Value};
-use crate::system::Unanswered;
 
-/// What theory says of `network`: the rows that [`sojourn_model::network`] lists (means only), and bounds that the demands alone
-/// imply. Of a single closed chain within product form: `bound_low_throughput` and `bound_high_throughput` (asymptotic),
-/// `balanced_low_throughput` and `balanced_high_throughput` (balanced job bounds), the same of `response_time_mean`, and
-/// `saturation_users`, beyond which users wait for each other whatever happens. Of each closed chain beside others:
-/// `bound_high_throughput_NAME` and `bound_low_response_time_mean_NAME`.
+/// Answer of theory about `network`: the rows that [`sojourn_model::network`] lists (means only), and bounds that the
+/// demands alone imply. Of a single closed chain within product form: `bound_low_throughput` and
+/// `bound_high_throughput` (asymptotic), `balanced_low_throughput` and `balanced_high_throughput` (balanced job
+/// bounds), the same of `response_time_mean`, and `saturation_users`, beyond which some users always wait. Of each
+/// closed chain beside others: `bound_high_throughput_NAME` and `bound_low_response_time_mean_NAME`.
 ///
 /// # Errors
 /// As [`solve`].

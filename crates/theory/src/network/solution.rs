@@ -7,69 +7,69 @@ use super::bounds::{Bounds, highest_throughputs};
 use super::demands::{Demands, Steady};
 use super::visits::{VisitTime, Visits, outside_product_form};
 use super::{convolution, fixed_point, hit_ratios, mva};
+use crate::answer::Unanswered;
 use crate::answer::brief;
 use crate::cache::{self, HitRatio};
-use crate::system::Unanswered;
 
 /// Populations that mean value analysis goes through at most, times chains and stations: some seconds.
 const MVA_LIMIT: f64 = 2e9;
 /// Numbers that convolution computes at most: the same.
 const CONVOLUTION_LIMIT: f64 = 5e8;
 
-/// What theory knows of a network.
+/// Solution of a network: its means in the steady state.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// Jobs per second of each chain.
+    /// Throughput of each chain (1/s).
     pub throughput: Vec<f64>,
     /// Mean response time of each chain, thinking apart (s).
     pub response_time_mean_s: Vec<f64>,
-    /// The same of the jobs that take each branch, by chain (s).
+    /// Mean response time of the jobs that take each branch, by chain (s).
     pub branch_response_time_mean_s: Vec<Vec<f64>>,
-    /// Of each class of sizes that the chain tells apart, the part of the jobs and their mean response time (s). Empty
-    /// where one of its queues serves in order work that depends on the size, or where a cache chooses the way.
+    /// Share of the jobs and their mean response time (s), by chain and class of sizes that the chain tells apart.
+    /// Empty where one of its queues serves in order work that depends on the size, or where a cache chooses the way.
     pub size_classes: Vec<Vec<(f64, f64)>>,
-    /// The part of each chain's jobs that takes each branch.
+    /// Share of each chain's jobs that takes each branch.
     pub shares: Vec<Vec<f64>>,
-    /// Each chain's cache.
+    /// Hit ratio of each chain's cache.
     pub hit_ratios: Vec<Option<HitRatio>>,
-    /// Each station.
+    /// Means of each station.
     pub stations: Vec<StationMeans>,
     /// Mean number of each chain's jobs at each station.
     pub numbers: Vec<Vec<f64>>,
-    /// Whether these are the means themselves.
+    /// Exactness: whether these are the means themselves.
     pub exact: bool,
-    /// The station that asks most of what it can do; none where all are delays.
+    /// Bottleneck: the index of the station with the highest load; none where all are delays.
     pub bottleneck: Option<usize>,
     /// Bounds of the only chain, where there are users of one kind alone and all is within product form.
     pub bounds: Option<Bounds>,
-    /// Jobs per second of each closed chain at most, whatever the disciplines; none of open chains.
+    /// Upper bound of the throughput of each closed chain (1/s), whatever the disciplines; none of open chains.
     pub highest_throughput: Vec<Option<f64>>,
-    /// One line per formula and assumption.
+    /// Notes, one line per formula and assumption.
     pub notes: Vec<String>,
 }
 
-/// What theory knows of a station.
+/// Means of a station in the steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationMeans {
-    /// Work done over the most that could be; none at a delay.
+    /// Utilisation: work done over the most that could be done; none at a delay.
     pub utilization: Option<f64>,
-    /// Work done over what is done when all cores are busy; none at a delay. 1 is the end.
+    /// Load: work done over the work done when all cores are busy, below 1 in a steady state; none at a delay.
     pub load: Option<f64>,
     /// Mean number of jobs there.
     pub queue_length_mean: f64,
-    /// Visits per second.
+    /// Throughput: visits per second.
     pub throughput: f64,
     /// Mean time of a visit (s); 0 where there are none.
     pub response_time_mean_s: f64,
-    /// Whether utilisation and throughput follow from arrivals from outside alone, whatever the queues do.
+    /// Forced flow: whether utilisation and throughput follow from arrivals from outside alone, whatever the queues do.
     pub is_forced: bool,
 }
 
-/// Solves `network`.
+/// Solution of `network` by the method that fits it.
 ///
 /// # Errors
-/// [`Unanswered`] where an open chain asks too much of a station, gaps between arrivals are not exponential, a demand has no
-/// mean, or no formula is known.
+/// [`Unanswered`] where an open chain asks too much of a station, gaps between arrivals are not exponential, a demand
+/// has no mean, or no formula is known.
 pub fn solve(network: &Network) -> Result<Solution, Unanswered> {
     let mut ratios = hit_ratios(network);
     if let Some(unstable) = network.unstable(&ratios) {
@@ -267,8 +267,8 @@ fn placeholders(network: &Network, outside: &[usize]) -> Vec<Option<VisitTime>> 
     (0..network.stations.len()).map(|station| outside.contains(&station).then(VisitTime::default)).collect()
 }
 
-/// How long a visit takes, by chain and station. In a queue all exponential visits are of one mean, and under PS they take time
-/// in proportion to their work: either way a visit is its part of the work.
+/// How long a visit takes, by chain and station. In a queue all exponential visits are of one mean, and under PS they
+/// take time in proportion to their work: either way a visit is its part of the work.
 fn visit_times(
     network: &Network,
     visits: &Visits,
@@ -298,8 +298,8 @@ fn branch_times(chain: &Chain, times: &[VisitTime], size: f64) -> Vec<f64> {
 }
 
 /// Whether a visit whose work depends on the size takes time in proportion to its own work, or to that after a wait: at
-/// delays, under PS (each slice of the work is a phase of its own, and phases of a symmetric queue are visited in proportion
-/// to their work; Kelly 1979, section 3.3), and where a delay is in the station's place.
+/// delays, under PS (each slice of the work is a phase of its own, and phases of a symmetric queue are visited in
+/// proportion to their work; Kelly 1979, section 3.3), and where a delay is in the station's place.
 fn is_proportional(network: &Network, chain: &Chain, taken_as: &[Option<VisitTime>]) -> bool {
     let of = |step: &Step| {
         let kind = &network.stations[step.station].kind;

@@ -44,7 +44,8 @@ impl Visits {
         Visits { shares, count, work_s, squares_s2 }
     }
 
-    /// The network's product form, where `taken_as` says which stations are replaced by a delay, and how long a visit is there.
+    /// The network's product form, where `taken_as` says which stations are replaced by a delay, and how long a visit
+    /// is there.
     pub(super) fn demands(&self, network: &Network, taken_as: &[Option<VisitTime>]) -> Demands {
         let stations = network.stations.iter().zip(taken_as).map(|(node, replaced)| match (&node.kind, replaced) {
             (Kind::Delay, _) | (_, Some(_)) => Serving::Delay,
@@ -84,10 +85,10 @@ fn taken<'a>(chain: &'a Chain, shares: &'a [f64]) -> impl Iterator<Item = (f64, 
     branches.flat_map(|(branch, share)| branch.steps.iter().map(|step| (*share, step)))
 }
 
-/// Why `station` is outside product form; none where it is inside: everybody at once, equal shares for everybody whatever the
-/// demand (Baskett et al. 1975), one core that is always the last comer's (the same), or a queue, in order or limited sharing,
-/// of exponential work with one mean for all who come (Kelly, Reversibility and Stochastic Networks, 1979, section 3.1: any
-/// way to part the cores among those present).
+/// Why `station` is outside product form; none where it is inside: all jobs at once, equal shares for all jobs whatever
+/// the demand (Baskett et al. 1975), one core that always serves the last arrival (the same), or a queue, in order or
+/// limited sharing, of exponential work with one mean for all jobs that come (Kelly, Reversibility and Stochastic
+/// Networks, 1979, section 3.1: any way to part the cores among those present).
 pub(super) fn outside_product_form(network: &Network, visits: &Visits, station: usize) -> Option<String> {
     let Kind::Queue { discipline, cores, .. } = &network.stations[station].kind else { return None };
     let places = match discipline {
@@ -108,7 +109,7 @@ pub(super) fn outside_product_form(network: &Network, visits: &Visits, station: 
             if !chain.demand_is_exponential(step) {
                 why.get_or_insert("the work there is not exponential");
             } else if (own_s / *mean_s.get_or_insert(own_s) - 1.0).abs() > 1e-9 {
-                why.get_or_insert("the work there has not one mean for all who come");
+                why.get_or_insert("the work there has not one mean for all jobs");
             } else if step.demand.per_byte > 0.0 && sizes_read(chain, shares) > 1 {
                 why.get_or_insert("the work there is not independent of the job's work elsewhere");
             }
@@ -120,7 +121,7 @@ pub(super) fn outside_product_form(network: &Network, visits: &Visits, station: 
             };
         }
     }
-    // Where there is a place for everybody nobody waits, and the cores are shared by all.
+    // Where there is a place for every job no job waits, and the cores are shared by all.
     why.filter(|_| most.is_none_or(|most| most > u64::from(places))).map(String::from)
 }
 

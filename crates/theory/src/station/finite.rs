@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::response::{BySize, ResponseLaw, Spread};
 use super::{Flow, PHASE_TYPE, Solution, Station, Times};
 use crate::answer::Value;
-use crate::finite_fcfs::FiniteFcfs;
+use crate::formula::general::mg1k;
+use crate::formula::markovian::finite_fcfs::FiniteFcfs;
+use crate::formula::markovian::mmck::{self, Finite};
 use crate::kendall::Discipline;
-use crate::mg1k;
-use crate::mmck::{self, Finite};
-use crate::moments::Gaps;
-use crate::response::{BySize, ResponseLaw, Spread};
+use crate::law::Gaps;
 
 impl Station {
     pub(super) fn solve_finite(&self, gaps: &Gaps, capacity: u32) -> Solution {
@@ -22,7 +22,7 @@ impl Station {
     fn finite(&self, gaps: &Gaps, capacity: u32) -> Result<(Flow, Times), String> {
         match self.discipline {
             Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => {}
-            // Who is next changes neither how many there are nor who is lost.
+            // The order changes neither the number inside nor the loss.
             Discipline::Lcfs { preemptive: false } | Discipline::Siro => {
                 let (flow, times) = self.under(Discipline::Fcfs).finite(gaps, capacity)?;
                 let formula = format!("{} has the means of FCFS: {}", self.discipline, times.formula);

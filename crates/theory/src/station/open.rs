@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use super::response::{BySize, ResponseLaw, Spread};
 use super::{Station, Times};
 use crate::answer::{Value, brief};
-use crate::gi_m_c::GiMc;
+use crate::formula::general::gimc::GiMc;
+use crate::formula::general::{gig1, mg1, mg1_fcfs};
+use crate::formula::markovian::{mm1, mmc};
+use crate::formula::order::mg1_order;
+use crate::formula::sharing::mmc_lps::MarkovianSharing;
+use crate::formula::sharing::phase_ps::PhaseSharing;
+use crate::formula::sharing::{lps, mg1_ps};
 use crate::kendall::Discipline;
-use crate::markovian_lps::MarkovianSharing;
-use crate::moments::{Gaps, Shape};
-use crate::phase_ps::PhaseSharing;
-use crate::response::{BySize, ResponseLaw, Spread};
-use crate::{disorder, gig1, lps, mg1, mg1_ps, mm1, mmc, tail};
+use crate::law::{Gaps, Shape};
 
 impl Station {
     /// Under FCFS, PS or limited PS.
@@ -183,7 +186,7 @@ impl Station {
             return Ok(Times {
                 waiting_mean: Some(value(wait)),
                 delay_probability: pollaczek.then_some(utilisation),
-                spread: if pollaczek { self.spread(disorder::Next::First, rate) } else { None },
+                spread: if pollaczek { self.spread(mg1_order::Order::Fcfs, rate) } else { None },
                 law: if pollaczek { self.fcfs_law(rate, mean + wait) } else { None },
                 by_size: Some(BySize::After(value(wait))),
                 ..Times::new(value(mean + wait), format!("{name}, {reach}"), assumptions)
@@ -228,12 +231,12 @@ impl Station {
         })
     }
 
-    /// Standard deviation of the M/G/1 response time when who waits is served in this order.
-    pub(super) fn spread(&self, next: disorder::Next, arrival_rate: f64) -> Option<Spread> {
+    /// Standard deviation of the M/G/1 response time when jobs that wait are served in this order.
+    pub(super) fn spread(&self, order: mg1_order::Order, arrival_rate: f64) -> Option<Spread> {
         let third = self.law.as_ref()?.moment(3);
         let (mean, second) = (self.service.mean_s, self.second_moment_s2());
         let wait = mg1::waiting_time_mean(arrival_rate, mean, self.service.scv);
-        let squares = disorder::waiting_time_second_moment(next, arrival_rate, [mean, second, third]);
+        let squares = mg1_order::waiting_time_second_moment(order, arrival_rate, [mean, second, third]);
         squares.is_finite().then(|| Spread::Known((squares - wait * wait + second - mean * mean).max(0.0).sqrt()))
     }
 
@@ -241,9 +244,9 @@ impl Station {
     /// exponential they are not.
     fn fcfs_law(&self, rate: f64, response_mean_s: f64) -> Option<ResponseLaw> {
         let tail = match &self.law {
-            Some(law) => tail::fcfs_of(rate, law)?,
+            Some(law) => mg1_fcfs::response_time_law(rate, law)?,
             None if self.service.scv > 1.0 => return None,
-            None => tail::fcfs(rate, &self.service)?,
+            None => mg1_fcfs::response_time_law_of_moments(rate, &self.service)?,
         };
         Some(ResponseLaw::Fcfs { tail: Arc::new(tail), mean_s: response_mean_s, exact: self.law.is_some() })
     }

@@ -1,14 +1,14 @@
 //! Stations whose discipline is another than FCFS, PS and limited PS.
 
+use super::response::{BySize, ResponseLaw, Spread};
 use super::{Station, Times};
 use crate::answer::{Value, brief};
-use crate::busy_period::BusyPeriod;
-use crate::disorder::{self, Next};
+use crate::formula::general::busy_period::BusyPeriod;
+use crate::formula::order::las;
+use crate::formula::order::mg1_order::{self, Order};
+use crate::formula::order::mmc_order::MarkovianOrder;
 use crate::kendall::Discipline;
-use crate::las;
-use crate::markovian_order::MarkovianOrder;
-use crate::moments::Gaps;
-use crate::response::{BySize, ResponseLaw, Spread};
+use crate::law::Gaps;
 
 /// A quantum up to this part of the mean service is taken for none: M/M/1 does not mind it, and other laws little.
 const QUANTUM_SHARE: f64 = 0.1;
@@ -18,8 +18,8 @@ impl Station {
     pub(super) fn times(&self, gaps: &Gaps) -> Result<Times, String> {
         match self.discipline {
             Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. } => self.sharing(gaps),
-            Discipline::Lcfs { preemptive: false } => self.in_order(gaps, Next::Last, "LCFS"),
-            Discipline::Siro => self.in_order(gaps, Next::Random, "random service"),
+            Discipline::Lcfs { preemptive: false } => self.in_order(gaps, Order::Lcfs, "LCFS"),
+            Discipline::Siro => self.in_order(gaps, Order::Siro, "random service"),
             Discipline::Lcfs { preemptive: true } => self.preempted(gaps),
             Discipline::LeastAttained => self.least_attained(gaps),
             Discipline::RoundRobin { quantum_s } => self.round_robin(gaps, quantum_s),
@@ -35,15 +35,15 @@ impl Station {
         Station { discipline, ..self.clone() }
     }
 
-    /// Nobody is interrupted, and who is next does not depend on sizes: the means are those of FCFS.
-    fn in_order(&self, gaps: &Gaps, next: Next, name: &str) -> Result<Times, String> {
+    /// Without interruption, in an order that does not depend on sizes: the means are those of FCFS.
+    fn in_order(&self, gaps: &Gaps, order: Order, name: &str) -> Result<Times, String> {
         let fcfs = self.under(Discipline::Fcfs).sharing(gaps)?;
         let single = self.cores == 1 && gaps.is_poisson();
         let markovian = gaps.is_poisson() && self.service.is_exponential();
-        let law = markovian.then(|| MarkovianOrder::new(next, self.cores, gaps.rate(), self.service.mean_s)).flatten();
+        let law = markovian.then(|| MarkovianOrder::new(order, self.cores, gaps.rate(), self.service.mean_s)).flatten();
         Ok(Times {
             law: law.map(ResponseLaw::MarkovianOrder),
-            spread: if single { self.spread(next, gaps.rate()) } else { None },
+            spread: if single { self.spread(order, gaps.rate()) } else { None },
             formula: format!("{name} has the means of FCFS: {}", fcfs.formula),
             ..fcfs
         })
@@ -60,8 +60,8 @@ impl Station {
                 Err("no formula for LCFS with preemption but M/G/1 and exponential service: sim answers this".into())
             };
         }
-        let response = disorder::preempted_response_time_mean_of(mean, rate, mean);
-        let squares = disorder::preempted_response_time_second_moment(rate, mean, self.second_moment_s2());
+        let response = mg1_order::preempted_response_time_mean_of(mean, rate, mean);
+        let squares = mg1_order::preempted_response_time_second_moment(rate, mean, self.second_moment_s2());
         let std = (squares - response * response).max(0.0).sqrt();
         Ok(Times {
             waiting_mean: Some(Value::exact(0.0)),
@@ -126,7 +126,8 @@ impl Station {
         })
     }
 
-    /// In turns of a quantum: exact for exponential service, which forgets; else taken for PS where the quantum is small.
+    /// In turns of a quantum: exact for exponential service, which forgets; else taken for PS where the quantum is
+    /// small.
     fn round_robin(&self, gaps: &Gaps, quantum_s: f64) -> Result<Times, String> {
         if self.service.is_exponential() {
             return self.blind(gaps, "round robin");

@@ -1,14 +1,15 @@
-//! Policies that look at the servers: the mean response time, where it is known.
+//! The mean response time under policies that look at the servers, where it is known.
 //!
-//! Two laws of [`crate::balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
-//! shortest queue, and `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson arrivals,
-//! exponential work, equal servers of one core and one dispatcher that knows every count as it is. Then nobody's
-//! remaining work is known, and how a server orders its jobs does not change how many there are. What is missing is named.
+//! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
+//! shortest queue, and `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson
+//! arrivals, exponential work, equal servers of one core and one dispatcher that knows every count as it is. Then no
+//! job's remaining work is known, and how a server orders its jobs does not change how many there are. What is missing
+//! is named.
 
 use super::{System, policy_name, station};
 use crate::answer::{Value, brief};
-use crate::balancing;
-use crate::moments::Moments;
+use crate::formula::balancing;
+use crate::law::Moments;
 use crate::station::Station;
 
 /// From so many servers on, power of d choices is taken to be at its limit.
@@ -25,8 +26,8 @@ pub(super) struct Known {
 /// What is known of arrivals with these gaps under the policy of `system`.
 ///
 /// # Errors
-/// Why nothing is, in words that may follow "no formula for the policy over so many servers"; empty where nothing is to be
-/// said.
+/// Why nothing is, in words that may follow "no formula for the policy over so many servers"; empty where nothing is to
+/// be said.
 pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
     let first = station(system, &system.servers[0]);
     let count = system.servers.len();
@@ -76,7 +77,7 @@ fn assumptions(system: &System, first: &Station, gaps: Moments) -> Result<(), &'
         (first.service.is_exponential(), "exponential work"),
         (is_equal, "equal servers"),
         (first.cores == 1, "servers of one core"),
-        (first.capacity.is_none(), "servers with room for everybody"),
+        (first.capacity.is_none(), "servers with unlimited room"),
         (system.has_immediate_information, "counts that are up to date"),
         (system.dispatchers == 1, "one dispatcher that counts them all"),
         (!system.has_links, "no links with a rate"),

@@ -1,9 +1,9 @@
 //! How far off the approximations of GI/G/1 and GI/G/c are, against exact chains.
 
-use sojourn_theory::gig1;
-use sojourn_theory::moments::{Gaps, Moments};
-use sojourn_theory::phase_lps::PhaseQueue;
-use sojourn_theory::phase_type::PhaseType;
+use sojourn_theory::formula::general::gig1;
+use sojourn_theory::formula::sharing::phase_lps::PhaseQueue;
+use sojourn_theory::law::PhaseType;
+use sojourn_theory::law::{Gaps, Moments};
 
 const LAWS: [fn(f64) -> Moments; 6] = [
     |mean| Moments::erlang(8, mean),

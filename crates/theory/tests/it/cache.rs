@@ -10,10 +10,9 @@ fn zipf(objects: u64, exponent: f64) -> Vec<f64> {
     Cache::zipf(Keeps::Lru(Room::Objects(1)), objects, exponent).popularity.to_vec()
 }
 
-/// LRU in another way: an object is hit when fewer than `capacity` others were asked for since its last request. In Poisson time
-/// the others are there independently (Flajolet, Gardy and Thimonier, Discrete Applied Mathematics 39, 1992), so that
-/// their number
-/// is a sum of coins, and the time since the last request exponential: an integral over it.
+/// LRU in another way: an object is hit when fewer than `capacity` others were asked for since its last request. In
+/// Poisson time the others are there independently (Flajolet, Gardy and Thimonier, Discrete Applied Mathematics 39,
+/// 1992), so that their number is a sum of coins, and the time since the last request exponential: an integral over it.
 fn by_integral(popularity: &[f64], capacity: usize) -> f64 {
     // u = e^(-t) turns the integral into one over (0, 1): p u^(p-1) du, and with v = u^p into dv.
     let steps = 20_000;
@@ -65,7 +64,7 @@ fn the_other_policies() {
     let popularity = zipf(5, 1.0);
     agree(most_popular(&popularity, 2.0), 1.5 / (137.0 / 60.0), 1e-12);
     agree(most_popular(&popularity, 2.5), (1.5 + 0.5 / 3.0) / (137.0 / 60.0), 1e-12);
-    assert!(most_popular(&popularity, 2.0) > lru(&popularity, 2), "nobody beats those who know the popularity");
+    assert!(most_popular(&popularity, 2.0) > lru(&popularity, 2), "no cache beats one that knows the popularity");
     // One object at 2 /s for 3 s: renewed, a hit unless a gap is longer; else 6 hits to every miss.
     agree(time_to_live(&[1.0], 3.0, true, 2.0), 1.0 - (-6.0f64).exp(), 1e-12);
     agree(time_to_live(&[1.0], 3.0, false, 2.0), 6.0 / 7.0, 1e-12);

@@ -1,6 +1,6 @@
 //! Limited room and closed users, against published numbers and the chain itself.
 
-use sojourn_theory::{closed, mmc, mmck};
+use sojourn_theory::formula::markovian::{mmc, mmck, repairman};
 
 use crate::{agree, printed};
 
@@ -65,7 +65,7 @@ fn both_against_the_iterated_chain() {
         let iterated = by_iteration(12, |n| (12 - n) as f64 / think, busy);
         let number: f64 = iterated.iter().enumerate().map(|(n, p)| n as f64 * p).sum();
         let throughput: f64 = iterated.iter().enumerate().map(|(n, p)| busy(n) * p).sum();
-        let solved = closed::repairman(12, think, 3, 3, 1.0);
+        let solved = repairman::solve(12, think, 3, 3, 1.0);
         agree(solved.number_mean, number, 1e-9);
         agree(solved.throughput, throughput, 1e-9);
         // The response time law of closed users: R = N/X - Z.
@@ -75,15 +75,15 @@ fn both_against_the_iterated_chain() {
 
 #[test]
 fn closed_users_at_the_ends() {
-    let alone = closed::repairman(1, 3.0, 1, 1, 2.0);
+    let alone = repairman::solve(1, 3.0, 1, 1, 2.0);
     agree(alone.throughput, 0.2, 1e-12);
     agree(alone.response_time_mean_s, 2.0, 1e-12);
     assert_eq!(alone.waiting_time_mean_s, 0.0);
     // No think time: all users are always at the server.
-    let thoughtless = closed::repairman(10, 0.0, 1, 1, 2.0);
+    let thoughtless = repairman::solve(10, 0.0, 1, 1, 2.0);
     assert_eq!((thoughtless.throughput, thoughtless.response_time_mean_s), (0.5, 20.0));
     assert_eq!((thoughtless.waiting_time_mean_s, thoughtless.utilisation), (18.0, 1.0));
     // A saturated server: R = N S - Z.
-    let saturated = closed::repairman(5000, 10.0, 1, 1, 0.01);
+    let saturated = repairman::solve(5000, 10.0, 1, 1, 0.01);
     agree(saturated.response_time_mean_s, 40.0, 1e-9);
 }

@@ -1,12 +1,14 @@
-//! Every discipline against jobs played one by one, and against numbers that are known. The intervals of the plays are such
-//! that a right formula fails with a chance below 1e-6 in all.
+//! Every discipline against jobs played one by one, and against numbers that are known. The intervals of the plays are
+//! such that a right formula fails with a chance below 1e-6 in all.
 
 use sojourn_stats::{Estimate, Stream};
-use sojourn_theory::busy_period::BusyPeriod;
-use sojourn_theory::disorder::{self, Next};
-use sojourn_theory::priority::{self, Class};
+use sojourn_theory::Answer;
+use sojourn_theory::formula::general::busy_period::BusyPeriod;
+use sojourn_theory::formula::markovian::mm1;
+use sojourn_theory::formula::order::las;
+use sojourn_theory::formula::order::mg1_order::{self, Order};
+use sojourn_theory::formula::order::priority::{self, Class};
 use sojourn_theory::queue::{self, Question, Queue};
-use sojourn_theory::{Answer, las, mm1};
 
 use crate::naive::{Rule, drawn, is_mean_of, law, play};
 use crate::{agree, printed};
@@ -92,7 +94,7 @@ fn busy_periods_as_played() {
         for (p, name) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
             let quantile = period.quantile(p);
             agree(value(&answer, &format!("response_time_{name}")), quantile, 1e-12);
-            // Constant services end together; half a service on, nobody does.
+            // Constant services end together; half a service on, none does.
             let at = if number == 0 { quantile + 0.5 } else { quantile };
             let above: Vec<f64> = served.iter().map(|job| f64::from(u8::from(job.response > at))).collect();
             is_mean_of(period.tail(at), &above, 0.4, &format!("{service} at {name}"));
@@ -102,7 +104,7 @@ fn busy_periods_as_played() {
     assert!(BusyPeriod::new(0.5, &law("lognormal(mean = 1 s, cv = 1)")).is_none());
 }
 
-/// The law of the response time where those who wait are served last come first or at random, or all share, likewise.
+/// The law of the response time where those that wait are served last come first or at random, or all share, likewise.
 #[test]
 fn orders_and_sharing_as_played() {
     let gaps = "exponential(rate = 0.5 /s)";
@@ -131,13 +133,13 @@ fn orders_and_sharing_as_played() {
 fn random_and_last_in_closed_form() {
     // M/M/1: E[W^2] = 2 rho / (1-rho)^2 in order, 4 rho / ((2-rho) (1-rho)^2) at random, 2 rho / (1-rho)^3 last first.
     for rho in [0.1, 0.5, 0.9f64] {
-        let second = |next| disorder::waiting_time_second_moment(next, rho, [1.0, 2.0, 6.0]);
-        agree(second(Next::First), 2.0 * rho / (1.0 - rho).powi(2), 1e-12);
-        agree(second(Next::Random), 4.0 * rho / ((2.0 - rho) * (1.0 - rho).powi(2)), 1e-12);
-        agree(second(Next::Last), 2.0 * rho / (1.0 - rho).powi(3), 1e-12);
+        let second = |next| mg1_order::waiting_time_second_moment(next, rho, [1.0, 2.0, 6.0]);
+        agree(second(Order::Fcfs), 2.0 * rho / (1.0 - rho).powi(2), 1e-12);
+        agree(second(Order::Siro), 4.0 * rho / ((2.0 - rho) * (1.0 - rho).powi(2)), 1e-12);
+        agree(second(Order::Lcfs), 2.0 * rho / (1.0 - rho).powi(3), 1e-12);
     }
-    assert_eq!(disorder::waiting_time_second_moment(Next::First, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
-    assert_eq!(disorder::waiting_time_second_moment(Next::First, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Order::Fcfs, 1.0, [1.0, 2.0, 6.0]), f64::INFINITY);
+    assert_eq!(mg1_order::waiting_time_second_moment(Order::Fcfs, 0.5, [1.0, 2.0, f64::INFINITY]), f64::INFINITY);
     // The busy period's density is e^(-(1+rho)t) I1(2 t sqrt rho) / (t sqrt rho); its tail at 1 by 200,000 steps.
     let rho: f64 = 0.5;
     let density = |t: f64| {
@@ -158,7 +160,7 @@ fn random_and_last_in_closed_form() {
 #[test]
 fn least_attained_service() {
     for rho in [0.2, 0.8, 0.95] {
-        // Exponential service does not mind who is served.
+        // Exponential service does not mind which job is served.
         agree(las::response_time_mean(rho, &law("exponential(mean = 1 s)")), mm1::response_time_mean(rho, 1.0), 1e-8);
         // Jobs of one size: the last of a busy period's jobs all end together.
         let alone = rho / (2.0 * (1.0 - rho).powi(2)) + 1.0 / (1.0 - rho);
@@ -172,8 +174,9 @@ fn least_attained_service() {
     let heavy = las::response_time_mean(0.5, &law("pareto(alpha = 1.5, mean = 1 s)"));
     assert!((1.0..2.0).contains(&heavy), "{heavy}");
     assert_eq!(las::response_time_mean(1.0, &law("1 s")), f64::INFINITY);
-    // Small jobs gain: Pareto sizes at the load of Bjornstad (2006, chapter 6), 0.95 of a server, 0.09 s each. The wanted are
-    // integrals of the response time by size over 200,000 strata of ln x; sharing takes 1.8 s whatever the index.
+    // Small jobs gain: Pareto sizes at the load of Bjornstad (2006, chapter 6), 0.95 of a server, 0.09 s each. The
+    // wanted are integrals of the response time by size over 200,000 strata of ln x; sharing takes 1.8 s whatever the
+    // index.
     for (alpha, wanted) in [(2.01, "0.91747"), (2.2, "1.07295"), (2.4, "1.24040"), (2.6, "1.40955")] {
         let pareto = law(&format!("pareto(alpha = {alpha}, mean = 0.09 s)"));
         printed(las::response_time_mean(0.95 / 0.09, &pareto), wanted);
@@ -244,7 +247,7 @@ fn priorities_keep_what_is_known() {
     let over = priority::preemptive_resume(&[class(0.5, 2.0), class(0.7, 2.0)]);
     agree(over[0].response_time_mean_s, 2.0, 1e-12);
     assert_eq!(over[1].response_time_mean_s, f64::INFINITY);
-    // Somebody else is always in service then, for one second on average.
+    // Another job is always in service then, for one second on average.
     let over = priority::non_preemptive(&[class(0.5, 2.0), class(0.7, 2.0)]);
     agree(over[0].waiting_time_mean_s, 1.0 / 0.5, 1e-12);
     assert_eq!(over[1].response_time_mean_s, f64::INFINITY);

@@ -1,6 +1,6 @@
 //! Erlang B and C, and M/M/c with its percentiles.
 
-use sojourn_theory::{mm1, mmc};
+use sojourn_theory::formula::markovian::{mm1, mmc};
 
 use crate::{agree, printed};
 

@@ -1,10 +1,10 @@
-//! Response times where no more than so many are found: against the tagged job followed step by step, and what the chain of
-//! all jobs says it finds.
+//! Response times where no more than so many are found: against the tagged job followed step by step, and what the
+//! chain of all jobs says it finds.
 
 use sojourn_stats::Estimate;
-use sojourn_theory::finite_fcfs::FiniteFcfs;
+use sojourn_theory::formula::markovian::finite_fcfs::FiniteFcfs;
+use sojourn_theory::formula::markovian::{mmc, mmck, repairman};
 use sojourn_theory::queue::Queue;
-use sojourn_theory::{closed, mmc, mmck};
 
 use crate::agree;
 use crate::chain::Chain;
@@ -29,7 +29,7 @@ fn tail_by_steps(found: &[f64], cores: usize, t: f64) -> f64 {
     }
 }
 
-/// What those who are let in find: the number inside as a chain, weighted by how many come then.
+/// What jobs that are let in find: the number inside as a chain, weighted by how many come then.
 fn found(room: usize, cores: usize, coming: impl Fn(usize) -> f64) -> Vec<f64> {
     let chain = Chain::explore(0usize, |&n| {
         let mut steps = vec![(n.saturating_sub(1), if n == 0 { 0.0 } else { n.min(cores) as f64 })];
@@ -85,10 +85,10 @@ fn populations() {
     {
         let law = FiniteFcfs::of_population(users, room, away, cores, 1.0);
         let found = found(room as usize, cores as usize, |n| (users as usize - n) as f64 / away);
-        let mean_s = closed::repairman_with_room(users, room, away, cores, cores, 1.0).response_time_mean_s;
+        let mean_s = repairman::solve_with_room(users, room, away, cores, cores, 1.0).response_time_mean_s;
         holds(&law, &found, cores as usize, mean_s);
     }
-    // Who never stays away finds all others there: five exponential services, one after the other.
+    // A user that never stays away finds all others there: five exponential services, one after the other.
     let thoughtless = FiniteFcfs::of_population(5, 5, 0.0, 1, 1.0);
     let erlang = |t: f64| (-t).exp() * (1.0 + t + t * t / 2.0 + t.powi(3) / 6.0 + t.powi(4) / 24.0);
     for t in [0.5, 4.0, 11.0] {
@@ -108,7 +108,7 @@ fn the_notation_answers_them() {
     let (exact, p99) = percentile("GI/M/3//12", "lognormal(mean = 20 s, cv = 3)").unwrap();
     assert!(exact);
     agree(p99, FiniteFcfs::of_population(12, 12, 20.0, 3, 1.0).quantile(0.99), 1e-12);
-    // Whom it does not matter to in the mean, it matters to here.
+    // What does not matter in the mean matters here.
     for other in ["M/M/2/9-SIRO", "M/M/2/9-LCFS", "M/M/2/9-PS", "M/M/2/9-LPS(3)"] {
         assert_eq!(percentile(other, "exponential(rate = 1.9 /s)"), None, "{other}");
     }

@@ -261,20 +261,20 @@ fn laws_that_break_their_letter_and_queues_without_an_answer() {
 
 #[test]
 fn populations() {
-    // The machine repairman: 3 servers, 12 who stay away for 20 s on average, whatever the law.
+    // The machine repairman: 3 servers, 12 users that stay away for 20 s on average, whatever the law.
     for away in ["exponential(mean = 20 s)", "20 s", "lognormal(mean = 20 s, cv = 3)"] {
         let answer = ask("GI/M/3//12", away, "exponential(mean = 1 s)").unwrap();
-        let known = sojourn_theory::closed::repairman(12, 20.0, 3, 3, 1.0);
+        let known = sojourn_theory::formula::markovian::repairman::solve(12, 20.0, 3, 3, 1.0);
         agree(value(&answer, "response_time_mean"), known.response_time_mean_s, 1e-12);
         agree(value(&answer, "throughput"), known.throughput, 1e-12);
     }
     let shared = ask("M/G/1//5-PS", "exponential(mean = 3 s)", WIDE).unwrap();
-    let known = sojourn_theory::closed::repairman(5, 3.0, 1, 5, 1.0);
+    let known = sojourn_theory::formula::markovian::repairman::solve(5, 3.0, 1, 5, 1.0);
     agree(value(&shared, "response_time_mean"), known.response_time_mean_s, 1e-12);
     assert_eq!(value(&shared, "waiting_time_mean"), 0.0);
     // Room for the servers only, and sources without number: Engset, and Erlang B as they grow.
     let engset = ask("M/M/2/2/4", "exponential(mean = 4 s)", "exponential(mean = 1 s)").unwrap();
-    // By hand: p(n) ~ (4 over n) / 4^n, of whom n = 2 block 2 of 4-n who are away.
+    // By hand: p(n) ~ (4 over n) / 4^n, of which n = 2 block 2 of the 4-n that are away.
     let weights = [1.0, 1.0, 6.0 / 16.0];
     let asking: f64 = (0..3).map(|n| weights[n] * (4 - n) as f64).sum();
     agree(value(&engset, "blocking_probability"), weights[2] * 2.0 / asking, 1e-12);
@@ -300,7 +300,7 @@ fn all_approximations_beside_the_answer() {
     }
     assert!(value(&answer, "waiting_time_mean_kingman_bound") > 1.692731);
     assert!(value(&answer, "waiting_time_mean_marchal") > 0.0);
-    // Who shares, or is turned away, does not wait as they say.
+    // A job that shares, or is turned away, does not wait as they say.
     let poisson = law("exponential(rate = 0.8 /s)");
     for queue in ["M/M/1-PS", "M/M/1/5", "M/M/1-LCFS-PR"] {
         let answer = Queue::parse(queue).unwrap().answer_to(&Question { gaps: &poisson, ..question }).unwrap();

@@ -1,8 +1,10 @@
 //! Limited PS: the two-moment form against exact solutions, with its stated error.
 
 use serde::Deserialize;
-use sojourn_theory::moments::{Gaps, Moments, balanced_means};
-use sojourn_theory::{gig1, lps, mg1, mg1_ps, mm1};
+use sojourn_theory::formula::general::{gig1, mg1};
+use sojourn_theory::formula::markovian::mm1;
+use sojourn_theory::formula::sharing::{lps, mg1_ps};
+use sojourn_theory::law::{Gaps, Moments, balanced_means};
 
 use crate::oracle::{Chain, Steady};
 use crate::{agree, printed};

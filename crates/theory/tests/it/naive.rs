@@ -1,9 +1,9 @@
-//! An oracle that shares nothing with the formulas, nor with the project's simulator: one server played job by job, with
-//! a scan over all who are present at every event.
+//! An oracle that shares nothing with the formulas, nor with the project's simulator: one server played job by job,
+//! with a scan over all jobs present at every event.
 
 use sojourn_stats::{Dimension, Estimate, Law, Stream, interval, measure};
 
-/// Who is served.
+/// Which job is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Rule {
     First,
@@ -34,7 +34,7 @@ struct Job {
     started: Option<f64>,
 }
 
-/// Plays jobs given as (gap before it, size, class); room for so many, who comes beyond is lost.
+/// Plays jobs given as (gap before it, size, class); room for so many, an arrival beyond is lost.
 pub(crate) fn play(rule: Rule, room: usize, jobs: &[(f64, f64, usize)], stream: &mut Stream) -> Vec<Served> {
     let mut present: Vec<Job> = Vec::new();
     let mut done = Vec::with_capacity(jobs.len());
@@ -113,7 +113,7 @@ fn served(rule: Rule, present: &[Job], stream: &mut Stream) -> Vec<usize> {
 }
 
 fn most_urgent(present: &[Job]) -> usize {
-    (0..present.len()).min_by_key(|&at| (present[at].class, at)).expect("somebody is present")
+    (0..present.len()).min_by_key(|&at| (present[at].class, at)).expect("a job is present")
 }
 
 pub(crate) fn law(text: &str) -> Law {
@@ -128,8 +128,8 @@ pub(crate) fn drawn(count: usize, gaps: &str, service: &str, seed: u64) -> Vec<(
     (0..count).map(|_| (gaps.sample(&mut arrivals), service.sample(&mut sizes), 0)).collect()
 }
 
-/// Asserts that `wanted` is the mean behind a series, within an interval that a right formula leaves with a chance below
-/// 1e-8 (Student's, of 20 batch means), and that the interval is sharp enough to see an error of `visible` of it.
+/// Asserts that `wanted` is the mean behind a series, within an interval that a right formula leaves with a chance
+/// below 1e-8 (Student's, of 20 batch means), and that the interval is sharp enough to see an error of `visible` of it.
 #[track_caller]
 pub(crate) fn is_mean_of(wanted: f64, series: &[f64], visible: f64, what: &str) {
     let Estimate::Sampled { value, ci_high, .. } = measure::mean_of_series(series) else { panic!("{what}: too few") };

@@ -80,8 +80,8 @@ fn schweitzer_and_the_exact_answer() {
     agree(mva::schweitzer(&crowd).unwrap().throughput[0], 1.0 / 2.1, 1e-4);
 }
 
-/// Jobs that go round all stations in order, each chain with a mean of its own at each (under PS, exponential), and open chains
-/// that go through them once and are lost where there are `cut` of them: the Markov chain.
+/// Jobs that go round all stations in order, each chain with a mean of its own at each (under PS, exponential), and
+/// open chains that go through them once and are lost where there are `cut` of them: the Markov chain.
 fn by_markov_chain(network: &Demands, cut: u8) -> Steady {
     let (stations, closed) = (network.stations.len(), network.closed.len());
     let chains = closed + network.open.len();
@@ -238,14 +238,14 @@ fn an_open_network_is_its_stations_alone() {
     assert_eq!(mva::exact(&Demands { stations: vec![one()], closed: Vec::new(), open: vec![vec![1.0]] }), None);
 }
 
-/// Mean value analysis of several cores is known to lose its digits: S = 4, 8 cores, Z = 10 and up to 90 users. The machine
-/// repairman is exact, one state after another.
+/// Mean value analysis of several cores is known to lose its digits: S = 4, 8 cores, Z = 10 and up to 90 users. The
+/// machine repairman is exact, one state after another.
 #[test]
 fn several_cores_and_many_users_keep_their_digits() {
     for users in [1, 8, 20, 50, 90, 500, 5000] {
         let network = Demands::single(vec![Serving::cores(8)], users, 10.0, vec![4.0]);
         let steady = convolution::exact(&network).unwrap();
-        let known = sojourn_theory::closed::repairman(users, 10.0, 8, 8, 4.0);
+        let known = sojourn_theory::formula::markovian::repairman::solve(users, 10.0, 8, 8, 4.0);
         agree(steady.throughput[0], known.throughput, 1e-11);
         agree(steady.closed[0][0], known.number_mean, 1e-10);
     }
@@ -314,7 +314,7 @@ fn no_chain_is_faster_than_its_bound() {
             assert!(*throughput <= highest * (1.0 + 1e-12), "{throughput} is more than {highest}");
         }
     }
-    // A user alone attains the one limit, a crowd beside nobody else the other, of what open chains leave.
+    // A user alone attains the one limit, a crowd alone the other, of what open chains leave.
     let alone = Demands::single(stations(), 1, 4.0, vec![2.0, 3.0, 1.0, 0.5]);
     agree(highest_throughputs(&alone)[0], convolution::exact(&alone).unwrap().throughput[0], 1e-12);
     let crowd = Demands::single(stations(), 3000, 4.0, vec![2.0, 3.0, 1.0, 0.5]);

@@ -130,7 +130,7 @@ fn web(users: u32, think_s: f64, helpers: u32) -> String {
 
 /// The same as a Markov chain of (jobs at the server, those of the first phase among the served): its throughput.
 fn web_by_markov_chain(users: u32, think_s: f64, helpers: u32) -> f64 {
-    let [(p, rate1), (q, rate2)] = sojourn_theory::moments::balanced_means(4.0);
+    let [(p, rate1), (q, rate2)] = sojourn_theory::law::balanced_means(4.0);
     let chain = Chain::explore((0u32, 0u32), |&(jobs, first)| {
         let served = jobs.min(helpers);
         let mut steps = Vec::new();
@@ -172,11 +172,11 @@ fn a_limited_ps_server_in_a_closed_network_by_fujitas_fixed_point() {
             assert!(has_note(&known, "Fujita 2000") && has_note(&known, "not exponential"), "{:?}", known.notes);
         }
     }
-    // A helper for everybody is PS, and exponential work is product form: both exact.
-    let everybody = answer(&read(&web(8, 5.0, 8))).unwrap();
-    let known = sojourn_theory::closed::repairman(8, 5.0, 1, 1, 1.0);
-    agree(value(&everybody, "throughput"), known.throughput, 1e-12);
-    is_exact(&everybody, "response_time_mean", true);
+    // A helper for every job is PS, and exponential work is product form: both exact.
+    let shared_by_all = answer(&read(&web(8, 5.0, 8))).unwrap();
+    let known = sojourn_theory::formula::markovian::repairman::solve(8, 5.0, 1, 1, 1.0);
+    agree(value(&shared_by_all, "throughput"), known.throughput, 1e-12);
+    is_exact(&shared_by_all, "response_time_mean", true);
     let exponential = web(8, 5.0, 3).replace("hyperexponential(mean = 1 s, cv = 2)", "exponential(mean = 1 s)");
     let exponential = answer(&read(&exponential)).unwrap();
     agree(value(&exponential, "throughput"), known.throughput, 1e-12);
@@ -246,7 +246,13 @@ fn classes_of_sizes_take_their_own_time() {
         for (number, (share, work_s)) in classes.iter().enumerate() {
             let time = value(&known, &format!("response_time_mean_jobs_size_{}", number + 1));
             let rate = 40.0;
-            let alone = sojourn_theory::fujita::response_time_mean_of(*work_s, helpers, rate, 0.02, second_moment_s2);
+            let alone = sojourn_theory::formula::sharing::fujita::response_time_mean_of(
+                *work_s,
+                helpers,
+                rate,
+                0.02,
+                second_moment_s2,
+            );
             agree(time, alone, 1e-12);
             agree(value(&known, &format!("share_jobs_size_{}", number + 1)), *share, 1e-12);
             mean += share * time;

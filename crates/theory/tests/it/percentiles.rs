@@ -1,10 +1,11 @@
 //! Response time laws by inversion, to the digits of an independent computation.
 
-use sojourn_theory::disorder::{self, Next};
-use sojourn_theory::markovian_lps::MarkovianSharing;
-use sojourn_theory::markovian_order::MarkovianOrder;
-use sojourn_theory::phase_ps::PhaseSharing;
-use sojourn_theory::{mg1_ps, mmc};
+use sojourn_theory::formula::markovian::mmc;
+use sojourn_theory::formula::order::mg1_order::{self, Order};
+use sojourn_theory::formula::order::mmc_order::MarkovianOrder;
+use sojourn_theory::formula::sharing::mg1_ps;
+use sojourn_theory::formula::sharing::mmc_lps::MarkovianSharing;
+use sojourn_theory::formula::sharing::phase_ps::PhaseSharing;
 
 use crate::naive::law;
 use crate::{agree, printed};
@@ -75,35 +76,36 @@ fn moments_under_the_tail_and_the_ends() {
     assert_eq!(MarkovianSharing::new(2, None, 0.5, 1.0).unwrap().tail(0.0), 1.0);
 }
 
-/// Against the closed form in order, and under the tail against the means and the second moments that are known otherwise.
+/// Against the closed form in order, and under the tail against the means and the second moments that are known
+/// otherwise.
 #[test]
 fn who_waits_is_served_in_order_last_or_at_random() {
     for (cores, rate) in [(1, 0.9), (4, 3.0), (30, 24.0)] {
-        let law = MarkovianOrder::new(Next::First, cores, rate, 1.0).unwrap();
+        let law = MarkovianOrder::new(Order::Fcfs, cores, rate, 1.0).unwrap();
         for t in [0.1, 1.0, 3.0, 7.0] {
             let known = mmc::response_time_tail(t, cores, rate, 1.0);
             assert!((law.tail(t) - known).abs() < 1e-7, "{cores} at {t}: {} is not {known}", law.tail(t));
         }
     }
-    for next in [Next::Last, Next::Random] {
+    for next in [Order::Lcfs, Order::Siro] {
         for (cores, rate) in [(1, 0.3), (3, 1.0)] {
             let law = MarkovianOrder::new(next, cores, rate, 1.0).unwrap();
             let mean = mmc::response_time_mean(cores, rate, 1.0);
             agree(integral(&|t| law.tail(t)), mean, 1e-5);
             if cores == 1 {
                 let second =
-                    disorder::waiting_time_second_moment(next, rate, [1.0, 2.0, 6.0]) + 2.0 * (mean - 1.0) + 2.0;
+                    mg1_order::waiting_time_second_moment(next, rate, [1.0, 2.0, 6.0]) + 2.0 * (mean - 1.0) + 2.0;
                 agree(integral(&|t| 2.0 * t * law.tail(t)), second, 1e-3);
             }
         }
         assert!(MarkovianOrder::new(next, 2, 2.0, 1.0).is_none());
         assert_eq!(MarkovianOrder::new(next, 2, 1.0, 1.0).unwrap().tail(0.0), 1.0);
     }
-    assert!(MarkovianOrder::new(Next::Random, 1, 0.9999, 1.0).is_none());
+    assert!(MarkovianOrder::new(Order::Siro, 1, 0.9999, 1.0).is_none());
 }
 
-/// Of exponential services the law is the one that is known otherwise; of others the area under it is the mean, and the second
-/// moment that of Yashkov and Ott.
+/// Of exponential services the law is the one that is known otherwise; of others the area under it is the mean, and the
+/// second moment that of Yashkov and Ott.
 #[test]
 fn ps_of_services_in_stages() {
     let shared = PhaseSharing::new(0.8, &law("exponential(mean = 1 s)")).unwrap();

@@ -1,11 +1,13 @@
-//! Queues of exponential stages: against another solution of the same chain, and against formulas that share nothing with it.
+//! Queues of exponential stages: against another solution of the same chain, and against formulas that share nothing
+//! with it.
 
 use sojourn_stats::law::ErlangBranch;
-use sojourn_theory::gi_m_c::GiMc;
-use sojourn_theory::moments::{Gaps, Moments, balanced_means};
-use sojourn_theory::phase_lps::{PhaseQueue, Steady};
-use sojourn_theory::phase_type::PhaseType;
-use sojourn_theory::{mg1, mg1k, mmc, mmck};
+use sojourn_theory::formula::general::gimc::GiMc;
+use sojourn_theory::formula::general::{mg1, mg1k};
+use sojourn_theory::formula::markovian::{mmc, mmck};
+use sojourn_theory::formula::sharing::phase_lps::{PhaseQueue, Steady};
+use sojourn_theory::law::PhaseType;
+use sojourn_theory::law::{Gaps, Moments, balanced_means};
 
 use crate::limited_ps::exact_table;
 use crate::naive::law;

@@ -3,9 +3,13 @@
 use sojourn_model::network::Network;
 use sojourn_sim::{Control, Precision, run_network};
 use sojourn_stats::Estimate;
-use sojourn_theory::fujita::{self, Work};
-use sojourn_theory::moments::{Gaps, Moments};
-use sojourn_theory::{balancing, ek_m_1, gig1, lps, mg1, mg1_ps, mmc, network};
+use sojourn_theory::formula::balancing;
+use sojourn_theory::formula::general::{ekm1, gig1, mg1};
+use sojourn_theory::formula::markovian::mmc;
+use sojourn_theory::formula::sharing::fujita::{self, Work};
+use sojourn_theory::formula::sharing::{lps, mg1_ps};
+use sojourn_theory::law::{Gaps, Moments};
+use sojourn_theory::network;
 
 use crate::{agree, printed};
 
@@ -35,8 +39,8 @@ fn bjornstads_table_7_2() {
 
 #[test]
 fn bjornstads_table_7_7() {
-    // Generated mean and standard deviation (his Table 7.5) of gaps (s) and service (iterations), then utilisation and the
-    // printed response time of each cell. The inputs are printed to two or three digits: within 2 %.
+    // Generated mean and standard deviation (his Table 7.5) of gaps (s) and service (iterations), then utilisation and
+    // the printed response time of each cell. The inputs are printed to two or three digits: within 2 %.
     let gaps = [(0.0946, 0.0941), (0.0942, 0.197), (0.0943, 0.132), (0.0943, 0.0961), (0.0944, 0.0757)];
     let service = [(48046.0, 48520.0), (48060.0, 77362.0), (48032.0, 58000.0), (48008.0, 45661.0), (47991.0, 37636.0)];
     let printed = [
@@ -118,7 +122,7 @@ fn fujitas_work() {
     assert_eq!(work.cdf(21e-3), 0.0);
 }
 
-/// His simulation again: requests that wait for one of the helpers, who share; response times by document size.
+/// His simulation again: requests that wait for one of the helpers, which share; response times by document size.
 #[test]
 fn fujitas_equation_2_1_is_near_simulation() {
     // Intervals that fail once in a hundred million runs.
@@ -196,7 +200,7 @@ fn joining_the_shorter_of_two_queues() {
         // Between one queue for both and two that know nothing of each other, and better than taking turns.
         let joined = balancing::join_shortest_queue(rho).unwrap();
         assert!(mmc::response_time_mean(2, 2.0 * rho, 1.0) < joined, "{rho}: {joined}");
-        assert!(joined < ek_m_1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
+        assert!(joined < ekm1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
     }
     // In heavy traffic it is as good as one queue.
     let joined = balancing::join_shortest_queue(0.99).unwrap();

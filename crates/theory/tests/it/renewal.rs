@@ -1,10 +1,11 @@
 //! GI/G/1: exact where service is exponential, and how wrong the approximations are.
 
 use sojourn_stats::Stream;
-use sojourn_theory::gi_m_c::GiMc;
-use sojourn_theory::gig1::{self, GiM1};
-use sojourn_theory::moments::{Gaps, Moments, balanced_means};
-use sojourn_theory::{ek_m_1, mg1, mm1, mmc};
+use sojourn_theory::formula::general::gig1::{self, GiM1};
+use sojourn_theory::formula::general::gimc::GiMc;
+use sojourn_theory::formula::general::{ekm1, mg1};
+use sojourn_theory::formula::markovian::{mm1, mmc};
+use sojourn_theory::law::{Gaps, Moments, balanced_means};
 
 use crate::naive::{Rule, drawn, is_mean_of, law, play};
 use crate::oracle::Chain;
@@ -16,17 +17,17 @@ fn wait(gaps: Moments) -> f64 {
 
 #[test]
 fn round_robin_over_exponential_servers() {
-    printed(ek_m_1::response_time_mean(1, 0.8, 1.0), "5");
-    printed(ek_m_1::response_time_mean(2, 0.8, 1.0), "3.843980");
+    printed(ekm1::response_time_mean(1, 0.8, 1.0), "5");
+    printed(ekm1::response_time_mean(2, 0.8, 1.0), "3.843980");
     let constant = GiM1::solve(&Gaps::all(Moments::constant(1.25)), 1.0).unwrap();
     printed(constant.response_time_mean(), "2.692731");
     // The limit of many servers, from above.
-    let many = ek_m_1::response_time_mean(1_000_000, 0.8, 1.0);
+    let many = ekm1::response_time_mean(1_000_000, 0.8, 1.0);
     assert!(many > constant.response_time_mean());
     agree(many, constant.response_time_mean(), 1e-5);
-    assert_eq!(ek_m_1::response_time_mean(4, 1.0, 1.0), f64::INFINITY);
+    assert_eq!(ekm1::response_time_mean(4, 1.0, 1.0), f64::INFINITY);
     // The response time is exponential.
-    agree(ek_m_1::response_time_quantile(0.99, 1, 0.8, 1.0), 5.0 * 100f64.ln(), 1e-12);
+    agree(ekm1::response_time_quantile(0.99, 1, 0.8, 1.0), 5.0 * 100f64.ln(), 1e-12);
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn round_robin_against_the_chain() {
                 let solved = GiM1::solve(&gaps, 1.0).unwrap();
                 agree(solved.response_time_mean(), chain.response_time_mean, 1e-9);
                 agree(solved.waiting_time_mean(places as u32), chain.waiting_time_mean, 1e-9);
-                agree(ek_m_1::response_time_mean(servers as u32, rho, 1.0), chain.response_time_mean, 1e-9);
+                agree(ekm1::response_time_mean(servers as u32, rho, 1.0), chain.response_time_mean, 1e-9);
             }
         }
     }
@@ -171,7 +172,7 @@ fn several_servers_at_the_ends() {
     }
     // Where c (1-omega) is a whole number the sum has a term of 0 by 0: a Poisson stream of 3 for 4 servers.
     agree(GiMc::solve(&poisson(3.0), 4, 1.0).unwrap().delay_probability, mmc::erlang_c(3.0, 4), 1e-9);
-    // Constant gaps that nobody has to wait for.
+    // Constant gaps, at which no job has to wait.
     let idle = GiMc::solve(&Gaps::all(Moments::constant(1.0)), 400, 1.0).unwrap();
     assert!(idle.delay_probability < 1e-12, "{idle:?}");
     assert!(GiMc::solve(&poisson(2.0), 2, 1.0).is_none() && GiMc::solve(&poisson(2.0), 100_000, 1.0).is_none());

@@ -1,7 +1,9 @@
 //! M/G/1 under FCFS and PS.
 
 use sojourn_stats::{Dimension, Law};
-use sojourn_theory::{mg1, mg1_ps, mm1, mmck};
+use sojourn_theory::formula::general::mg1;
+use sojourn_theory::formula::markovian::{mm1, mmck};
+use sojourn_theory::formula::sharing::mg1_ps;
 
 use crate::{agree, printed};
 

@@ -2,8 +2,10 @@
 
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_stats::{Dimension, Estimate, Law};
-use sojourn_theory::moments::Moments;
-use sojourn_theory::{Answer, ArrivalKind, System, Unanswered, closed, ek_m_1, mmc, system};
+use sojourn_theory::formula::general::ekm1;
+use sojourn_theory::formula::markovian::{mmc, repairman};
+use sojourn_theory::law::Moments;
+use sojourn_theory::{Answer, ArrivalKind, System, Unanswered, system};
 
 use crate::{agree, printed};
 
@@ -148,7 +150,7 @@ fn round_robin_beyond_exponential_service_is_labelled_and_lies_where_it_must() {
     assert!(limited.notes.iter().any(|note| note.contains("Poisson arrivals: no (C2 = 0.25)")));
     assert!(limited.notes.iter().any(|note| note.starts_with("waiting_time_mean: no formula")));
     let exponential = answer(Discipline::Ps, EXPONENTIAL());
-    agree(mean(&exponential), ek_m_1::response_time_mean(4, 0.8, 1.0), 1e-12);
+    agree(mean(&exponential), ekm1::response_time_mean(4, 0.8, 1.0), 1e-12);
 }
 
 #[test]
@@ -253,7 +255,7 @@ fn closed_users() {
         let case = Case::new("1 s", &[server(discipline, 1, 1.0)], demand, None);
         system::answer(&System { arrivals: ArrivalKind::Closed { users, think: &think }, ..case.system() })
     };
-    let wanted = closed::repairman(10, 7.0, 1, 1, 1.0);
+    let wanted = repairman::solve(10, 7.0, 1, 1, 1.0);
     for answer in [ask(Discipline::Fcfs, EXPONENTIAL(), 10), ask(Discipline::Ps, SPREAD(), 10)] {
         let answer = answer.unwrap();
         agree(value(&answer, "response_time_mean"), wanted.response_time_mean_s, 1e-12);
@@ -344,10 +346,10 @@ fn a_constant_path_is_added_exactly() {
     let arrivals = ArrivalKind::Closed { users: 10, think: &think };
     let behind = |path_s| system::answer(&System { arrivals, path_s, ..case.system() });
     let far = behind(2.0).unwrap();
-    let wanted = closed::repairman(10, 9.0, 1, 1, 1.0);
+    let wanted = repairman::solve(10, 9.0, 1, 1, 1.0);
     agree(value(&far, "response_time_mean"), wanted.response_time_mean_s + 2.0, 1e-12);
     agree(value(&far, "throughput"), wanted.throughput, 1e-12);
-    // Everybody is thinking, on the way or at the server.
+    // Each user is thinking, on the way or at the server.
     let inside = value(&far, "throughput") * (7.0 + value(&far, "response_time_mean"));
     agree(inside, 10.0, 1e-9);
     assert!(behind(-1.0).is_err());

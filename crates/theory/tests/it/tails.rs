@@ -3,9 +3,12 @@
 use sojourn_model::Server;
 use sojourn_sim::{Control, Precision};
 use sojourn_stats::{Dimension, Law};
-use sojourn_theory::moments::Moments;
+use sojourn_theory::Answer;
+use sojourn_theory::formula::general::mg1_fcfs;
+use sojourn_theory::formula::markovian::mm1;
+use sojourn_theory::formula::sharing::md1_ps;
+use sojourn_theory::law::Moments;
 use sojourn_theory::queue::Queue;
-use sojourn_theory::{Answer, mm1, tail};
 use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
 
 use crate::agree;
@@ -24,7 +27,7 @@ fn erlang_wait(x: f64, rate: f64) -> f64 {
 #[test]
 fn fcfs_is_erlangs_for_a_constant_service() {
     for rate in [0.2, 0.5, 0.8] {
-        let law = tail::fcfs(rate, &Moments::constant(1.0)).unwrap();
+        let law = mg1_fcfs::response_time_law_of_moments(rate, &Moments::constant(1.0)).unwrap();
         for t in [1.3, 1.7, 2.2, 2.5, 3.4, 5.2, 7.7] {
             let known = 1.0 - erlang_wait(t - 1.0, rate);
             assert!((law.at(t) - known).abs() < 2e-3 * known + 2e-5, "{rate}, {t}: {} is not {known}", law.at(t));
@@ -37,7 +40,7 @@ fn fcfs_is_erlangs_for_a_constant_service() {
 fn fcfs_is_exponential_for_an_exponential_service() {
     for (rate, mean) in [(0.3, 1.0), (0.9, 1.0), (50.0, 0.016)] {
         for service in [Moments::exponential(mean), Moments::general(mean, 1.0)] {
-            let law = tail::fcfs(rate, &service).unwrap();
+            let law = mg1_fcfs::response_time_law_of_moments(rate, &service).unwrap();
             let response = mm1::response_time_mean(rate, mean);
             for p in [0.5, 0.1, 0.01, 0.001] {
                 agree(law.at(-response * f64::ln(p)), p, 3e-3);
@@ -49,12 +52,12 @@ fn fcfs_is_exponential_for_an_exponential_service() {
 #[test]
 fn ps_has_its_atom_and_its_mean() {
     for rate in [0.1, 0.5, 0.9] {
-        agree(1.0 - tail::constant_ps(1.0, rate, 1.0), (1.0 - rate) * f64::exp(-rate), 1e-9);
+        agree(1.0 - md1_ps::response_time_tail(1.0, rate, 1.0), (1.0 - rate) * f64::exp(-rate), 1e-9);
         // The mean is the integral of the tail: Simpson's rule beyond the service.
         let (mut sum, steps, step) = (0.0, 20_000, 0.01);
         for k in 0..=steps {
             let weight = if k == 0 || k == steps { 1.0 } else { 2.0 + 2.0 * f64::from(k % 2) };
-            sum += weight * tail::constant_ps(1.0 + 1e-6 + f64::from(k) * step, rate, 1.0);
+            sum += weight * md1_ps::response_time_tail(1.0 + 1e-6 + f64::from(k) * step, rate, 1.0);
         }
         agree(1.0 + sum * step / 3.0, 1.0 / (1.0 - rate), 1e-4);
     }
@@ -82,8 +85,8 @@ fn answered(queue: &str, service: &str, rate: f64) -> Answer {
     Queue::parse(queue).unwrap().answer(&gaps, &service).unwrap()
 }
 
-/// Simulated to about 1 % with intervals of 95 %: an exact quantile that is 4 % off is wrong, with a chance of a false alarm
-/// below 1e-6 each (8 half-widths); an approximate one may be off by what it says.
+/// Simulated to about 1 % with intervals of 95 %: an exact quantile that is 4 % off is wrong, with a chance of a false
+/// alarm below 1e-6 each (8 half-widths); an approximate one may be off by what it says.
 #[test]
 fn quantiles_agree_with_the_simulator() {
     let cases = [

@@ -1,0 +1,7 @@
+//! Queues with Poisson arrivals and exponential service, in order: unlimited room, limited room, a population.
+
+pub mod finite_fcfs;
+pub mod mm1;
+pub mod mmc;
+pub mod mmck;
+pub mod repairman;
