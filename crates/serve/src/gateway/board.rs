@@ -5,6 +5,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Report, Request, Signals};
 use sojourn_stats::Time;
@@ -12,7 +13,6 @@ use sojourn_stats::Time;
 use super::counts::{Counts, PerBackend, Seen};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
-use crate::child::Events;
 use crate::{ServeError, clock};
 
 /// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.

@@ -27,10 +27,10 @@ use std::sync::Arc;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
+use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, Information};
 use sojourn_stats::Span;
 
-use crate::child::Events;
 use crate::crew::{Crew, Work};
 use crate::listen::{accept, http, listeners};
 use crate::{ServeError, headers};

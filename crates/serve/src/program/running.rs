@@ -15,11 +15,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
+use sojourn_bed::{Child, SpawnError};
 use sojourn_stats::Span;
 
 use super::Launch;
 use super::folder::Folder;
-use crate::{Child, ServeError, SpawnError, clock};
+use crate::{ServeError, clock};
 
 /// How long it may take until it answers.
 const PATIENCE: Span = Span(20_000_000_000);
@@ -85,11 +86,11 @@ impl Running {
         let pid = pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         let deadline = clock::now() + PATIENCE;
         while !answers(address) {
-            if child.wait(Duration::from_millis(5)) {
-                return Err(ServeError::Config(format!("{kind} ended before it answered: {}", child.last_words())));
+            if child.wait(Duration::from_millis(5)).is_some() {
+                return Err(ServeError::Config(format!("{kind} ended before it answered: {}", child.stderr_tail())));
             }
             if clock::now() > deadline {
-                let words = format!("{kind} did not answer on {address} within {PATIENCE}: {}", child.last_words());
+                let words = format!("{kind} did not answer on {address} within {PATIENCE}: {}", child.stderr_tail());
                 return Err(ServeError::Config(words));
             }
         }
@@ -127,8 +128,8 @@ impl Running {
     }
 
     /// Whether it has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.child.has_ended()
+    pub fn has_ended(&self) -> bool {
+        self.child.ended().is_some()
     }
 
     /// Stops it with all its processes, waits for its end, and removes its folder.

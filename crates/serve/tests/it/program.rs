@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sojourn_serve::Child;
+use sojourn_bed::Child;
 use sojourn_serve::program::{Kind, Program, Running, text_page};
 
 use crate::child::command;
@@ -75,7 +75,7 @@ fn every_kind_serves_files_with_as_many_processes_as_asked_and_leaves_nothing() 
     let Some(origin) = start(&parse("nginx(keep_alive = 0 s)", &site)) else { return };
     for (text, processes, its_threads) in ALL {
         let program = parse(&text.replace("127.0.0.1:1)", &format!("{})", origin.address())), &site);
-        let Some(mut running) = start(&program) else { continue };
+        let Some(running) = start(&program) else { continue };
         let address = running.address();
         let reply = get(address, "/");
         assert_eq!((reply.status, reply.text().as_str()), (200, "<p>"), "{text}");
@@ -228,13 +228,13 @@ fn no_kind_survives_a_parent_that_panics_or_is_killed() {
             if panics {
                 parent.env("PANICS", "1");
             }
-            let mut parent = Child::start(parent, Duration::from_secs(20)).expect("a parent");
+            let parent = Child::start(parent, Duration::from_secs(20)).expect("a parent");
             let (port, id) = (parent.port(), parent.pid());
             if !panics {
                 assert!(TcpStream::connect(("127.0.0.1", port)).is_ok(), "{text} runs");
                 kill(Pid::from_raw(id as i32), Signal::SIGKILL).expect("it is there");
             }
-            until("the parent has ended", || parent.has_ended());
+            until("the parent has ended", || parent.ended().is_some());
             until("the program has gone", || refused(([127, 0, 0, 1], port).into()));
             until("its folder has gone", || own_folders(program.kind.name(), id).is_empty());
         }
@@ -245,7 +245,7 @@ fn no_kind_survives_a_parent_that_panics_or_is_killed() {
 fn no_kind_survives_its_guard() {
     let site = site();
     for (text, ..) in ALL {
-        let Some(mut running) = start(&parse(text, &site)) else { continue };
+        let Some(running) = start(&parse(text, &site)) else { continue };
         let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).expect("it runs");
         let guard = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("it has a parent").trim();
         kill(Pid::from_raw(guard.parse().expect("a number")), Signal::SIGKILL).expect("the guard is ours");
@@ -257,7 +257,7 @@ fn no_kind_survives_its_guard() {
 #[test]
 fn a_program_that_ends_says_why() {
     let site = site();
-    let Some(mut running) = start(&parse("nginx", &site)) else { return };
+    let Some(running) = start(&parse("nginx", &site)) else { return };
     kill(Pid::from_raw(running.pid() as i32), Signal::SIGTERM).expect("it runs");
     until("its end is seen", || running.has_ended());
     assert!(refused(running.address()));
