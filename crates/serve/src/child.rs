@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 use sojourn_bed::{Events, supervised};
 
-use crate::{Gateway, GatewayConfig, Node, NodeConfig, ServeError};
+use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError};
 
 /// Runs a node until it is told to stop. `input` is the standard input, or none where its end means nothing (a service
 /// manager that connects it to `/dev/null`).
@@ -28,7 +28,7 @@ pub fn node(
     Ok(())
 }
 
-/// Runs a gateway until it is told to stop; otherwise as [`node`].
+/// Runs a gateway or a redirector until it is told to stop; otherwise as [`node`].
 ///
 /// # Errors
 /// When the gateway cannot start; nothing has been written then.
@@ -39,12 +39,15 @@ pub fn gateway(
 ) -> Result<(), ServeError> {
     let events = Events::to(output);
     let policy = config.policy.clone();
+    let kind = match config.face {
+        Face::Proxy => "gateway",
+        Face::Redirector { .. } => "redirect",
+    };
     let gateway = Gateway::start(config, events.clone())?;
     let address = gateway.address();
-    let ready =
-        json!({"event": "ready", "kind": "gateway", "port": address.port(), "address": address, "policy": policy});
+    let ready = json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
     until_told_to_stop(&events, &ready, input)?;
-    events.emit(&stopped("gateway", &gateway.stop()));
+    events.emit(&stopped(kind, &gateway.stop()));
     Ok(())
 }
 

@@ -4,8 +4,8 @@
 //! other, ends the program by SIGTERM when its own input closes, waits for its end, kills what is left of its process
 //! group and removes the folder; a parent that panics or is killed closes that input, whatever else it fails to do. The
 //! guard starts the program in a session of its own, because Apache signals its whole process group, and with
-//! PR_SET_PDEATHSIG, so that the program ends even if somebody kills the guard (its one thread is the one that counts
-//! there). It must not end itself by what it says about the program's end when nobody listens any more (SIGPIPE). Price:
+//! PR_SET_PDEATHSIG, so that the program ends even if the guard is killed (its one thread is the one that counts
+//! there). It must not end itself when its parent, to which it tells the program's end, has gone (SIGPIPE). Price:
 //! one shell per program.
 
 use std::fs;
@@ -50,7 +50,7 @@ exit "$status"
 
 /// A program that runs; dropping it stops it and removes its folder.
 pub struct Running {
-    // In this order: the folder goes when nobody writes into it any more.
+    // In this order: the folder goes when no process writes into it any more.
     child: Child,
     folder: Folder,
     address: SocketAddr,

@@ -27,7 +27,7 @@ const ALL: [(&str, usize, usize); 7] = [
     ("squid(origin = 127.0.0.1:1)", 1, 1),
 ];
 
-/// A folder with a file of three bytes and one of 100,000 that everybody may read.
+/// A folder with a file of three bytes and one of 100,000 that all may read.
 pub(crate) fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
