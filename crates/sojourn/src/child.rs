@@ -1,5 +1,5 @@
-//! `sojourn node`, `sojourn gateway` and `sojourn redirect`: the live parts, each alone. Run by hand they serve until Ctrl-C; as children
-//! of a run they stop when their standard input closes.
+//! `sojourn node`, `sojourn gateway` and `sojourn redirect`: the live parts, each alone. Run by hand they serve until
+//! Ctrl-C; as children of a run they stop when their standard input closes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
