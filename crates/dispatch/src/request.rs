@@ -4,7 +4,7 @@
 //! and leaves the rest at its default. The price is a struct of about 80 bytes that every choice fills in; it lives on
 //! the stack and is never copied on the way to the policy.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::Time;

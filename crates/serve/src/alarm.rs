@@ -16,11 +16,11 @@ use tokio::io::unix::AsyncFd;
 
 use crate::clock;
 
-/// The hand that sets the alarm, from any thread.
+/// The side that sets the alarm, from any thread.
 #[derive(Clone)]
 pub(crate) struct Alarm(Arc<TimerFd>);
 
-/// The ear that hears it, on one runtime.
+/// The side that waits for it, on one runtime.
 pub(crate) struct Bell(AsyncFd<Timer>);
 
 struct Timer(Arc<TimerFd>);

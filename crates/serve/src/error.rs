@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Somebody else listens there.
+    /// Another program listens there.
     #[error("{0} is already in use: stop what listens there, or listen on port 0 for a free port")]
     InUse(SocketAddr),
     /// The system refuses the address.

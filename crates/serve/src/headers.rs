@@ -8,21 +8,23 @@ use hyper::header::{
 
 use crate::ServeError;
 
-/// On a reply: the backend that made it.
+/// On a reply: the server that made it. A gateway leaves it as it is, so behind several gateways it is the innermost.
 pub const BACKEND: HeaderName = HeaderName::from_static("x-sojourn-backend");
 /// On a request for `/work`: its demand in nanoseconds on a server of speed 1.
 pub const DEMAND: HeaderName = HeaderName::from_static("x-sojourn-demand");
 /// On a request: the name of its class.
 pub const CLASS: HeaderName = HeaderName::from_static("x-sojourn-class");
-/// On a request: who asks, where the gateway is told to trust it.
+/// On a request: the client that asks, where the gateway is told to trust it.
 pub const CLIENT: HeaderName = HeaderName::from_static("x-sojourn-client");
 /// On a reply of an emulated service: `waited=NS stayed=NS`, its times on the virtual processor.
 pub const SERVICE: HeaderName = HeaderName::from_static("x-sojourn-service");
-/// On a reply of a gateway that explains itself: why that backend.
+/// On a reply of a gateway that explains itself: why that backend; once per gateway, the one nearest the server first.
 pub const REASON: HeaderName = HeaderName::from_static("x-sojourn-reason");
 /// On the same reply: what each backend that could have been chosen had to offer.
 pub const CANDIDATES: HeaderName = HeaderName::from_static("x-sojourn-candidates");
-/// The proxies' list of those a request came through.
+/// On a request for `/health` or `/load`: it asks the gateway that gets it, and not a server behind it.
+pub const PROBE: HeaderName = HeaderName::from_static("x-sojourn-probe");
+/// The proxies' list of the addresses that a request came through.
 pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// A backend's name as a header value; it must also be fit for a cookie.

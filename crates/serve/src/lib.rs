@@ -1,15 +1,8 @@
-//! The server side, live.
-//!
-//! A [`node`] is one server, real or emulated; a [`gateway`] distributes requests over nodes with the very policies
-//! that the simulator runs. Both are library functions that the command line calls in child processes: [`child`] is the
-//! child's side of the protocol between them, [`supervisor`] the parent's. [`program`]s are real servers to compare with.
-//!
-//! Everything runs on single-threaded runtimes, one per thread, that share nothing on the path of a request.
+#![doc = include_str!("../README.md")]
 
 mod alarm;
 pub mod child;
 mod clock;
-mod crew;
 mod error;
 pub mod gateway;
 pub mod headers;
@@ -17,11 +10,10 @@ mod listen;
 pub mod node;
 pub mod orca;
 pub mod program;
-pub mod supervisor;
+mod threads;
 
-pub use child::Events;
 pub use clock::now;
 pub use error::ServeError;
-pub use gateway::{Backend, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
+pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, RedirectStatus, Timeouts};
 pub use node::{Node, NodeConfig, NodeCounts};
-pub use supervisor::{Child, SpawnError};
+pub use sojourn_bed::Events;

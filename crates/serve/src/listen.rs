@@ -26,7 +26,7 @@ pub(crate) fn listeners(address: SocketAddr, threads: usize) -> Result<Vec<StdLi
     };
     let shared = threads > 1;
     if shared && address.port() != 0 {
-        // SO_REUSEPORT would join whoever else listens with it; a socket without it is told that the port is taken.
+        // SO_REUSEPORT would join another program that listens with it; a socket without it is told that the port is taken.
         bind(address, false).map_err(refused)?;
     }
     let first = bind(address, shared).map_err(refused)?;

@@ -147,7 +147,7 @@ impl Program {
             Kind::Squid { .. } => PathBuf::from("/"),
             _ => files::readable(&self.root, worker.as_ref())?,
         };
-        // Bound but not listening: nobody else is given this port, and the program, which also reuses addresses, gets it.
+        // Bound but not listening: no other program is given this port, and the program, which also reuses addresses, gets it.
         let (reserved, address) = running::reserve(self.listen)?;
         let folder = Folder::new(self.kind.name())?;
         let place =
@@ -164,7 +164,7 @@ impl Program {
         for (name, text) in &launch.files {
             let file = folder.0.join(name);
             fs::write(&file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
-            files::everybody_reads(&file)?;
+            files::make_readable(&file)?;
         }
         let running = Running::start(self.kind.name(), &launch, &self.cores, folder, address)?;
         drop(reserved);

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sojourn_load::{Load, Schedule, Stop, Targets};
-use sojourn_serve::supervisor;
+
 use sojourn_stats::Span;
 
 const CONNECTIONS: u32 = 32;
@@ -40,7 +40,7 @@ fn main() {
     let (haproxy, haproxy_process) = haproxy(folder.path(), nginx);
     let program = Path::new(env!("CARGO_BIN_EXE_sojourn"));
     let arguments = ["gateway", "--child", "--policy", "least-connections", "--backend", &format!("nginx={nginx}")];
-    let gateway = supervisor::Child::spawn(program, arguments, Duration::from_secs(20)).expect("the gateway starts");
+    let gateway = sojourn_bed::Child::spawn(program, arguments, Duration::from_secs(20)).expect("the gateway starts");
     let ours = SocketAddr::from(([127, 0, 0, 1], gateway.port()));
 
     println!("{CONNECTIONS} connections, {SECONDS} s each, 1 kB from nginx with 1 worker, 1 proxy thread");

@@ -22,7 +22,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use nix::time::clock_gettime;
 use nix::unistd::Pid;
 use serde_json::Value;
-use sojourn_serve::supervisor::Child;
+use sojourn_bed::Child;
 
 mod nginx;
 

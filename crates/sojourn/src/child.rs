@@ -1,14 +1,12 @@
-//! `sojourn node` and `sojourn gateway`: the live parts, each alone. Run by hand they serve until Ctrl-C; as children
-//! of a run they stop when their standard input closes.
+//! `sojourn node`, `sojourn gateway` and `sojourn redirect`: the live parts, each alone. Run by hand they serve until
+//! Ctrl-C; as children of a run they stop when their standard input closes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_dispatch::Information;
 use sojourn_model::Server;
-use sojourn_serve::gateway::{Backend, GatewayConfig};
-use sojourn_serve::node::NodeConfig;
-use sojourn_serve::{ServeError, child};
+use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -48,15 +46,39 @@ pub(crate) struct Node {
 /// Forward HTTP requests to backends by a policy
 #[derive(clap::Args)]
 pub(crate) struct Gateway {
+    #[command(flatten)]
+    choice: Choice,
+    /// Name of the cookie by which clients come back to their backend
+    #[arg(long, value_name = "NAME", default_value = "SOJOURN")]
+    cookie: String,
+}
+
+/// Answer HTTP requests with the address of a backend, chosen by a policy
+#[derive(clap::Args)]
+pub(crate) struct Redirect {
+    #[command(flatten)]
+    choice: Choice,
+    /// URL that clients reach a backend by, if not http://ADDRESS: NAME=URL; once per backend
+    #[arg(long, value_name = "NAME=URL")]
+    public: Vec<String>,
+    /// Status of the answers: 307 repeats a POST with its body, 302 makes it a GET
+    #[arg(long, value_name = "STATUS", default_value_t = 307)]
+    status: u16,
+}
+
+/// How a backend is chosen
+#[derive(clap::Args)]
+struct Choice {
     /// Address to listen on; port 0 takes a free one and says which
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// A backend: ADDRESS, or NAME=ADDRESS, or NAME=ADDRESS*WEIGHT; once per backend
     #[arg(long = "backend", value_name = "BACKEND", required = true)]
     backends: Vec<String>,
-    /// Policy, e.g. `least-connections` or `round-trip(window = 1 s)`
-    #[arg(long, default_value = "least-connections")]
-    policy: String,
+    /// Policy, e.g. `least-connections` or `round-trip(window = 1 s)`; without it a
+    /// gateway follows least-connections, a redirector round-robin
+    #[arg(long)]
+    policy: Option<String>,
     /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
     #[arg(long, value_name = "EVERY")]
     poll: Option<String>,
@@ -105,22 +127,51 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
 }
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
-    let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index));
-    let mut config = GatewayConfig {
-        listen: arguments.listen,
-        information: information(arguments.poll.as_deref())?,
-        threads: arguments.threads.max(1),
-        shared: arguments.shared,
-        seed: arguments.seed,
-        client_header: arguments.client_header.clone(),
-        keep_alive: arguments.keep_alive.as_deref().map(keep_alive).transpose()?,
-        record: arguments.record.clone(),
-        explain: arguments.explain,
-        ..GatewayConfig::new(arguments.policy.clone(), backends.collect::<Result<_, _>>()?)
+    let config = arguments.choice.config("least-connections")?;
+    arguments.choice.serve(GatewayConfig { cookie: arguments.cookie.clone(), ..config })
+}
+
+pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {
+    let mut config = arguments.choice.config("round-robin")?;
+    let status = match arguments.status {
+        307 => RedirectStatus::TemporaryRedirect,
+        302 => RedirectStatus::Found,
+        other => return Err(bad_input(format!("--status {other}: a redirector answers 307 or 302"))),
     };
-    name_classes(&arguments.classes, &mut config.classes)?;
-    let input = arguments.child.then(std::io::stdin);
-    child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+    for text in &arguments.public {
+        let wrong = |what: &str| bad_input(format!("--public {text}: {what}; write e.g. `a=https://a.example.org`"));
+        let (name, url) = text.split_once('=').ok_or_else(|| wrong("it names no backend"))?;
+        let backend = config.backends.iter_mut().find(|backend| backend.name == name);
+        backend.ok_or_else(|| wrong("there is no such backend"))?.public = Some(url.to_string());
+    }
+    arguments.choice.serve(GatewayConfig { face: Face::Redirector { status }, ..config })
+}
+
+impl Choice {
+    /// What all faces have in common.
+    fn config(&self, policy: &str) -> Result<GatewayConfig, Failure> {
+        let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index));
+        let policy = self.policy.as_deref().unwrap_or(policy);
+        let mut config = GatewayConfig {
+            listen: self.listen,
+            information: information(self.poll.as_deref())?,
+            threads: self.threads.max(1),
+            shared: self.shared,
+            seed: self.seed,
+            client_header: self.client_header.clone(),
+            keep_alive: self.keep_alive.as_deref().map(keep_alive).transpose()?,
+            record: self.record.clone(),
+            explain: self.explain,
+            ..GatewayConfig::new(policy, backends.collect::<Result<_, _>>()?)
+        };
+        name_classes(&self.classes, &mut config.classes)?;
+        Ok(config)
+    }
+
+    fn serve(&self, config: GatewayConfig) -> Result<Exit, Failure> {
+        let input = self.child.then(std::io::stdin);
+        child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+    }
 }
 
 /// Puts the names given, if any, in the place of the usual ones.
@@ -168,7 +219,7 @@ fn backend(text: &str, index: usize) -> Result<Backend, Failure> {
     let wrong = |what: &str| bad_input(format!("--backend {text}: {what}; write e.g. `a=127.0.0.1:8080*2`"));
     let address = address.parse().map_err(|_| wrong("the address is not IP:PORT"))?;
     let weight: f64 = weight.parse().ok().filter(|w| *w > 0.0).ok_or_else(|| wrong("the weight is not above 0"))?;
-    Ok(Backend { name, address, weight })
+    Ok(Backend { weight, ..Backend::new(name, address) })
 }
 
 /// How fresh the gateway's counts are.

@@ -57,6 +57,8 @@ enum Verb {
     Node(child::Node),
     /// Forward HTTP requests to backends by a policy
     Gateway(child::Gateway),
+    /// Answer HTTP requests with the address of a backend, chosen by a policy
+    Redirect(child::Redirect),
     /// Say what this machine can and cannot do
     Doctor(doctor::Arguments),
     /// Print the completions of a shell, e.g. `sojourn completions bash > /etc/bash_completion.d/sojourn`
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => child::node(&arguments),
         Verb::Gateway(arguments) => child::gateway(&arguments),
+        Verb::Redirect(arguments) => child::redirect(&arguments),
         Verb::Doctor(arguments) => doctor::doctor(&arguments),
         Verb::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "sojourn", &mut std::io::stdout());

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use sojourn_bed::Child;
 use sojourn_load::{Load, Pacing, Schedule, Stop, Targets, Version};
 use sojourn_model::system::{Face, Host, Level, server_name};
 use sojourn_serve::program::{self as serve, Running};
-use sojourn_serve::supervisor::Child;
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
 

@@ -16,11 +16,11 @@ use std::time::Duration;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use sojourn_bed::Child;
 use sojourn_lab::{folder::write_whole, host};
 use sojourn_load::{Awake, Load, Outcome, Pacing, Record, Report, Schedule, Stop, Targets, Template, Verdict, Version};
 use sojourn_serve::node::NodeConfig;
 use sojourn_serve::program::{Kind, Program, Running, Workers};
-use sojourn_serve::supervisor::Child;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 

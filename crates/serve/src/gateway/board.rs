@@ -5,6 +5,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Report, Request, Signals};
 use sojourn_stats::Time;
@@ -12,7 +13,6 @@ use sojourn_stats::Time;
 use super::counts::{Counts, PerBackend, Seen};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
-use crate::child::Events;
 use crate::{ServeError, clock};
 
 /// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.
@@ -37,6 +37,8 @@ pub(super) struct Board {
     thread: usize,
     decider: Access,
     pub(super) counts: Arc<Counts>,
+    /// Of all threads.
+    all: Arc<[Arc<Counts>]>,
     pub(super) requires: Signals,
     events: Events,
     names: Vec<String>,
@@ -58,7 +60,7 @@ pub(super) struct Choice {
 impl Decider {
     pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Decider, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let signals = Signals::GATEWAY | config.information.signals();
+        let signals = config.face.signals() | config.information.signals();
         // The simulator's dispatchers bear the same names, so that both draw the same numbers.
         let name = format!("dispatcher {index}");
         let GatewayConfig { catalogue, policy, information, seed, .. } = config;
@@ -105,7 +107,7 @@ impl Board {
     pub(super) fn new(
         thread: usize,
         decider: Access,
-        counts: Arc<Counts>,
+        all: Arc<[Arc<Counts>]>,
         events: Events,
         config: &GatewayConfig,
     ) -> Board {
@@ -116,7 +118,8 @@ impl Board {
             Access::Own(decider) => about(&decider.borrow()),
             Access::Shared(decider) => about(&decider.lock().expect("no thread panics while it decides")),
         };
-        Board { thread, decider, counts, requires, events, names, seen, fall, watched, explain: config.explain }
+        let (counts, explain) = (Arc::clone(&all[thread]), config.explain);
+        Board { thread, decider, counts, all, requires, events, names, seen, fall, watched, explain }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -244,6 +247,11 @@ impl Board {
             let name = self.name(backend);
             self.events.emit(&json!({"event": "backend_down", "backend": name, "why": why, "thread": self.thread}));
         }
+    }
+
+    /// Requests in flight in all threads.
+    pub(super) fn in_flight_of_all(&self) -> u64 {
+        self.all.iter().map(|counts| counts.in_flight()).sum()
     }
 
     /// How many backends are down.

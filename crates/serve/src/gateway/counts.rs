@@ -1,4 +1,4 @@
-//! What a gateway counts. One set per thread, written by that thread alone and read by any.
+//! What a gateway counts. One set per thread, written by that thread alone and read by all.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 
 use super::Probe;
 use super::worker::Worker;
+use crate::headers;
 
 /// Probes a backend for as long as it is polled.
 pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
@@ -40,7 +41,8 @@ pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
 
 /// Whether a GET is answered with a status below 500.
 async fn is_alive(stream: &mut TcpStream, path: &str, host: &str) -> std::io::Result<bool> {
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    let probe = headers::PROBE;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{probe}: 1\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     // The status line of a reply begins `HTTP/1.1 200`.
     let mut head = [0; 12];

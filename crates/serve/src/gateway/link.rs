@@ -5,25 +5,26 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Context;
 
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use sojourn_dispatch::{BackendId, Event};
+use sojourn_stats::Span;
 use tokio::net::TcpStream;
 
 use super::board::Board;
-use super::reply::Ask;
-use super::worker::Worker;
+use super::request_body::RequestBody;
 
 /// A connection to a backend.
 pub(super) struct Link {
     board: Rc<Board>,
     backend: BackendId,
-    pub(super) sender: SendRequest<Ask>,
-    connection: Connection<TokioIo<TcpStream>, Ask>,
+    pub(super) sender: SendRequest<RequestBody>,
+    connection: Connection<TokioIo<TcpStream>, RequestBody>,
     /// The connection has ended and must not be polled again.
     ended: bool,
     /// It has carried a reply before.
@@ -32,11 +33,13 @@ pub(super) struct Link {
 
 impl Link {
     /// Opens a connection; the backend is struck when that fails.
-    pub(super) async fn open(worker: &Worker, backend: BackendId) -> io::Result<Box<Link>> {
-        let board = &worker.board;
-        let address = worker.config.backends[backend.0 as usize].address;
-        let patience = worker.config.timeouts.connect.as_std();
-        let stream = match tokio::time::timeout(patience, TcpStream::connect(address)).await {
+    pub(super) async fn open(
+        board: &Rc<Board>,
+        backend: BackendId,
+        address: SocketAddr,
+        timeout: Span,
+    ) -> io::Result<Box<Link>> {
+        let stream = match tokio::time::timeout(timeout.as_std(), TcpStream::connect(address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 match error.kind() {
@@ -65,7 +68,7 @@ impl Link {
     /// Moves bytes both ways, as far as possible now.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) {
         if !self.ended {
-            // An error reaches whoever waits for the reply as well.
+            // An error reaches what waits for the reply as well.
             self.ended = Pin::new(&mut self.connection).poll(context).is_ready();
         }
     }
@@ -136,9 +139,4 @@ impl Pool {
             idle.clear();
         }
     }
-}
-
-/// Takes an idle connection from the pool, from within a task.
-pub(super) async fn take(pool: &Pool, backend: BackendId) -> Option<Box<Link>> {
-    std::future::poll_fn(|context| Poll::Ready(pool.take(backend, context))).await
 }

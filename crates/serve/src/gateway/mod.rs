@@ -2,21 +2,31 @@
 //!
 //! Thread per core: each thread has its own listener (`SO_REUSEPORT`), runtime, connection pool and, unless they are
 //! told to share one, its own [`Dispatcher`](sojourn_dispatch::Dispatcher), because n gateway threads *are* n deciders.
-//! A request is one task from the client's socket to the backend's: the upstream connection is driven by whoever waits
+//! A request is one task from the client's socket to the backend's: the upstream connection is driven by the task that waits
 //! for it, not by a task of its own. The price: an idle upstream connection notices that it was closed only when it is
 //! next looked at, so each is looked at before use and once a second.
+//!
+//! With [`Face::Redirector`] it answers where to ask instead of asking itself; the choices, the health checks and the
+//! polls are the same. Gateways may stand in front of gateways: each asks those behind it for their own health and load,
+//! and refuses a request that it has forwarded before.
 //!
 //! What is in flight is counted by a guard that tells the dispatcher `Cancelled` when it is
 //! dropped unless it has told it something else: the counts are right on every path, those not thought of included.
 
+mod answer;
+mod asked;
 mod board;
 mod counts;
 mod flight;
 mod health;
+mod id;
 mod link;
 mod polling;
 mod proxy;
+mod redirect;
+mod refusal;
 mod reply;
+mod request_body;
 mod worker;
 
 use std::net::SocketAddr;
@@ -25,18 +35,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyper::service::service_fn;
+use hyper::{StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
-use sojourn_dispatch::{Catalogue, Information};
+use sojourn_bed::Events;
+use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_stats::Span;
 
-use crate::child::Events;
-use crate::crew::{Crew, Work};
 use crate::listen::{accept, http, listeners};
+use crate::threads::{Threads, Work};
 use crate::{ServeError, headers};
 use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
+use id::GatewayId;
 use worker::{Peer, Worker};
 
 /// What a gateway is.
@@ -46,6 +58,8 @@ pub struct GatewayConfig {
     pub listen: SocketAddr,
     /// Those it sends requests to.
     pub backends: Vec<Backend>,
+    /// What it does with a request once it has chosen.
+    pub face: Face,
     /// How it chooses, as text: `least-connections`, `round-trip(window = 1 s)`.
     pub policy: String,
     /// Where the policy's name is looked up; policies of your own are added there.
@@ -60,6 +74,8 @@ pub struct GatewayConfig {
     pub seed: u64,
     /// The request header that says who the client is; none: its address does. Only for clients that are trusted.
     pub client_header: Option<String>,
+    /// The cookie that names a backend, where the policy reads cookies. Gateways in front of gateways need different ones.
+    pub cookie: String,
     /// The names of the classes of requests, by class number; a request's own is in the header `x-sojourn-class`. One
     /// without, or of another name, is of class 0.
     pub classes: Vec<String>,
@@ -93,11 +109,37 @@ pub struct Backend {
     pub address: SocketAddr,
     /// Its share, for policies that read weights.
     pub weight: f64,
+    /// The URL that clients reach it by, as in `https://a.example.org`, where that is not `http://ADDRESS`; a redirector
+    /// sends them there.
+    pub public: Option<String>,
+}
+
+/// What a gateway does with a request once it has chosen a backend for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Face {
+    /// It forwards the request, and the reply passes through it. It sees all of both.
+    #[default]
+    Proxy,
+    /// It answers where to ask, and the client asks there itself. It sees only its own choices.
+    Redirector {
+        /// The status of its answers.
+        status: RedirectStatus,
+    },
+}
+
+/// The status of a redirector's answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedirectStatus {
+    /// 307: the client repeats the request as it is, a POST with its body too.
+    #[default]
+    TemporaryRedirect,
+    /// 302: as 307, but most clients turn a POST into a GET. For clients from before 1999.
+    Found,
 }
 
 /// How the state of the backends is watched.
 ///
-/// A refused connection says that no program listens, and takes the backend out at once; so do `fall` failures in a row.
+/// A refused connection says that no program listens there, and takes the backend out at once; so do `fall` failures in a row.
 /// A backend that is out is probed until it answers, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
@@ -141,6 +183,7 @@ impl GatewayConfig {
         GatewayConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             backends,
+            face: Face::Proxy,
             policy: policy.into(),
             catalogue: Catalogue::default(),
             information: Information::Immediate,
@@ -148,6 +191,7 @@ impl GatewayConfig {
             shared: false,
             seed: 1,
             client_header: None,
+            cookie: "SOJOURN".into(),
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             retries: 1,
             health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
@@ -161,20 +205,47 @@ impl GatewayConfig {
     }
 }
 
+impl Face {
+    /// What it sees of requests and replies; reports of the backends come on top of that, where it polls.
+    pub fn signals(self) -> Signals {
+        match self {
+            Face::Proxy => Signals::GATEWAY,
+            Face::Redirector { .. } => Signals::ADDRESS | Signals::COOKIE | Signals::PATH,
+        }
+    }
+}
+
+impl RedirectStatus {
+    fn code(self) -> StatusCode {
+        match self {
+            RedirectStatus::TemporaryRedirect => StatusCode::TEMPORARY_REDIRECT,
+            RedirectStatus::Found => StatusCode::FOUND,
+        }
+    }
+}
+
 impl Backend {
     /// A backend of weight 1.
     pub fn new(name: impl Into<String>, address: SocketAddr) -> Backend {
-        Backend { name: name.into(), address, weight: 1.0 }
+        Backend { name: name.into(), address, weight: 1.0, public: None }
+    }
+
+    /// Where clients reach it, without a slash at the end.
+    fn url(&self) -> String {
+        match &self.public {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.address),
+        }
     }
 }
 
 /// A running gateway; dropping it stops it.
 pub struct Gateway {
     address: SocketAddr,
-    counts: Vec<Arc<Counts>>,
+    counts: Arc<[Arc<Counts>]>,
     deciders: Vec<Arc<[Seen]>>,
     names: Vec<String>,
-    crew: Crew,
+    threads: Threads,
 }
 
 impl Gateway {
@@ -191,25 +262,26 @@ impl Gateway {
         let deciders = made.iter().map(Decider::seen).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
-        let counts: Vec<_> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
+        let counts: Arc<[_]> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
         let shared = config.shared.then(|| made.remove(0).into_shared());
         let mut made = made.into_iter();
-        let posts = listeners.into_iter().zip(counts.iter().cloned()).map(|(listener, counts)| {
+        let inputs = listeners.into_iter().map(|listener| {
             let decider = match &shared {
                 Some(decider) => board::Access::Shared(Arc::clone(decider)),
                 None => made.next().expect("there is one per thread").into_own(),
             };
-            (listener, counts, decider)
+            (listener, decider)
         });
-        let posts: Vec<_> = posts.collect();
+        let inputs: Vec<_> = inputs.collect();
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let config = Arc::new(config);
-        let crew = Crew::start("gateway", posts, 1, move |index, (listener, counts, decider), stop| {
+        let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
+        let threads = Threads::start("gateway", inputs, 1, move |index, (listener, decider), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
-            let board = Rc::new(Board::new(index, decider, counts, events.clone(), &config));
+            let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), &config));
             let bell = acts.then(|| board.bell()).transpose()?;
-            let worker = Rc::new(Worker::new(board, Arc::clone(&config))?);
+            let worker = Rc::new(Worker::new(board, Arc::clone(&config), Arc::clone(&id))?);
             Ok(Box::pin(async move {
                 let mut chores = tokio::task::JoinSet::new();
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
@@ -228,7 +300,7 @@ impl Gateway {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
                     async move {
                         let serve =
-                            service_fn(move |request| proxy::forward(Rc::clone(&worker), Rc::clone(&peer), request));
+                            service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request));
                         // An error is the client's end, or that it was idle too long; its requests clean up by themselves.
                         let _ = http(keep_alive).serve_connection(TokioIo::new(stream), serve).await;
                     }
@@ -238,7 +310,7 @@ impl Gateway {
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, names, crew })
+        Ok(Gateway { address, counts, deciders, names, threads })
     }
 
     /// Where it listens.
@@ -253,7 +325,7 @@ impl Gateway {
 
     /// Stops it and says what it has done.
     pub fn stop(mut self) -> GatewayCounts {
-        self.crew.stop();
+        self.threads.stop();
         self.counts()
     }
 }
@@ -268,13 +340,32 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
             let name = &backend.name;
             return Err(ServeError::Config(format!("backend {name} is named twice; each needs a name of its own")));
         }
+        if let Some(url) = &backend.public
+            && !is_origin(url)
+        {
+            let right = "it is http:// or https://, a host and perhaps a path, as in `https://a.example.org`";
+            return Err(ServeError::Config(format!("backend {}: public URL {url:?}: {right}", backend.name)));
+        }
     }
     if let Some(header) = &config.client_header
         && header.parse::<hyper::header::HeaderName>().is_err()
     {
         return Err(ServeError::Config(format!("client header {header:?} is not the name of a header")));
     }
+    let cookie = &config.cookie;
+    if cookie.is_empty() || !cookie.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        let right = "a cookie's name is letters, digits, `-`, `_` and `.`";
+        return Err(ServeError::Config(format!("cookie {cookie:?}: {right}")));
+    }
     Ok(())
+}
+
+/// Whether a path can be added to this URL.
+fn is_origin(url: &str) -> bool {
+    let Ok(parsed) = url.parse::<Uri>() else { return false };
+    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
+    let has_host = parsed.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    is_web && has_host && !url.contains(['?', '#'])
 }
 
 /// The file that thread `index` records to.

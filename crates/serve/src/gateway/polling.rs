@@ -13,11 +13,10 @@ use sojourn_dispatch::{BackendId, Command, Report};
 use sojourn_stats::Time;
 use tokio::task::JoinSet;
 
-use super::link::{self, Link};
-use super::reply::Ask;
+use super::request_body::RequestBody;
 use super::worker::Worker;
 use crate::alarm::Bell;
-use crate::{clock, orca};
+use crate::{clock, headers, orca};
 
 /// Most bytes of a load report that are read.
 const REPORT_LIMIT: usize = 64 * 1024;
@@ -65,13 +64,14 @@ pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
 
 /// Asks a backend for its load. The report counts as measured when it was asked for: its age is never understated.
 async fn ask(worker: &Worker, backend: BackendId) -> Option<(orca::Load, Time)> {
-    let mut link = match link::take(&worker.pool, backend).await {
+    let mut link = match worker.take(backend).await {
         Some(link) => link,
-        None => Link::open(worker, backend).await.ok()?,
+        None => worker.open(backend).await.ok()?,
     };
     let measured = clock::now();
     let host: HeaderValue = worker.host(backend).clone();
-    let request = Request::builder().uri("/load").header(HOST, host).body(Ask::Empty).expect("a plain request");
+    let request = Request::builder().uri("/load").header(HOST, host).header(headers::PROBE, "1");
+    let request = request.body(RequestBody::Empty).expect("a plain request");
     let mut sending = pin!(link.sender.try_send_request(request));
     let reply: Response<Incoming> = poll_fn(|context| {
         link.drive(context);
@@ -88,14 +88,7 @@ async fn ask(worker: &Worker, backend: BackendId) -> Option<(orca::Load, Time)> 
     .await
     .ok()?
     .to_bytes();
-    let mut link = Some(link);
-    poll_fn(|context| {
-        if let Some(link) = link.take() {
-            worker.pool.put(link, context);
-        }
-        std::task::Poll::Ready(())
-    })
-    .await;
+    worker.put(link).await;
     let load = said.or_else(|| orca::Load::parse(std::str::from_utf8(&body).ok()?))?;
     Some((load, measured))
 }

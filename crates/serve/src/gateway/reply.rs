@@ -1,4 +1,4 @@
-//! The bodies that pass through a gateway: towards a backend ([`Ask`]) and back ([`Reply`]).
+//! The bodies that a gateway sends to clients: its own, and those that come from a backend meanwhile.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,12 +7,6 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
 use super::flight::{Failure, Flight};
 use super::link::Link;
-
-/// The body of a request on its way to a backend.
-pub(super) enum Ask {
-    Empty,
-    Stream(Incoming),
-}
 
 /// The body of a reply on its way to the client.
 pub(super) enum Reply {
@@ -79,35 +73,6 @@ impl Upstream {
         self.flight.failed(failure);
         self.link = None;
         Stopped(failure)
-    }
-}
-
-impl Body for Ask {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut *self {
-            Ask::Empty => Poll::Ready(None),
-            Ask::Stream(body) => Pin::new(body).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Ask::Empty => true,
-            Ask::Stream(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Ask::Empty => SizeHint::with_exact(0),
-            Ask::Stream(body) => body.size_hint(),
-        }
     }
 }
 

@@ -1,25 +1,32 @@
 //! What a gateway thread has: its board, its kept connections, and the deadlines of what it waits for.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hyper::header::{HeaderName, HeaderValue};
-use sojourn_dispatch::BackendId;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use sojourn_dispatch::{BackendId, Signals};
 use sojourn_stats::{Span, Time};
 
-use super::GatewayConfig;
-use super::board::Board;
-use super::link::Pool;
+use super::board::{Board, Choice};
+use super::id::GatewayId;
+use super::link::{Link, Pool};
+use super::{Backend, GatewayConfig};
 use crate::{ServeError, clock, headers};
+
+/// The longest list of candidates in a reply (bytes).
+const CANDIDATES_LIMIT: usize = 2048;
 
 /// One thread of a gateway.
 pub(super) struct Worker {
     pub(super) board: Rc<Board>,
     pub(super) config: Arc<GatewayConfig>,
+    pub(super) id: Arc<GatewayId>,
     pub(super) pool: Pool,
     pub(super) deadlines: Deadlines,
     pub(super) client_header: Option<HeaderName>,
@@ -27,29 +34,29 @@ pub(super) struct Worker {
     names: Vec<HeaderValue>,
     hosts: Vec<HeaderValue>,
     cookies: Vec<HeaderValue>,
+    /// Per backend: the URL that clients reach it by, without a slash at its end.
+    urls: Vec<String>,
 }
 
-/// Who is at the other end of a client's connection.
+/// What is at the other end of a client's connection.
 pub(super) struct Peer {
     pub(super) key: u64,
     pub(super) address: HeaderValue,
 }
 
-/// The cookie that names a backend.
-pub(super) const COOKIE: &str = "SOJOURN";
-
 impl Worker {
-    pub(super) fn new(board: Rc<Board>, config: Arc<GatewayConfig>) -> Result<Worker, ServeError> {
+    pub(super) fn new(board: Rc<Board>, config: Arc<GatewayConfig>, id: Arc<GatewayId>) -> Result<Worker, ServeError> {
         let value = |text: String| HeaderValue::from_str(&text).expect("names and addresses are fit for headers");
         let names = config.backends.iter().map(|backend| headers::name_value(&backend.name));
         let names = names.collect::<Result<_, _>>()?;
         let hosts = config.backends.iter().map(|backend| value(backend.address.to_string())).collect();
-        let cookie = |name: &str| value(format!("{COOKIE}={name}; Path=/; HttpOnly"));
+        let cookie = |name: &str| value(format!("{}={name}; Path=/; HttpOnly", config.cookie));
         let cookies = config.backends.iter().map(|backend| cookie(&backend.name)).collect();
         let client_header = config.client_header.as_ref().and_then(|name| name.parse().ok());
         let pool = Pool::new(config.backends.len(), config.keep);
         let deadlines = Deadlines::default();
-        Ok(Worker { board, config, pool, deadlines, client_header, names, hosts, cookies })
+        let urls = config.backends.iter().map(Backend::url).collect();
+        Ok(Worker { board, config, id, pool, deadlines, client_header, names, hosts, cookies, urls })
     }
 
     pub(super) fn name(&self, backend: BackendId) -> &HeaderValue {
@@ -60,8 +67,56 @@ impl Worker {
         &self.hosts[backend.0 as usize]
     }
 
-    pub(super) fn cookie(&self, backend: BackendId) -> &HeaderValue {
-        &self.cookies[backend.0 as usize]
+    /// A connection to a backend that was idle a moment ago, if one is kept.
+    pub(super) async fn take(&self, backend: BackendId) -> Option<Box<Link>> {
+        poll_fn(|context| Poll::Ready(self.pool.take(backend, context))).await
+    }
+
+    /// Keeps a connection whose reply has been read.
+    pub(super) async fn put(&self, link: Box<Link>) {
+        let mut link = Some(link);
+        poll_fn(|context| {
+            if let Some(link) = link.take() {
+                self.pool.put(link, context);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// A new connection to a backend.
+    pub(super) async fn open(&self, backend: BackendId) -> io::Result<Box<Link>> {
+        let address = self.config.backends[backend.0 as usize].address;
+        Link::open(&self.board, backend, address, self.config.timeouts.connect).await
+    }
+
+    pub(super) fn url(&self, backend: BackendId) -> &str {
+        &self.urls[backend.0 as usize]
+    }
+
+    /// Adds to a reply what concerns the choice: the cookie by which the client comes back, and why.
+    pub(super) fn annotate(
+        &self,
+        headers: &mut HeaderMap,
+        choice: Choice,
+        backend: BackendId,
+        cookie: Option<BackendId>,
+    ) {
+        if self.board.requires.contains(Signals::COOKIE) && cookie != Some(backend) {
+            headers.append(SET_COOKIE, self.cookies[backend.0 as usize].clone());
+        }
+        let Some(mut candidates) = choice.candidates else { return };
+        // Many backends would make a header that clients refuse, so it is cut.
+        if candidates.len() > CANDIDATES_LIMIT {
+            candidates.truncate(candidates[..CANDIDATES_LIMIT].rfind("; ").unwrap_or(0));
+            candidates.push_str("; ...");
+        }
+        let reason = choice.decision.reason.to_string();
+        for (name, text) in [(headers::REASON, reason), (headers::CANDIDATES, candidates)] {
+            if let Ok(value) = HeaderValue::from_str(&text) {
+                headers.append(name, value);
+            }
+        }
     }
 
     /// Wakes what has waited too long, weeds out closed connections, and publishes counts.
@@ -78,7 +133,7 @@ impl Worker {
             self.board.publish();
             if now.saturating_since(weeded) >= Span(1_000_000_000) {
                 weeded = now;
-                std::future::poll_fn(|context| {
+                poll_fn(|context| {
                     self.pool.weed(context);
                     Poll::Ready(())
                 })

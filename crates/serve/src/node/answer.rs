@@ -1,7 +1,6 @@
 //! What a node answers to a request.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http_body_util::BodyExt;
@@ -11,9 +10,10 @@ use hyper::{Method, Request, Response, StatusCode};
 use sojourn_model::{Departure, Server};
 use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
 
-use super::body::{NodeBody, Presence};
+use super::body::NodeBody;
 use super::files::{Files, percent_decoded};
 use super::processor::Processor;
+use super::requests::Requests;
 use super::spin::{Amount, spin};
 use super::{NodeConfig, NodeCounts};
 use crate::{ServeError, clock, headers, orca};
@@ -21,14 +21,13 @@ use crate::{ServeError, clock, headers, orca};
 /// Load is averaged over the last one to two of these.
 const LOAD_WINDOW: Span = Span(1_000_000_000);
 
-/// The node's side of every connection.
-pub(crate) struct Desk {
+/// What answers the requests of all connections.
+pub(crate) struct Handler {
     name: HeaderValue,
     files: Option<Files>,
     emulation: Option<Emulation>,
     started: Time,
-    requests: AtomicU64,
-    in_flight: AtomicU64,
+    requests: Arc<Requests>,
     busy: Mutex<BusyMarks>,
 }
 
@@ -50,8 +49,8 @@ struct BusyMarks {
 
 type Reply = Response<NodeBody>;
 
-impl Desk {
-    pub(crate) fn new(config: NodeConfig) -> Result<Desk, ServeError> {
+impl Handler {
+    pub(crate) fn new(config: NodeConfig) -> Result<Handler, ServeError> {
         let name = headers::name_value(&config.name)?;
         let files = config.files.as_deref().map(Files::new).transpose()?;
         let emulation = match config.model {
@@ -66,8 +65,7 @@ impl Desk {
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
-        let (requests, in_flight) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Desk { name, files, emulation, started, requests, in_flight, busy })
+        Ok(Handler { name, files, emulation, started, requests: Arc::default(), busy })
     }
 
     pub(crate) fn processor(&self) -> Option<&Arc<Processor>> {
@@ -75,13 +73,13 @@ impl Desk {
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed)
+        self.requests.in_flight()
     }
 
     pub(crate) fn counts(&self, now: Time) -> NodeCounts {
         let totals = self.processor().map(|processor| processor.totals()).unwrap_or_default();
         NodeCounts {
-            requests: self.requests.load(Ordering::Relaxed),
+            requests: self.requests.all(),
             in_flight: self.in_flight(),
             served: totals.served,
             denied: totals.denied,
@@ -93,7 +91,7 @@ impl Desk {
     }
 
     /// Answers one request. Dropped when the client goes away, and whatever it waits for with it.
-    pub(crate) async fn answer(self: Arc<Desk>, request: Request<Incoming>) -> Result<Reply, Infallible> {
+    pub(crate) async fn answer(self: Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Infallible> {
         let head = request.method() == Method::HEAD;
         let mut reply = self.route(request).await;
         reply.headers_mut().insert(headers::BACKEND, self.name.clone());
@@ -105,17 +103,17 @@ impl Desk {
         Ok(reply)
     }
 
-    async fn route(self: &Arc<Desk>, request: Request<Incoming>) -> Reply {
+    async fn route(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
         let path = request.uri().path();
         match path {
             "/load" => return self.load(),
             "/health" => return text(StatusCode::OK, "ok\n"),
             _ => {}
         }
-        let presence = self.enter();
+        let in_flight = self.requests.enter();
         if path == "/work" {
             return match self.work(request).await {
-                Ok(reply) => reply.map(|body| body.with(presence)),
+                Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,
             };
         }
@@ -134,10 +132,10 @@ impl Desk {
                 None => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
             },
         };
-        reply.map(|body| body.with(presence))
+        reply.map(|body| body.with(in_flight))
     }
 
-    async fn work(self: &Arc<Desk>, request: Request<Incoming>) -> Result<Reply, Reply> {
+    async fn work(self: &Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Reply> {
         let asked = Asked::parse(&request).map_err(|why| text(StatusCode::BAD_REQUEST, format!("{why}\n")))?;
         let body = request.into_body();
         if !body.is_end_stream() {
@@ -198,18 +196,6 @@ impl Desk {
         let elapsed = now.saturating_since(since).as_secs_f64() * f64::from(cores.max(1));
         let worked = busy.as_secs_f64() - before.as_secs_f64();
         if elapsed > 0.0 { worked.max(0.0) / elapsed } else { 0.0 }
-    }
-
-    fn enter(self: &Arc<Desk>) -> Presence {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Presence(Arc::clone(self))
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

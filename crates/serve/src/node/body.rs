@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-use super::answer::Desk;
+use super::requests::InFlight;
 
 /// Bytes per frame of a long body: large enough for few system calls, small enough to stay in the cache.
 const CHUNK: u64 = 64 * 1024;
@@ -19,7 +18,7 @@ static FILLER: [u8; CHUNK as usize] = [b'x'; CHUNK as usize];
 /// A body, and with it the knowledge that its request is still in flight.
 pub(crate) struct NodeBody {
     kind: Kind,
-    _presence: Option<Presence>,
+    _in_flight: Option<InFlight>,
 }
 
 enum Kind {
@@ -28,28 +27,25 @@ enum Kind {
     File { file: File, at: u64, left: u64 },
 }
 
-/// A request that the node has; it is counted out when this is dropped.
-pub(crate) struct Presence(pub(super) Arc<Desk>);
-
 impl NodeBody {
     /// These bytes.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> NodeBody {
-        NodeBody { kind: Kind::Whole(bytes.into()), _presence: None }
+        NodeBody { kind: Kind::Whole(bytes.into()), _in_flight: None }
     }
 
     /// `size` bytes of no meaning.
     pub(crate) fn filler(size: u64) -> NodeBody {
-        NodeBody { kind: Kind::Filler { left: size }, _presence: None }
+        NodeBody { kind: Kind::Filler { left: size }, _in_flight: None }
     }
 
     /// The first `size` bytes of a file, read as they are sent.
     pub(crate) fn file(file: File, size: u64) -> NodeBody {
-        NodeBody { kind: Kind::File { file, at: 0, left: size }, _presence: None }
+        NodeBody { kind: Kind::File { file, at: 0, left: size }, _in_flight: None }
     }
 
     /// The same body, for a request that is in flight until it is sent.
-    pub(crate) fn with(self, presence: Presence) -> NodeBody {
-        NodeBody { _presence: Some(presence), ..self }
+    pub(crate) fn with(self, in_flight: InFlight) -> NodeBody {
+        NodeBody { _in_flight: Some(in_flight), ..self }
     }
 
     /// Bytes still to send.

@@ -13,6 +13,7 @@ mod answer;
 mod body;
 mod files;
 mod processor;
+mod requests;
 mod spin;
 
 use std::net::SocketAddr;
@@ -25,10 +26,10 @@ use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
 
-use crate::crew::{Crew, Work};
 use crate::listen::{accept, http, listeners};
+use crate::threads::{Threads, Work};
 use crate::{ServeError, clock};
-use answer::Desk;
+use answer::Handler;
 use processor::Processor;
 
 /// What a node is.
@@ -100,8 +101,8 @@ pub struct NodeCounts {
 /// A running node; dropping it stops it.
 pub struct Node {
     address: SocketAddr,
-    desk: Arc<Desk>,
-    crew: Crew,
+    handler: Arc<Handler>,
+    threads: Threads,
 }
 
 impl Node {
@@ -115,24 +116,24 @@ impl Node {
         let grace = config.grace;
         let keep_alive = config.keep_alive;
         let workers = config.workers;
-        let desk = Arc::new(Desk::new(config)?);
-        let shared = Arc::clone(&desk);
-        let crew = Crew::start("node", listeners, workers, move |index, listener, stop| {
-            let desk = Arc::clone(&shared);
-            let bell = match desk.processor() {
+        let handler = Arc::new(Handler::new(config)?);
+        let shared = Arc::clone(&handler);
+        let threads = Threads::start("node", listeners, workers, move |index, listener, stop| {
+            let handler = Arc::clone(&shared);
+            let bell = match handler.processor() {
                 Some(processor) if index == 0 => Some(processor.bell()?),
                 _ => None,
             };
             Ok(Box::pin(async move {
                 let driver = bell.map(|bell| {
-                    let processor = Arc::clone(desk.processor().expect("a bell belongs to a processor"));
+                    let processor = Arc::clone(handler.processor().expect("a bell belongs to a processor"));
                     tokio::task::spawn_local(async move { Processor::drive(&processor, bell).await })
                 });
-                let idle = || desk.in_flight() == 0;
+                let idle = || handler.in_flight() == 0;
                 accept(listener, stop, grace, idle, |stream, _| {
-                    let desk = Arc::clone(&desk);
+                    let handler = Arc::clone(&handler);
                     async move {
-                        let answer = service_fn(move |request| Desk::answer(Arc::clone(&desk), request));
+                        let answer = service_fn(move |request| Handler::answer(Arc::clone(&handler), request));
                         // A connection ends in an error when its client leaves or was idle for too long; the requests
                         // in it clean up by themselves.
                         let _ = http(keep_alive).serve_connection(TokioIo::new(stream), answer).await;
@@ -144,7 +145,7 @@ impl Node {
                 }
             }) as Work)
         })?;
-        Ok(Node { address, desk, crew })
+        Ok(Node { address, handler, threads })
     }
 
     /// Where it listens.
@@ -154,12 +155,12 @@ impl Node {
 
     /// What it has done so far.
     pub fn counts(&self) -> NodeCounts {
-        self.desk.counts(clock::now())
+        self.handler.counts(clock::now())
     }
 
     /// Stops it and says what it has done.
     pub fn stop(mut self) -> NodeCounts {
-        self.crew.stop();
+        self.threads.stop();
         self.counts()
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Lets those who serve read a file of ours, whatever our own habits (umask) are.
-pub(super) fn everybody_reads(file: &Path) -> Result<(), ServeError> {
+pub(super) fn make_readable(file: &Path) -> Result<(), ServeError> {
     fs::set_permissions(file, Permissions::from_mode(0o644))
         .map_err(ServeError::system(format!("cannot open {} to others", file.display())))
 }

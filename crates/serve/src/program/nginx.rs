@@ -29,7 +29,10 @@ pub(super) fn launch(server: &Program, program: &Path, workers: u32, gzip: u32, 
     let log = if server.access_log { format!("{folder}/access.log") } else { "off".into() };
     let compression = match gzip {
         0 => "gzip off;".to_owned(),
-        level => format!("gzip on; gzip_comp_level {level}; gzip_types text/plain; gzip_http_version 1.0;"),
+        // By itself nginx compresses nothing for a proxy, which it knows by the header `via`.
+        level => {
+            format!("gzip on; gzip_comp_level {level}; gzip_types text/plain; gzip_http_version 1.0; gzip_proxied any;")
+        }
     };
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|part| format!("{part}_temp_path \"{folder}/{part}\";\n"))

@@ -4,8 +4,8 @@
 //! other, ends the program by SIGTERM when its own input closes, waits for its end, kills what is left of its process
 //! group and removes the folder; a parent that panics or is killed closes that input, whatever else it fails to do. The
 //! guard starts the program in a session of its own, because Apache signals its whole process group, and with
-//! PR_SET_PDEATHSIG, so that the program ends even if somebody kills the guard (its one thread is the one that counts
-//! there). It must not end itself by what it says about the program's end when nobody listens any more (SIGPIPE). Price:
+//! PR_SET_PDEATHSIG, so that the program ends even if the guard is killed (its one thread is the one that counts
+//! there). It must not end itself when its parent, to which it tells the program's end, has gone (SIGPIPE). Price:
 //! one shell per program.
 
 use std::fs;
@@ -15,11 +15,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
+use sojourn_bed::{Child, SpawnError};
 use sojourn_stats::Span;
 
 use super::Launch;
 use super::folder::Folder;
-use crate::{Child, ServeError, SpawnError, clock};
+use crate::{ServeError, clock};
 
 /// How long it may take until it answers.
 const PATIENCE: Span = Span(20_000_000_000);
@@ -49,7 +50,7 @@ exit "$status"
 
 /// A program that runs; dropping it stops it and removes its folder.
 pub struct Running {
-    // In this order: the folder goes when nobody writes into it any more.
+    // In this order: the folder goes when no process writes into it any more.
     child: Child,
     folder: Folder,
     address: SocketAddr,
@@ -85,11 +86,11 @@ impl Running {
         let pid = pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         let deadline = clock::now() + PATIENCE;
         while !answers(address) {
-            if child.wait(Duration::from_millis(5)) {
-                return Err(ServeError::Config(format!("{kind} ended before it answered: {}", child.last_words())));
+            if child.wait(Duration::from_millis(5)).is_some() {
+                return Err(ServeError::Config(format!("{kind} ended before it answered: {}", child.stderr_tail())));
             }
             if clock::now() > deadline {
-                let words = format!("{kind} did not answer on {address} within {PATIENCE}: {}", child.last_words());
+                let words = format!("{kind} did not answer on {address} within {PATIENCE}: {}", child.stderr_tail());
                 return Err(ServeError::Config(words));
             }
         }
@@ -127,8 +128,8 @@ impl Running {
     }
 
     /// Whether it has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.child.has_ended()
+    pub fn has_ended(&self) -> bool {
+        self.child.ended().is_some()
     }
 
     /// Stops it with all its processes, waits for its end, and removes its folder.

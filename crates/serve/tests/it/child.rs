@@ -1,17 +1,15 @@
-//! The protocol between children and parents. The children are this test binary, run again as one of the two tests
-//! that only serve.
+//! Live parts as children. The children are this test binary, run again as one of the two tests that only serve.
 
-use std::io::Read;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::Value;
-use sojourn_serve::{Backend, Child, GatewayConfig, NodeConfig, SpawnError, child};
+use sojourn_bed::{Child, SpawnError};
+use sojourn_serve::{Backend, GatewayConfig, NodeConfig, child};
 
-use crate::support::{Client, get, until};
+use crate::support::{Client, get};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -64,47 +62,14 @@ fn children_serve_until_their_input_ends() {
 }
 
 #[test]
-fn signals_stop_children_in_order() {
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
-        let mut node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
-        assert!(!node.has_ended());
-        kill(Pid::from_raw(node.pid() as i32), signal).expect("it is there");
-        until("it has ended", || node.has_ended());
-        assert_eq!(node.stop().last().expect("events")["event"], "stopped");
-    }
-}
-
-#[test]
 fn a_killed_child_is_seen_to_have_ended() {
     let mut node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
     let mut client = Client::new(address(&node));
     assert_eq!(client.get("/bytes/1").status, 200);
     node.kill();
-    assert!(node.has_ended());
+    assert!(node.ended().is_some());
     client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
     assert!(client.reply(true).is_none());
-}
-
-#[test]
-#[ignore = "serves as a child of the test below"]
-fn as_parent() {
-    let node = Child::start(command("child::as_node"), PATIENCE).expect("a node");
-    let line = format!("{{\"event\":\"ready\",\"port\":{},\"pid\":{}}}\n", node.port(), node.pid());
-    std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).expect("it is read");
-    let _ = std::io::stdin().read(&mut [0; 1]);
-    unreachable!("it is killed before its input ends");
-}
-
-#[test]
-fn nothing_survives_a_parent_that_is_killed() {
-    let mut parent = Child::start(command("child::as_parent"), PATIENCE).expect("a parent");
-    let node = Pid::from_raw(parent.events()[0]["pid"].as_i64().expect("an id") as i32);
-    assert!(kill(node, None).is_ok(), "the node runs");
-    kill(Pid::from_raw(parent.pid() as i32), Signal::SIGKILL).expect("it is there");
-    until("the parent has ended", || parent.has_ended());
-    let port = address(&parent);
-    // Whether its id is free depends on who reaps orphans; nobody listens there any more is what counts.
-    until("the node has gone", || std::net::TcpStream::connect(port).is_err());
 }
 
 #[test]
@@ -112,13 +77,13 @@ fn a_node_survives_running_out_of_descriptors() {
     let mut limited = Command::new("bash");
     let script = "ulimit -n 24; exec \"$0\" child::as_node --exact --ignored --nocapture";
     limited.args(["-c", script]).arg(std::env::current_exe().expect("this binary"));
-    let mut node = Child::start(limited, PATIENCE).expect("a node");
+    let node = Child::start(limited, PATIENCE).expect("a node");
     let mut crowd: Vec<_> = (0..60).map(|_| Client::new(address(&node))).collect();
     // The first are served, the last wait in the backlog until others have gone.
     assert_eq!(crowd[0].get("/bytes/1").status, 200);
     let mut last = crowd.pop().expect("the last");
     last.send("GET /bytes/2 HTTP/1.1\r\nhost: t\r\n\r\n");
-    assert!(!node.has_ended());
+    assert!(node.ended().is_none());
     drop(crowd);
     assert_eq!(last.reply(true).expect("a reply").body.len(), 2);
 }
@@ -129,26 +94,10 @@ fn a_child_that_cannot_start_says_why() {
     let mut node = command("child::as_node");
     node.env("LISTEN", taken.local_addr().expect("an address").to_string());
     match Child::start(node, PATIENCE) {
-        Err(SpawnError::Ended { code, words, .. }) => {
-            assert_eq!(code, Some(2));
-            assert!(words.contains("already in use"), "{words}");
+        Err(SpawnError::Ended { status, stderr, .. }) => {
+            assert_eq!(status.code(), Some(2));
+            assert!(stderr.contains("already in use"), "{stderr}");
         }
         other => panic!("{:?}", other.err()),
     }
-    let missing = Child::spawn(Path::new("/no/such/program"), ["x"], PATIENCE).err().expect("there is none");
-    assert!(missing.to_string().contains("/no/such/program"), "{missing}");
-    let late = Child::spawn(Path::new("sleep"), ["600"], Duration::from_millis(20)).err().expect("it says nothing");
-    assert!(matches!(late, SpawnError::Late { .. }), "{late}");
-}
-
-/// A grandchild that outlives the child keeps its outputs open; its parent's end is an end all the same.
-#[test]
-fn a_grandchild_does_not_keep_a_child_from_ending() {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", r#"sleep 600 & printf '{"event":"ready","port":1,"sleeper":%d}\n' $!; read -r _"#]);
-    let child = Child::start(command, PATIENCE).expect("a shell starts");
-    let sleeper = child.events()[0]["sleeper"].as_i64().expect("a process id");
-    let sleeper = Pid::from_raw(sleeper as i32);
-    child.stop();
-    kill(sleeper, Signal::SIGKILL).expect("the child's end did not wait for the grandchild's");
 }

@@ -1,8 +1,8 @@
-//! What a gateway really tells a policy: every policy runs, or is refused by name for exactly the missing signal.
+//! What a gateway and a redirector really tell a policy: every policy runs, or is refused by name for exactly the missing signal.
 
 use sojourn_dispatch::{Ask, Catalogue, Decision, Information, Policy, Signals, key, policies};
 use sojourn_model::Discipline;
-use sojourn_serve::{Events, Gateway, GatewayConfig};
+use sojourn_serve::{Events, Face, Gateway, GatewayConfig, RedirectStatus};
 use sojourn_stats::Stream;
 
 use crate::support::{Client, backends, gateway, ms, node};
@@ -37,15 +37,22 @@ fn a_policy_runs_or_is_refused_for_the_missing_signal() {
     let built_in = policies::POLICIES.iter().map(|entry| entry.name.to_owned());
     let own = Signals::all().iter_names().map(|(word, _)| format!("requires-{}", word.to_lowercase()));
     let names: Vec<_> = built_in.chain(own).collect();
-    for information in [Information::Immediate, Information::Polled { every: ms(5) }] {
+    let polled = Information::Polled { every: ms(5) };
+    let redirector = Face::Redirector { status: RedirectStatus::default() };
+    let cases = [(Face::Proxy, 200), (redirector, 307)];
+    for ((face, status), information) in
+        cases.into_iter().flat_map(|case| [(case, Information::Immediate), (case, polled)])
+    {
+        // Reports stand in for the ends of requests that a face does not see.
+        let reports = if information == polled { Signals::REPORTS | Signals::IN_FLIGHT } else { Signals::empty() };
         for name in &names {
             let requires = catalogue.build(name).expect(name).requires();
             let config = GatewayConfig::new(name.clone(), backends(&[node.address()]));
-            let config = GatewayConfig { catalogue: catalogue.clone(), information, ..config };
-            let missing = requires.difference(Signals::GATEWAY | information.signals());
+            let config = GatewayConfig { face, catalogue: catalogue.clone(), information, ..config };
+            let missing = requires.difference(face.signals() | reports);
             match (Gateway::start(config, Events::nowhere()), missing.iter_names().next()) {
                 (Ok(gateway), None) => {
-                    assert_eq!(Client::new(gateway.address()).get("/bytes/1").status, 200, "{name}");
+                    assert_eq!(Client::new(gateway.address()).get("/bytes/1").status, status, "{name}");
                 }
                 (Err(error), Some((word, _))) => {
                     let (said, word) = (error.to_string(), word.to_lowercase().replace('_', "-"));

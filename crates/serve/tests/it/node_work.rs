@@ -45,7 +45,7 @@ fn two_jobs_share_a_processor() {
     second.send("GET /work?demand=300ms HTTP/1.1\r\nhost: t\r\n\r\n");
     let (first, second) = (first.reply(true).expect("a reply"), second.reply(true).expect("a reply"));
     let ((w1, first), (w2, second)) = (first.service(), second.service());
-    assert_eq!((w1, w2), (0, 0), "nobody waits under processor sharing");
+    assert_eq!((w1, w2), (0, 0), "no request waits under processor sharing");
     // With a gap g between them, each stays 2 * 300 ms - g.
     assert!(first.abs_diff(second) <= 2, "they stayed {first} and {second} ns");
     assert!(first > 300_000_000 && first < 600_000_000);

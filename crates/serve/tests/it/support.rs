@@ -272,7 +272,7 @@ pub(crate) fn ok(stream: &mut TcpStream, body: &str) -> bool {
     stream.write_all(text.as_bytes()).is_ok()
 }
 
-/// A port that refuses connections until somebody listens on it: bound, so that nobody else gets it.
+/// A port that refuses connections until a test listens on it: bound, so that no other program gets it.
 pub(crate) fn silent_port() -> socket2::Socket {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a free port");

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use sojourn_bed::Child;
 use sojourn_load::{Counts, Part, PartReport, Progress, Recent, Report, Verdict, realtime_ns};
-use sojourn_serve::supervisor::Child;
 
 use super::order::Order;
 use super::wire::{FRIEND, FromAgent, Messages, STRANGER, ToAgent, nonce, proof, send};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use sojourn_serve::supervisor::Child;
+use sojourn_bed::Child;
 
 use crate::sojourn::{PROGRAM, await_that, command, file, sojourn, stderr, stdout};
 

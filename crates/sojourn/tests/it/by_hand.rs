@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use sojourn_serve::supervisor;
 
 use crate::sojourn::{PROGRAM, await_that, file, sojourn, stderr, stdout};
 
@@ -58,7 +57,7 @@ fn load_through_the_gateway_to_nginx() {
     let Some(nginx) = Nginx::start(folder.path()) else { return };
     let backend = format!("nginx=127.0.0.1:{}", nginx.port);
     let arguments = ["gateway", "--child", "--backend", &backend, "--policy", "round-robin"];
-    let gateway = supervisor::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
+    let gateway = sojourn_bed::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
     let url = format!("http://127.0.0.1:{}/index.html", gateway.port());
     let output = sojourn(&["load", &url, "--rate", "200 /s", "--requests", "200", "--json"]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
@@ -75,7 +74,7 @@ fn a_node_serves_files_bytes_and_work() {
     file(folder.path(), "hello.txt", "hello");
     let files = folder.path().display().to_string();
     let arguments = ["node", "--child", "--files", &files, "--model", "discipline = \"ps\"\ndemand = \"1 ms\""];
-    let node = supervisor::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
+    let node = sojourn_bed::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
     for (path, bytes) in [("/hello.txt", 5), ("/bytes/12345", 12345), ("/work?bytes=100", 100)] {
         let url = format!("http://127.0.0.1:{}{path}", node.port());
         let output = sojourn(&["load", &url, "--requests", "5", "--connections", "1", "--json"]);

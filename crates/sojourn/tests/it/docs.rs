@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use sojourn_serve::supervisor;
+use sojourn_bed::Child;
 
 use crate::sojourn::{PROGRAM, estimates, file, root, sojourn, stderr};
 
@@ -125,7 +125,7 @@ fn every_load_of_the_guide_to_load_can_be_put_on_a_server() {
     let text = fs::read_to_string(root().join("docs/load.md")).unwrap();
     let model = file(folder.path(), "server.toml", blocks(&text, "toml")[0]);
     let arguments = ["node", "--child", "--model", &model];
-    let node = supervisor::Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
+    let node = Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
     let address = format!("127.0.0.1:{}", node.port());
     let mut tried = 0;
     for line in blocks(&text, "sh").concat().lines().filter(|line| !line.starts_with("sojourn node")) {

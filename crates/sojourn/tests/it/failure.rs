@@ -11,8 +11,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use sojourn_bed::Child;
 use sojourn_load::{Load, Schedule, Stop, Targets, Verdict};
-use sojourn_serve::supervisor::Child;
 use sojourn_stats::{Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Open, Plan, Sizes, Workload};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use sojourn_serve::supervisor::Child;
+use sojourn_bed::Child;
 
 use crate::sojourn::{PROGRAM, file, sojourn, stderr, stdout};
 

@@ -19,6 +19,7 @@ mod policies;
 mod programs;
 mod queue;
 mod queue_by_sim;
+mod redirect;
 mod sojourn;
 mod tidy;
 mod understand;

@@ -15,25 +15,25 @@ use crate::ServeError;
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// The threads of one node or gateway.
-pub(crate) struct Crew {
+pub(crate) struct Threads {
     stop: watch::Sender<bool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Crew {
-    /// Starts a thread per item of `posts`; `work` is called on each, inside its runtime. `blocking` threads are kept
+impl Threads {
+    /// Starts a thread per item of `inputs`; `work` is called on each, inside its runtime. `blocking` threads are kept
     /// for work that burns processor time.
-    pub(crate) fn start<P: Send + 'static>(
+    pub(crate) fn start<I: Send + 'static>(
         name: &str,
-        posts: Vec<P>,
+        inputs: Vec<I>,
         blocking: usize,
-        work: impl Fn(usize, P, watch::Receiver<bool>) -> Result<Work, ServeError> + Send + Sync + 'static,
-    ) -> Result<Crew, ServeError> {
+        work: impl Fn(usize, I, watch::Receiver<bool>) -> Result<Work, ServeError> + Send + Sync + 'static,
+    ) -> Result<Threads, ServeError> {
         let (stop, stopping) = watch::channel(false);
-        let mut crew = Crew { stop, threads: Vec::new() };
+        let mut all = Threads { stop, threads: Vec::new() };
         let work = Arc::new(work);
         let (report, reports) = mpsc::channel();
-        for (index, post) in posts.into_iter().enumerate() {
+        for (index, input) in inputs.into_iter().enumerate() {
             let (work, stopping, report) = (Arc::clone(&work), stopping.clone(), report.clone());
             let run = move || {
                 let runtime = Builder::new_current_thread()
@@ -46,9 +46,9 @@ impl Crew {
                     Err(error) => return drop(report.send(Err(error))),
                 };
                 runtime.block_on(async move {
-                    match work(index, post, stopping) {
+                    match work(index, input, stopping) {
                         Ok(work) => {
-                            // Nobody listens any more when an earlier thread failed; then the stop is on its way.
+                            // When an earlier thread has failed, the report is no longer read, and the stop is on its way.
                             let _ = report.send(Ok(()));
                             work.await;
                         }
@@ -60,13 +60,13 @@ impl Crew {
                 .name(format!("{name} {index}"))
                 .spawn(run)
                 .map_err(ServeError::system("cannot start a thread"))?;
-            crew.threads.push(thread);
+            all.threads.push(thread);
         }
         drop(report);
-        for outcome in reports.iter().take(crew.threads.len()) {
+        for outcome in reports.iter().take(all.threads.len()) {
             outcome?;
         }
-        Ok(crew)
+        Ok(all)
     }
 
     /// Tells every thread to stop and waits until they have.
@@ -79,7 +79,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Threads {
     fn drop(&mut self) {
         self.stop();
     }

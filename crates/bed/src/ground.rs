@@ -1,0 +1,111 @@
+//! Grounds: what the hosts of a live run are made of.
+//!
+//! A host has a name and an address, and children run on it. What uses a ground asks for the address and never assumes
+//! one, so that the same run works on the loopback interface and where hosts are really apart. A command is given whole:
+//! a ground may start it from inside a network namespace, or wrap it. The price: a child is told where to listen by its
+//! arguments, which its parent writes after asking for the address.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::Command;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::{Child, SpawnError};
+
+/// A place for the hosts of a live run.
+pub trait Ground {
+    /// Makes a host.
+    ///
+    /// # Errors
+    /// When there is a host of this name, or no room for another one.
+    fn host(&mut self, name: &str) -> Result<Host, GroundError>;
+
+    /// The address of a host, at which all other hosts and this process reach it.
+    ///
+    /// # Panics
+    /// When the host is not of this ground.
+    fn address(&self, host: Host) -> IpAddr;
+
+    /// Starts a child on a host and waits at most `patience` for its ready line.
+    ///
+    /// # Errors
+    /// As [`Child::start`].
+    ///
+    /// # Panics
+    /// When the host is not of this ground.
+    fn spawn(&self, host: Host, command: Command, patience: Duration) -> Result<Child, SpawnError>;
+}
+
+/// A host of a ground, by number in the order in which they were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Host(pub u32);
+
+/// Why there is no such host.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GroundError {
+    /// The name is in use.
+    #[error("host {0} is named twice; each needs a name of its own")]
+    NamedTwice(String),
+    /// There are as many hosts as the ground has addresses.
+    #[error("no room for host {name}: this ground has room for {most} hosts")]
+    Full {
+        /// The host asked for.
+        name: String,
+        /// The most hosts that it has room for.
+        most: u32,
+    },
+    /// The system refuses something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// The loopback interface of this machine: every host is this machine under an address of its own.
+///
+/// The first host is 127.0.0.1, the next 127.0.0.2 and so on, so that several may listen on the same port, as the
+/// servers behind one DNS name do. The price: links have no delay and no limit, all hosts share all cores, and a server
+/// sees 127.0.0.1 as the source of every connection.
+#[derive(Clone, Debug, Default)]
+pub struct Loopback {
+    names: Vec<String>,
+}
+
+impl Loopback {
+    /// The most hosts: all of 127.0.0.0/8 except its network and broadcast addresses.
+    pub const HOSTS_MAX: u32 = (1 << 24) - 2;
+
+    /// A ground without hosts.
+    pub fn new() -> Loopback {
+        Loopback::default()
+    }
+}
+
+impl Ground for Loopback {
+    fn host(&mut self, name: &str) -> Result<Host, GroundError> {
+        if self.names.iter().any(|known| known == name) {
+            return Err(GroundError::NamedTwice(name.to_owned()));
+        }
+        let index = self.names.len() as u32;
+        if index >= Loopback::HOSTS_MAX {
+            return Err(GroundError::Full { name: name.to_owned(), most: Loopback::HOSTS_MAX });
+        }
+        self.names.push(name.to_owned());
+        Ok(Host(index))
+    }
+
+    fn address(&self, host: Host) -> IpAddr {
+        assert!((host.0 as usize) < self.names.len(), "host {} is not of this ground", host.0);
+        Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + host.0).into()
+    }
+
+    fn spawn(&self, host: Host, command: Command, patience: Duration) -> Result<Child, SpawnError> {
+        assert!((host.0 as usize) < self.names.len(), "host {} is not of this ground", host.0);
+        Child::start(command, patience)
+    }
+}

@@ -1,0 +1,82 @@
+//! The child's side: what a process does that a parent supervises.
+//!
+//! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
+//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT. A
+//! parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it.
+//! PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
+
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Where a child's events go: one JSON object per line.
+#[derive(Clone)]
+pub struct Events(Arc<Mutex<dyn Write + Send>>);
+
+impl Events {
+    /// Events written to `output`, each line at once.
+    pub fn to(output: impl Write + Send + 'static) -> Events {
+        Events(Arc::new(Mutex::new(output)))
+    }
+
+    /// Events that are thrown away.
+    pub fn nowhere() -> Events {
+        Events::to(io::sink())
+    }
+
+    /// Writes one event.
+    pub fn emit(&self, event: &Value) {
+        // A parent that no longer reads is about to close the input, which stops the child in order.
+        if let Ok(mut output) = self.0.lock() {
+            let _ = writeln!(output, "{event}").and_then(|()| output.flush());
+        }
+    }
+}
+
+/// Says `ready` and waits until the process is told to stop. `input` is the standard input, or none where its end means
+/// nothing (a service manager that connects it to `/dev/null`).
+///
+/// # Errors
+/// When the system refuses a runtime, a thread or a signal handler; nothing has been written then.
+pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Read + Send + 'static>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        // The handlers are there before the ready line, so that a parent may stop the child as soon as it has read it.
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let (ended, mut end) = mpsc::channel::<()>(1);
+        let kept = match input {
+            Some(input) => {
+                // Its own thread, left behind when a signal comes first: a read of standard input cannot be called off.
+                let read = move || {
+                    read_to_end(input);
+                    drop(ended);
+                };
+                std::thread::Builder::new().name("input".into()).spawn(read)?;
+                None
+            }
+            None => Some(ended),
+        };
+        events.emit(ready);
+        tokio::select! {
+            _ = end.recv() => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        drop(kept);
+        Ok(())
+    })
+}
+
+fn read_to_end(mut input: impl Read) {
+    let mut buffer = [0; 256];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
+            _ => {}
+        }
+    }
+}

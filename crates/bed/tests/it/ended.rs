@@ -1,0 +1,66 @@
+//! How, when and why a child ended, from the state of the real process.
+
+use std::os::unix::process::ExitStatusExt;
+
+use nix::sys::signal::{Signal, kill};
+use sojourn_bed::clock::since_boot;
+
+use crate::support::{PATIENCE, command, is_there, pid, shell, start, until};
+
+const READY: &str = r#"echo '{"event":"ready","port":1}'; "#;
+
+#[test]
+fn a_child_that_runs_has_not_ended() {
+    let child = start(command("child::as_child"));
+    assert_eq!(child.ended(), None);
+    kill(pid(&child), Signal::SIGSTOP).expect("it is there");
+    assert_eq!(child.ended(), None, "a stopped process runs on later");
+    kill(pid(&child), Signal::SIGCONT).expect("it is there");
+    child.stop();
+}
+
+#[test]
+fn an_unexpected_end_has_its_instant_and_its_code() {
+    let before = since_boot();
+    let mut child = start(shell(&format!("{READY} read -r _; exit 3")));
+    assert_eq!(child.ended(), None);
+    let alive = since_boot();
+    kill(pid(&child), Signal::SIGUSR1).expect("it is there");
+    until("its end is seen", || child.ended().is_some());
+    let after = since_boot();
+    let ended = child.ended().expect("it was seen");
+    assert!(before < alive && alive <= ended.at && ended.at <= after, "{alive} {} {after}", ended.at);
+    assert_eq!((ended.status.signal(), ended.status.code()), (Some(Signal::SIGUSR1 as i32), None));
+    assert!(!ended.was_told, "its parent had no part in it");
+    assert_eq!(child.wait(PATIENCE), Some(ended), "it ends once");
+    // It was not reaped: no other process can have its id yet.
+    assert!(is_there(pid(&child)));
+
+    let mut child = start(shell(&format!("{READY} echo gone wrong >&2; exit 3")));
+    let ended = child.wait(PATIENCE).expect("it ends by itself");
+    assert_eq!((ended.status.code(), ended.was_told), (Some(3), false));
+    assert_eq!(child.stderr_tail(), "gone wrong", "after the wait all that it said has been read");
+}
+
+#[test]
+fn an_end_that_its_parent_caused_is_no_surprise() {
+    let mut child = start(command("child::as_child"));
+    let id = pid(&child);
+    child.kill();
+    let ended = child.ended().expect("it was waited for");
+    assert_eq!((ended.status.signal(), ended.was_told), (Some(Signal::SIGKILL as i32), true));
+    assert!(!is_there(id), "it is gone");
+    assert_eq!(child.stop().len(), 1, "it had no time to say that it stops");
+}
+
+#[test]
+fn a_signal_from_elsewhere_stops_a_child_in_order() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let child = start(command("child::as_child"));
+        kill(pid(&child), signal).expect("it is there");
+        until("its end is seen", || child.ended().is_some());
+        let ended = child.ended().expect("it was seen");
+        assert!(ended.status.success() && !ended.was_told, "{ended:?}");
+        assert_eq!(child.stop().last().expect("events")["event"], "stopped");
+    }
+}

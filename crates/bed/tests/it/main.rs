@@ -1,0 +1,6 @@
+//! Children are this test binary, run again as one of the tests that only serve.
+
+mod child;
+mod ended;
+mod ground;
+mod support;
