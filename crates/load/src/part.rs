@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Law, Span, Time};
 
 use crate::recorder::Recorder;
-use crate::records::Recorded;
+use crate::recorder::records::Recorded;
 use crate::setting::Pacing;
 
 /// Which part of a load a process runs: of the plan those requests (or users, or clients where cookies are kept) whose

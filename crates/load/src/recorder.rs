@@ -1,20 +1,26 @@
 //! What a thread keeps of its requests: counts, histograms per window, optional records. Flat memory unless every
 //! request is to be recorded; merged when the run is over.
 
+pub mod emitted;
+pub(crate) mod interval;
+pub(crate) mod objects;
+pub mod records;
+pub(crate) mod watch;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Histogram, Span, Time};
 
-use crate::connection::Exchange;
-use crate::emitted::Emitted;
-use crate::estimate::WINDOWS;
-use crate::interval::Intervals;
-use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
-use crate::records::Sink;
+use crate::recorder::emitted::Emitted;
+use crate::recorder::interval::Intervals;
+use crate::recorder::objects::{ObjectRecord, Tally};
+use crate::recorder::records::Sink;
+use crate::recorder::watch::Recent;
+use crate::report::estimate::WINDOWS;
 use crate::schedule::Job;
-use crate::watch::Recent;
+use crate::wire::connection::Exchange;
 
 /// One request in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,21 +1,26 @@
 //! What a run measured, merged from its parts.
 
+pub mod estimate;
+pub(crate) mod gaps;
+mod hdr;
+pub mod verdict;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
-use crate::emitted::Emitted;
-use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::gaps::Gaps;
-use crate::interval::Interval;
-use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
 use crate::part::{Facts, PartReport, ThreadFacts};
+use crate::recorder::emitted::Emitted;
+use crate::recorder::interval::Interval;
+use crate::recorder::objects::{Objects, time_measures};
+use crate::recorder::records::Recorded;
 use crate::recorder::{Record, Recorder, SLICE, STEPS, Slice, Window, Windowing};
-use crate::records::Recorded;
+use crate::report::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::report::gaps::Gaps;
+use crate::report::verdict::{Evidence, Verdict, verdict};
 use crate::setting::Pacing;
-use crate::verdict::{Evidence, Verdict, verdict};
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -395,7 +400,7 @@ fn per_second(slices: &[Slice], warm_up: Span, end: Time, of: Of, count: Of) -> 
     let last = ((end.0 / SLICE.0) as usize).min(slices.len()).max(first);
     let slices = slices.get(first..last).unwrap_or_default();
     let samples = slices.iter().map(count).sum();
-    let per_batch = slices.len().div_ceil(crate::estimate::WINDOWS).max(1);
+    let per_batch = slices.len().div_ceil(crate::report::estimate::WINDOWS).max(1);
     let batches: Vec<(f64, f64)> = slices
         .chunks(per_batch)
         .map(|batch| {

@@ -3,15 +3,20 @@
 //! What never changes (host, extra headers) is built once per endpoint; a request whose bytes are always the same is
 //! built once whole and written from where it stands.
 
+pub(crate) mod endpoint;
+pub(crate) mod template;
+pub(crate) mod url;
+pub(crate) mod url_list;
+
 use std::io::Write;
 
 use sojourn_stats::Span;
 use sojourn_traffic::Request;
 
-use crate::endpoint::Endpoint;
+use crate::request::endpoint::Endpoint;
+use crate::request::template::{Template, stream_of};
 use crate::schedule::{ANYWHERE, Job};
 use crate::setting::{LoadError, Version};
-use crate::template::{Template, stream_of};
 
 /// What the requests' target is made of.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,8 @@
 //! Who asks when: open plans, closed users, users who browse and saturation, all as one source of jobs per thread.
 
+pub(crate) mod plan;
+pub(crate) mod sessions;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
@@ -10,8 +13,8 @@ use sojourn_traffic::{Fetch, Http, Planned, Request, Script, Step, Visit, Visito
 
 use crate::outcome::{Outcome, Settlement};
 use crate::part::Part;
-use crate::plan::{Dealer, PlanShare};
-use crate::sessions::{Ended, SessionShare};
+use crate::schedule::plan::{Dealer, PlanShare};
+use crate::schedule::sessions::{Ended, SessionShare};
 use crate::setting::Stop;
 
 /// A user that asks again at once has to fear a server that refuses at once: after a failure it waits this long.

@@ -8,7 +8,7 @@ use sojourn_stats::Span;
 use thiserror::Error;
 
 use crate::outcome::Counts;
-use crate::watch::Recent;
+use crate::recorder::watch::Recent;
 
 /// How a thread waits for the next planned instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

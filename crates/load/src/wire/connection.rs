@@ -8,12 +8,12 @@ use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_stats::Time;
 
-use crate::channel::Channel;
 use crate::outcome::Outcome;
-use crate::reply::Reply;
 use crate::request::Hop;
 use crate::schedule::Job;
-use crate::tls::Session;
+use crate::wire::channel::Channel;
+use crate::wire::reply::Reply;
+use crate::wire::tls::Session;
 
 /// A place for a connection; reused when its connection is gone. With HTTP/2 a place is one stream at a time of a
 /// connection that has a place of its own.

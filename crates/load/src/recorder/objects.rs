@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 use sojourn_traffic::Visit;
 
-use crate::estimate::{WINDOWS, quantile, ratio, share};
 use crate::outcome::{Counts, Outcome};
 use crate::recorder::Division;
+use crate::report::estimate::{WINDOWS, quantile, ratio, share};
 
 /// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
 /// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).

@@ -7,12 +7,12 @@ use nix::sys::epoll::{EpollEvent, EpollFlags};
 use sojourn_stats::Time;
 
 use super::{RESOLVER, Worker};
-use crate::connection::{Opening, Phase, connect, outcome_of};
 use crate::outcome::Outcome;
-use crate::resolve::{Found, Unresolved};
+use crate::request::url::Scheme;
 use crate::schedule::Source;
-use crate::tls::Session;
-use crate::url::Scheme;
+use crate::wire::connection::{Opening, Phase, connect, outcome_of};
+use crate::wire::resolve::{Found, Unresolved};
+use crate::wire::tls::Session;
 
 impl Worker<'_> {
     /// Begins to open the connection of `place` to its origin.

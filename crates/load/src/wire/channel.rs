@@ -21,7 +21,7 @@ use hyper::rt::{Executor, Read, ReadBufCursor, Write};
 use hyper::{Request, Response};
 use sojourn_stats::Time;
 
-use crate::clock::Clock;
+use crate::generator::clock::Clock;
 use crate::outcome::Outcome;
 
 /// One HTTP/2 connection.

@@ -4,10 +4,10 @@
 //! possible. 303 asks for it with GET, and so do 301 and 302 of a POST, as browsers do; 307 and 308 repeat the request.
 
 use super::{Why, Worker};
-use crate::connection::Phase;
-use crate::endpoint::Endpoint;
+use crate::request::endpoint::Endpoint;
+use crate::request::url::Url;
 use crate::request::{Hop, Method};
-use crate::url::Url;
+use crate::wire::connection::Phase;
 
 /// So many hosts no redirect has a reason to name.
 const ORIGINS_MAX: usize = 4096;

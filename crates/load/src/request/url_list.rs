@@ -8,10 +8,10 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::endpoint::Endpoint;
 use crate::request::Targets;
-use crate::template::Template;
-use crate::url::Url;
+use crate::request::endpoint::Endpoint;
+use crate::request::template::Template;
+use crate::request::url::Url;
 
 /// What a file of URLs says: what to ask for, and of whom.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,8 +18,8 @@ use std::ops::Range;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Visit};
 
-use crate::objects::ObjectRecord;
 use crate::outcome::{Outcome, Settlement};
+use crate::recorder::objects::ObjectRecord;
 use crate::schedule::{Browse, Due, Job, PAUSE_AFTER_FAILURE, Quota};
 
 /// Most connections of one user: their places are the bits of a word.

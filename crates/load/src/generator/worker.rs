@@ -9,8 +9,8 @@
 //! at a place: *open* (`opening.rs`: name, address, TCP, TLS, each with its instant, ending in `established`), *transmit*
 //! (hand over one request, returning the instant) and *receive* (take what the socket has, ending in `complete`, `fail`
 //! or `broken`). HTTP/1 over plain TCP is the first arm of each and has nothing in its way but that test. TLS sits
-//! between the socket and the buffer ([`crate::tls`]); HTTP/2 makes places streams of a connection that has a place of
-//! its own (`http2.rs`, [`crate::channel`]). Another transport (QUIC) would be another such carrier.
+//! between the socket and the buffer ([`crate::wire::tls`]); HTTP/2 makes places streams of a connection that has a place of
+//! its own (`http2.rs`, [`crate::wire::channel`]). Another transport (QUIC) would be another such carrier.
 
 mod http2;
 mod opening;
@@ -30,21 +30,21 @@ use sojourn_stats::{Span, Time};
 
 use rustls::ClientConfig;
 
-use crate::allowed::Allowed;
-use crate::clock::Clock;
-use crate::connection::{Connection, Exchange, Phase, outcome_of};
-use crate::endpoint::Endpoint;
-use crate::host::{thread_cpu, thread_waited};
+use crate::generator::clock::Clock;
+use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::{Outcome, Settlement};
+use crate::recorder::watch::Window;
 use crate::recorder::{Heard, Recorder};
-use crate::reply::{Ended, Fed};
+use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
-use crate::resolve::{Names, Resolver};
+use crate::schedule::sessions::Ended as ObjectEnded;
 use crate::schedule::{ANYWHERE, Due, Job, Source};
-use crate::sessions::Ended as ObjectEnded;
 use crate::setting::Pacing;
-use crate::tls::{Pulled, Tls};
-use crate::watch::Window;
+use crate::wire::allowed::Allowed;
+use crate::wire::connection::{Connection, Exchange, Phase, outcome_of};
+use crate::wire::reply::{Ended, Fed};
+use crate::wire::resolve::{Names, Resolver};
+use crate::wire::tls::{Pulled, Tls};
 
 use self::http2::Streams;
 use self::redirect::Redirected;

@@ -7,12 +7,12 @@ use hyper::Request;
 use hyper::body::Bytes;
 
 use super::{Why, Worker};
-use crate::channel::Channel;
-use crate::connection::{Connection, Phase};
 use crate::outcome::Outcome;
 use crate::request::Method;
+use crate::request::url::Scheme;
 use crate::schedule::Source;
-use crate::url::Scheme;
+use crate::wire::channel::Channel;
+use crate::wire::connection::{Connection, Phase};
 
 /// Which streams go over which connection.
 pub(super) struct Streams {
@@ -158,7 +158,7 @@ impl Worker<'_> {
         }
     }
 
-    fn stream_over(&mut self, over: crate::channel::Finished) {
+    fn stream_over(&mut self, over: crate::wire::channel::Finished) {
         let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
         let Some(place) = streams.tickets.remove(&over.ticket) else { return };
         let connection = &mut self.connections[place as usize];

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::url::{Scheme, Url};
+use crate::request::url::{Scheme, Url};
 
 /// One of the places that a load is dealt to.
 #[derive(Clone, Debug, PartialEq, Eq)]

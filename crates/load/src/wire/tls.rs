@@ -18,7 +18,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use sojourn_stats::Span;
 
-use crate::endpoint::Endpoint;
+use crate::request::endpoint::Endpoint;
 use crate::setting::{LoadError, Version};
 
 /// How a server proves who it is.

@@ -10,24 +10,24 @@ use std::time::Duration;
 use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Http;
 
-use crate::allowed::Allowed;
-use crate::clock::Clock;
-use crate::endpoint::Endpoint;
-use crate::host::{Cores, allow_files, machine};
+use crate::generator::clock::Clock;
+use crate::generator::host::{Cores, allow_files, machine};
+use crate::generator::worker::{Gauge, Setting, Start, Work};
 use crate::outcome::Counts;
 use crate::part::{Facts, Part, PartReport, ThreadFacts};
+use crate::recorder::records::{Drain, RecordFile, Sink};
+use crate::recorder::watch::Recent;
 use crate::recorder::{Division, Keep, Recorder, Windowing};
-use crate::records::{Drain, RecordFile, Sink};
 use crate::report::Report;
+use crate::request::endpoint::Endpoint;
+use crate::request::url::{Scheme, Url};
 use crate::request::{Asked, Body, Method, Renderer, Targets};
-use crate::resolve::{Names, Unresolved};
+use crate::schedule::sessions::PARALLEL_MAX;
 use crate::schedule::{Dealt, Schedule, deal};
-use crate::sessions::PARALLEL_MAX;
 use crate::setting::{LoadError, Pacing, Progress, Stop, Version};
-use crate::tls::{self, Tls};
-use crate::url::{Scheme, Url};
-use crate::watch::Recent;
-use crate::worker::{Gauge, Setting, Start, Work};
+use crate::wire::allowed::Allowed;
+use crate::wire::resolve::{Names, Unresolved};
+use crate::wire::tls::{self, Tls};
 
 /// Most streams of an HTTP/2 connection.
 const MAX_STREAMS: u32 = 1024;
@@ -90,7 +90,7 @@ pub struct Load {
     pub keep_records: bool,
     /// The law (s) of the gaps of an open schedule, where it is a renewal process: what was sent is then held to it.
     pub asked: Option<Law>,
-    /// Where to write a record of every request, in flat memory; see [`crate::records`].
+    /// Where to write a record of every request, in flat memory; see [`crate::recorder::records`].
     pub record_file: Option<RecordFile>,
     /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
     /// parts together.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gaps::Gaps;
+use crate::report::gaps::Gaps;
 use crate::report::{Pace, Report};
 use crate::setting::Pacing;
 
