@@ -3,5 +3,8 @@
 pub(crate) mod awake;
 pub(crate) mod clock;
 pub(crate) mod host;
+pub(crate) mod load;
+mod probe;
+pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod worker;

@@ -15,26 +15,31 @@
 
 #![warn(clippy::print_stdout)]
 
+mod error;
 mod generator;
 mod outcome;
-mod part;
 mod recorder;
 mod report;
 mod request;
 mod schedule;
 mod setting;
+mod share;
 mod wire;
 
+pub use error::LoadError;
 pub use generator::awake::Awake;
 pub use generator::clock::realtime_ns;
-pub use generator::run::{Load, run, run_part};
+pub use generator::load::Load;
+pub use generator::progress::Progress;
+pub use generator::run::{run, run_share};
 pub use outcome::{Connections, Counts, Outcome};
-pub use part::{Part, PartReport};
 pub use recorder::interval::Interval;
-pub use recorder::objects::{ObjectRecord, Objects, ObjectsOfBackend};
+pub use recorder::objects::{Objects, ObjectsOfBackend};
+pub use recorder::record::{ObjectRecord, Record};
 pub use recorder::watch::Recent;
-pub use recorder::{Record, emitted, records};
+pub use recorder::{emitted, records};
 pub use report::gaps::Gaps;
+pub use report::measured::ShareReport;
 pub use report::verdict::Verdict;
 pub use report::{Pace, Report, Second, estimate, verdict};
 pub use request::endpoint::Endpoint;
@@ -42,8 +47,10 @@ pub use request::template::{Template, TemplateError};
 pub use request::url::{Scheme, Url, UrlError};
 pub use request::url_list::{UrlList, UrlListError};
 pub use request::{Body, Method, Targets};
-pub use schedule::{Browse, Schedule};
-pub use setting::{LoadError, Pacing, Progress, Stop, Version};
+pub use schedule::Schedule;
+pub use schedule::sessions::Browse;
+pub use setting::{Pacing, Stop, Version};
+pub use share::Share;
 pub use wire::allowed::{Allowed, is_private};
 pub use wire::path::connect_times;
 pub use wire::reply;

@@ -13,10 +13,11 @@ use std::io::Write;
 use sojourn_stats::Span;
 use sojourn_traffic::Request;
 
+use crate::error::LoadError;
 use crate::request::endpoint::Endpoint;
 use crate::request::template::{Template, stream_of};
-use crate::schedule::{ANYWHERE, Job};
-use crate::setting::{LoadError, Version};
+use crate::schedule::job::{ANYWHERE, Job};
+use crate::setting::Version;
 
 /// What the requests' target is made of.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 pub(crate) mod allowed;
 pub(crate) mod channel;
 pub(crate) mod connection;
+pub(crate) mod exchange;
 pub(crate) mod path;
 pub mod reply;
 pub(crate) mod resolve;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, poll};
 use serde_json::json;
 use sojourn_load::records::RecordFile;
-use sojourn_load::{Allowed, Load, Part, realtime_ns, run_part};
+use sojourn_load::{Allowed, Load, Share, realtime_ns, run_share};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::load::order::Order;
@@ -196,7 +196,7 @@ impl Host {
         })
     }
 
-    fn prepare(&self, order: &Order, part: Part, watched: bool) -> Result<Load, Failure> {
+    fn prepare(&self, order: &Order, part: Share, watched: bool) -> Result<Load, Failure> {
         if self.secret.is_none() && !order.flags.files().is_empty() {
             return Err(bad_input("without --token-file it reads and writes no files for others"));
         }
@@ -207,7 +207,7 @@ impl Host {
             1 => file,
             _ => RecordFile { path: numbered(&file.path, part.index + 1), ..file },
         });
-        Ok(Load { part, watched, allowed, record_file, ..load })
+        Ok(Load { share: part, watched, allowed, record_file, ..load })
     }
 }
 
@@ -221,7 +221,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 /// Runs the load and says what came of it.
 fn work(load: Load, cancel: &Arc<AtomicBool>, say: &(impl Fn(&FromAgent) -> io::Result<()> + Sync)) {
     // A coordinator that went away is noticed by who reads.
-    let result = run_part(load, cancel, &|now| drop(say(&FromAgent::Progress(Box::new(now)))));
+    let result = run_share(load, cancel, &|now| drop(say(&FromAgent::Progress(Box::new(now)))));
     let _ = match result {
         Ok(report) => say(&FromAgent::Report(Box::new(report))),
         Err(error) => say(&FromAgent::Failed { message: crate::load::run::refused(error).message }),

@@ -1,151 +1,32 @@
 //! A run from its settings to its report.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use sojourn_stats::{Law, Span, Time};
+use sojourn_stats::{Span, Time};
 use sojourn_traffic::Http;
 
+use crate::error::LoadError;
 use crate::generator::clock::Clock;
 use crate::generator::host::{Cores, allow_files, machine};
+use crate::generator::load::Load;
+use crate::generator::probe::probe;
+use crate::generator::progress::Progress;
 use crate::generator::worker::{Gauge, Setting, Start, Work};
 use crate::outcome::Counts;
-use crate::part::{Facts, Part, PartReport, ThreadFacts};
-use crate::recorder::records::{Drain, RecordFile, Sink};
+use crate::recorder::division::{Division, Windowing};
+use crate::recorder::records::write::{Drain, Sink};
 use crate::recorder::watch::Recent;
-use crate::recorder::{Division, Keep, Recorder, Windowing};
+use crate::recorder::{Keep, Recorder};
 use crate::report::Report;
-use crate::request::endpoint::Endpoint;
-use crate::request::url::{Scheme, Url};
-use crate::request::{Asked, Body, Method, Renderer, Targets};
-use crate::schedule::sessions::PARALLEL_MAX;
+use crate::report::measured::{Facts, ShareReport, ThreadFacts};
+use crate::request::url::Scheme;
+use crate::request::{Asked, Renderer};
 use crate::schedule::{Dealt, Schedule, deal};
-use crate::setting::{LoadError, Pacing, Progress, Stop, Version};
-use crate::wire::allowed::Allowed;
-use crate::wire::resolve::{Names, Unresolved};
-use crate::wire::tls::{self, Tls};
-
-/// Most streams of an HTTP/2 connection.
-const MAX_STREAMS: u32 = 1024;
-
-/// The load to put on a server, and what to keep of it.
-#[derive(Debug)]
-pub struct Load {
-    /// Where the requests go: dealt in turn, by the request's number where connections are anybody's, else by user.
-    pub endpoints: Vec<Endpoint>,
-    /// Who asks when.
-    pub schedule: Schedule,
-    /// What is asked for.
-    pub targets: Targets,
-    /// The requests' method.
-    pub method: Method,
-    /// Headers that every request carries besides `host`, as name and value; a value is a [`crate::Template`].
-    pub headers: Vec<(String, String)>,
-    /// The requests' body; its length is said.
-    pub body: Body,
-    /// The HTTP that they are sent in. Users who browse by HTTP/1.0 have that.
-    pub http: Version,
-    /// Most streams of an HTTP/2 connection. Neighbouring users share one; of users who browse each has one.
-    pub streams: u32,
-    /// How a server proves who it is.
-    pub tls: Tls,
-    /// The name server to ask; none: the system's.
-    pub resolver: Option<SocketAddr>,
-    /// How many redirects are followed within one response time; beyond that a request has failed. 0: a redirect is
-    /// a reply like others.
-    pub redirects: u32,
-    /// Local addresses to connect from, in turn by client, or by connection where those are anybody's; none: the
-    /// system chooses.
-    pub local: Vec<IpAddr>,
-    /// A planned request that is noticed later than this is not sent, and counted as missed.
-    pub catch_up: Span,
-    /// What templates are drawn from.
-    pub seed: u64,
-    /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
-    /// threads by client.
-    pub cookies: bool,
-    /// Most connections of an open schedule; closed users have one each, and users who browse say how many.
-    pub connections_max: u32,
-    /// Threads; more than the machine's cores never help.
-    pub threads: usize,
-    /// How a thread waits for the next planned instant.
-    pub pacing: Pacing,
-    /// A request without a whole reply this long after it began has failed.
-    pub timeout: Span,
-    /// Requests planned before this are sent, but left out of the samples; a file counts with its object.
-    pub warm_up: Span,
-    /// When no more requests are planned.
-    pub stop: Stop,
-    /// How long requests under way may take after that; then they count as unfinished.
-    pub grace: Span,
-    /// Whom it may be put on, redirects and names included.
-    pub allowed: Allowed,
-    /// Whether progress also tells response times and lateness as they come.
-    pub watched: bool,
-    /// Whether to keep a [`crate::Record`] of every request (152 bytes each).
-    pub keep_records: bool,
-    /// The law (s) of the gaps of an open schedule, where it is a renewal process: what was sent is then held to it.
-    pub asked: Option<Law>,
-    /// Where to write a record of every request, in flat memory; see [`crate::recorder::records`].
-    pub record_file: Option<RecordFile>,
-    /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
-    /// parts together.
-    pub part: Part,
-    /// What `CLOCK_REALTIME` says (ns since 1970) when the schedule's time is zero; as soon as possible where nothing is
-    /// said. For parts that are to start as one.
-    pub start_at: Option<u64>,
-}
-
-impl Load {
-    /// A load with the defaults of everything that has one: one thread, 1024 connections, timer pacing, 10 s timeout
-    /// and grace, no warm-up, for 10 s.
-    pub fn new(target: SocketAddr, host: impl Into<String>, schedule: Schedule, targets: Targets) -> Load {
-        Load::of(vec![Endpoint::at(target, host)], schedule, targets)
-    }
-
-    /// The same for the endpoints of these addresses.
-    pub fn to(urls: &[Url], schedule: Schedule, targets: Targets) -> Load {
-        Load::of(urls.iter().map(Endpoint::from).collect(), schedule, targets)
-    }
-
-    fn of(endpoints: Vec<Endpoint>, schedule: Schedule, targets: Targets) -> Load {
-        Load {
-            endpoints,
-            schedule,
-            targets,
-            method: Method::Get,
-            headers: Vec::new(),
-            body: Body::None,
-            http: Version::Http11,
-            streams: 1,
-            tls: Tls::default(),
-            resolver: None,
-            redirects: 0,
-            local: Vec::new(),
-            catch_up: Span(1_000_000_000),
-            seed: 1,
-            cookies: false,
-            connections_max: 1024,
-            threads: 1,
-            pacing: Pacing::Timer,
-            timeout: Span(10_000_000_000),
-            warm_up: Span::ZERO,
-            stop: Stop::After(Span(10_000_000_000)),
-            grace: Span(10_000_000_000),
-            allowed: Allowed::Private,
-            watched: false,
-            keep_records: false,
-            asked: None,
-            record_file: None,
-            part: Part::WHOLE,
-            start_at: None,
-        }
-    }
-}
+use crate::setting::{Stop, Version};
+use crate::wire::resolve::Names;
 
 /// Runs `load` until it stops, or until `cancel` is set: what was measured by then is kept and the report marked
 /// incomplete. `progress` is called about four times a second.
@@ -156,22 +37,22 @@ impl Load {
 /// # Panics
 /// When an invariant of the generator is broken, in one of its threads.
 pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LoadError> {
-    Ok(Report::of_parts(vec![run_part(load, cancel, progress)?]))
+    Ok(Report::of_shares(vec![run_share(load, cancel, progress)?]))
 }
 
-/// Runs the part of `load` that is this process's, as [`run`] does; [`Report::of_parts`] makes a report of all parts.
+/// Runs the share of `load` that is this process's, as [`run`] does; [`Report::of_shares`] makes a report of all shares.
 ///
 /// # Errors
-/// As [`run`], and when the common start has passed before this part was ready.
+/// As [`run`], and when the common start has passed before this share was ready.
 ///
 /// # Panics
 /// As [`run`].
-pub fn run_part(
+pub fn run_share(
     load: Load,
     cancel: &Arc<AtomicBool>,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<PartReport, LoadError> {
-    validate(&load)?;
+) -> Result<ShareReport, LoadError> {
+    load.check()?;
     let saturated = matches!(load.schedule, Schedule::Saturate { .. });
     let version = match load.schedule {
         Schedule::Sessions { http: Http::V10, .. } => Version::Http10,
@@ -196,7 +77,7 @@ pub fn run_part(
         Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
-    let connections = connections.div_ceil(u64::from(load.part.of));
+    let connections = connections.div_ceil(u64::from(load.share.of));
     // A thread has an epoll, a timer and a socket to its name server.
     allow_files(connections + load.threads as u64 * 3).map_err(|limit| LoadError::Files { connections, limit })?;
     let names = Arc::new(Names::new(load.resolver, load.timeout));
@@ -214,9 +95,9 @@ pub fn run_part(
         }
         (schedule, _) => schedule,
     };
-    let Dealt { shares, dealer, requests, end } = deal(schedule, load.stop, load.part, load.threads, load.cookies);
-    // Of all parts: how far this one is, is told by its own share.
-    let requests = requests.map(|all| all / u64::from(load.part.of));
+    let Dealt { shares, dealer, requests, end } = deal(schedule, load.stop, load.share, load.threads, load.cookies);
+    // Of all shares: how far this one is, is told by its own share.
+    let requests = requests.map(|all| all / u64::from(load.share.of));
     let windowing = match (end, load.stop) {
         (Some(end), _) => Windowing::Until(end),
         // An empty plan.
@@ -265,7 +146,7 @@ pub fn run_part(
         };
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
         // Shares differ by at most one connection and add up.
-        let (lane, lanes) = load.part.lane(thread, load.threads);
+        let (lane, lanes) = load.share.lane(thread, load.threads);
         let connections_max = ((u64::from(load.connections_max) + lanes - 1 - lane) / lanes) as usize;
         let places_max = connections_max * streams.unwrap_or(1) as usize;
         // A session store of its own for each, so that threads do not wait for one another.
@@ -278,10 +159,10 @@ pub fn run_part(
         let sum = |of: fn(&Gauge) -> u64| gauges.iter().map(of).sum::<u64>();
         let elapsed = clock.now();
         let planned_so_far = sum(|gauge| gauge.planned.load(Ordering::Relaxed));
-        let share = match (load.stop, requests) {
+        let done = match (load.stop, requests) {
             (_, Some(all)) => planned_so_far as f64 / all.max(1) as f64,
             (Stop::After(end), None) => elapsed.as_secs_f64() / end.as_secs_f64(),
-            (Stop::Requests(all), None) => planned_so_far as f64 * f64::from(load.part.of) / all as f64,
+            (Stop::Requests(all), None) => planned_so_far as f64 * f64::from(load.share.of) / all as f64,
         };
         let seen = load.watched.then(|| {
             let mut seen = Box::<(Counts, Recent)>::default();
@@ -290,7 +171,7 @@ pub fn run_part(
         });
         progress(Progress {
             elapsed: Span(elapsed.0),
-            share: share.min(1.0),
+            share: done.min(1.0),
             planned: planned_so_far,
             ok: sum(|gauge| gauge.ok.load(Ordering::Relaxed)),
             failed: sum(|gauge| gauge.failed.load(Ordering::Relaxed)),
@@ -307,8 +188,8 @@ pub fn run_part(
         busy: work.cpu.as_secs_f64() / wall_s,
         waiting: work.waited.map(|waited| waited.as_secs_f64() / wall_s),
     };
-    Ok(PartReport {
-        part: load.part,
+    Ok(ShareReport {
+        share: load.share,
         clock_offset_ns: 0,
         started_at_ns: clock.started_at_ns(),
         machine: machine(),
@@ -368,107 +249,4 @@ fn run_threads(workers: Vec<Start<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn(
         };
         Ok(handles.into_iter().map(join).collect())
     })
-}
-
-fn validate(load: &Load) -> Result<(), LoadError> {
-    let invalid = |what: &str| Err(LoadError::Invalid(what.to_owned()));
-    if load.threads == 0 {
-        return invalid("threads: at least 1");
-    }
-    for &local in &load.local {
-        if let Err(error) = TcpListener::bind(SocketAddr::new(local, 0)) {
-            return Err(LoadError::Invalid(format!("local address {local}: {error}; it has to be one of this host")));
-        }
-    }
-    if load.endpoints.is_empty() {
-        return invalid("endpoints: at least one");
-    }
-    if load.http == Version::Http2 && !(1..=MAX_STREAMS).contains(&load.streams) {
-        return Err(LoadError::Invalid(format!(
-            "streams = {}: an HTTP/2 connection has 1 to {MAX_STREAMS} of them here",
-            load.streams
-        )));
-    }
-    if load.http == Version::Http2 && matches!(load.schedule, Schedule::Sessions { http: Http::V10, .. }) {
-        return invalid("http: users who browse by HTTP/1.0 do not speak HTTP/2");
-    }
-    if load.timeout == Span::ZERO {
-        return invalid("timeout: longer than 0, e.g. `10 s`");
-    }
-    match load.stop {
-        Stop::After(end) if end <= load.warm_up => {
-            return Err(LoadError::Invalid(format!(
-                "duration: {end} is all warm-up ({}); it has to be longer",
-                load.warm_up
-            )));
-        }
-        Stop::Requests(0) => return invalid("requests: at least 1"),
-        _ => {}
-    }
-    let Part { index, of } = load.part;
-    if index >= of {
-        return Err(LoadError::Invalid(format!("part {index} of {of}: parts are numbered from 0")));
-    }
-    let threads = load.threads as u64 * u64::from(of);
-    match &load.schedule {
-        Schedule::Open(_) if u64::from(load.connections_max) < threads => {
-            invalid("connections: at least one per thread of every part")
-        }
-        Schedule::Users(users) if (users.len() as u64) < threads => {
-            invalid("users: at least one per thread of every part")
-        }
-        Schedule::Sessions { users, .. } if (users.len() as u64) < threads => {
-            invalid("users: at least one per thread of every part")
-        }
-        Schedule::Sessions { parallel, .. } if !(1..=PARALLEL_MAX).contains(parallel) => {
-            Err(LoadError::Invalid(format!("parallel = {parallel}: a user has 1 to {PARALLEL_MAX} connections")))
-        }
-        Schedule::Saturate { connections, .. } if u64::from(*connections) < threads => {
-            invalid("connections: at least one per thread of every part")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Connects once, so that a target that is not there, not allowed or not who it should be is said before the run and
-/// not counted in it.
-fn probe(
-    endpoint: &Endpoint,
-    names: &Names,
-    allowed: Allowed,
-    tls: (&Tls, Version),
-    timeout: Span,
-) -> Result<(), LoadError> {
-    let within = timeout.min(Span(5_000_000_000));
-    let targets: Vec<SocketAddr> = match endpoint.address {
-        Some(address) => vec![address],
-        None => {
-            let addresses = names.wait_for(&endpoint.host).map_err(|why| LoadError::NotResolved {
-                host: endpoint.host.clone(),
-                reason: match why {
-                    Unresolved::NoAnswer => format!("the name server at {} does not answer", names.server),
-                    other => other.to_string(),
-                },
-            })?;
-            addresses.into_iter().map(|ip| SocketAddr::new(ip, endpoint.port)).collect()
-        }
-    };
-    if let Some(&target) = targets.iter().find(|target| !allowed.allows(target.ip())) {
-        return Err(LoadError::NotAllowed { target });
-    }
-    let mut failure = LoadError::NotResolved { host: endpoint.host.clone(), reason: "there is none".to_owned() };
-    for target in targets {
-        match TcpStream::connect_timeout(&target, within.as_std()) {
-            Ok(stream) if endpoint.scheme == Scheme::Https => return tls::probe(endpoint, target, stream, tls, within),
-            Ok(_) => return Ok(()),
-            Err(error) => {
-                failure = match error.kind() {
-                    io::ErrorKind::ConnectionRefused => LoadError::Refused { target },
-                    io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => LoadError::NoAnswer { target, within },
-                    _ => LoadError::Unreachable { target, source: error },
-                }
-            }
-        }
-    }
-    Err(failure)
 }

@@ -37,11 +37,13 @@ use crate::recorder::watch::Window;
 use crate::recorder::{Heard, Recorder};
 use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
+use crate::schedule::Source;
+use crate::schedule::job::{ANYWHERE, Due, Job};
 use crate::schedule::sessions::Ended as ObjectEnded;
-use crate::schedule::{ANYWHERE, Due, Job, Source};
 use crate::setting::Pacing;
 use crate::wire::allowed::Allowed;
-use crate::wire::connection::{Connection, Exchange, Phase, outcome_of};
+use crate::wire::connection::{Connection, Phase, outcome_of};
+use crate::wire::exchange::Exchange;
 use crate::wire::reply::{Ended, Fed};
 use crate::wire::resolve::{Names, Resolver};
 use crate::wire::tls::{Pulled, Tls};
@@ -133,7 +135,7 @@ pub(crate) struct Start<'a> {
 
 impl<'a> Start<'a> {
     /// A thread's share of the schedule with at most `connections_max` connections, given the thread's number among
-    /// those of all parts and how many those are.
+    /// those of all shares and how many those are.
     ///
     /// # Errors
     /// When the system gives no epoll or timer.
@@ -165,7 +167,7 @@ struct Worker<'a> {
     source: Source,
     recorder: Recorder,
     connections_max: usize,
-    /// The thread's number among those of all parts, and how many those are.
+    /// The thread's number among those of all shares, and how many those are.
     lane: u64,
     lanes: u64,
     /// The endpoints, and where redirects led.

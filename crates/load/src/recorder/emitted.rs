@@ -2,7 +2,7 @@
 //!
 //! Gaps lie between neighbours, so what is thinned out are stretches of [`STRETCH`] requests that follow one another in
 //! the plan, never single ones. All are kept until there are [`STRETCHES`]; then every second goes, and only every
-//! second of those to come is kept, and so on. Stretches are told by the requests' numbers, so that threads and parts keep
+//! second of those to come is kept, and so on. Stretches are told by the requests' numbers, so that threads and shares keep
 //! the same ones without a word to one another.
 
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl Emitted {
         self.stretches[at].instants.push((planned, begun));
     }
 
-    /// Adds what another thread or part kept of the same plan.
+    /// Adds what another thread or share kept of the same plan.
     pub fn absorb(&mut self, mut other: Emitted) {
         while self.thinned < other.thinned {
             self.thin();

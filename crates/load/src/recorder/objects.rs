@@ -5,42 +5,14 @@ use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 use sojourn_traffic::Visit;
 
 use crate::outcome::{Counts, Outcome};
-use crate::recorder::Division;
+use crate::recorder::division::Division;
+use crate::recorder::record::ObjectRecord;
 use crate::report::estimate::{WINDOWS, quantile, ratio, share};
 
 /// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
 /// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).
 const PLAIN: [Span; 2] = [Span(5_000_000_000), Span(11_000_000_000)];
 const INCREMENTAL: [Span; 2] = [Span(39_000_000_000), Span(56_000_000_000)];
-
-/// One object in full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectRecord {
-    /// Its number in the run; the [`crate::Record`]s of its files carry the same.
-    pub k: u64,
-    /// The user who asked.
-    pub client: u32,
-    /// The page, by its number in the site.
-    pub page: u32,
-    /// Whether it is the first of a session.
-    pub first: bool,
-    /// Whether it is the last of a session.
-    pub last: bool,
-    /// What became of it: of the first file that failed, where one did.
-    pub outcome: Outcome,
-    /// When the user stopped thinking.
-    pub planned: Time,
-    /// When the page's own file was there; none when it never was.
-    pub page_done: Option<Time>,
-    /// Index into the report's backends of the one that sent it, where it was named.
-    pub backend: Option<u16>,
-    /// When it was over, well or not.
-    pub done: Time,
-    /// Files that were asked for or about to be.
-    pub files: u32,
-    /// Bytes of the bodies of those that were over.
-    pub bytes: u64,
-}
 
 /// What a run with sessions measured of whole objects.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -14,15 +14,14 @@ mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
-mod write;
+pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::Record;
+use crate::recorder::record::Record;
 pub use read::{Records, RecordsError, read};
-pub(crate) use write::{Drain, Sink};
 
 /// Records in a block.
 const BLOCK: usize = 4096;

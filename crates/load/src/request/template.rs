@@ -9,13 +9,13 @@ use std::io::Write;
 use sojourn_stats::{Dimension, Law, Stream};
 use thiserror::Error;
 
-use crate::schedule::Job;
+use crate::schedule::job::Job;
 
 /// A text in whose braces stand laws of plain numbers, or `client`, `k` (the request's number), `object`, `size` (B) or
 /// `demand` (ns); `{{` and `}}` are braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    parts: Vec<Part>,
+    pieces: Vec<Piece>,
     /// The endpoint that it is for, by its number; none: whichever the request is dealt to.
     pub(crate) endpoint: Option<usize>,
 }
@@ -26,7 +26,7 @@ pub struct Template {
 pub struct TemplateError(String);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum Piece {
     Text(String),
     Client,
     K,
@@ -43,7 +43,7 @@ impl Template {
     /// One line that names the part that is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Template, TemplateError> {
         let wrong = |why: String| TemplateError(format!("template `{text}`: {why}"));
-        let mut parts = Vec::new();
+        let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
@@ -61,16 +61,16 @@ impl Template {
                 return Err(wrong("`{` without `}`; write `{{` for a brace".to_owned()));
             };
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::parse(inside.trim()).map_err(wrong)?);
+            pieces.push(Piece::parse(inside.trim()).map_err(wrong)?);
             rest = after;
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            pieces.push(Piece::Text(plain));
         }
-        Ok(Template { parts, endpoint: None })
+        Ok(Template { pieces, endpoint: None })
     }
 
     /// The same, always asked of endpoint number `endpoint` of the load.
@@ -81,58 +81,58 @@ impl Template {
 
     /// The text, where nothing in it is drawn or filled in.
     pub(crate) fn plain(&self) -> Option<&str> {
-        match self.parts.as_slice() {
+        match self.pieces.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [Piece::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     /// What stands before the first value.
     pub(crate) fn beginning(&self) -> &str {
-        match self.parts.first() {
-            Some(Part::Text(text)) => text,
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
             _ => "",
         }
     }
 
     /// Its texts, without the values.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
             _ => None,
         })
     }
 
     /// Writes it for `job`; `stream` gives what is drawn.
     pub(crate) fn write(&self, job: &Job, stream: &mut Stream, out: &mut Vec<u8>) {
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => {
                     out.extend_from_slice(text.as_bytes());
                     continue;
                 }
-                Part::Client => write!(out, "{}", job.request.client),
-                Part::K => write!(out, "{}", job.k),
-                Part::Object => write!(out, "{}", job.request.object),
-                Part::Size => write!(out, "{}", job.request.size),
-                Part::Demand => write!(out, "{}", job.request.demand.0),
-                Part::Drawn { law, real: true } => write!(out, "{}", law.sample(stream)),
-                Part::Drawn { law, real: false } => write!(out, "{:.0}", law.sample(stream).round()),
+                Piece::Client => write!(out, "{}", job.request.client),
+                Piece::K => write!(out, "{}", job.k),
+                Piece::Object => write!(out, "{}", job.request.object),
+                Piece::Size => write!(out, "{}", job.request.size),
+                Piece::Demand => write!(out, "{}", job.request.demand.0),
+                Piece::Drawn { law, real: true } => write!(out, "{}", law.sample(stream)),
+                Piece::Drawn { law, real: false } => write!(out, "{:.0}", law.sample(stream).round()),
             }
             .expect("a Vec takes all");
         }
     }
 }
 
-impl Part {
-    fn parse(text: &str) -> Result<Part, String> {
+impl Piece {
+    fn parse(text: &str) -> Result<Piece, String> {
         Ok(match text {
-            "client" => Part::Client,
-            "k" => Part::K,
-            "object" => Part::Object,
-            "size" => Part::Size,
-            "demand" => Part::Demand,
+            "client" => Piece::Client,
+            "k" => Piece::K,
+            "object" => Piece::Object,
+            "size" => Piece::Size,
+            "demand" => Piece::Demand,
             _ => {
                 let (law, real) = match text.strip_suffix("as real") {
                     Some(law) => (law.trim_end(), true),
@@ -141,7 +141,7 @@ impl Part {
                 let law = Law::parse(law, Dimension::Number).map_err(|error| {
                     format!("{error} (in braces stands a law, or client, k, object, size or demand)")
                 })?;
-                Part::Drawn { law, real }
+                Piece::Drawn { law, real }
             }
         })
     }

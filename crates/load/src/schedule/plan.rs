@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Planned;
 
-use crate::part::Part;
 use crate::setting::Stop;
+use crate::share::Share;
 
-/// Requests of this part that are drawn before they are due, at most; 72 bytes each.
+/// Requests of this share that are drawn before they are due, at most; 72 bytes each.
 const LOOKAHEAD: usize = 1 << 18;
 /// Requests a thread takes from what is dealt before it asks for more.
 const BATCH: usize = 16;
@@ -37,13 +37,13 @@ pub(crate) struct PlanShare {
     over: bool,
 }
 
-/// Draws the plan and deals it to the threads of this part.
+/// Draws the plan and deals it to the threads of this share.
 pub(crate) struct Dealer(Mutex<Deal>);
 
 struct Deal {
     plan: Box<dyn Iterator<Item = Planned> + Send>,
     stop: Stop,
-    part: Part,
+    share: Share,
     by_client: bool,
     dealt: Vec<VecDeque<Numbered>>,
     /// The next request's number.
@@ -59,12 +59,12 @@ impl Dealer {
     pub(crate) fn new(
         plan: Box<dyn Iterator<Item = Planned> + Send>,
         stop: Stop,
-        part: Part,
+        share: Share,
         threads: usize,
         by_client: bool,
     ) -> (Arc<Dealer>, Vec<PlanShare>) {
         let dealt = (0..threads).map(|_| VecDeque::new()).collect();
-        let mut deal = Deal { plan, stop, part, by_client, dealt, k: 0, last: None, over: false, beyond: false };
+        let mut deal = Deal { plan, stop, share, by_client, dealt, k: 0, last: None, over: false, beyond: false };
         let mut own = 0;
         while own < LOOKAHEAD && !deal.over {
             own += usize::from(deal.draw().is_some());
@@ -86,7 +86,7 @@ impl Dealer {
         (dealer, shares)
     }
 
-    /// How many requests the plan has, of all parts, and when the last of them has been planned; none while not all of
+    /// How many requests the plan has, of all shares, and when the last of them has been planned; none while not all of
     /// it is drawn.
     pub(crate) fn known(&self) -> Option<(u64, Option<Time>)> {
         let deal = self.lock();
@@ -106,7 +106,7 @@ impl Dealer {
 }
 
 impl Deal {
-    /// Draws one request; the thread that it was dealt to, if any of this part's.
+    /// Draws one request; the thread that it was dealt to, if any of this share's.
     fn draw(&mut self) -> Option<usize> {
         let next = match self.stop {
             Stop::Requests(most) if self.k >= most => None,
@@ -124,7 +124,7 @@ impl Deal {
         self.k += 1;
         self.last = Some(planned.at);
         let number = if self.by_client { u64::from(planned.request.client) } else { k };
-        let thread = self.part.thread(number, self.dealt.len())?;
+        let thread = self.share.thread(number, self.dealt.len())?;
         self.dealt[thread].push_back((k, planned));
         Some(thread)
     }
@@ -173,7 +173,7 @@ impl PlanShare {
         self.jobs.len()
     }
 
-    /// Draws `own` more requests of this part, or at most `search` of any until one is this thread's, and takes what has
+    /// Draws `own` more requests of this share, or at most `search` of any until one is this thread's, and takes what has
     /// been dealt to this thread.
     fn fetch(&mut self, own: usize, search: usize) {
         let mut deal = self.dealer.lock();

@@ -19,11 +19,16 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Visit};
 
 use crate::outcome::{Outcome, Settlement};
-use crate::recorder::objects::ObjectRecord;
-use crate::schedule::{Browse, Due, Job, PAUSE_AFTER_FAILURE, Quota};
+use crate::recorder::record::ObjectRecord;
+use crate::schedule::job::{Due, Job, PAUSE_AFTER_FAILURE};
+use crate::schedule::quota::Quota;
 
 /// Most connections of one user: their places are the bits of a word.
 pub(crate) const PARALLEL_MAX: u32 = 64;
+
+/// What a user who browses does next: puts the files of the next page into the list, its own file first, and says how
+/// long it thinks before.
+pub type Browse = Box<dyn FnMut(&mut Vec<Fetch>) -> Visit + Send>;
 
 /// One thread's share of the users who browse.
 pub(crate) struct SessionShare {

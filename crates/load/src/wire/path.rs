@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use sojourn_stats::Span;
 
+use crate::error::LoadError;
 use crate::generator::clock::Clock;
-use crate::setting::LoadError;
 
 /// How long each of `count` connections took, one after another: one round trip and the kernels' work. Each is closed as
 /// soon as it is there.

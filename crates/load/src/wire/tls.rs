@@ -18,8 +18,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use sojourn_stats::Span;
 
+use crate::error::LoadError;
 use crate::request::endpoint::Endpoint;
-use crate::setting::{LoadError, Version};
+use crate::setting::Version;
 
 /// How a server proves who it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use sojourn_load::{Counts, Part, PartReport, Progress, Recent, Report, Verdict, realtime_ns};
+use sojourn_load::{Counts, Progress, Recent, Report, Share, ShareReport, Verdict, realtime_ns};
 use sojourn_serve::supervisor::Child;
 
 use super::order::Order;
@@ -184,7 +184,7 @@ impl Crew {
         order.load()?;
         let of = self.links.len() as u32;
         for index in 0..self.links.len() {
-            let part = Part { index: index as u32, of };
+            let part = Share { index: index as u32, of };
             self.tell(index, &ToAgent::Prepare { order: Box::new(order.clone()), part, watched })?;
         }
         for _ in 0..self.links.len() {
@@ -200,7 +200,7 @@ impl Crew {
             self.tell(index, &ToAgent::Start { at_ns })?;
         }
         let parts = self.collect(cancel, show)?;
-        let mut report = Report::of_parts(parts);
+        let mut report = Report::of_shares(parts);
         let doubts = self.clocks.iter().filter(|clock| clock.within_ns > WITHIN_MAX_NS).map(|clock| {
             let (within, limit) = (clock.within_ns as f64 * 1e-6, WITHIN_MAX_NS as f64 * 1e-6);
             format!("{}: its start is known only within {within:.1} ms (limit {limit:.0} ms)", clock.name)
@@ -215,8 +215,8 @@ impl Crew {
     }
 
     /// The agents' parts, once all have come.
-    fn collect(&mut self, cancel: &AtomicBool, show: &dyn Fn(&Progress)) -> Result<Vec<PartReport>, Failure> {
-        let mut parts: Vec<Option<PartReport>> = self.links.iter().map(|_| None).collect();
+    fn collect(&mut self, cancel: &AtomicBool, show: &dyn Fn(&Progress)) -> Result<Vec<ShareReport>, Failure> {
+        let mut parts: Vec<Option<ShareReport>> = self.links.iter().map(|_| None).collect();
         let mut told: Vec<Option<Progress>> = parts.iter().map(|_| None).collect();
         let mut heard = vec![realtime_ns(); parts.len()];
         let mut unseen = Recent::default();

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use sojourn_load::{Part, PartReport, Progress};
+use sojourn_load::{Progress, Share, ShareReport};
 
 use super::order::Order;
 
@@ -22,7 +22,7 @@ pub(crate) enum ToAgent {
     /// What does your clock say?
     Ping { number: u32 },
     /// Get ready for a part of a load.
-    Prepare { order: Box<Order>, part: Part, watched: bool },
+    Prepare { order: Box<Order>, part: Share, watched: bool },
     /// Begin when your clock says this (ns since 1970).
     Start { at_ns: u64 },
     /// Stop, and report what was measured.
@@ -45,7 +45,7 @@ pub(crate) enum FromAgent {
     /// How far it is.
     Progress(Box<Progress>),
     /// What it measured.
-    Report(Box<PartReport>),
+    Report(Box<ShareReport>),
     /// It cannot, or can no longer.
     Failed { message: String },
 }

@@ -10,7 +10,8 @@ use super::{RESOLVER, Worker};
 use crate::outcome::Outcome;
 use crate::request::url::Scheme;
 use crate::schedule::Source;
-use crate::wire::connection::{Opening, Phase, connect, outcome_of};
+use crate::wire::connection::{Phase, connect, outcome_of};
+use crate::wire::exchange::Opening;
 use crate::wire::resolve::{Found, Unresolved};
 use crate::wire::tls::Session;
 

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::{COLUMNS, Rows};
-use crate::recorder::Record;
+use crate::recorder::record::Record;
 
 struct Text {
     out: BufWriter<File>,

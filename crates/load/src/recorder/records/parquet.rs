@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
 use super::{COLUMNS, Column, Rows};
-use crate::recorder::Record;
+use crate::recorder::record::Record;
 
 /// Rows of a group: what is held in memory until it is written.
 const GROUP: usize = 1 << 16;

@@ -9,7 +9,7 @@ use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
 use crate::outcome::Outcome;
-use crate::recorder::Record;
+use crate::recorder::record::Record;
 
 /// The requests of a finished run, in order of their planned instants.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::{BLOCK, BLOCKS, RecordFile, Recorded, Rows, create};
-use crate::recorder::Record;
-use crate::setting::LoadError;
+use crate::error::LoadError;
+use crate::recorder::record::Record;
 
 /// A thread's end: takes its records.
 #[derive(Debug)]

@@ -1,36 +1,36 @@
-//! One load in several parts is the load in one: every request once, and what they measured adds up.
+//! One load in several shares is the load in one: every request once, and what they measured adds up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sojourn_load::emitted::Emitted;
-use sojourn_load::{Load, LoadError, Outcome, Part, PartReport, Record, Report, Schedule, Stop, Targets, Verdict};
+use sojourn_load::{Load, LoadError, Outcome, Record, Report, Schedule, Share, ShareReport, Stop, Targets, Verdict};
 use sojourn_stats::{Histogram, Span, Time};
 use sojourn_traffic::{Planned, Request, Step};
 
 use crate::run::{MS, open, request, run, saturate, steady, try_run};
 use crate::server::{Server, ok, reply};
 
-fn run_part(load: Load) -> PartReport {
-    sojourn_load::run_part(load, &Arc::default(), &|_| {}).expect("the server is there")
+fn run_share(load: Load) -> ShareReport {
+    sojourn_load::run_share(load, &Arc::default(), &|_| {}).expect("the server is there")
 }
 
-/// A report of this part only.
-fn alone(part: &PartReport) -> Report {
-    Report::of_parts(vec![serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap()])
+/// A report of this share only.
+fn alone(share: &ShareReport) -> Report {
+    Report::of_shares(vec![serde_json::from_str(&serde_json::to_string(share).unwrap()).unwrap()])
 }
 
-/// All three parts at once.
-fn thirds(load: impl Fn() -> Load + Sync) -> Vec<PartReport> {
+/// All three shares at once.
+fn thirds(load: impl Fn() -> Load + Sync) -> Vec<ShareReport> {
     std::thread::scope(|scope| {
-        let parts: Vec<_> = (0..3)
+        let shares: Vec<_> = (0..3)
             .map(|index| {
-                let load = Load { part: Part { index, of: 3 }, ..load() };
-                scope.spawn(move || run_part(load))
+                let load = Load { share: Share { index, of: 3 }, ..load() };
+                scope.spawn(move || run_share(load))
             })
             .collect();
-        parts.into_iter().map(|part| part.join().unwrap()).collect()
+        shares.into_iter().map(|share| share.join().unwrap()).collect()
     })
 }
 
@@ -39,16 +39,16 @@ fn numbers(records: &[Record]) -> Vec<u64> {
 }
 
 #[test]
-fn three_parts_of_a_plan_are_the_plan() {
+fn three_shares_of_a_plan_are_the_plan() {
     let server = Server::start(|asked| {
         let backend = if asked.number % 2 == 0 { "even" } else { "odd" };
         vec![reply("200 OK", &format!("x-sojourn-backend: {backend}\r\n"), "hello")]
     });
-    let parts = thirds(|| Load { threads: 2, ..open(server.address, steady(301, Span(MS))) });
-    for (index, part) in parts.iter().enumerate() {
-        let alone = alone(part);
+    let shares = thirds(|| Load { threads: 2, ..open(server.address, steady(301, Span(MS))) });
+    for (index, share) in shares.iter().enumerate() {
+        let alone = alone(share);
         assert!(
-            matches!(&alone.verdict, Verdict::Incomplete(why) if why.contains("of 3 parts")),
+            matches!(&alone.verdict, Verdict::Incomplete(why) if why.contains("of 3 shares")),
             "{:?}",
             alone.verdict
         );
@@ -57,14 +57,14 @@ fn three_parts_of_a_plan_are_the_plan() {
     }
 
     // Over a pipe they stay what they are.
-    let texts: Vec<String> = parts.iter().map(|part| serde_json::to_string(part).unwrap()).collect();
+    let texts: Vec<String> = shares.iter().map(|share| serde_json::to_string(share).unwrap()).collect();
     let read = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     let mut sum = Histogram::new();
-    for part in &parts {
-        sum.merge(&alone(part).response);
+    for share in &shares {
+        sum.merge(&alone(share).response);
     }
-    let together = Report::of_parts(parts);
-    let told = Report::of_parts(read);
+    let together = Report::of_shares(shares);
+    let told = Report::of_shares(read);
     assert_eq!(together.counts, told.counts);
     assert!(together.records == told.records && together.intervals == told.intervals);
     assert!(
@@ -80,7 +80,7 @@ fn three_parts_of_a_plan_are_the_plan() {
     assert!(p50.is_none_or(|p50| p50 == sum.quantile(0.5).unwrap() as f64 * 1e-9), "{p50:?}");
     assert_eq!(together.threads, 6);
     assert_eq!(together.seconds.iter().map(|second| second.begun).sum::<u64>(), 301);
-    assert_eq!(together.gaps.unwrap().count, 300, "the gaps between the requests of all parts were looked at");
+    assert_eq!(together.gaps.unwrap().count, 300, "the gaps between the requests of all shares were looked at");
     let names: Vec<&str> = together.backends.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["even", "odd"]);
     let of_records = |backend| together.records.iter().flatten().filter(|r| r.backend == Some(backend)).count() as u64;
@@ -88,7 +88,7 @@ fn three_parts_of_a_plan_are_the_plan() {
 }
 
 #[test]
-fn users_and_connections_are_dealt_to_parts() {
+fn users_and_connections_are_dealt_to_shares() {
     let server = Server::start(|_| vec![ok("x")]);
     let users = |count: u32| {
         let user = |client| {
@@ -96,30 +96,30 @@ fn users_and_connections_are_dealt_to_parts() {
         };
         Schedule::Users((0..count).map(user).collect())
     };
-    let parts = thirds(|| {
+    let shares = thirds(|| {
         let mut load = Load::new(server.address, "test", users(7), Targets::Work);
         (load.stop, load.keep_records) = (Stop::Requests(70), true);
         load
     });
-    for (index, part) in parts.iter().enumerate() {
-        let records = alone(part).records.unwrap();
+    for (index, share) in shares.iter().enumerate() {
+        let records = alone(share).records.unwrap();
         assert!(records.iter().all(|record| record.client % 3 == index as u32));
     }
-    assert_eq!(numbers(&Report::of_parts(parts).records.unwrap()), (0..70).collect::<Vec<_>>());
+    assert_eq!(numbers(&Report::of_shares(shares).records.unwrap()), (0..70).collect::<Vec<_>>());
 
-    let parts = thirds(|| saturate(server.address, 4, 100));
-    assert_eq!(numbers(&Report::of_parts(parts).records.unwrap()), (0..100).collect::<Vec<_>>());
+    let shares = thirds(|| saturate(server.address, 4, 100));
+    assert_eq!(numbers(&Report::of_shares(shares).records.unwrap()), (0..100).collect::<Vec<_>>());
 }
 
 #[test]
-fn cookies_keep_a_client_in_one_part() {
+fn cookies_keep_a_client_in_one_share() {
     let server = Server::start(|_| vec![ok("x")]);
-    let parts = thirds(|| Load { cookies: true, ..open(server.address, steady(60, Span(MS))) });
-    for (index, part) in parts.iter().enumerate() {
-        let records = alone(part).records.unwrap();
+    let shares = thirds(|| Load { cookies: true, ..open(server.address, steady(60, Span(MS))) });
+    for (index, share) in shares.iter().enumerate() {
+        let records = alone(share).records.unwrap();
         assert!(records.iter().all(|record| record.client % 3 == index as u32));
     }
-    assert_eq!(Report::of_parts(parts).counts.ok, 60);
+    assert_eq!(Report::of_shares(shares).counts.ok, 60);
 }
 
 #[test]
@@ -128,21 +128,21 @@ fn a_start_that_has_passed_is_one_clear_line() {
     let load = Load { start_at: Some(1), ..open(server.address, steady(1, Span(MS))) };
     let error = try_run(load).unwrap_err();
     assert!(matches!(error, LoadError::Late { .. }), "{error}");
-    let load = Load { part: Part { index: 3, of: 3 }, ..open(server.address, steady(1, Span(MS))) };
+    let load = Load { share: Share { index: 3, of: 3 }, ..open(server.address, steady(1, Span(MS))) };
     assert!(try_run(load).unwrap_err().to_string().contains("numbered from 0"));
 }
 
 #[test]
-fn parts_start_together() {
+fn shares_start_together() {
     let server = Server::start(|_| vec![ok("x")]);
     let report = run(open(server.address, steady(1, Span(MS))));
     // As far ahead as any machine needs to begin three threads.
     let start_at = report.started_at_ns + 3_000_000_000;
-    let parts = thirds(|| Load { start_at: Some(start_at), ..open(server.address, steady(9, Span(MS))) });
-    for part in &parts {
-        assert!(part.started_at_ns.abs_diff(start_at) < 500_000_000, "the wall clock was set during the test");
+    let shares = thirds(|| Load { start_at: Some(start_at), ..open(server.address, steady(9, Span(MS))) });
+    for share in &shares {
+        assert!(share.started_at_ns.abs_diff(start_at) < 500_000_000, "the wall clock was set during the test");
     }
-    assert_eq!(Report::of_parts(parts).counts.ok, 9);
+    assert_eq!(Report::of_shares(shares).counts.ok, 9);
 }
 
 /// Requests for an object without a path cost no socket.
@@ -209,11 +209,11 @@ fn long_runs_keep_whole_stretches_of_what_they_sent() {
 }
 
 #[test]
-fn a_lost_part_is_missed() {
+fn a_lost_share_is_missed() {
     let server = Server::start(|_| vec![ok("x")]);
-    let mut parts = thirds(|| open(server.address, steady(30, Span(MS))));
-    parts.remove(1);
-    let report = Report::of_parts(parts);
-    assert_eq!(report.verdict, Verdict::Incomplete("of 3 parts there are [0, 2], counted from 0".into()));
+    let mut shares = thirds(|| open(server.address, steady(30, Span(MS))));
+    shares.remove(1);
+    let report = Report::of_shares(shares);
+    assert_eq!(report.verdict, Verdict::Incomplete("of 3 shares there are [0, 2], counted from 0".into()));
     assert!(report.records.unwrap().iter().all(|record| record.outcome == Outcome::Ok));
 }
