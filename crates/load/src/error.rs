@@ -13,7 +13,7 @@ pub enum LoadError {
     /// A setting that cannot be.
     #[error("{0}")]
     Invalid(String),
-    /// A public address, and nobody has said that they may put load on it.
+    /// A public address, without leave to put load on it ([`crate::Load::allowed`]).
     #[error("{target} is neither loopback nor private: a load test of somebody else's server is an attack on it")]
     NotAllowed {
         /// The address.
@@ -37,13 +37,13 @@ pub enum LoadError {
         /// Which check failed, and what helps.
         reason: String,
     },
-    /// Nobody listens.
+    /// No server listens there.
     #[error("{target} refuses connections: is the server running on that port?")]
     Refused {
         /// The address.
         target: SocketAddr,
     },
-    /// Nobody answers.
+    /// No answer came.
     #[error("{target} does not answer: no connection within {within}")]
     NoAnswer {
         /// The address.

@@ -226,6 +226,14 @@ impl Recorder {
         self.begun_in_time += u64::from(!matches!(self.division.windowing, Windowing::Until(end) if begun > end));
     }
 
+    /// A redirect is followed.
+    pub(crate) fn redirected(&mut self, job: &Job) {
+        self.whole.redirected += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.redirected += 1;
+        }
+    }
+
     /// A stale connection: the request goes out once more.
     pub(crate) fn retried(&mut self, job: &Job) {
         self.whole.retried += 1;
@@ -242,7 +250,7 @@ impl Recorder {
         exchange: Option<&Exchange>,
         outcome: Outcome,
         done: Time,
-        reply: Heard,
+        reply: ReplyFacts,
     ) -> Settlement {
         self.inside_changes(done);
         self.inside -= 1;
@@ -292,6 +300,8 @@ impl Recorder {
                 outcome,
                 status: reply.status,
                 backend,
+                endpoint: job.endpoint as u16,
+                hops: exchange.map_or(0, |exchange| exchange.hops.min(u32::from(u8::MAX)) as u8),
                 planned: job.planned,
                 demand: job.request.demand,
                 begun: exchange.map(|exchange| exchange.begun),
@@ -476,7 +486,7 @@ impl Recorder {
 
 /// What came of a reply.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard<'a> {
+pub(crate) struct ReplyFacts<'a> {
     pub(crate) status: u16,
     pub(crate) bytes: u64,
     pub(crate) backend: &'a [u8],

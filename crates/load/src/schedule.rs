@@ -163,7 +163,7 @@ fn deal_users(
 }
 
 impl Source {
-    /// When something is due next, if nobody finishes before; [`Time::NEVER`] when nothing is. `over`: the end of the
+    /// When something is due next, if no request is over before; [`Time::NEVER`] when nothing is. `over`: the end of the
     /// plan has been seen, and is no event any more.
     #[inline]
     pub(crate) fn next_at(&self, over: bool) -> Time {
@@ -183,7 +183,7 @@ impl Source {
         match self {
             Source::Plan(share) => {
                 let (k, Planned { at, request }) = share.take(now)?;
-                Some(Due::Ask(Job { k, place: ANYWHERE, planned: at, counts_at: at, request }))
+                Some(Due::Ask(Job::new(k, ANYWHERE, at, at, request)))
             }
             Source::Users(share) => share.take(now).map(Due::Ask),
             Source::Sessions(share) => share.due(now),

@@ -27,6 +27,19 @@ pub enum Version {
     Http2,
 }
 
+/// How a load is dealt to its endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rotation {
+    /// Client `c` has endpoint `c mod n` for the whole run, as when round-robin DNS gives each client one address of `n`.
+    /// Users of a saturating load, who are all client 0 to the server, are told apart by their numbers.
+    #[default]
+    Client,
+    /// Request `k` goes to endpoint `k mod n`; an object where users browse. A connection is never used for another
+    /// address, so that a closed user opens one for each request.
+    Request,
+}
+
 /// When no more requests are planned. A plan that ends ends the run too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {

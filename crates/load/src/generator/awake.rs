@@ -35,7 +35,7 @@ impl Awake {
             awake.threads.push(std::thread::spawn(move || {
                 let moved = move_to(core);
                 let spins = moved.is_ok();
-                // Nobody listens any more only where `keep` has panicked.
+                // The other end is gone only where `keep` has panicked.
                 let _ = ready.send(moved);
                 // No `spin_loop` hint: to a hypervisor it says that this core has nothing to do.
                 while spins && !stop.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ impl Awake {
     }
 }
 
-/// Puts the calling thread on `core` and behind everybody else there.
+/// Puts the calling thread on `core` and behind everything else there.
 fn move_to(core: usize) -> io::Result<()> {
     let refused = |why: String| io::Error::other(format!("core {core} cannot be kept awake: {why}"));
     let mut cores = CpuSet::new();

@@ -12,7 +12,7 @@ use crate::request::url::Url;
 use crate::request::{Body, Method, Targets};
 use crate::schedule::Schedule;
 use crate::schedule::sessions::PARALLEL_MAX;
-use crate::setting::{Pacing, Stop, Version};
+use crate::setting::{Pacing, Rotation, Stop, Version};
 use crate::share::Share;
 use crate::wire::allowed::Allowed;
 use crate::wire::tls::Tls;
@@ -23,8 +23,10 @@ const MAX_STREAMS: u32 = 1024;
 /// The load to put on a server, and what to keep of it.
 #[derive(Debug)]
 pub struct Load {
-    /// Where the requests go: dealt in turn, by the request's number where connections are anybody's, else by user.
+    /// Where the requests go.
     pub endpoints: Vec<Endpoint>,
+    /// How they are dealt to the endpoints.
+    pub rotation: Rotation,
     /// Who asks when.
     pub schedule: Schedule,
     /// What is asked for.
@@ -46,7 +48,7 @@ pub struct Load {
     /// How many redirects are followed within one response time; beyond that a request has failed. 0: a redirect is
     /// a reply like others.
     pub redirects: u32,
-    /// Local addresses to connect from, in turn by client, or by connection where those are anybody's; none: the
+    /// Local addresses to connect from, in turn by client, or by connection in an open schedule; none: the
     /// system chooses.
     pub local: Vec<IpAddr>,
     /// A planned request that is noticed later than this is not sent, and counted as missed.
@@ -70,7 +72,7 @@ pub struct Load {
     pub stop: Stop,
     /// How long requests under way may take after that; then they count as unfinished.
     pub grace: Span,
-    /// Whom it may be put on, redirects and names included.
+    /// The addresses that it may be put on, redirects and names included.
     pub allowed: Allowed,
     /// Whether progress also tells response times and lateness as they come.
     pub watched: bool,
@@ -95,14 +97,26 @@ impl Load {
         Load::of(vec![Endpoint::at(target, host)], schedule, targets)
     }
 
-    /// The same for the endpoints of these addresses.
+    /// The same for the endpoints of these URLs: a plan asks them in turn by the request's number, a user keeps to one.
     pub fn to(urls: &[Url], schedule: Schedule, targets: Targets) -> Load {
-        Load::of(urls.iter().map(Endpoint::from).collect(), schedule, targets)
+        let rotation = if matches!(schedule, Schedule::Open(_)) { Rotation::Request } else { Rotation::Client };
+        Load { rotation, ..Load::of(urls.iter().map(Endpoint::from).collect(), schedule, targets) }
+    }
+
+    /// The same load over several addresses of its host, as round-robin DNS deals clients to them. Requests say what they
+    /// said before; only where they go changes.
+    #[must_use]
+    pub fn rotated(mut self, addresses: &[SocketAddr], rotation: Rotation) -> Load {
+        let moved = |endpoint: &Endpoint| addresses.iter().map(|&to| endpoint.moved(to)).collect::<Vec<_>>();
+        self.endpoints = self.endpoints.iter().flat_map(moved).collect();
+        self.rotation = rotation;
+        self
     }
 
     fn of(endpoints: Vec<Endpoint>, schedule: Schedule, targets: Targets) -> Load {
         Load {
             endpoints,
+            rotation: Rotation::Client,
             schedule,
             targets,
             method: Method::Get,

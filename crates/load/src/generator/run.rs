@@ -112,6 +112,7 @@ pub fn run_share(
     };
     let setting = Setting {
         endpoints: &load.endpoints,
+        rotation: load.rotation,
         renderer: &renderer,
         cookies: load.cookies,
         redirects: load.redirects,

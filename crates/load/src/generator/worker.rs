@@ -34,13 +34,13 @@ use crate::generator::clock::Clock;
 use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::{Outcome, Settlement};
 use crate::recorder::watch::Window;
-use crate::recorder::{Heard, Recorder};
+use crate::recorder::{ReplyFacts, Recorder};
 use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
 use crate::schedule::sessions::Ended as ObjectEnded;
-use crate::setting::Pacing;
+use crate::setting::{Pacing, Rotation};
 use crate::wire::allowed::Allowed;
 use crate::wire::connection::{Connection, Phase, outcome_of};
 use crate::wire::exchange::Exchange;
@@ -67,7 +67,7 @@ enum Why {
     Server,
     /// It was idle for long enough.
     Idle,
-    /// Nobody needs it any more.
+    /// It is not needed any more.
     Done,
     /// It is of no use any more.
     Lost,
@@ -76,6 +76,7 @@ enum Why {
 /// What all threads share.
 pub(crate) struct Setting<'a> {
     pub(crate) endpoints: &'a [Endpoint],
+    pub(crate) rotation: Rotation,
     pub(crate) renderer: &'a Renderer,
     pub(crate) cookies: bool,
     /// Redirects that are followed.
@@ -291,14 +292,13 @@ impl<'a> Worker<'a> {
     #[inline]
     fn release(&mut self, now: Time) {
         while let Some(job) = self.waiting.front() {
-            let way = self.way_of(job);
-            let Some(place) = self.place(way.0) else { break };
+            let Some(place) = self.place(job.endpoint) else { break };
             let job = self.waiting.pop_front().expect("just seen");
-            self.begin(place, job, way, now, false);
+            self.begin(place, job, now, false);
         }
         while let Some(due) = self.source.due(now) {
             let job = match due {
-                Due::Ask(job) => job,
+                Due::Ask(job) => self.dealt(job),
                 Due::Close(place) => {
                     self.close(place, Why::Idle);
                     continue;
@@ -308,18 +308,17 @@ impl<'a> Worker<'a> {
             if !self.setting.renderer.knows(&job.request) {
                 // Others of its object may have been sent since this round began.
                 let now = self.setting.clock.now();
-                let settlement = self.recorder.over(&job, None, Outcome::Local, now, Heard::default());
+                let settlement = self.recorder.over(&job, None, Outcome::Local, now, ReplyFacts::default());
                 self.settle(&job, now, settlement);
                 continue;
             }
             if job.place == ANYWHERE && now.saturating_since(job.planned) > self.setting.catch_up {
-                self.recorder.over(&job, None, Outcome::Missed, now, Heard::default());
+                self.recorder.over(&job, None, Outcome::Missed, now, ReplyFacts::default());
                 continue;
             }
-            let way = self.way_of(&job);
-            let place = if job.place == ANYWHERE { self.place(way.0) } else { Some(job.place) };
+            let place = if job.place == ANYWHERE { self.place(job.endpoint) } else { Some(job.place) };
             match place {
-                Some(place) => self.begin(place, job, way, now, true),
+                Some(place) => self.begin(place, job, now, true),
                 None => {
                     self.recorder.queued(&job);
                     self.patient(&job, NOWHERE);
@@ -329,18 +328,21 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The endpoint that `job` goes to and which of several targets it asks for.
+    /// `job` with the endpoint that it goes to and which of several targets it asks for.
     #[inline]
-    fn way_of(&self, job: &Job) -> (u32, u32) {
+    fn dealt(&self, job: Job) -> Job {
         if self.single {
-            return (0, 0);
+            return job;
         }
-        let (choice, endpoint) = self.setting.renderer.choose(job.k);
-        let origin = endpoint.unwrap_or_else(|| {
-            let dealt = if job.place == ANYWHERE { job.k } else { self.client_of(job) };
-            (dealt % self.setting.endpoints.len() as u64) as usize
+        let (target, endpoint) = self.setting.renderer.choose(job.k);
+        let endpoint = endpoint.unwrap_or_else(|| {
+            let number = match self.setting.rotation {
+                Rotation::Client => self.client_of(&job),
+                Rotation::Request => job.k,
+            };
+            (number % self.setting.endpoints.len() as u64) as usize
         });
-        (origin as u32, choice)
+        Job { endpoint: endpoint as u32, target, ..job }
     }
 
     /// The client that `job` is of, where clients have places of their own.
@@ -371,13 +373,13 @@ impl<'a> Worker<'a> {
         self.vacant.pop()
     }
 
-    fn begin(&mut self, place: u32, job: Job, (origin, choice): (u32, u32), now: Time, free: bool) {
+    fn begin(&mut self, place: u32, job: Job, now: Time, free: bool) {
+        let origin = job.endpoint;
         self.active += 1;
         self.patient(&job, place);
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange::new(job, now));
-        connection.choice = choice;
         if self.streams.is_some() {
             connection.origin = origin;
             let begun = self.setting.clock.now();
@@ -417,14 +419,13 @@ impl<'a> Worker<'a> {
         if !connection.used {
             exchange.opened(&connection.opening);
         }
-        let constant = if hop.is_none() { renderer.constant(connection.origin as usize) } else { None };
+        let constant = if hop.is_none() { renderer.constant(exchange.job.endpoint) } else { None };
         let bytes = match constant {
             Some(bytes) => bytes,
             None => {
                 let job = &exchange.job;
                 let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
-                let way = (connection.origin as usize, connection.choice);
-                renderer.render(job, way, hop, cookie.map(Vec::as_slice), &mut self.scratch);
+                renderer.render(job, hop, cookie.map(Vec::as_slice), &mut self.scratch);
                 &self.scratch
             }
         };
@@ -459,7 +460,7 @@ impl<'a> Worker<'a> {
     fn handle(&mut self, event: &EpollEvent) {
         match event.data() {
             TIMER => return,
-            RESOLVER => return self.hear_resolver(),
+            RESOLVER => return self.receive_answers(),
             _ => {}
         }
         let (place, generation) = (event.data() as u32, (event.data() >> 32) as u32);
@@ -523,7 +524,7 @@ impl<'a> Worker<'a> {
         loop {
             let connection = &mut self.connections[place as usize];
             if connection.generation != generation {
-                // What was heard had it replaced.
+                // What came had it replaced.
                 return;
             }
             let Some(stream) = &connection.stream else { return };
@@ -556,13 +557,13 @@ impl<'a> Worker<'a> {
             let now = self.setting.clock.now();
             let Some(exchange) = connection.exchange.as_mut() else {
                 if connection.channel.is_some() {
-                    self.hear_streams(place, read);
+                    self.receive_streams(place, read);
                     if more {
                         continue;
                     }
                     return;
                 }
-                // Nobody asked for it, so nobody knows what the next reply would begin with.
+                // It was not asked for, so that the beginning of the next reply is not known.
                 self.recorder.connections.unasked += 1;
                 return self.close(place, Why::Lost);
             };
@@ -584,7 +585,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The server has closed its side; `cut`: without TLS's goodbye, so that nobody knows whether that was all.
+    /// The server has closed its side; `cut`: without TLS's closing alert, so that more may have been meant to come.
     fn ended(&mut self, place: u32, cut: bool) {
         let now = self.setting.clock.now();
         let connection = &self.connections[place as usize];
@@ -654,8 +655,8 @@ impl<'a> Worker<'a> {
             400..500 => Outcome::ClientError,
             500.. => Outcome::ServerError,
         };
-        let heard = Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
-        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, heard);
+        let facts = ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
+        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, facts);
         if !reply.cookie.is_empty() {
             let cookie = self.cookies.entry(job.request.client).or_default();
             cookie.clear();
@@ -700,11 +701,11 @@ impl<'a> Worker<'a> {
         connection.hop = None;
         let reply = &connection.reply;
         // Before the request went out, what stands there is the reply before.
-        let heard = match exchange.sent {
-            Some(_) => Heard { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
-            None => Heard::default(),
+        let facts = match exchange.sent {
+            Some(_) => ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
+            None => ReplyFacts::default(),
         };
-        let settlement = self.recorder.over(&exchange.job, Some(&exchange), outcome, now, heard);
+        let settlement = self.recorder.over(&exchange.job, Some(&exchange), outcome, now, facts);
         self.active -= 1;
         self.close(place, Why::Lost);
         (exchange.job, settlement)
@@ -783,7 +784,7 @@ impl<'a> Worker<'a> {
             if place == NOWHERE {
                 if let Ok(index) = self.waiting.binary_search_by_key(&k, |job| job.k) {
                     let job = self.waiting.remove(index).expect("just found");
-                    self.recorder.over(&job, None, Outcome::Abandoned, now, Heard::default());
+                    self.recorder.over(&job, None, Outcome::Abandoned, now, ReplyFacts::default());
                 }
             } else if let Some(Exchange { job, .. }) = self.connections[place as usize].exchange
                 && job.k == k
@@ -865,11 +866,11 @@ impl<'a> Worker<'a> {
     fn cut_off(&mut self, now: Time) {
         for connection in &mut self.connections {
             if let Some(exchange) = connection.exchange.take() {
-                self.recorder.over(&exchange.job, Some(&exchange), Outcome::Unfinished, now, Heard::default());
+                self.recorder.over(&exchange.job, Some(&exchange), Outcome::Unfinished, now, ReplyFacts::default());
             }
         }
         while let Some(job) = self.waiting.pop_front() {
-            self.recorder.over(&job, None, Outcome::Unfinished, now, Heard::default());
+            self.recorder.over(&job, None, Outcome::Unfinished, now, ReplyFacts::default());
         }
         if let Source::Sessions(share) = &mut self.source {
             for ended in share.cut_off(now) {

@@ -20,6 +20,12 @@ pub struct Record {
     pub status: u16,
     /// Index into the report's backends, where the reply named one.
     pub backend: Option<u16>,
+    /// Index into the load's endpoints of the one that it was dealt to; a redirect may have led elsewhere.
+    #[serde(default)]
+    pub endpoint: u16,
+    /// Redirects that it followed; 255 stands for more too.
+    #[serde(default)]
+    pub hops: u8,
     /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
     pub planned: Time,
     /// Service demand as planned; 0 where none was.

@@ -1,7 +1,7 @@
-//! What somebody who watches a run sees of its last moments.
+//! What a watcher of a run sees of its last moments.
 //!
 //! Each thread records into a pair of histograms of its own, beside those that are kept, and hands them over at its
-//! sweeps (every 50 ms), unless somebody looks at that very moment: a request costs two more array additions, a sweep
+//! sweeps (every 50 ms), unless the watcher looks at that very moment: a request costs two more array additions, a sweep
 //! one merge, and no thread ever waits. Not watched, it costs nothing.
 
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use sojourn_stats::Histogram;
 
 use crate::outcome::Counts;
 
-/// What has happened since it was last told.
+/// What has happened since the watcher last looked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recent {
     /// Response times (ns) of good replies, warm-up included.
@@ -42,7 +42,7 @@ impl Recent {
 pub(crate) struct Window(Mutex<(Counts, Recent)>);
 
 impl Window {
-    /// Leaves `counts` and hands over `recent`, unless somebody is looking; then the next time.
+    /// Leaves `counts` and hands over `recent`, unless the watcher is looking; then the next time.
     pub(crate) fn hand_over(&self, counts: &Counts, recent: &mut Recent) {
         if let Ok(mut seen) = self.0.try_lock() {
             seen.0 = *counts;
@@ -55,7 +55,7 @@ impl Window {
 
     /// Adds what is there to `counts` and `recent`, and leaves an empty one.
     pub(crate) fn take(&self, counts: &mut Counts, recent: &mut Recent) {
-        let mut seen = self.0.lock().expect("nobody panics while holding it");
+        let mut seen = self.0.lock().expect("no thread panics while it holds it");
         counts.add(&seen.0);
         recent.merge(&seen.1);
         seen.1.clear();

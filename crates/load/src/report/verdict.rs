@@ -97,7 +97,7 @@ pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
     }
     let (seen, said) = evidence.inside;
     // Little's law: the mean number inside is the rate times the time inside. Seen by the generator it lacks the time
-    // in which a request was due and nobody had noticed.
+    // in which a request was due and had not been noticed.
     if said > 0.0 && said - seen > UNNOTICED_MAX * said {
         let remedy = if report.pacing == Pacing::Timer { "; spin, or read the service time" } else { "" };
         doubts.push(format!(

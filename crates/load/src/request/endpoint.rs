@@ -34,6 +34,15 @@ impl Endpoint {
         }
     }
 
+    /// The same endpoint at `address`: a name keeps its name and port, and a literal address becomes this one.
+    pub(crate) fn moved(&self, address: SocketAddr) -> Endpoint {
+        let Endpoint { host, port, .. } = match self.host.parse::<IpAddr>() {
+            Ok(_) => Endpoint::at(address, ""),
+            Err(_) => self.clone(),
+        };
+        Endpoint { host, port, address: Some(address), ..self.clone() }
+    }
+
     /// Whether both are the same origin: then a connection to one serves the other.
     pub(crate) fn is_origin_of(&self, url: &Url) -> bool {
         self.scheme == url.scheme && self.port == url.port && self.host.eq_ignore_ascii_case(&url.host)

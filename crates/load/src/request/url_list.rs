@@ -13,7 +13,7 @@ use crate::request::endpoint::Endpoint;
 use crate::request::template::Template;
 use crate::request::url::Url;
 
-/// What a file of URLs says: what to ask for, and of whom.
+/// What a file of URLs says: the hosts, and what to ask them for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlList {
     /// Every host that is asked, in order of its first line.

@@ -17,6 +17,18 @@ pub(crate) struct Job {
     /// The instant that says which part of the run it belongs to: its own, or that of its object.
     pub(crate) counts_at: Time,
     pub(crate) request: Request,
+    /// The endpoint that it is dealt to, by its number.
+    pub(crate) endpoint: u32,
+    /// Which of several targets it asks for.
+    pub(crate) target: u32,
+}
+
+impl Job {
+    /// A request that has not been dealt to an endpoint yet.
+    #[inline]
+    pub(crate) fn new(k: u64, place: u32, planned: Time, counts_at: Time, request: Request) -> Job {
+        Job { k, place, planned, counts_at, request, endpoint: 0, target: 0 }
+    }
 }
 
 /// What a source wants done.

@@ -6,7 +6,7 @@
 //! when it is free, after that file's active OFF time. The object is over when all its files are there, or as soon as
 //! one of them failed: then the others are given up, and the user thinks on.
 //!
-//! This is the user alone, without sockets: it says what is due ([`SessionShare::due`]) and hears what became of it. A
+//! This is the user alone, without sockets: it says what is due ([`SessionShare::due`]) and is told what became of it. A
 //! user's connections have fixed places (`user * parallel + slot`), so that finding a free one is a look at two words,
 //! and nothing is allocated while the users browse. The price is memory for `parallel` places per user, used or not.
 //! A file is bound to its connection when that connection is chosen, not when it is established, as browsers did it.
@@ -174,7 +174,7 @@ impl SessionShare {
         self.quota.spent() || now >= self.quota.until || (self.thinking == 0 && self.under_way == 0)
     }
 
-    /// When something is due next, if nothing is heard before.
+    /// When something is due next, if nothing is over before.
     #[inline]
     pub(crate) fn next_at(&self) -> Time {
         let timer = self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.at);
@@ -326,7 +326,7 @@ impl SessionShare {
         let state = &self.users[self.user_of(place)];
         let object = state.object.as_ref().expect("only files of an object under way have a slot");
         let request = state.fetches[self.slots[place as usize].file as usize].request;
-        Job { k: object.k, place, planned: at, counts_at: object.planned, request }
+        Job::new(object.k, place, at, object.planned, request)
     }
 
     /// Closes the connection at `place` if it has been idle for long enough, or else looks again later.

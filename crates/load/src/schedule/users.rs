@@ -94,6 +94,6 @@ impl UserShare {
             _ => self.thinking.pop()?.0.1,
         };
         let k = self.quota.take()?;
-        Some(Job { k, place: user, planned, counts_at: planned, request: self.users[user as usize].request })
+        Some(Job::new(k, user, planned, planned, self.users[user as usize].request))
     }
 }

@@ -1,4 +1,4 @@
-//! Whom a run may put load on: a load test of somebody else's server is an attack on it.
+//! Which addresses a run may put load on: a load test of another's server is an attack on it.
 //!
 //! Loopback and private networks are the caller's own business. Everything else needs the word of a person who may do
 //! it. The check is on addresses, not on names: a name that looks local may lead anywhere.
@@ -11,7 +11,7 @@ pub enum Allowed {
     /// Loopback and private networks only: see [`is_private`].
     #[default]
     Private,
-    /// Any address: somebody has said that they may.
+    /// Any address: the user has said that this is allowed.
     Anywhere,
 }
 

@@ -84,7 +84,7 @@ impl Channel {
         let task = self.tasks.add(async move {
             let mut over = Finished::new(ticket);
             match sender.send_request(request).await {
-                Ok(response) => over.hear(response, clock).await,
+                Ok(response) => over.receive(response, clock).await,
                 Err(error) => over.failed = Some(outcome_of(&error)),
             }
             finished.borrow_mut().push(over);
@@ -92,7 +92,7 @@ impl Channel {
         self.streams.insert(ticket, task);
     }
 
-    /// Nobody waits for `ticket` any more: its stream is reset.
+    /// The request of `ticket` is given up: its stream is reset.
     pub(crate) fn cancel(&mut self, ticket: u64) {
         self.early.retain(|(early, _)| *early != ticket);
         if let Some(task) = self.streams.remove(&ticket) {
@@ -166,7 +166,7 @@ impl Finished {
         }
     }
 
-    async fn hear(&mut self, response: Response<Incoming>, clock: Clock) {
+    async fn receive(&mut self, response: Response<Incoming>, clock: Clock) {
         self.first_byte = Some(clock.now());
         self.status = response.status().as_u16();
         let value = |name: &str| response.headers().get(name).map_or(Vec::new(), |value| value.as_bytes().to_vec());
@@ -320,7 +320,7 @@ impl Tasks {
         drop(dropped);
     }
 
-    /// Polls whoever was woken, until nobody is. A wake-up of a task that is over may reach its place's next one, which
+    /// Polls the tasks that were woken, until none is. A wake-up of a task that is over may reach its place's next one, which
     /// is then polled once for nothing.
     fn run(&self) {
         loop {

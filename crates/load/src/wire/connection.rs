@@ -28,8 +28,6 @@ pub(crate) struct Connection {
     pub(crate) generation: u32,
     /// The endpoint, or where a redirect led, by its number.
     pub(crate) origin: u32,
-    /// Which of several targets is asked for.
-    pub(crate) choice: u32,
     pub(crate) exchange: Option<Exchange>,
     pub(crate) reply: Reply,
     /// What a full socket buffer left of the request.
@@ -44,7 +42,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Closes it. What is on its way to or from it is for nobody.
+    /// Closes it. What is on its way to or from it is lost.
     pub(crate) fn shut(&mut self) {
         self.stream = None;
         self.tls = None;

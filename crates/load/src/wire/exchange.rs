@@ -22,6 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) sent: Option<Time>,
     pub(crate) first_byte: Option<Time>,
     pub(crate) retried: bool,
+    /// Redirects that were followed.
+    pub(crate) hops: u32,
 }
 
 impl Exchange {
@@ -36,6 +38,7 @@ impl Exchange {
             sent: None,
             first_byte: None,
             retried: false,
+            hops: 0,
         }
     }
 

@@ -22,11 +22,11 @@ use sojourn_stats::{Span, Time};
 const ATTEMPTS: u32 = 4;
 const PACKET_MAX: usize = 4096;
 
-/// What is known without asking, and whom to ask; shared by all threads.
+/// What is known without asking, and the name server to ask; shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Names {
     hosts: HashMap<String, Vec<IpAddr>>,
-    /// Whom to ask.
+    /// The name server to ask.
     pub(crate) server: SocketAddr,
     /// How long to wait for an answer before asking again.
     retry: Span,
@@ -37,7 +37,7 @@ pub(crate) struct Names {
 pub(crate) enum Unresolved {
     /// It cannot be a name.
     NoName,
-    /// Nobody has it, or it has no address.
+    /// There is no such name, or it has no address.
     Unknown(&'static str),
     /// The server could not say; its response code.
     Failed(ResponseCode),
@@ -55,7 +55,7 @@ struct Answer {
 }
 
 impl Names {
-    /// Whom `resolver` or `/etc/resolv.conf` names is asked, a name server on this host where neither does.
+    /// The name server of `resolver` or `/etc/resolv.conf` is asked; one on this host where neither names any.
     pub(crate) fn new(resolver: Option<SocketAddr>, timeout: Span) -> Names {
         let configured = || {
             let text = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
@@ -128,7 +128,7 @@ impl Names {
         None
     }
 
-    /// A socket that hears nobody but the server.
+    /// A socket that receives from the server only.
     fn socket(&self) -> io::Result<UdpSocket> {
         let any = match self.server {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -232,7 +232,7 @@ impl Resolver {
         Found::Asked
     }
 
-    /// Nobody waits for `place` any more.
+    /// `place` waits no more.
     pub(crate) fn forget(&mut self, place: u32) {
         if let Some(lookup) = self.lookups.remove(&place) {
             for (id, _) in lookup.halves {
@@ -257,7 +257,7 @@ impl Resolver {
             let Some(socket) = &self.socket else { return };
             let read = match socket.recv(&mut buffer) {
                 Ok(read) => read,
-                // An ICMP message that nobody listens there: said once per query, and asked again all the same.
+                // An ICMP message that no server listens there: said once per query, and asked again all the same.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(_) => return,
             };

@@ -59,7 +59,7 @@ impl Tls {
         let mut roots = RootCertStore::empty();
         let Some(path) = &self.ca else {
             for certificate in rustls_native_certs::load_native_certs().certs {
-                // One that rustls cannot read is one that nobody is trusted by.
+                // A certificate that rustls cannot read makes no server trusted.
                 let _ = roots.add(certificate);
             }
             return Ok(roots);
@@ -253,7 +253,7 @@ impl Session {
     }
 }
 
-/// Believes anybody, but still that it has the key of the certificate that it shows.
+/// Takes any certificate, but still checks that it has the key of the certificate that it shows.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -15,6 +15,7 @@ mod records;
 mod redirects;
 mod replies;
 mod requests;
+mod rotation;
 mod run;
 mod server;
 mod sessions;

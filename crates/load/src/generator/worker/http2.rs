@@ -103,7 +103,7 @@ impl Worker<'_> {
         let scheme = if origin.scheme == Scheme::Https { "https" } else { "http" };
         let job = &exchange.job;
         let mut path = Vec::new();
-        renderer.write_path(job, (connection.origin as usize, connection.choice), hop, &mut path);
+        renderer.write_path(job, hop, &mut path);
         let uri = format!("{scheme}://{}{}", origin.authority, String::from_utf8_lossy(&path));
         let mut request = Request::builder().method(renderer.method(hop).name()).uri(uri);
         for (name, value) in renderer.plain_headers() {
@@ -132,9 +132,9 @@ impl Worker<'_> {
     }
 
     /// The connection at `carrier` has read so many bytes into the buffer.
-    pub(super) fn hear_streams(&mut self, carrier: u32, read: usize) {
+    pub(super) fn receive_streams(&mut self, carrier: u32, read: usize) {
         let connection = &mut self.connections[carrier as usize];
-        let channel = connection.channel.as_mut().expect("only a channel hears");
+        let channel = connection.channel.as_mut().expect("only a channel receives");
         channel.input(&self.buffer[..read]);
         self.flush_carrier(carrier);
     }
@@ -185,7 +185,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The connection of `place` broke under it: a request that nobody has answered goes out once more, where it may,
+    /// The connection of `place` broke under it: a request without an answer goes out once more, where it may,
     /// on a connection that had carried others.
     fn stream_broken(&mut self, place: u32, outcome: Outcome) {
         let connection = &mut self.connections[place as usize];
@@ -209,7 +209,7 @@ impl Worker<'_> {
     pub(super) fn carrier_ended(&mut self, carrier: u32, outcome: Outcome) {
         if let Some(channel) = &mut self.connections[carrier as usize].channel {
             channel.end();
-            // What was whole before the end is complete; what was not hears of it below.
+            // What was whole before the end is complete; what was not is broken off below.
             channel.run();
             for over in channel.finished() {
                 if over.failed.is_none() {
@@ -255,7 +255,7 @@ impl Worker<'_> {
     pub(super) fn close_stream(&mut self, place: u32, why: Why) -> bool {
         let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
         if streams.groups.contains_key(&place) {
-            // Carriers have nobody to tell.
+            // The source does not know of carriers.
             let connection = &mut self.connections[place as usize];
             connection.shut();
             self.count_closed(why);

@@ -50,7 +50,7 @@ impl Worker<'_> {
     }
 
     /// Takes in what the name server says.
-    pub(super) fn hear_resolver(&mut self) {
+    pub(super) fn receive_answers(&mut self) {
         let now = self.setting.clock.now();
         let mut resolved = Vec::new();
         self.resolver.receive(now, &mut resolved);
@@ -88,12 +88,13 @@ impl Worker<'_> {
         let number = self.number_of(place);
         loop {
             let connection = &mut self.connections[place as usize];
-            let port = self.origins[connection.origin as usize].port;
+            let origin = &self.origins[connection.origin as usize];
+            let port = origin.address.map_or(origin.port, |address| address.port());
             let ip = connection.opening.addresses[connection.opening.tried];
             connection.opening.tried += 1;
             connection.opening.since = self.setting.clock.now();
             connection.phase = Phase::Connecting;
-            // A late event of the address before is for nobody.
+            // A late event of the address before is ignored.
             connection.generation = connection.generation.wrapping_add(1);
             if !self.setting.allowed.allows(ip) {
                 let outcome = if connection.hop.is_some() { Outcome::Redirects } else { Outcome::NotResolved };

@@ -37,8 +37,7 @@ impl Worker<'_> {
             return Redirected::Astray;
         }
         let mut path = Vec::new();
-        let way = (connection.origin as usize, connection.choice);
-        renderer.write_path(&exchange.job, way, connection.hop.as_deref(), &mut path);
+        renderer.write_path(&exchange.job, connection.hop.as_deref(), &mut path);
         let own = &self.origins[connection.origin as usize];
         let base = Url {
             scheme: own.scheme,
@@ -48,9 +47,12 @@ impl Worker<'_> {
         };
         let location = std::str::from_utf8(&reply.location).ok();
         let Some(url) = location.and_then(|location| base.join(location).ok()) else { return Redirected::Astray };
+        let dealt = exchange.job.endpoint;
         let origin = match self.origins.iter().position(|origin| origin.is_origin_of(&url)) {
             // Where a host is loaded under a name of its own, a relative location keeps that.
             _ if own.is_origin_of(&url) => connection.origin,
+            // Of several addresses of one name the client has its own.
+            _ if self.origins[dealt as usize].is_origin_of(&url) => dealt,
             Some(origin) => origin as u32,
             None if self.origins.len() < ORIGINS_MAX => {
                 self.origins.push(Endpoint::from(&url));
@@ -67,6 +69,8 @@ impl Worker<'_> {
         };
         let authority = self.origins[origin as usize].authority.clone();
         connection.hop = Some(Box::new(Hop { count, method, authority, path: url.path }));
+        self.recorder.redirected(&exchange.job);
+        exchange.hops = count;
         exchange.first_byte = None;
         exchange.sent = None;
         exchange.retried = false;

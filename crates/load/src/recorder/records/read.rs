@@ -116,6 +116,8 @@ impl Reading {
                 None | Some("") => None,
                 Some(name) => self.backend(name),
             },
+            endpoint: small("endpoint")?.min(u32::from(u16::MAX)) as u16,
+            hops: small("hops")?.min(u32::from(u8::MAX)) as u8,
             planned: Time(needed("planned_ns")?),
             demand: Span(row.number("demand_ns")?.unwrap_or(0)),
             begun: time("begun_ns")?,

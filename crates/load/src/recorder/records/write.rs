@@ -14,7 +14,7 @@ use crate::recorder::record::Record;
 pub(crate) struct Sink {
     thread: usize,
     block: Vec<Record>,
-    /// Names of backends that the writer has not heard of yet.
+    /// Names of backends that the writer does not know yet.
     names: Vec<String>,
     full: Sender<Batch>,
     free: Receiver<Vec<Record>>,
