@@ -83,11 +83,12 @@
 //! }
 //! ```
 //!
-//! Several processes or machines put one load on a server together by [`run_share`]. The
+//! Several processes or machines put one load on a server together through [`agents`], or each by [`run_share`]. The
 //! arrivals that a server sees do not depend on the number of processes, threads or connections.
 
 #![warn(clippy::print_stdout)]
 
+pub mod agents;
 mod error;
 mod generator;
 mod outcome;

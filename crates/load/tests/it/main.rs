@@ -1,5 +1,6 @@
 //! The load generator against small raw TCP servers on free ports of the loopback interface.
 
+mod agents;
 mod clients;
 mod coverage;
 mod emitted;
