@@ -34,7 +34,7 @@ use crate::generator::clock::Clock;
 use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::{Outcome, Settlement};
 use crate::recorder::watch::Window;
-use crate::recorder::{ReplyFacts, Recorder};
+use crate::recorder::{Recorder, ReplyFacts};
 use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
 use crate::schedule::Source;

@@ -100,11 +100,15 @@ fn a_redirected_request_has_one_response_time_and_says_again_what_it_is() {
 
 #[test]
 fn a_client_that_keeps_an_address_is_not_taken_to_another_by_the_name() {
-    // The name leads each client back to the address that it holds; an address written out leads to that address.
+    // The name leads each client back to the address that it holds, from there and from elsewhere.
+    let middle = Server::start(|_| vec![to("302 Found", "http://www.example/b")]);
+    let there = format!("http://{}/", middle.address);
     let servers: Vec<Server> = (0..2)
         .map(|_| {
-            Server::start(|asked| match path(asked).as_str() {
-                "/a" => vec![to("302 Found", "http://www.example/b")],
+            let there = there.clone();
+            Server::start(move |asked| match path(asked).as_str() {
+                "/a" => vec![to("302 Found", &there)],
+                "/b" => vec![to("302 Found", "http://www.example/c")],
                 _ => vec![ok("x")],
             })
         })
@@ -112,8 +116,8 @@ fn a_client_that_keeps_an_address_is_not_taken_to_another_by_the_name() {
     let addresses: Vec<SocketAddr> = servers.iter().map(|server| server.address).collect();
     let schedule = Schedule::open(steady(20, Span(MS)));
     let load = Load::to(&[Url::parse("http://www.example/a").unwrap()], schedule, Targets::Own);
-    let report = run(Load { redirects: 1, keep_records: true, ..load }.rotated(&addresses, Rotation::Client));
-    assert_eq!((report.counts.ok, report.counts.redirected), (20, 20));
+    let report = run(Load { redirects: 3, keep_records: true, ..load }.rotated(&addresses, Rotation::Client));
+    assert_eq!((report.counts.ok, report.counts.redirected), (20, 60));
     for (number, server) in servers.iter().enumerate() {
         let heads = server.heads();
         let own = |head: &String| {
