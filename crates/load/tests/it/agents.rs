@@ -84,7 +84,7 @@ fn agents_run_their_shares_of_one_order_after_another() {
         );
     }
     let why = run(&mut coordinator, &Order { addresses: Vec::new(), requests: 1 }).unwrap_err();
-    assert!(why.contains("agent 0") && why.contains("no address"), "{why}");
+    assert!(why.starts_with("agent ") && why.contains("no address"), "{why}");
 }
 
 #[test]

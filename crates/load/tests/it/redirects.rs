@@ -130,6 +130,19 @@ fn a_client_that_keeps_an_address_is_not_taken_to_another_by_the_name() {
 }
 
 #[test]
+fn an_address_that_is_written_out_leads_there_and_not_to_the_clients_own() {
+    let first = Server::start(|_| vec![ok("x")]);
+    let there = format!("http://{}/b", first.address);
+    let second = Server::start(move |_| vec![to("302 Found", &there)]);
+    let load = Load { redirects: 1, ..open(first.address, steady(20, Span(MS))) };
+    let report = run(load.rotated(&[first.address, second.address], Rotation::Client));
+    assert_eq!((report.counts.ok, first.heads().len()), (20, 20));
+    let redirected = report.records.unwrap().iter().filter(|record| record.hops == 1).count();
+    assert_eq!(redirected, second.heads().len());
+    assert!(redirected > 0);
+}
+
+#[test]
 fn what_leads_nowhere_or_on_and_on_has_failed() {
     let ring = Server::start(|_| vec![to("302 Found", "/again")]);
     let report = run(follow(ring.address));
