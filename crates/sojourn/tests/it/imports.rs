@@ -13,7 +13,7 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// The circles of imports among the files below `src`, each the shortest through its first file.
+/// The circles of imports among the files below `src`, each the shortest through its first file, and the shortest ones first.
 pub(crate) fn circles(src: &Path) -> Vec<String> {
     let root = ["lib.rs", "main.rs"].into_iter().map(|name| src.join(name)).find(|path| path.exists());
     let mut modules = Modules::default();
@@ -21,8 +21,9 @@ pub(crate) fn circles(src: &Path) -> Vec<String> {
     let graph = modules.imports();
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
-    for from in graph.keys() {
-        let Some(circle) = shortest_circle(&graph, from) else { continue };
+    let mut all: Vec<Vec<Name>> = graph.keys().filter_map(|from| shortest_circle(&graph, from)).collect();
+    all.sort_by_key(Vec::len);
+    for circle in all {
         let mut members = circle.clone();
         members.sort();
         if seen.insert(members) {
@@ -67,7 +68,7 @@ impl Modules {
             let path = if beside.exists() { beside } else { folder.join(module).join("mod.rs") };
             // A module without a file stands in this one.
             if path.exists() {
-                self.read([&name[..], &[module.clone()]].concat(), &path, &folder.join(module));
+                self.read([name.clone(), vec![module.clone()]].concat(), &path, &folder.join(module));
             }
         }
         self.0.insert(name, reader.module);
@@ -114,7 +115,7 @@ struct Reader {
 
 impl Reader {
     /// `path` as written here, from the root of the crate; none where it leads out of the crate.
-    fn from_root(&self, path: &[String]) -> Option<Name> {
+    fn rooted(&self, path: &[String]) -> Option<Name> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
             "crate" => Some(rest.to_vec()),
@@ -130,7 +131,7 @@ impl Reader {
     }
 
     fn want(&mut self, path: &[String]) {
-        self.module.wanted.extend(self.from_root(path));
+        self.module.wanted.extend(self.rooted(path));
     }
 
     /// Takes in a `use`; one that is a re-export only says where names are.
@@ -143,7 +144,7 @@ impl Reader {
             }
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.bring(tree, path, reexported)),
             UseTree::Glob(_) => {
-                if let Some(target) = self.from_root(path) {
+                if let Some(target) = self.rooted(path) {
                     if !reexported {
                         self.module.wanted.insert(target.clone());
                     }
@@ -158,7 +159,7 @@ impl Reader {
                 };
                 let whole = if item == "self" { path.clone() } else { [&path[..], &[item]].concat() };
                 let called = if called == "self" { path.last().cloned().unwrap_or_default() } else { called };
-                if let Some(target) = self.from_root(&whole) {
+                if let Some(target) = self.rooted(&whole) {
                     if !reexported {
                         self.module.wanted.insert(target.clone());
                     }
