@@ -1,4 +1,4 @@
-//! From flags to a load: an order is all that a process needs to know to put its part of a load on a server.
+//! From flags to a load: an order is all that a process needs to know to run its share of a load.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

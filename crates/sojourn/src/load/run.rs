@@ -51,7 +51,7 @@ impl Runner {
         Ok(report)
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user wants it to end.
     pub(crate) fn interrupted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -63,7 +63,7 @@ impl Runner {
     }
 }
 
-/// Why there was no run, and whose fault that is.
+/// Why there was no run, with the exit code of its cause.
 pub(crate) fn refused(error: LoadError) -> Failure {
     match error {
         LoadError::System(_) | LoadError::Late { .. } => failed(error),
