@@ -129,3 +129,8 @@ pub use wire::allowed::{Allowed, is_private};
 pub use wire::path::connect_times;
 pub use wire::reply;
 pub use wire::tls::Tls;
+
+/// The code of the README, which is tested with the rest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! What an open run sent, instant by instant, in bounded memory: the evidence that it followed its plan.
 //!
-//! Gaps lie between neighbours, so what is thinned out are stretches of [`STRETCH`] requests that follow one another in
-//! the plan, never single ones. All are kept until there are [`STRETCHES`]; then every second goes, and only every
+//! Gaps lie between neighbours, so what is thinned out are stretches of 4096 requests that follow one another in
+//! the plan, never single ones. All are kept until there are 256; then every second goes, and only every
 //! second of those to come is kept, and so on. Stretches are told by the requests' numbers, so that threads and shares keep
 //! the same ones without a word to one another.
 

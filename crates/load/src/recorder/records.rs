@@ -1,6 +1,6 @@
 //! Every request of a run in a file, in flat memory, and such a file read back.
 //!
-//! A thread fills blocks of [`BLOCK`] records from a small pool of its own and hands each full one to the one thread
+//! A thread fills blocks of 4096 records from a small pool of its own and hands each full one to the one thread
 //! that writes: one message per block, nothing per request. When the writer cannot follow, a thread that finds its pool
 //! empty loses the block and counts it, rather than let the load wait for a disk; the verdict then says so. The file
 //! has another name until it is whole. When it cannot be written (no space left) it is removed, the run goes on and its
