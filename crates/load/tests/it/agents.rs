@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use serde::{Deserialize, Serialize};
 use sojourn_load::agents::{Agent, Coordinator, Host, new_secret};
 use sojourn_load::{Load, Progress, Rotation, Verdict};
-use sojourn_stats::Span;
+use sojourn_stats::{Dimension, Law, Span};
 
 use crate::run::{MS, open, steady};
 use crate::server::{Server, ok};
@@ -57,7 +57,8 @@ impl Drop for Running {
 
 fn run(coordinator: &mut Coordinator, order: &Order) -> Result<sojourn_load::Report, String> {
     let ignore = |_: &Progress| {};
-    coordinator.run(order, None, false, &AtomicBool::new(false), &ignore).map_err(|error| error.to_string())
+    let law = Law::parse("constant(1 ms)", Dimension::Time).unwrap();
+    coordinator.run(order, Some(law), false, &AtomicBool::new(false), &ignore).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -74,6 +75,11 @@ fn agents_run_their_shares_of_one_order_after_another() {
         let report = run(&mut coordinator, &Order { addresses: addresses.clone(), requests }).unwrap();
         assert_eq!((report.counts.planned, report.counts.ok), (requests, requests));
         assert!(!matches!(report.verdict, Verdict::Incomplete(_)));
+        let gaps = report.gaps.unwrap();
+        assert!(
+            gaps.count == requests - 1 && gaps.from_law.is_some(),
+            "all gaps are held to the law that was asked for"
+        );
         let records = report.records.unwrap();
         assert!(records.iter().map(|record| record.k).eq(0..requests), "each request once");
         assert!(records.iter().all(|record| u32::from(record.endpoint) == record.client % 2));
