@@ -56,7 +56,7 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
     if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_endless(asked) {
         return Err("sim needs to know when it ends: give `duration` under [run], e.g. `60 s`".into());
     }
-    if by.contains(&Engine::Live) { live::check(asked) } else { Ok(()) }
+    if by.contains(&Engine::Live) { live::check(experiment, asked) } else { Ok(()) }
 }
 
 /// A policy that files may name and no engine has yet.

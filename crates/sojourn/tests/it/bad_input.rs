@@ -136,13 +136,15 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 23] = [
+    let cases: [(&[&str], &str); 25] = [
         (&[url, "--profile", "steps(1, 2, every = 1 s)"], "--rate"),
         (&[url, "--rate", "9 /s", "--profile", "stairs(1)"], "--profile"),
         (&[url, "--streams", "4"], "--http 2"),
         (&[url, "--http", "3"], "1.0, 1.1 or 2"),
         (&[url, "--method", "FETCH"], "DELETE"),
         (&[url, "--body-file", "/nowhere/at/all"], "--body-file"),
+        (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
+        (&[url, "--rotate", "server"], "client or request"),
         (&[url, "--resolver", "dns"], "127.0.0.1:5353"),
         (&[url, "--trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (&[url, "--wsess", "10,5,1"], "--rate"),

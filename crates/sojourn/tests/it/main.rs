@@ -11,6 +11,7 @@ mod docs;
 mod failure;
 mod fujita;
 mod hurst;
+mod imports;
 mod load;
 mod namespaces;
 mod networks;
