@@ -23,4 +23,5 @@ mod queue_by_sim;
 mod redirect;
 mod sojourn;
 mod tidy;
+mod tiers;
 mod understand;
