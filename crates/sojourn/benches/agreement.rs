@@ -22,13 +22,17 @@ const WITHIN: f64 = 0.10;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runs: u64 = words.iter().find_map(|word| word.parse().ok()).unwrap_or(10);
-    let asked = |file: &str| words.iter().all(|word| word.parse::<u64>().is_ok()) || words.iter().any(|word| word == file);
+    let asked =
+        |file: &str| words.iter().all(|word| word.parse::<u64>().is_ok()) || words.iter().any(|word| word == file);
     println!("live against its twin, difference of the mean response time in percent, by variant");
     let mut missed = Vec::new();
     for (file, variants) in EXPERIMENTS.into_iter().filter(|(file, _)| asked(file)) {
         println!("{file}");
         let (agreed, suspect) = agree(file, variants, runs);
-        println!("agreed{}", agreed.iter().map(|count| format!("{:>12}", format!("{count} of {runs}"))).collect::<String>());
+        println!(
+            "agreed{}",
+            agreed.iter().map(|count| format!("{:>12}", format!("{count} of {runs}"))).collect::<String>()
+        );
         println!("runs that were SUSPECT: {suspect}");
         if !agreed.iter().all(|count| count * 10 >= runs * 9) || suspect > 0 {
             missed.push(file);

@@ -58,8 +58,9 @@ pub(crate) struct Routed {
     predictor: Option<Predictor>,
     /// The route of the request in each slot.
     routes: Vec<Route>,
-    /// Ends that a switch has not heard of yet.
-    closings: Vec<Option<(u32, Leg)>>,
+    /// Ends that a switch has not heard of yet, with the bytes of the reply; and the places that are free.
+    closings: Vec<(u64, Leg)>,
+    free_closings: Vec<u32>,
     /// When each server goes down and comes back.
     faults: Vec<(Time, usize, bool)>,
     is_down: Vec<bool>,
@@ -181,6 +182,7 @@ impl Routed {
             predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
             routes: Vec::new(),
             closings: Vec::new(),
+            free_closings: Vec::new(),
             faults: faults(system),
             is_down: vec![false; servers.len()],
             servers,
@@ -423,10 +425,12 @@ impl Routed {
             match self.places.one_way(client, decider.region) {
                 Span::ZERO => decider.balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now),
                 delay => {
-                    let free = self.closings.iter().position(Option::is_none).unwrap_or(self.closings.len());
-                    self.closings.resize(self.closings.len().max(free + 1), None);
-                    self.closings[free] = Some((size as u32, leg));
-                    cx.agenda.add(cx.now + delay, What::Closes, free as u32, 0);
+                    let place = self.free_closings.pop().unwrap_or(self.closings.len() as u32);
+                    match self.closings.get_mut(place as usize) {
+                        Some(closing) => *closing = (size, leg),
+                        None => self.closings.push((size, leg)),
+                    }
+                    cx.agenda.add(cx.now + delay, What::Closes, place, 0);
                 }
             }
         }
@@ -435,9 +439,10 @@ impl Routed {
 
     /// A switch hears that a connection is closed.
     fn closes(&mut self, number: u32, cx: &mut Cx) {
-        let (size, leg) = self.closings[number as usize].take().expect("a connection closes once");
+        let (size, leg) = self.closings[number as usize];
+        self.free_closings.push(number);
         let balancer = &mut self.deciders[leg.decider as usize].balancer;
-        balancer.completed(leg.choice, size.into(), cx.now - leg.sent, cx.now);
+        balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now);
     }
 
     /// A server goes down or comes back.
