@@ -49,9 +49,10 @@ pub fn run(
     }
 }
 
-/// Simulates exactly the plan of `control.seed` up to `control.horizon`, and leaves out what is planned before the warm-up:
-/// the twin of a live run. Of `control` it also reads the catalogue. Response times are a series in the order of the plan (of the ends, where users browse), judged by batches
-/// as a live run's are; everything else is judged by sections of equal time.
+/// Simulates exactly the plan of `control.seed` up to `control.horizon`, and leaves out what is planned before the
+/// warm-up: the twin of a live run. Of `control` it also reads the catalogue. Response times are a series in the order of
+/// the plan (of the ends, where users browse), judged by batches as a live run's are; everything else is judged by
+/// sections of equal time.
 ///
 /// # Errors
 /// When system or workload makes no sense, there is no horizon, or nothing is left to measure.

@@ -77,7 +77,7 @@ fn what_is_drawn_follows_from_the_seed_and_the_number_alone() {
     // 40 draws at 3 to 1 from a fixed seed: at least one of each, surely.
     let others = one.iter().filter(|head| head.starts_with("GET /other?")).count();
     assert!((1..40).contains(&others), "{others}");
-    let work = one.iter().find(|head| head.contains("/work/")).unwrap();
+    let work = one.iter().find(|head| head.contains("/work?")).unwrap();
     let value = |key: &str| work.split(key).nth(1).unwrap().split(['&', ' ']).next().unwrap().to_owned();
     assert!(value("iter=").parse::<u64>().unwrap() > 0, "whole: {work}");
     assert!((0.0..1.0).contains(&value("x=").parse::<f64>().unwrap()), "{work}");

@@ -71,15 +71,16 @@ fn gateways_stand_in_front_of_gateways() {
 /// What live does not have yet is refused before anything starts, in one line.
 #[test]
 fn what_live_does_not_have_yet_is_refused() {
-    for (name, needle) in [("packet-rewriting", "packet switch"), ("faults", "faults"), ("pools", "pools")] {
+    for (name, set, needle) in [
+        ("hybrid", "system.tier.1.face=switch", "packet switch"),
+        ("hybrid", "system.tier.0.ttl=1 s", "longer ttl"),
+        ("faults", "seed=1", "faults"),
+        ("pools", "seed=1", "pools"),
+    ] {
         let path = experiment(&format!("tiers/{name}.toml")).display().to_string();
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out").display().to_string();
-        let mut arguments = vec!["run", path.as_str(), "--by", "live", "--out", &out];
-        if name == "packet-rewriting" {
-            arguments.extend(["--set", "system.network.rtt=0 s"]);
-        }
-        let output = sojourn(&arguments);
+        let output = sojourn(&["run", path.as_str(), "--by", "live", "--set", set, "--out", &out]);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{name}: {message}");
         assert!(message.contains(needle) && message.trim().lines().count() == 1, "{name}: {message}");
