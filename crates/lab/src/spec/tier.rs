@@ -105,7 +105,7 @@ impl Reader<'_> {
             Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
             Some(n) if *n.get_ref() > 1 && self.browses => {
                 let right =
-                    "users who browse have one dispatcher so far: leave it out, or use an open or closed workload";
+                    "users who browse have 1 dispatcher so far: leave it out, or use an open or closed workload";
                 return Err(self.at(n, "dispatchers", right));
             }
             Some(n) => *n.get_ref(),

@@ -476,7 +476,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         | "weighted-least-connections" => ["", "", "(in-flight)", "(in-flight)"],
         "round-trip" => ["", "(first-byte", "(in-flight)", "(in-flight)"],
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
-        "cookie" => ["", "(cookie)", "", "(cookie)"],
+        "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
         "shortest-predicted-response" => ["(predicted-response)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };

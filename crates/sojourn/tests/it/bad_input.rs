@@ -52,7 +52,7 @@ fn systems_of_several_tiers() {
     let text = fs::read_to_string(experiment("tiers/two-gateways.toml")).expect("the experiment is there");
     let path = file(folder.path(), "x.toml", text.replacen("tiers = [\"gateway\"]", "tiers = [\"gatway\"]", 1));
     let complaint = refused(&["run", &path, "--by", "sim"]);
-    assert!(complaint.contains("x.toml:18: tiers") && complaint.contains("did you mean `gateway`"), "{complaint}");
+    assert!(complaint.contains("x.toml:19: tiers") && complaint.contains("did you mean `gateway`"), "{complaint}");
     let path = experiment("tiers/pools.toml").display().to_string();
     let out = folder.path().join("out");
     let complaint = refused(&["run", &path, "--by", "sim", "--out", &out.display().to_string()]);
