@@ -45,6 +45,21 @@ fn mistakes_in_an_experiment() {
     }
 }
 
+/// A mistake in the file and an engine that lacks what it says are both bad input, seen before anything runs.
+#[test]
+fn systems_of_several_tiers() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(experiment("tiers/two-gateways.toml")).expect("the experiment is there");
+    let path = file(folder.path(), "x.toml", text.replacen("tiers = [\"gateway\"]", "tiers = [\"gatway\"]", 1));
+    let complaint = refused(&["run", &path, "--by", "sim"]);
+    assert!(complaint.contains("x.toml:19: tiers") && complaint.contains("did you mean `gateway`"), "{complaint}");
+    let path = experiment("tiers/pools.toml").display().to_string();
+    let out = folder.path().join("out");
+    let complaint = refused(&["run", &path, "--by", "sim", "--out", &out.display().to_string()]);
+    assert!(complaint.contains("not there yet: sim has no pools"), "{complaint}");
+    assert!(!out.exists(), "something was left behind");
+}
+
 #[test]
 fn live_has_no_network_on_loopback() {
     let path = experiment("four-servers.toml").display().to_string();
