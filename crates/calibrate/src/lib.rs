@@ -19,6 +19,59 @@
 //!
 //! The price: every figure is of the mix that was measured, and a measurement takes a minute or two, in which the
 //! server must have no other load.
+//!
+//! # 1. Measure a server
+//!
+//! [`calibrate`] takes a [`Target`] that nothing else loads meanwhile, and gives a model with the text that `sojourn`
+//! reads. Only private addresses are measured unless [`Settings::allowed`] says more.
+//!
+//! ```no_run
+//! use std::sync::{Arc, atomic::AtomicBool};
+//! use sojourn_calibrate::{Settings, Target, calibrate};
+//!
+//! let target = Target::parse("http://10.0.0.7:8080/files/{size}", &[1_000, 20_000, 200_000], None)?;
+//! let cancel = Arc::new(AtomicBool::new(false));
+//! let found = calibrate(&target, &Settings::default(), &|progress| eprintln!("{}", progress.stage), &cancel)?;
+//! std::fs::write("server.toml", found.to_toml())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 2. A server known by its delay only
+//!
+//! [`delay_curve`] measures the delay at several numbers of users, and [`fit_delay_curve`] makes the model of it, also of
+//! numbers that were measured elsewhere:
+//!
+//! ```
+//! use sojourn_calibrate::fit_delay_curve;
+//! use sojourn_stats::Span;
+//!
+//! // 5 ms, and 0.1 ms more per user; above 70 users 2 ms more per user.
+//! let delay_s = |users: f64| 0.005 + 1e-4 * users.min(70.0) + 2e-3 * (users - 70.0).max(0.0);
+//! let users = (1..=14).map(|tens| 10.0 * f64::from(tens));
+//! let measured: Vec<(f64, f64)> = users.map(|users| (users, delay_s(users))).collect();
+//! let curve = fit_delay_curve(&measured, &[], Span::ZERO)?;
+//! assert_eq!(curve.pieces[0].up_to, 70, "the knee");
+//! assert!((curve.stay(95).as_secs_f64() - delay_s(95.0)).abs() < 1e-6);
+//! # Ok::<(), sojourn_stats::regression::RegressionError>(())
+//! ```
+//!
+//! # 3. A path
+//!
+//! [`measure_path`] takes the time of TCP connections to open; [`fit_delays`] makes an Erlang law of such times:
+//!
+//! ```
+//! use sojourn_calibrate::fit_delays;
+//! use sojourn_stats::{Dimension, Law, Stream};
+//!
+//! let law = Law::parse("erlang(k = 4, mean = 195 ms)", Dimension::Time)?;
+//! let mut stream = Stream::new(1, "path", "delays");
+//! let times: Vec<f64> = (0..20_000).map(|_| law.sample(&mut stream)).collect();
+//! let found = fit_delays("measured elsewhere", &times)?;
+//! // 20,000 draws know 1 / cv^2 to some 1 %: k = 4 is missed with a chance far below one in a million.
+//! assert_eq!(found.erlang.k, 4);
+//! assert!(found.to_toml().contains("delay = \"erlang(k = 4, "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod client;
 mod curve;
@@ -45,3 +98,8 @@ pub use path::{Erlang, PathDelay, fit_delays, measure_path};
 pub use proxy::{Coefficients, Document, HitRatios, Kept, Proxy, ProxyFound, Ratio, calibrate_proxy};
 pub use settings::{CalibrateError, Interval, Progress, Settings};
 pub use target::{Axis, Level, Target};
+
+/// The README's example, tested with those above.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
