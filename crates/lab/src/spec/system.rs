@@ -175,10 +175,10 @@ impl Reader<'_> {
         system.resolvers = self.resolvers(&raw.resolver, &system.regions)?;
         system.media = self.media(&raw.medium)?;
         system.paths = self.paths(raw.paths.as_ref(), &raw.region, &system.regions, &system.media)?;
-        system.network = self.network(&raw.network)?;
         system.clients = self.places_of_clients(asked, &system.regions)?;
         system.rules = self.rules(asked, client)?;
         self.tiers(&raw.tier, &model, &mut system)?;
+        system.network = self.network(&raw.network)?;
         self.refuse_unused(raw, asked, &system)?;
         system.faults = self.faults(faults, &system, run)?;
         Ok(system)
