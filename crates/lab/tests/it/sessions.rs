@@ -88,7 +88,7 @@ fn every_mistake_names_line_key_and_remedy() {
         (
             "level = \"session\"",
             "level = \"session\"\ndispatchers = 2",
-            &["x.toml:15", "dispatchers", "one dispatcher"],
+            &["x.toml:15", "dispatchers", "1 dispatcher"],
         ),
         ("level = \"session\"", "level = \"request\"", &["x.toml:14", "level", "switch", "connection"]),
         ("mac-forwarding", "nat", &["x.toml:15", "mode", "single-rewriting"]),

@@ -577,15 +577,22 @@ fn sim_refuses_what_it_does_not_have() {
     }
 }
 
-/// Live and theory know one gateway in one place; what a file says beyond that is not left out in silence.
+/// Live knows gateways, redirectors and rotation in one place, theory one tier there; what a file says beyond that is not
+/// left out in silence.
 #[test]
 fn live_and_theory_refuse_several_tiers_and_places() {
     let paths = but(DIRECT, "[system.server]", "[system.paths]\nwithin = { rtt = \"1 ms\" }\n[system.server]");
     let client = but(DIRECT, "[run]", "[client]\ntimeout = \"1 s\"\n[run]");
     let fault = but(DIRECT, "[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]");
-    for text in [SITES, NODES, &paths, &client, &fault] {
+    for (text, expected) in [
+        (SITES, "live has no regions and sites"),
+        (NODES, "live has no packet switch"),
+        (&paths, "live runs on loopback, which has no such network"),
+        (&client, "live has no clients that wait, retry or hedge"),
+        (&fault, "live has no faults"),
+    ] {
         let message = refusal(text, Engine::Live);
-        assert!(message.contains("live has one gateway in front of servers"), "{message}");
+        assert!(message.contains(expected), "{expected}: {message}");
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         answer(text, Engine::Theory, &out).unwrap_or_else(|e| panic!("{e}"));
