@@ -138,6 +138,8 @@ pub enum Code {
     LeastPredicted,
     /// The client's address.
     Hash,
+    /// The path.
+    PathHash,
     /// The client's cookie.
     Cookie,
     /// The rule of a policy of your own.
@@ -162,6 +164,7 @@ impl fmt::Display for Reason {
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
             Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
+            Code::PathHash => write!(f, "the hash of the path falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),

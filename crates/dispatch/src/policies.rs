@@ -29,6 +29,7 @@ policies! {
     weighted_round_robin_classic,
     weighted_least_connections,
     address_hash,
+    path_hash,
     cookie,
 }
 

@@ -92,7 +92,7 @@ fn score((hash, member): (u64, &Member)) -> f64 {
 
 /// The finaliser of SplitMix64 (Stafford's variant 13 of MurmurHash3's).
 #[inline]
-fn scramble(mut x: u64) -> u64 {
+pub(super) fn scramble(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

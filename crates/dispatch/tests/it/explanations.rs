@@ -36,6 +36,7 @@ fn the_terms_decide() {
         ("transmitted-size", "bytes", true),
         ("round-robin", "turns_before", true),
         ("address-hash", "score", true),
+        ("path-hash", "distance", true),
     ] {
         let mut dispatcher = dispatcher(policy, &weighted(&[1.0, 2.0, 3.0, 1.5]));
         for id in 0..4 {
@@ -44,7 +45,8 @@ fn the_terms_decide() {
             dispatcher.observe(Event::Transmitted { backend, bytes: u64::from(100 * (5 - id)) }, Time(1));
         }
         for client in 0..40 {
-            let request = sojourn_dispatch::Request { client: sojourn_dispatch::key(&client.to_string()), ..REQUEST };
+            let key = sojourn_dispatch::key(&client.to_string());
+            let request = sojourn_dispatch::Request { client: key, key, ..REQUEST };
             let explanation = dispatcher.explain(&request, &[], Time(2));
             let value = |id: BackendId| {
                 let candidate = explanation.candidates.iter().find(|candidate| candidate.backend == id);

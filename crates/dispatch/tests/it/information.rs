@@ -81,6 +81,7 @@ fn a_missing_signal_is_named() {
         ("transmitted-size", Signals::IN_FLIGHT, "the bytes of replies (bytes)"),
         ("address-hash", Signals::IN_FLIGHT, "the client's address (address)"),
         ("cookie(policy = random)", Signals::IN_FLIGHT, "the client's cookies (cookie)"),
+        ("path-hash", Signals::SWITCH, "the path asked for (path)"),
         ("cookie(policy = address-hash)", Signals::COOKIE, "the client's address (address)"),
     ];
     for (policy, signals, words) in cases {
@@ -127,7 +128,7 @@ fn the_clients_first_byte_stands_in_where_the_balancer_sees_none() {
 fn a_switch_serves_those_that_read_counts_or_nothing() {
     for policy in every_policy() {
         let made = Dispatcher::new(policy, &equal(2), Information::Immediate, Signals::SWITCH, 1, "test");
-        let sees_more = ["round-trip", "transmitted-size", "cookie"].contains(&policy);
+        let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash"].contains(&policy);
         assert_eq!(made.is_err(), sees_more, "{policy}");
     }
 }

@@ -14,5 +14,6 @@ mod information;
 mod least;
 mod naming;
 mod own_policy;
+mod paths;
 mod record;
 mod turns;

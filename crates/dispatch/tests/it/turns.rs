@@ -117,8 +117,13 @@ fn weighted_turns_keep_to_the_weights_under_churn_and_retries() {
 
 #[test]
 fn weight_zero_is_never_chosen() {
-    let by_weight =
-        ["weighted-round-robin", "weighted-round-robin-classic", "weighted-least-connections", "address-hash"];
+    let by_weight = [
+        "weighted-round-robin",
+        "weighted-round-robin-classic",
+        "weighted-least-connections",
+        "address-hash",
+        "path-hash",
+    ];
     for policy in by_weight {
         let mut one = dispatcher(policy, &weighted(&[0.0, 1.0, 0.0]));
         assert_eq!(letters(&mut one, 5), "BBBBB", "{policy}");

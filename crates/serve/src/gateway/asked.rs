@@ -15,8 +15,8 @@ pub(super) fn asked(worker: &Worker, peer: &Peer, request: &Request<Incoming>) -
     let named = worker.client_header.as_ref().and_then(|name| headers.get(name)).and_then(|name| name.to_str().ok());
     let client = named.map_or(peer.key, key);
     let cookie = if requires.contains(Signals::COOKIE) { cookie_of(worker, headers) } else { None };
-    let path = || request.uri().path_and_query().map_or("/", |path| path.as_str());
-    let key = if requires.contains(Signals::PATH) { key(path()) } else { 0 };
+    // Without the query: it says how the object is asked for, not which one it is.
+    let key = if requires.contains(Signals::PATH) { key(request.uri().path()) } else { 0 };
     sojourn_dispatch::Request { client, class: class_of(worker, headers), cookie, key, ..Default::default() }
 }
 

@@ -68,6 +68,21 @@ fn gateways_stand_in_front_of_gateways() {
     }
 }
 
+/// A policy that reads the path sees the same paths in live and in its twin: their shares are the same, but for requests
+/// at the edge of the warm-up.
+#[test]
+fn paths_have_the_same_keys_in_sim_and_live() {
+    let set = ["system.tier.1.policy=path-hash", "workload.size=webstone"];
+    for (name, set) in [("two-gateways", &set[..]), ("central-redirector", &["policy=path-hash", set[1]])] {
+        let folder = run(name, set);
+        let out = folder.path().join("out");
+        for server in 1..=4 {
+            let share = |engine| estimates(&out, engine, &format!("share_{server}"))[0];
+            assert!((share("live") - share("twin")).abs() < 0.02, "{name}, {server}: {} {}", share("live"), share("twin"));
+        }
+    }
+}
+
 /// What live does not have yet is refused before anything starts, in one line.
 #[test]
 fn what_live_does_not_have_yet_is_refused() {
