@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `run.json` | what was run, where, by whom, and how far it can be trusted ([`RunFile`]) |
+//! | `run.json` | what was run, where, by which command, and how far it can be trusted ([`RunFile`]) |
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
@@ -289,7 +289,7 @@ pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
     write_whole(&path.join("report.html"), crate::report::render(&crate::report::Report::new(folder)).as_bytes())
 }
 
-/// Writes a file so that nobody ever sees half of it.
+/// Writes a file so that a reader never sees half of it.
 ///
 /// # Errors
 /// When it cannot be written; the message names it, and nothing of it is left.

@@ -90,7 +90,7 @@ fn chains(choices: &Choices, candidates: &[Candidate]) -> Vec<Vec<usize>> {
         picks.filter(|(choice, _)| Some(*choice) != axis).map(|(_, value)| *value).collect()
     };
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    // Without such a choice nobody is in a chain with anybody: all picks count, and all differ.
+    // Without such a choice no two picks are in one chain: all count, and all differ.
     order.sort_by_cached_key(|&index| (others(&candidates[index]), axis.map(|axis| candidates[index].picks[axis])));
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for index in order {

@@ -2,8 +2,8 @@
 
 use sojourn_stats::{Histogram, Time};
 
-use super::engine::Engine;
 use super::layout::{Chain, Choice, Kind, Layout};
+use super::replication::NetworkReplication;
 use super::tally::{Spent, Tally};
 use crate::study::merged;
 use crate::summary::{self, QUANTILES, Row};
@@ -98,13 +98,13 @@ impl ChainCounts {
 }
 
 /// The response times of all chains and replications.
-pub(super) fn responses(replications: &[&Engine]) -> Histogram {
-    let chains = replications.iter().flat_map(|engine| &engine.tally.chains);
+pub(super) fn responses(replications: &[&NetworkReplication]) -> Histogram {
+    let chains = replications.iter().flat_map(|replication| &replication.tally.chains);
     merged(&chains.map(|chain| &chain.response).collect::<Vec<_>>())
 }
 
 /// Every metric of `replications` of `layout`.
-pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
+pub(super) fn rows(layout: &Layout, replications: &[&NetworkReplication]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut times = |suffix: &str, parts: &[&Histogram]| {
         let whole = merged(parts);
@@ -112,13 +112,14 @@ pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
         let quantiles = QUANTILES.iter();
         rows.extend(quantiles.map(|(metric, p)| summary::quantile(&format!("{metric}{suffix}"), &whole, parts, *p)));
     };
-    let all: Vec<Histogram> = replications.iter().map(|engine| responses(&[engine])).collect();
+    let all: Vec<Histogram> = replications.iter().map(|replication| responses(&[replication])).collect();
     times("", &all.iter().collect::<Vec<_>>());
     for (number, chain) in layout.chains.iter().enumerate() {
-        let parts: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.chains[number].response).collect();
+        let parts: Vec<&Histogram> =
+            replications.iter().map(|replication| &replication.tally.chains[number].response).collect();
         times(&format!("_{}", chain.name), &parts);
     }
-    let parts: Vec<Counts> = replications.iter().map(|engine| engine.part()).collect();
+    let parts: Vec<Counts> = replications.iter().map(|replication| replication.part()).collect();
     rows.extend(others(layout, &Counts::sum(&parts, layout), &parts));
     rows
 }
