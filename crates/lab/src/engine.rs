@@ -56,7 +56,15 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
     if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_endless(asked) {
         return Err("sim needs to know when it ends: give `duration` under [run], e.g. `60 s`".into());
     }
-    if by.contains(&Engine::Live) { live::check(asked) } else { Ok(()) }
+    if by.contains(&Engine::Sim) {
+        if experiment.run.duration.is_none() && !asked.system.faults.is_empty() {
+            return Err(
+                "sim needs to know how long a run with faults is: give `duration` under [run], e.g. `60 s`".into()
+            );
+        }
+        sojourn_sim::check(&asked.system, &asked.workload).map_err(|e| e.to_string())?;
+    }
+    if by.contains(&Engine::Live) { live::check(experiment, asked) } else { Ok(()) }
 }
 
 /// A policy that files may name and no engine has yet.

@@ -85,7 +85,7 @@ impl Outcome {
     }
 }
 
-/// Requests by what became of them: `planned` is the sum of all others but `retried`.
+/// Requests by what became of them: `planned` is the sum of all others but `retried`, `queued` and `redirected`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests whose time came.
@@ -128,6 +128,9 @@ pub struct Counts {
     pub retried: u64,
     /// Requests that had to wait because every connection was taken.
     pub queued: u64,
+    /// Redirects that were followed.
+    #[serde(default)]
+    pub redirected: u64,
 }
 
 /// What a request came to.
@@ -164,7 +167,7 @@ pub struct Connections {
     /// TLS handshakes that resumed a session.
     #[serde(default)]
     pub resumed: u64,
-    /// Closed because bytes came that nobody had asked for, as when a body is longer than it was said to be; they
+    /// Closed because bytes came without a request, as when a body is longer than it was said to be; they
     /// count as lost too. A server that says 408 before it closes an idle connection is one of these.
     #[serde(default)]
     pub unasked: u64,
@@ -256,6 +259,7 @@ impl Counts {
         self.unfinished += other.unfinished;
         self.retried += other.retried;
         self.queued += other.queued;
+        self.redirected += other.redirected;
     }
 
     pub(crate) fn settle(&mut self, outcome: Outcome) {

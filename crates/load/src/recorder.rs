@@ -1,57 +1,30 @@
 //! What a thread keeps of its requests: counts, histograms per window, optional records. Flat memory unless every
 //! request is to be recorded; merged when the run is over.
 
+pub(crate) mod division;
+pub mod emitted;
+pub(crate) mod interval;
+pub(crate) mod objects;
+pub(crate) mod record;
+pub mod records;
+pub(crate) mod watch;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Histogram, Span, Time};
 
-use crate::connection::Exchange;
-use crate::emitted::Emitted;
-use crate::estimate::WINDOWS;
-use crate::interval::Intervals;
-use crate::objects::{ObjectRecord, Tally};
 use crate::outcome::{Connections, Counts, Outcome, Settlement};
-use crate::records::Sink;
-use crate::schedule::Job;
-use crate::watch::Recent;
-
-/// One request in full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Its number in the run; in an open run its place in the plan, and where users browse the number of its object.
-    pub k: u64,
-    /// The client that asked.
-    pub client: u32,
-    /// The class of the request.
-    pub class: u8,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Status code; 0 where none came.
-    pub status: u16,
-    /// Index into the report's backends, where the reply named one.
-    pub backend: Option<u16>,
-    /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
-    pub planned: Time,
-    /// Service demand as planned; 0 where none was.
-    pub demand: Span,
-    /// When the generator acted on it: wrote it, or began to open a connection for it. None when it never did.
-    pub begun: Option<Time>,
-    /// When the host's name had its address, where one had to be asked for.
-    pub resolved: Option<Time>,
-    /// When the connection stood, where one was opened for it.
-    pub connected: Option<Time>,
-    /// When that connection's TLS handshake was done.
-    pub secured: Option<Time>,
-    /// When it was written, for the last time; none when it never was.
-    pub sent: Option<Time>,
-    /// When the first byte of the reply was there.
-    pub first_byte: Option<Time>,
-    /// When it was over, well or not.
-    pub done: Time,
-    /// Bytes of the reply's body that came.
-    pub bytes: u64,
-}
+use crate::recorder::division::{Division, Windowing};
+use crate::recorder::emitted::Emitted;
+use crate::recorder::interval::Intervals;
+use crate::recorder::objects::Tally;
+use crate::recorder::record::{ObjectRecord, Record};
+use crate::recorder::records::write::Sink;
+use crate::recorder::watch::Recent;
+use crate::report::estimate::WINDOWS;
+use crate::schedule::job::Job;
+use crate::wire::exchange::Exchange;
 
 /// One of the equal parts of a run that intervals are made from, by planned instant or request number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -126,38 +99,6 @@ impl Steps {
                 window.merge(more);
             }
         }
-    }
-}
-
-/// How requests fall into windows.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Windowing {
-    /// By planned instant, from the end of the warm-up to this instant.
-    Until(Time),
-    /// By request number, up to this one.
-    Requests(u64),
-}
-
-/// How what is measured falls into windows: what was planned before the end of the warm-up into none.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Division {
-    pub(crate) warm_up: Time,
-    pub(crate) windowing: Windowing,
-}
-
-impl Division {
-    /// The window of what was planned at `at` as number `k`; none while warming up.
-    #[inline]
-    pub(crate) fn window(&self, at: Time, k: u64) -> Option<usize> {
-        if at < self.warm_up {
-            return None;
-        }
-        let (part, all) = match self.windowing {
-            Windowing::Until(end) => (at.0 - self.warm_up.0, end.0.saturating_sub(self.warm_up.0)),
-            Windowing::Requests(all) => (k, all),
-        };
-        let index = u128::from(part) * WINDOWS as u128 / u128::from(all.max(1));
-        Some((index as usize).min(WINDOWS - 1))
     }
 }
 
@@ -285,6 +226,14 @@ impl Recorder {
         self.begun_in_time += u64::from(!matches!(self.division.windowing, Windowing::Until(end) if begun > end));
     }
 
+    /// A redirect is followed.
+    pub(crate) fn redirected(&mut self, job: &Job) {
+        self.whole.redirected += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.redirected += 1;
+        }
+    }
+
     /// A stale connection: the request goes out once more.
     pub(crate) fn retried(&mut self, job: &Job) {
         self.whole.retried += 1;
@@ -301,7 +250,7 @@ impl Recorder {
         exchange: Option<&Exchange>,
         outcome: Outcome,
         done: Time,
-        reply: Heard,
+        reply: ReplyFacts,
     ) -> Settlement {
         self.inside_changes(done);
         self.inside -= 1;
@@ -351,6 +300,8 @@ impl Recorder {
                 outcome,
                 status: reply.status,
                 backend,
+                endpoint: job.endpoint as u16,
+                hops: exchange.map_or(0, |exchange| exchange.hops.min(u32::from(u8::MAX)) as u8),
                 planned: job.planned,
                 demand: job.request.demand,
                 begun: exchange.map(|exchange| exchange.begun),
@@ -389,7 +340,7 @@ impl Recorder {
         self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
     }
 
-    /// What several threads or parts recorded, as one: backends in order of name, records in order of number.
+    /// What several threads or shares recorded, as one: backends in order of name, records in order of number.
     pub(crate) fn merged(recorders: Vec<Recorder>) -> Recorder {
         let mut names: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
         for (name, [replies, bytes]) in recorders.iter().flat_map(|recorder| &recorder.backends) {
@@ -535,7 +486,7 @@ impl Recorder {
 
 /// What came of a reply.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard<'a> {
+pub(crate) struct ReplyFacts<'a> {
     pub(crate) status: u16,
     pub(crate) bytes: u64,
     pub(crate) backend: &'a [u8],

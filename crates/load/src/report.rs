@@ -1,21 +1,29 @@
-//! What a run measured, merged from its parts.
+//! What a run measured, merged from its shares.
+
+pub mod estimate;
+pub(crate) mod gaps;
+mod hdr;
+pub(crate) mod measured;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
-use crate::emitted::Emitted;
-use crate::estimate::{quantile, quantile_of_independent, ratio, share};
-use crate::gaps::Gaps;
-use crate::interval::Interval;
-use crate::objects::{Objects, time_measures};
 use crate::outcome::{Connections, Counts};
-use crate::part::{Facts, PartReport, ThreadFacts};
-use crate::recorder::{Record, Recorder, SLICE, STEPS, Slice, Window, Windowing};
-use crate::records::Recorded;
+use crate::recorder::division::Windowing;
+use crate::recorder::emitted::Emitted;
+use crate::recorder::interval::Interval;
+use crate::recorder::objects::{Objects, time_measures};
+use crate::recorder::record::Record;
+use crate::recorder::records::Recorded;
+use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
+use crate::report::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::report::gaps::Gaps;
+use crate::report::measured::{Facts, ShareReport, ThreadFacts};
+use crate::report::verdict::{Evidence, Verdict, verdict};
 use crate::setting::Pacing;
-use crate::verdict::{Evidence, Verdict, verdict};
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,7 +73,7 @@ pub struct Report {
     pub seconds: Vec<Second>,
     /// Every request of the run in order of its number, where they were asked for.
     pub records: Option<Vec<Record>>,
-    /// What became of the files of records, one of each part, where they were asked for.
+    /// What became of the files of records, one of each share, where they were asked for.
     #[serde(default)]
     pub record_files: Vec<Recorded>,
     /// Requests per second, as planned and as begun in time.
@@ -90,7 +98,7 @@ pub struct Report {
     pub cores_busy: Vec<f64>,
     /// Share of each core that the hypervisor gave to others.
     pub cores_stolen: Vec<f64>,
-    /// What `CLOCK_REALTIME` said at the run's time zero (ns since 1970), on the first part's machine.
+    /// What `CLOCK_REALTIME` said at the run's time zero (ns since 1970), on the first share's machine.
     #[serde(default)]
     pub started_at_ns: u64,
     /// From the start to the last reply or the cut-off (s).
@@ -138,29 +146,29 @@ pub struct Second {
 }
 
 impl Report {
-    /// What the parts of a load measured, as one run: counts, windows and histograms added up, the instants of what was
+    /// What the shares of a load measured, as one run: counts, windows and histograms added up, the instants of what was
     /// sent on one time axis, and one verdict.
     ///
     /// # Panics
-    /// When there is no part, or an invariant of the generator is broken.
-    pub fn of_parts(mut parts: Vec<PartReport>) -> Report {
-        assert!(!parts.is_empty(), "a run has at least one part");
-        for part in &mut parts {
-            if let Some(emitted) = &mut part.recorder.emitted {
-                emitted.shift(-part.clock_offset_ns);
+    /// When there is no share, or an invariant of the generator is broken.
+    pub fn of_shares(mut shares: Vec<ShareReport>) -> Report {
+        assert!(!shares.is_empty(), "a run has at least one share");
+        for share in &mut shares {
+            if let Some(emitted) = &mut share.recorder.emitted {
+                emitted.shift(-share.clock_offset_ns);
             }
         }
-        let Facts { warm_up, open, paced, pacing, connections_max, .. } = parts[0].facts;
-        let known_end = parts.iter().filter_map(|part| part.facts.end).max();
-        let ended = parts.iter().map(|part| part.ended).max().unwrap_or_default();
+        let Facts { warm_up, open, paced, pacing, connections_max, .. } = shares[0].facts;
+        let known_end = shares.iter().filter_map(|share| share.facts.end).max();
+        let ended = shares.iter().map(|share| share.ended).max().unwrap_or_default();
         let wall_s = ended.as_secs_f64().max(1e-9);
-        let threads: Vec<ThreadFacts> = parts.iter().flat_map(|part| part.threads.iter().copied()).collect();
-        let cores = cores(&parts);
-        let incomplete = incomplete(&parts);
-        let record_files = parts.iter_mut().filter_map(|part| part.record_file.take()).collect();
-        let started_at_ns = parts[0].started_at_ns;
-        let asked = parts.iter_mut().find_map(|part| part.asked.take());
-        let all = Recorder::merged(parts.into_iter().map(|part| part.recorder).collect());
+        let threads: Vec<ThreadFacts> = shares.iter().flat_map(|share| share.threads.iter().copied()).collect();
+        let cores = cores(&shares);
+        let incomplete = incomplete(&shares);
+        let record_files = shares.iter_mut().filter_map(|share| share.record_file.take()).collect();
+        let started_at_ns = shares[0].started_at_ns;
+        let asked = shares.iter_mut().find_map(|share| share.asked.take());
+        let all = Recorder::merged(shares.into_iter().map(|share| share.recorder).collect());
 
         let counts = all.whole;
         // Contract 7: what came in went out, one way or another.
@@ -288,28 +296,28 @@ fn pace(all: &Recorder, measured: &Counts, open: bool, end: Time, measured_s: f6
     Pace { offered, achieved: rate(all.begun_in_time.saturating_sub(late)) }
 }
 
-/// Busy and stolen share of each core of each machine; of parts on the same one the largest.
-fn cores(parts: &[PartReport]) -> Vec<(f64, f64)> {
+/// Busy and stolen share of each core of each machine; of shares on the same one the largest.
+fn cores(shares: &[ShareReport]) -> Vec<(f64, f64)> {
     let mut machines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-    for part in parts {
-        let cores = machines.entry(&part.machine).or_default();
-        cores.resize(cores.len().max(part.cores.len()), (0.0, 0.0));
-        for (core, more) in cores.iter_mut().zip(&part.cores) {
+    for share in shares {
+        let cores = machines.entry(&share.machine).or_default();
+        cores.resize(cores.len().max(share.cores.len()), (0.0, 0.0));
+        for (core, more) in cores.iter_mut().zip(&share.cores) {
             *core = (core.0.max(more.0), core.1.max(more.1));
         }
     }
     machines.into_values().flatten().collect()
 }
 
-/// Why the parts are not the whole of a run, if they are not.
-fn incomplete(parts: &[PartReport]) -> Option<String> {
-    let of = parts[0].part.of;
-    let mut there: Vec<u32> = parts.iter().map(|part| part.part.index).collect();
+/// Why the shares are not the whole of a run, if they are not.
+fn incomplete(shares: &[ShareReport]) -> Option<String> {
+    let of = shares[0].share.of;
+    let mut there: Vec<u32> = shares.iter().map(|share| share.share.index).collect();
     there.sort_unstable();
     if !there.iter().copied().eq(0..of) {
-        return Some(format!("of {of} parts there are {there:?}, counted from 0"));
+        return Some(format!("of {of} shares there are {there:?}, counted from 0"));
     }
-    let first = parts.iter().filter(|part| part.cancelled).map(|part| part.ended).min()?;
+    let first = shares.iter().filter(|share| share.cancelled).map(|share| share.ended).min()?;
     Some(format!("stopped after {:.3} s", first.as_secs_f64()))
 }
 
@@ -395,7 +403,7 @@ fn per_second(slices: &[Slice], warm_up: Span, end: Time, of: Of, count: Of) -> 
     let last = ((end.0 / SLICE.0) as usize).min(slices.len()).max(first);
     let slices = slices.get(first..last).unwrap_or_default();
     let samples = slices.iter().map(count).sum();
-    let per_batch = slices.len().div_ceil(crate::estimate::WINDOWS).max(1);
+    let per_batch = slices.len().div_ceil(crate::report::estimate::WINDOWS).max(1);
     let batches: Vec<(f64, f64)> = slices
         .chunks(per_batch)
         .map(|batch| {

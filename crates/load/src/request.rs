@@ -3,15 +3,21 @@
 //! What never changes (host, extra headers) is built once per endpoint; a request whose bytes are always the same is
 //! built once whole and written from where it stands.
 
+pub(crate) mod endpoint;
+pub(crate) mod template;
+pub(crate) mod url;
+pub(crate) mod url_list;
+
 use std::io::Write;
 
 use sojourn_stats::Span;
 use sojourn_traffic::Request;
 
-use crate::endpoint::Endpoint;
-use crate::schedule::{ANYWHERE, Job};
-use crate::setting::{LoadError, Version};
-use crate::template::{Template, stream_of};
+use crate::error::LoadError;
+use crate::request::endpoint::Endpoint;
+use crate::request::template::{Template, stream_of};
+use crate::schedule::job::{ANYWHERE, Job};
+use crate::setting::Version;
 
 /// What the requests' target is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,10 +215,10 @@ impl Renderer {
             _ => false,
         };
         if fixed && !planned && !cookies && renderer.drawn.is_empty() && !matches!(renderer.body, Body::Template(_)) {
-            let any = any_job();
             let mut whole = vec![Vec::new(); endpoints.len()];
             for (endpoint, out) in whole.iter_mut().enumerate() {
-                renderer.render(&any, (endpoint, 0), None, None, out);
+                let job = Job { endpoint: endpoint as u32, ..any_job() };
+                renderer.render(&job, None, None, out);
             }
             renderer.constant = Some(whole);
         }
@@ -221,8 +227,8 @@ impl Renderer {
 
     /// The bytes of every request to this endpoint, where they are all the same.
     #[inline]
-    pub(crate) fn constant(&self, endpoint: usize) -> Option<&[u8]> {
-        self.constant.as_ref().map(|whole| whole[endpoint].as_slice())
+    pub(crate) fn constant(&self, endpoint: u32) -> Option<&[u8]> {
+        self.constant.as_ref().map(|whole| whole[endpoint as usize].as_slice())
     }
 
     /// Whether there is a path for `request`.
@@ -256,22 +262,15 @@ impl Renderer {
         hop.map_or(self.method, |hop| hop.method)
     }
 
-    /// Writes `job`, one that [`Renderer::knows`], to `out`, replacing what was there. It goes to an endpoint for the
-    /// chosen target, or to where a redirect led.
-    pub(crate) fn render(
-        &self,
-        job: &Job,
-        (endpoint, choice): (usize, u32),
-        hop: Option<&Hop>,
-        cookie: Option<&[u8]>,
-        out: &mut Vec<u8>,
-    ) {
+    /// Writes `job`, one that [`Renderer::knows`], to `out`, replacing what was there. It goes to its endpoint, or to
+    /// where a redirect led.
+    pub(crate) fn render(&self, job: &Job, hop: Option<&Hop>, cookie: Option<&[u8]>, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(self.method(hop).name().as_bytes());
         out.push(b' ');
-        self.write_path(job, (endpoint, choice), hop, out);
+        self.write_path(job, hop, out);
         match hop {
-            None => out.extend_from_slice(&self.commons[endpoint]),
+            None => out.extend_from_slice(&self.commons[job.endpoint as usize]),
             Some(hop) => {
                 for piece in [self.version.as_bytes(), hop.authority.as_bytes(), b"\r\n"] {
                     out.extend_from_slice(piece);
@@ -309,16 +308,19 @@ impl Renderer {
     }
 
     /// Appends the path that `job` asks for.
-    pub(crate) fn write_path(&self, job: &Job, (endpoint, choice): (usize, u32), hop: Option<&Hop>, out: &mut Vec<u8>) {
+    pub(crate) fn write_path(&self, job: &Job, hop: Option<&Hop>, out: &mut Vec<u8>) {
         if let Some(hop) = hop {
             return out.extend_from_slice(hop.path.as_bytes());
         }
         match &self.targets {
-            Targets::Work => write!(out, "/work?bytes={}", job.request.size).expect("a Vec takes all"),
+            Targets::Work => {
+                let Request { object, size, .. } = job.request;
+                write!(out, "/work/{object}?bytes={size}").expect("a Vec takes all");
+            }
             Targets::Paths(paths) => out.extend_from_slice(paths[job.request.object as usize].as_bytes()),
             Targets::Fixed(path) => out.extend_from_slice(path.as_bytes()),
-            Targets::Own => self.write_template(&self.own[endpoint], job, "path", out),
-            Targets::Weighted(list) => self.write_template(&list[choice as usize].1, job, "path", out),
+            Targets::Own => self.write_template(&self.own[job.endpoint as usize], job, "path", out),
+            Targets::Weighted(list) => self.write_template(&list[job.target as usize].1, job, "path", out),
         }
     }
 
@@ -386,5 +388,5 @@ fn check_template(template: &Template) -> Result<(), LoadError> {
 fn any_job() -> Job {
     let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
     let zero = sojourn_stats::Time::ZERO;
-    Job { k: 0, place: ANYWHERE, planned: zero, counts_at: zero, request }
+    Job::new(0, ANYWHERE, zero, zero, request)
 }

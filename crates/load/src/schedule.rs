@@ -1,25 +1,25 @@
 //! Who asks when: open plans, closed users, users who browse and saturation, all as one source of jobs per thread.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+pub(crate) mod job;
+mod plan;
+mod quota;
+pub(crate) mod sessions;
+mod users;
+
 use std::fmt;
 use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
-use sojourn_traffic::{Fetch, Http, Planned, Request, Script, Step, Visit, Visitor};
+use sojourn_traffic::{Http, Planned, Request, Script, Step, Visitor};
 
 use crate::outcome::{Outcome, Settlement};
-use crate::part::Part;
-use crate::plan::{Dealer, PlanShare};
-use crate::sessions::{Ended, SessionShare};
+use crate::schedule::job::{ANYWHERE, Due, Job, PAUSE_AFTER_FAILURE};
+use crate::schedule::plan::{Dealer, PlanShare};
+use crate::schedule::quota::Quota;
+use crate::schedule::sessions::{Browse, Ended, SessionShare};
+use crate::schedule::users::{Behaviour, UserShare};
 use crate::setting::Stop;
-
-/// A user that asks again at once has to fear a server that refuses at once: after a failure it waits this long.
-pub(crate) const PAUSE_AFTER_FAILURE: Span = Span(10_000_000);
-
-/// What a user who browses does next: puts the files of the next page into the list, its own file first, and says how
-/// long it thinks before.
-pub type Browse = Box<dyn FnMut(&mut Vec<Fetch>) -> Visit + Send>;
+use crate::share::Share;
 
 /// Who asks when.
 pub enum Schedule {
@@ -91,63 +91,11 @@ impl fmt::Debug for Schedule {
     }
 }
 
-/// The place of a job that may go out on any connection.
-pub(crate) const ANYWHERE: u32 = u32::MAX;
-
-/// A request whose time has come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    /// Its number in the run; that of its object where users browse.
-    pub(crate) k: u64,
-    /// The thread's own number of the place of the connection that has to carry it; [`ANYWHERE`] in an open schedule.
-    pub(crate) place: u32,
-    pub(crate) planned: Time,
-    /// The instant that says which part of the run it belongs to: its own, or that of its object.
-    pub(crate) counts_at: Time,
-    pub(crate) request: Request,
-}
-
 /// One thread's share of a schedule.
 pub(crate) enum Source {
     Plan(PlanShare),
     Users(UserShare),
     Sessions(SessionShare),
-}
-
-/// What a source wants done.
-pub(crate) enum Due {
-    /// A request is to go out.
-    Ask(Job),
-    /// The idle connection at this place has been kept for long enough.
-    Close(u32),
-}
-
-/// A thread's part of what is to be planned: up to a number, or up to an instant.
-pub(crate) struct Quota {
-    taken: u64,
-    budget: u64,
-    pub(crate) until: Time,
-    /// The thread's number among those of all parts.
-    lane: u64,
-    lanes: u64,
-}
-
-pub(crate) struct UserShare {
-    users: Vec<User>,
-    thinking: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Users that did not think at all, in the order they finished.
-    ready: VecDeque<(Time, u32)>,
-    quota: Quota,
-}
-
-struct User {
-    behaviour: Behaviour,
-    request: Request,
-}
-
-enum Behaviour {
-    Scripted(Box<dyn FnMut() -> Step + Send>),
-    Constant,
 }
 
 /// A schedule dealt to threads.
@@ -161,101 +109,61 @@ pub(crate) struct Dealt {
     pub(crate) end: Option<Time>,
 }
 
-/// Deals the share of `schedule` that is `part`'s to `threads`: a plan by request number, users by user number. With
+/// Deals what of `schedule` is `share`'s to `threads`: a plan by request number, users by user number. With
 /// `by_client` a plan is dealt by client, so that one thread sees all that a client does (its cookies).
-pub(crate) fn deal(schedule: Schedule, stop: Stop, part: Part, threads: usize, by_client: bool) -> Dealt {
+pub(crate) fn deal(schedule: Schedule, stop: Stop, share: Share, threads: usize, by_client: bool) -> Dealt {
     match schedule {
         Schedule::Open(plan) => {
-            let (dealer, shares) = Dealer::new(plan, stop, part, threads, by_client);
+            let (dealer, shares) = Dealer::new(plan, stop, share, threads, by_client);
             let (requests, end) = match dealer.known() {
                 Some((requests, end)) => (Some(requests), end),
-                None => known(stop),
+                None => stop.known(),
             };
             let shares = shares.into_iter().map(Source::Plan).collect();
             Dealt { shares, dealer: Some(dealer), requests, end }
         }
         Schedule::Users(users) => {
             let users = users.into_iter().map(Behaviour::Scripted);
-            deal_users(users, Step { think: Span::ZERO, request: no_request() }, stop, part, threads)
+            deal_users(users, no_request(), stop, share, threads)
         }
         Schedule::Sessions { users, parallel, http } => {
-            let quotas = (0..threads).map(|thread| Quota::new(stop, part.lane(thread, threads)));
+            let quotas = (0..threads).map(|thread| Quota::new(stop, share.lane(thread, threads)));
             let mut shares: Vec<SessionShare> = quotas.map(|quota| SessionShare::new(parallel, http, quota)).collect();
             for (number, browse) in users.into_iter().enumerate() {
-                if let Some(thread) = part.thread(number as u64, threads) {
+                if let Some(thread) = share.thread(number as u64, threads) {
                     shares[thread].join(browse);
                 }
             }
-            let (requests, end) = known(stop);
+            let (requests, end) = stop.known();
             Dealt { shares: shares.into_iter().map(Source::Sessions).collect(), dealer: None, requests, end }
         }
         Schedule::Saturate { connections, request } => {
             let users = (0..connections).map(|_| Behaviour::Constant);
-            deal_users(users, Step { think: Span::ZERO, request }, stop, part, threads)
+            deal_users(users, request, stop, share, threads)
         }
     }
 }
 
-fn deal_users(users: impl Iterator<Item = Behaviour>, constant: Step, stop: Stop, part: Part, threads: usize) -> Dealt {
-    let (requests, end) = known(stop);
-    let mut shares: Vec<UserShare> = (0..threads)
-        .map(|thread| UserShare {
-            users: Vec::new(),
-            thinking: BinaryHeap::new(),
-            ready: VecDeque::new(),
-            quota: Quota::new(stop, part.lane(thread, threads)),
-        })
-        .collect();
+fn deal_users(
+    users: impl Iterator<Item = Behaviour>,
+    constant: Request,
+    stop: Stop,
+    share: Share,
+    threads: usize,
+) -> Dealt {
+    let (requests, end) = stop.known();
+    let quotas = (0..threads).map(|thread| Quota::new(stop, share.lane(thread, threads)));
+    let mut shares: Vec<UserShare> = quotas.map(UserShare::new).collect();
     for (number, behaviour) in users.enumerate() {
-        let Some(thread) = part.thread(number as u64, threads) else { continue };
-        let share = &mut shares[thread];
-        let user = share.users.len() as u32;
-        share.users.push(User { behaviour, request: constant.request });
-        share.think(user, Time::ZERO, Span::ZERO);
+        if let Some(thread) = share.thread(number as u64, threads) {
+            shares[thread].join(behaviour, constant);
+        }
     }
     Dealt { shares: shares.into_iter().map(Source::Users).collect(), dealer: None, requests, end }
 }
 
-/// How many jobs a closed schedule has and when it ends, as far as `stop` says.
-fn known(stop: Stop) -> (Option<u64>, Option<Time>) {
-    match stop {
-        Stop::After(end) => (None, Some(Time(end.0))),
-        Stop::Requests(most) => (Some(most), None),
-    }
-}
-
-impl Quota {
-    /// The share of one thread, given its number among the threads of all parts and how many those are.
-    fn new(stop: Stop, (lane, lanes): (u64, u64)) -> Quota {
-        let (requests, end) = known(stop);
-        // Shares differ by at most one request and add up.
-        let budget = requests.map_or(u64::MAX, |most| (most + lanes - 1 - lane) / lanes);
-        Quota { taken: 0, budget, until: end.unwrap_or(Time::NEVER), lane, lanes }
-    }
-
-    #[inline]
-    pub(crate) fn spent(&self) -> bool {
-        self.taken >= self.budget
-    }
-
-    /// The number of one more, where there is one.
-    #[inline]
-    pub(crate) fn take(&mut self) -> Option<u64> {
-        if self.spent() {
-            return None;
-        }
-        let k = self.taken * self.lanes + self.lane;
-        self.taken += 1;
-        Some(k)
-    }
-
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
-    }
-}
-
 impl Source {
-    /// When something is due next, if nobody finishes before; [`Time::NEVER`] when nothing is. `over`: the end of the
+    /// When something is due next, if no request is over before; [`Time::NEVER`] when nothing is. `over`: the end of the
     /// plan has been seen, and is no event any more.
     #[inline]
     pub(crate) fn next_at(&self, over: bool) -> Time {
@@ -265,7 +173,7 @@ impl Source {
             Source::Plan(share) => share.next_at(),
             // The end itself is an event: the thread has to see it.
             Source::Users(share) if share.spent() => Time::NEVER,
-            Source::Users(share) => share.earliest().min(share.quota.until),
+            Source::Users(share) => share.earliest().min(share.end()),
         }
     }
 
@@ -275,7 +183,7 @@ impl Source {
         match self {
             Source::Plan(share) => {
                 let (k, Planned { at, request }) = share.take(now)?;
-                Some(Due::Ask(Job { k, place: ANYWHERE, planned: at, counts_at: at, request }))
+                Some(Due::Ask(Job::new(k, ANYWHERE, at, at, request)))
             }
             Source::Users(share) => share.take(now).map(Due::Ask),
             Source::Sessions(share) => share.due(now),
@@ -300,9 +208,7 @@ impl Source {
     pub(crate) fn exhausted(&self, now: Time) -> bool {
         match self {
             Source::Plan(share) => share.exhausted(),
-            Source::Users(share) => {
-                share.spent() || (now >= share.quota.until && share.earliest() >= share.quota.until)
-            }
+            Source::Users(share) => share.spent() || (now >= share.end() && share.earliest() >= share.end()),
             Source::Sessions(share) => share.exhausted(now),
         }
     }
@@ -311,7 +217,7 @@ impl Source {
     pub(crate) fn places(&self) -> Option<usize> {
         match self {
             Source::Plan(_) => None,
-            Source::Users(share) => Some(share.users.len()),
+            Source::Users(share) => Some(share.places()),
             Source::Sessions(share) => Some(share.places()),
         }
     }
@@ -330,54 +236,6 @@ impl Source {
             Source::Plan(share) => share.len(),
             Source::Users(_) | Source::Sessions(_) => 0,
         }
-    }
-}
-
-impl UserShare {
-    fn spent(&self) -> bool {
-        self.quota.spent() || self.users.is_empty()
-    }
-
-    fn think(&mut self, user: u32, now: Time, pause: Span) {
-        let state = &mut self.users[user as usize];
-        let think = match &mut state.behaviour {
-            Behaviour::Scripted(step) => {
-                let step = step();
-                state.request = step.request;
-                step.think
-            }
-            Behaviour::Constant => Span::ZERO,
-        } + pause;
-        if think == Span::ZERO {
-            self.ready.push_back((now, user));
-        } else {
-            self.thinking.push(Reverse((now + think, user)));
-        }
-    }
-
-    /// When the next user stops thinking; [`Time::NEVER`] when none thinks.
-    #[inline]
-    fn earliest(&self) -> Time {
-        let thinking = self.thinking.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
-        self.ready.front().map_or(thinking, |&(at, _)| at.min(thinking))
-    }
-
-    #[inline]
-    fn take(&mut self, now: Time) -> Option<Job> {
-        let planned = self.earliest();
-        // What was planned before the end is sent, however late that is seen.
-        if planned > now || planned >= self.quota.until || self.spent() {
-            return None;
-        }
-        let user = match self.ready.front() {
-            Some(&(at, user)) if at == planned => {
-                self.ready.pop_front();
-                user
-            }
-            _ => self.thinking.pop()?.0.1,
-        };
-        let k = self.quota.take()?;
-        Some(Job { k, place: user, planned, counts_at: planned, request: self.users[user as usize].request })
     }
 }
 

@@ -1,14 +1,7 @@
-//! The choices that a run leaves to its caller, how far it is, and why it may be refused.
-
-use std::io;
-use std::net::SocketAddr;
+//! The choices that a run leaves to its caller and that several files read.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::Span;
-use thiserror::Error;
-
-use crate::outcome::Counts;
-use crate::watch::Recent;
+use sojourn_stats::{Span, Time};
 
 /// How a thread waits for the next planned instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +27,19 @@ pub enum Version {
     Http2,
 }
 
+/// How a load is dealt to its endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rotation {
+    /// Client `c` has endpoint `c mod n` for the whole run, as when round-robin DNS gives each client one address of `n`.
+    /// Users of a saturating load, who are all client 0 to the server, are told apart by their numbers.
+    #[default]
+    Client,
+    /// Request `k` goes to endpoint `k mod n`; an object where users browse. A connection is never used for another
+    /// address, so that a closed user opens one for each request.
+    Request,
+}
+
 /// When no more requests are planned. A plan that ends ends the run too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -43,95 +49,12 @@ pub enum Stop {
     Requests(u64),
 }
 
-/// How far a run is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
-    /// Time since the start.
-    pub elapsed: Span,
-    /// Share of the run that is done, from 0 to 1.
-    pub share: f64,
-    /// Requests whose time has come; objects where users browse.
-    pub planned: u64,
-    /// Good replies.
-    pub ok: u64,
-    /// Failed and abandoned requests.
-    pub failed: u64,
-    /// All of them by what became of them, and what was seen since the last time; where the run is watched
-    /// ([`crate::Load::watched`]).
-    pub seen: Option<Box<(Counts, Recent)>>,
-}
-
-/// Why there was no run.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// A setting that cannot be.
-    #[error("{0}")]
-    Invalid(String),
-    /// A public address, and nobody has said that they may put load on it.
-    #[error("{target} is neither loopback nor private: a load test of somebody else's server is an attack on it")]
-    NotAllowed {
-        /// The address.
-        target: SocketAddr,
-    },
-    /// A host's name has no address.
-    #[error("host `{host}` has no address: {reason}")]
-    NotResolved {
-        /// The name.
-        host: String,
-        /// What the name server says.
-        reason: String,
-    },
-    /// The TLS handshake failed, or the certificate did not verify.
-    #[error("no TLS with {endpoint} ({target}): {reason}")]
-    Tls {
-        /// Host and port as written.
-        endpoint: String,
-        /// The address.
-        target: SocketAddr,
-        /// Which check failed, and what helps.
-        reason: String,
-    },
-    /// Nobody listens.
-    #[error("{target} refuses connections: is the server running on that port?")]
-    Refused {
-        /// The address.
-        target: SocketAddr,
-    },
-    /// Nobody answers.
-    #[error("{target} does not answer: no connection within {within}")]
-    NoAnswer {
-        /// The address.
-        target: SocketAddr,
-        /// How long was waited.
-        within: Span,
-    },
-    /// There is no way to it.
-    #[error("cannot connect to {target}: {source}")]
-    Unreachable {
-        /// The address.
-        target: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The system lets no process open so many files.
-    #[error(
-        "{connections} connections need as many open files, and the limit is {limit}: \
-         raise it (`ulimit -n`) or lower the connections"
-    )]
-    Files {
-        /// Connections asked for.
-        connections: u64,
-        /// The hard limit.
-        limit: u64,
-    },
-    /// The instant at which all parts were to start has passed.
-    #[error("the common start was {late} ago: begin the parts earlier, or start later")]
-    Late {
-        /// How long ago.
-        late: Span,
-    },
-    /// The system refused a thread, an epoll or a timer.
-    #[error("cannot start a thread of the load generator: {0}")]
-    System(#[from] io::Error),
+impl Stop {
+    /// How many jobs a closed schedule has and when it ends, as far as this says.
+    pub(crate) fn known(self) -> (Option<u64>, Option<Time>) {
+        match self {
+            Stop::After(end) => (None, Some(Time(end.0))),
+            Stop::Requests(most) => (Some(most), None),
+        }
+    }
 }

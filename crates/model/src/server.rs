@@ -265,7 +265,9 @@ impl Raw {
         match self.resources.take() {
             Some(resources) => Machine::read(resources.into_iter().collect(), memory, files).map(Some),
             None if memory.is_some() || files.is_some() => {
-                Err("memory, files: only a server with `resources` has them, e.g. resources = { cpu = { ... }, disk = { ... } }".into())
+                let right =
+                    "memory, files: only a server with `resources` has them, e.g. resources = { cpu = { ... } }";
+                Err(right.into())
             }
             None => Ok(None),
         }

@@ -126,18 +126,22 @@ impl System {
     }
 
     /// Whether it is what every engine knows: at most one tier with one seat and its own servers, behind a gateway or a
-    /// switch, in one place, where nothing breaks.
+    /// switch, in one place of which nothing but [`System::network`] is said, where nothing breaks.
     pub fn is_plain(&self) -> bool {
         let is_plain = |tier: &Tier| {
             tier.seats.len() == 1
                 && tier.seats[0].host.is_none()
                 && matches!(tier.face, Face::Gateway | Face::Switch)
                 && tier.pools.is_empty()
+                && tier.reports.is_none()
         };
         self.tiers.len() <= 1
             && self.tiers.iter().all(is_plain)
             && self.sites.is_empty()
+            && self.resolvers.is_empty()
             && self.regions.len() == 1
+            && self.regions[0].addresses.is_none()
+            && self.paths.is_empty()
             && self.faults.is_empty()
             && self.rules == Rules::default()
             && self.hosts.iter().all(|host| host.server.machine.is_none())

@@ -13,4 +13,4 @@ mod link;
 mod routed;
 
 pub(crate) use direct::Direct;
-pub(crate) use routed::Routed;
+pub(crate) use routed::{Routed, refuse};

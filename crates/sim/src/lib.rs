@@ -164,7 +164,7 @@ mod timers;
 pub use balancer::{information, signals};
 pub use control::{Control, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
 pub use network::run_network;
-pub use run::{response_times, run, run_plan};
+pub use run::{check, response_times, run, run_plan};
 pub use sessions::visits_of_run;
 
 /// The README's example, tested with those above.

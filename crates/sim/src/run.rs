@@ -13,13 +13,25 @@ use crate::clients::{PlannedRequests, Users};
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric, Played};
-use crate::fabric::{Direct, Routed};
+use crate::fabric::{Direct, Routed, refuse};
 use crate::sessions;
 use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};
 use crate::summary::{self, QUANTILES, Row};
 
 /// Sections of equal time of one run.
 const SECTIONS: u64 = 20;
+
+/// Refuses, before anything is drawn, a system that makes no sense or has what the simulator does not have yet.
+///
+/// # Errors
+/// One line that names it.
+pub fn check(system: &System, workload: &Workload) -> Result<(), SimError> {
+    match workload {
+        Workload::Sessions(users) => sessions::check(system, users),
+        _ if is_direct(system) => check_tiers(system),
+        _ => check_tiers(system).and_then(|()| refuse(system)),
+    }
+}
 
 /// Simulates `workload` at `system`; `progress` is called now and then, from any thread.
 ///
@@ -39,19 +51,20 @@ pub fn run(
     match workload {
         Workload::Sessions(users) => sessions::run(system, users, control, progress),
         Workload::Trace(traced) => {
-            check(system)?;
+            check_tiers(system)?;
             replay(system, workload, traced, control)
         }
         _ => {
-            check(system)?;
+            check_tiers(system)?;
             with_engine(system, workload, control, Replicated { system, workload, control, progress })
         }
     }
 }
 
-/// Simulates exactly the plan of `control.seed` up to `control.horizon`, and leaves out what is planned before the warm-up:
-/// the twin of a live run. Of `control` it also reads the catalogue. Response times are a series in the order of the plan (of the ends, where users browse), judged by batches
-/// as a live run's are; everything else is judged by sections of equal time.
+/// Simulates exactly the plan of `control.seed` up to `control.horizon`, and leaves out what is planned before the
+/// warm-up: the twin of a live run. Of `control` it also reads the catalogue. Response times are a series in the order of
+/// the plan (of the ends, where users browse), judged by batches as a live run's are; everything else is judged by
+/// sections of equal time.
 ///
 /// # Errors
 /// When system or workload makes no sense, there is no horizon, or nothing is left to measure.
@@ -70,7 +83,7 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
     if let Workload::Sessions(users) = workload {
         return sessions::run_plan(system, users, catalogue, seed, horizon, warm_up);
     }
-    check(system)?;
+    check_tiers(system)?;
     with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up })
 }
 
@@ -80,12 +93,17 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
 /// # Errors
 /// When system or workload makes no sense.
 pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
-    check(system)?;
+    check_tiers(system)?;
     with_engine(system, workload, &Control::default(), ResponseTimes { seed, horizon })
 }
 
+/// Whether the direct fabric can be it. A switch hears of ends from the client's packets, which take their time.
+fn is_direct(system: &System) -> bool {
+    system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
+}
+
 /// Refuses what makes no sense.
-fn check(system: &System) -> Result<(), SimError> {
+fn check_tiers(system: &System) -> Result<(), SimError> {
     let several = system.hosts.len() > 1;
     let wrong_weights = system.tiers.iter().any(|tier| {
         let fits = |targets: usize| tier.weights.is_empty() || tier.weights.len() == targets;
@@ -127,9 +145,7 @@ fn with_engine<'a, T: Task<'a>>(
     let routed = move |seed: u64, course: &Course| {
         Routed::new(system, workload, &again, seed, course.predict.map(|knows| (knows, demand_mean)))
     };
-    // A switch hears of ends from the client's packets, which take their time.
-    let is_direct = system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway);
-    match (workload, is_direct && !control.always_routed) {
+    match (workload, is_direct(system) && !control.always_routed) {
         (Workload::Closed(closed), true) => {
             closed_check(workload)?;
             task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, direct(seed, course)?))))

@@ -82,10 +82,12 @@ pub use study::visits_of_run;
 pub(crate) use study::{run, run_plan};
 
 /// Refuses what makes no sense.
-fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
+pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
     Workload::Sessions(sessions.clone()).check()?;
     if !system.is_plain() {
-        return Err(SimError::NotYet("users who browse at more than one tier in one place".into()));
+        let what = "users who browse at anything but one gateway or switch in one place, without paths, resolvers, pools, \
+                    reports, faults and [client]";
+        return Err(SimError::NotYet(what.into()));
     }
     let tier = system.tier();
     system.network.check().map_err(SimError::Invalid)?;

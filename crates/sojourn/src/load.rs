@@ -17,7 +17,6 @@ pub(crate) mod run;
 mod scan;
 mod search;
 pub(crate) mod view;
-pub(crate) mod wire;
 
 use agents::Clients;
 use flags::Flags;

@@ -1,68 +1,130 @@
 //! Live: real sockets, a real dispatcher, and servers that are what the experiment says they are.
 //!
-//! Every server and the gateway is a child process of the same binary; the load generator runs in this one. A server is
-//! emulated on a virtual processor, so that many fit on a small machine.
+//! Every server and every decider of a tier is a child process of the same binary ([`parts`]); the load generator runs in
+//! this one. A server is emulated on a virtual processor, so that many fit on a small machine. A DNS that rotates is not a
+//! process: its clients get the addresses that it would answer with.
+
+mod parts;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use serde_json::Value;
-use sojourn_bed::Child;
-use sojourn_load::{Load, Pacing, Schedule, Stop, Targets, Version};
-use sojourn_model::system::{Face, Host, Level, server_name};
+use sojourn_bed::{Child, Loopback};
+use sojourn_load::{Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
+use sojourn_model::System;
+use sojourn_model::system::{Face, Host, Level, Resolves, Tier, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
 
+use self::parts::{Parts, Told, last, spawn};
 use super::Conditions;
 use crate::answer::{Answer, PathDelay};
 use crate::folder::{LiveFile, Verdict};
 use crate::spec::{Experiment, Program, SystemQuestion};
 
-/// A child that is not ready by then never will be.
-const READY: Duration = Duration::from_secs(20);
-
 /// Requests that measure the way to a server and back, and the time between them: a quarter of a second in all.
 const PROBES: u64 = 100;
 const PROBE_GAP: Span = Span(2_500_000);
 
-/// The header by which the gateway knows the clients of a plan, who all come from one address.
-const CLIENT_HEADER: &str = "x-sojourn-client";
+/// Redirections that a request follows at most: one for each tier that a sane system has, and some.
+const REDIRECTS: u32 = 8;
 
 /// Refuses, before anything starts, what live cannot do.
-pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
-    let system = &asked.system;
-    if !system.is_plain() {
-        return Err("not there yet: live has one gateway in front of servers; leave `live` out of `by`".into());
+pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+    let SystemQuestion { system, workload, .. } = asked;
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    let browses = matches!(workload, Workload::Sessions(_));
+    if browses && system.tiers.len() > 1 {
+        return not_yet("users who browse at more than one tier");
     }
-    if let Some(tier) = system.tier() {
-        if tier.face == Face::Switch {
-            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
-        }
-        if tier.level != Level::Request && matches!(asked.workload, Workload::Sessions(_)) {
-            return Err(
-                "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
-            );
-        }
-        let costs = &tier.balancing;
-        if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
-            return Err(
-                "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into(),
-            );
-        }
-        if !tier.told.is_empty() {
-            return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
-        }
+    if system.regions.len() > 1 || !system.sites.is_empty() {
+        return not_yet("regions and sites");
+    }
+    if !system.faults.is_empty() {
+        return not_yet("faults");
+    }
+    if system.rules.timeout.is_some() || system.rules.retries.is_some() || system.rules.hedge.is_some() {
+        return not_yet("clients that wait, retry or hedge ([client]); `run.live.timeout` it has");
+    }
+    if system.servers().any(|server| server.machine.is_some()) {
+        return not_yet("servers of several resources");
     }
     if asked.has_network {
         return Err(
             "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
         );
     }
+    for tier in &system.tiers {
+        check_tier(tier, browses)?;
+    }
+    match system.tiers.first().filter(|tier| tier.face == Face::Dns) {
+        Some(dns) => rotation(dns, system, experiment.run.live.duration).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    match tier.face {
+        Face::Switch => {
+            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
+        }
+        Face::Client => return not_yet("tier of face `client`"),
+        Face::Gateway | Face::Redirect | Face::Dns => {}
+    }
+    if tier.seats.iter().any(|seat| seat.host.is_some()) {
+        return not_yet("deciders on servers (`at = \"servers\"`)");
+    }
+    if !tier.pools.is_empty() {
+        return not_yet("pools by host and path");
+    }
+    if tier.reports.is_some() || tier.probes.is_some() {
+        return not_yet("reports and probes");
+    }
+    if tier.level != Level::Request && browses {
+        return Err(
+            "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
+        );
+    }
+    let costs = &tier.balancing;
+    if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
+        return Err(
+            "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into()
+        );
+    }
+    if !tier.told.is_empty() {
+        return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
+    }
     Ok(())
+}
+
+/// How the load generator's clients take the answers of a DNS that rotates: one each for the whole run, or the next one at
+/// each request.
+fn rotation(dns: &Tier, system: &System, duration: Span) -> Result<Rotation, String> {
+    let equal = dns.weights.windows(2).all(|pair| pair[0] == pair[1]);
+    if dns.policy.trim() != "round-robin" || !equal {
+        return Err(
+            "not there yet: live has no DNS but rotation; use policy = \"round-robin\" with equal weights, or leave \
+                    `live` out of `by`"
+                .into(),
+        );
+    }
+    if !system.resolvers.is_empty() {
+        return Err("not there yet: live has no resolvers; leave `live` out of `by`".into());
+    }
+    match system.rules.resolves {
+        Resolves::EachRequest => Ok(Rotation::Request),
+        Resolves::Ttl if dns.ttl >= duration => Ok(Rotation::Client),
+        Resolves::Every(span) if span >= duration => Ok(Rotation::Client),
+        Resolves::Ttl | Resolves::Every(_) => Err(format!(
+            "not there yet: live's clients keep an address for the whole run of {duration}; give a longer ttl, or resolves = \
+             \"request\""
+        )),
+    }
 }
 
 pub(super) fn answer(
@@ -70,10 +132,11 @@ pub(super) fn answer(
     asked: &SystemQuestion,
     conditions: &Conditions<'_>,
 ) -> Result<Answer, String> {
-    let servers = start_servers(experiment, asked, conditions.program)?;
+    let mut ground = Loopback::new();
+    let servers = start_servers(experiment, asked, &mut ground, conditions.program)?;
     let path = path_delay(experiment, asked, &servers, conditions)?;
-    let system = Parts::start(experiment, asked, servers, conditions)?;
-    let load = load(experiment, asked, system.entrance)?;
+    let system = Parts::start(experiment, asked, servers, &mut ground, conditions)?;
+    let load = load(experiment, asked, &system.entrances)?;
     let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
         let remark = format!("{} replies, {} failed", now.ok, now.failed);
         (conditions.progress)(now.share, &remark);
@@ -103,8 +166,8 @@ pub(super) fn answer(
 
 /// A server of a live run.
 enum Serving {
-    /// A child of ours that emulates the model.
-    Node(Child),
+    /// A child of ours that emulates the model, and its address.
+    Node(Child, SocketAddr),
     /// A real server.
     Program(Box<Real>),
 }
@@ -121,7 +184,7 @@ struct Real {
 impl Serving {
     fn address(&self) -> SocketAddr {
         match self {
-            Serving::Node(child) => address(child),
+            Serving::Node(_, address) => *address,
             Serving::Program(real) => real.running.address(),
         }
     }
@@ -129,7 +192,7 @@ impl Serving {
     /// Stops it and gives what it said last.
     fn stop(self) -> Value {
         match self {
-            Serving::Node(child) => last(child),
+            Serving::Node(child, _) => last(child),
             Serving::Program(real) => {
                 drop(real);
                 Value::Null
@@ -148,10 +211,15 @@ impl Drop for Served {
     }
 }
 
-fn start_servers(experiment: &Experiment, asked: &SystemQuestion, program: &Path) -> Result<Vec<Serving>, String> {
+fn start_servers(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    ground: &mut Loopback,
+    program: &Path,
+) -> Result<Vec<Serving>, String> {
     match &asked.program {
         Some(program) => start_programs(asked, program),
-        None => Ok(start_nodes(experiment, asked, program)?.into_iter().map(Serving::Node).collect()),
+        None => start_nodes(experiment, asked, ground, program),
     }
 }
 
@@ -197,14 +265,19 @@ fn files_of(sizes: &Sizes) -> Arc<Site> {
 /// Sites written so far: their folders have different names.
 static SITES: AtomicU32 = AtomicU32::new(0);
 
-fn start_nodes(experiment: &Experiment, asked: &SystemQuestion, program: &Path) -> Result<Vec<Child>, String> {
+fn start_nodes(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    ground: &mut Loopback,
+    program: &Path,
+) -> Result<Vec<Serving>, String> {
     let seed = experiment.seed.to_string();
     let classes = asked.workload.classes().join(",");
     let node = |host: &Host| {
         let model = host.server.to_toml();
-        let arguments =
-            ["node", "--child", "--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes];
-        spawn(program, &arguments)
+        let arguments = ["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes];
+        let (child, address) = spawn(ground, program, &host.name, "node", &arguments)?;
+        Ok(Serving::Node(child, address))
     };
     asked.system.hosts.iter().map(node).collect()
 }
@@ -224,19 +297,26 @@ fn path_delay(
         let load = Load {
             pacing: pacing(experiment),
             stop: Stop::Requests(PROBES),
+            redirects: REDIRECTS,
             ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(asked))
         };
         let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
         Ok::<Span, String>(Span(report.response.quantile(0.5).unwrap_or(0)))
     };
     let to_server = median(servers[0].address())?;
-    if asked.system.tiers.is_empty() {
-        return Ok(PathDelay { client: Span::ZERO, cluster: to_server });
-    }
+    let Some(tier) = asked.system.tiers.iter().find(|tier| tier.face != Face::Dns) else {
+        return Ok(PathDelay { client: to_server, cluster: Span::ZERO });
+    };
     let backend = format!("{}={}", server_name(0), servers[0].address());
-    let gateway = spawn(conditions.program, &["gateway", "--child", "--backend", &backend])?;
-    let through = median(address(&gateway))?;
-    Ok(PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server })
+    let mut ground = Loopback::new();
+    let (_decider, through) =
+        spawn(&mut ground, conditions.program, "probed", tier.face.name(), &["--backend", &backend])?;
+    let through = median(through)?;
+    Ok(match tier.face {
+        // The client goes there and back, and then to the server.
+        Face::Redirect => PathDelay { client: Span(through.0 / 2), cluster: Span::ZERO },
+        _ => PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server },
+    })
 }
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
@@ -249,72 +329,7 @@ fn probe_targets(asked: &SystemQuestion) -> Targets {
     Targets::Fixed(smallest.map_or_else(|| "/".into(), |(_, path)| path.clone()))
 }
 
-/// The servers and the gateway.
-struct Parts {
-    servers: Vec<Serving>,
-    gateway: Option<Child>,
-    /// Where clients go.
-    entrance: SocketAddr,
-}
-
-impl Parts {
-    fn start(
-        experiment: &Experiment,
-        asked: &SystemQuestion,
-        servers: Vec<Serving>,
-        conditions: &Conditions<'_>,
-    ) -> Result<Parts, String> {
-        let seed = experiment.seed.to_string();
-        let Some(tier) = asked.system.tier() else {
-            let entrance = servers[0].address();
-            return Ok(Parts { servers, gateway: None, entrance });
-        };
-        let mut arguments: Vec<String> = ["gateway", "--child", "--policy", &tier.policy, "--seed", &seed]
-            .into_iter()
-            .chain(["--client-header", CLIENT_HEADER, "--classes", &asked.workload.classes().join(",")])
-            .map(String::from)
-            .collect();
-        for (index, (server, weight)) in servers.iter().zip(&tier.weights).enumerate() {
-            arguments.extend(["--backend".into(), format!("{}={}*{weight}", server_name(index), server.address())]);
-        }
-        arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
-        if let Some(every) = tier.polled {
-            arguments.extend(["--poll".into(), every.to_string()]);
-        }
-        if experiment.run.live.record {
-            let file = conditions.folder.join(format!("decisions-{}.jsonl", conditions.index + 1));
-            arguments.extend(["--record".into(), file.display().to_string()]);
-        }
-        let gateway = spawn(conditions.program, &arguments)?;
-        Ok(Parts { servers, entrance: address(&gateway), gateway: Some(gateway) })
-    }
-
-    /// Stops everything, the gateway first, and gives what each said last.
-    fn stop(self) -> Told {
-        Told { gateway: self.gateway.map(last), nodes: self.servers.into_iter().map(Serving::stop).collect() }
-    }
-}
-
-/// What a child says last.
-fn last(child: Child) -> Value {
-    child.stop().pop().unwrap_or(Value::Null)
-}
-
-/// The counts that the children gave when they stopped.
-struct Told {
-    gateway: Option<Value>,
-    nodes: Vec<Value>,
-}
-
-fn spawn<S: AsRef<std::ffi::OsStr>>(program: &Path, arguments: &[S]) -> Result<Child, String> {
-    Child::spawn(program, arguments, READY).map_err(|e| e.to_string())
-}
-
-fn address(child: &Child) -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], child.port()))
-}
-
-fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> Result<Load, String> {
+fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr]) -> Result<Load, String> {
     let live = &experiment.run.live;
     let demand = asked.demand();
     let schedule = match &asked.workload {
@@ -334,7 +349,7 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> 
         Workload::Open(open) => open.arrivals.law().cloned(),
         _ => None,
     };
-    Ok(Load {
+    let load = Load {
         classes: named_classes(&asked.workload),
         threads: live.load_threads as usize,
         asked: gaps,
@@ -343,10 +358,15 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, target: SocketAddr) -> 
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),
+        redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
-        ..Load::new(target, target.to_string(), schedule, targets(asked))
-    })
+        ..Load::new(entrances[0], entrances[0].to_string(), schedule, targets(asked))
+    };
+    match asked.system.tiers.first().filter(|tier| tier.face == Face::Dns) {
+        Some(dns) => Ok(load.rotated(entrances, rotation(dns, &asked.system, live.duration)?)),
+        None => Ok(load),
+    }
 }
 
 /// The classes that requests name: of a workload without classes they name none.
@@ -377,11 +397,11 @@ fn trust(report: &sojourn_load::Report, told: &Told) -> LiveFile {
         sojourn_load::Verdict::Incomplete(reason) => (Verdict::Incomplete, vec![reason.clone()]),
     };
     let mut facts = facts(report);
-    if let Some(gateway) = &told.gateway {
+    for (name, gateway) in &told.deciders {
         for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused"] {
             match gateway[key].as_u64() {
                 Some(0) | None => {}
-                Some(count) => facts.push((format!("gateway, {}", key.replace('_', " ")), count.to_string())),
+                Some(count) => facts.push((format!("{name}, {}", key.replace('_', " ")), count.to_string())),
             }
         }
     }

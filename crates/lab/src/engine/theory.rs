@@ -24,7 +24,7 @@ fn unanswered(why: String) -> Answer {
 
 fn of_system(asked: &SystemQuestion) -> Answer {
     if !asked.system.is_plain() {
-        return unanswered("not there yet: formulas know one tier in one place; sim answers this".into());
+        return unanswered("not there yet: formulas know one tier in one place, where nothing breaks".into());
     }
     let (arrivals, patience) = match &asked.workload {
         Workload::Open(open) => match open.arrivals.law() {

@@ -28,7 +28,7 @@ struct RawRetries {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawResolver {
     name: Option<String>,
-    region: Text,
+    pub(super) region: Text,
     clients: Spanned<f64>,
     ttl: Option<Text>,
 }
@@ -55,6 +55,10 @@ impl Reader<'_> {
             }
             let ttl = ttl.as_ref().map_or(Ok(TtlUse::Honoured), |text| self.ttl_use(text))?;
             let name = name.clone().unwrap_or_else(|| format!("resolver-{}", index + 1));
+            if resolvers.iter().any(|other| other.name == name) {
+                let message = format!("two resolvers are called `{name}`; names must differ");
+                return Err(self.at(resolver, "resolver", &message));
+            }
             resolvers.push(Resolver { name, region: at, share, ttl });
         }
         Ok(resolvers)
@@ -100,8 +104,10 @@ impl Reader<'_> {
                 }
                 share => share.as_ref().map(|share| Budget(*share.get_ref())),
             };
-            let backoff =
-                retries.backoff.as_ref().map(|text| self.law(text, "backoff", Dimension::Time)).transpose()?;
+            if *retries.at_most.get_ref() == 0 {
+                return Err(self.at(&retries.at_most, "at_most", "at least 1 retry; leave `retries` out for none"));
+            }
+            let backoff = retries.backoff.as_ref().map(|text| self.times(text, "backoff")).transpose()?;
             Ok(Retries { at_most: *retries.at_most.get_ref(), backoff, budget })
         });
         Ok(Rules {

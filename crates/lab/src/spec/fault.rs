@@ -1,6 +1,6 @@
 //! What breaks, and when, as `[[fault]]` writes it.
 
-use serde::Deserialize;
+use serde::{Deserialize, de};
 use sojourn_model::System;
 use sojourn_model::system::{Fault, Subject, Trouble};
 use sojourn_stats::Time;
@@ -23,11 +23,30 @@ pub(super) struct RawFault {
 }
 
 /// A server by its number, or by its site and number there: `2`, `"c1/2"`.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum ServerNumber {
     Number(u32),
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for ServerNumber {
+    /// By hand, because an untagged enum would not say what is right.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<ServerNumber, D::Error> {
+        struct Number;
+        impl de::Visitor<'_> for Number {
+            type Value = ServerNumber;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a server by its number from 1 on, or by its site and number there, as in \"c1/2\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ServerNumber, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
+                u32::try_from(number).map(ServerNumber::Number).map_err(|_| wrong())
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ServerNumber, E> {
+                Ok(ServerNumber::Text(text.into()))
+            }
+        }
+        deserializer.deserialize_any(Number)
+    }
 }
 
 const KINDS: [&str; 8] = ["down", "frozen", "slow", "errors", "cut", "loss", "drained", "restarted"];
@@ -49,9 +68,10 @@ impl Reader<'_> {
                 return Err(self.at(&fault.get_ref().at, "at", &message));
             }
             let ends = |fault: &Fault| fault.until.unwrap_or(Time::NEVER);
-            let overlaps =
-                |other: &&Fault| other.subject == read.subject && other.at < ends(&read) && read.at < ends(other);
-            if faults.iter().any(|other| overlaps(&other)) {
+            let overlaps = |other: &Fault| {
+                share_a_part(other.subject, read.subject, system) && other.at < ends(&read) && read.at < ends(other)
+            };
+            if faults.iter().any(overlaps) {
                 return Err(self.at(fault, "fault", "it overlaps another fault of the same part: let one end first"));
             }
             faults.push(read);
@@ -69,7 +89,22 @@ impl Reader<'_> {
             },
             None => None,
         };
-        Ok(Fault { at, until, subject: self.subject(raw, system)?, trouble: self.trouble(&fault.what)? })
+        let (subject, trouble) = (self.subject(raw, system)?, self.trouble(&fault.what)?);
+        let fits = match subject {
+            Subject::Path(..) => matches!(trouble, Trouble::Cut | Trouble::Loss(_) | Trouble::Slow(_)),
+            Subject::Resolver(_) => !matches!(trouble, Trouble::Drained | Trouble::Restarted),
+            _ => true,
+        };
+        if !fits {
+            let right = match subject {
+                Subject::Path(..) => "this cannot happen to a path, which is `cut`, has `loss(0.1)` or is `slow(0.2)`",
+                _ => {
+                    "this cannot happen to a resolver, which has no requests: `down`, `frozen`, `slow(0.2)` or `errors(0.3)`"
+                }
+            };
+            return Err(self.at(&fault.what, "what", right));
+        }
+        Ok(Fault { at, until, subject, trouble })
     }
 
     fn subject(&self, raw: &Spanned<RawFault>, system: &System) -> Result<Subject, SpecError> {
@@ -89,7 +124,11 @@ impl Reader<'_> {
         }
         if let Some(text) = site {
             let known = system.sites.iter().map(|site| site.name.as_str()).collect();
-            return named(text, "site", known).map(Subject::Site);
+            let site = named(text, "site", known)?;
+            if !system.hosts.iter().any(|host| host.site == Some(site)) {
+                return Err(self.at(text, "site", "no server is at this site"));
+            }
+            return Ok(Subject::Site(site));
         }
         if let Some(text) = tier {
             let known = system.tiers.iter().map(|tier| tier.name.as_str()).collect();
@@ -155,5 +194,18 @@ impl Reader<'_> {
             ("loss", _) => share().map(Trouble::Loss),
             _ => Err(self.at(text, "what", &unknown("fault", written, &KINDS))),
         }
+    }
+}
+
+/// Whether a part of the system is in both; which servers a share has is drawn, so that it may have any.
+fn share_a_part(a: Subject, b: Subject, system: &System) -> bool {
+    let site_of = |host: usize| system.hosts[host].site;
+    match (a, b) {
+        (Subject::Share(_), Subject::Share(_) | Subject::Host(_) | Subject::Site(_)) => true,
+        (Subject::Host(_) | Subject::Site(_), Subject::Share(_)) => true,
+        (Subject::Host(host), Subject::Site(site)) | (Subject::Site(site), Subject::Host(host)) => {
+            site_of(host) == Some(site)
+        }
+        _ => a == b,
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct RawMedium {
     rate: Text,
 }
 
+/// What is kept of each client takes some hundred bytes.
+const CLIENTS_LIMIT: u32 = 10_000_000;
+
 /// Paths by the regions that they join: `within`, `between`, or two names as in `"europe..asia"`.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -89,16 +92,15 @@ impl Reader<'_> {
     pub(super) fn paths(
         &self,
         raw: Option<&Spanned<RawPaths>>,
+        raw_regions: &[Spanned<RawRegion>],
         regions: &[Region],
         media: &[Medium],
     ) -> Result<Paths, SpecError> {
         let Some(raw) = raw else {
-            return match regions {
-                [] | [_] => Ok(Paths::default()),
-                _ => {
-                    Err(self
-                        .at_key("name", "several regions need paths: add [system.paths] with `within` and `between`"))
-                }
+            let right = "several regions need paths: add [system.paths] with `within` and `between`";
+            return match raw_regions.get(1) {
+                Some(second) => Err(self.at(second, "region", right)),
+                None => Ok(Paths::default()),
             };
         };
         let mut named: BTreeMap<(usize, usize), Path> = BTreeMap::new();
@@ -107,17 +109,20 @@ impl Reader<'_> {
             let read = self.one_path(path, media)?;
             match key.get_ref().as_str() {
                 "within" => within = Some(read),
+                "between" if regions.len() < 2 => {
+                    return Err(self.at(
+                        key,
+                        "between",
+                        "there is but one region: leave it out, or add `[[system.region]]`",
+                    ));
+                }
                 "between" => between = Some(read),
                 joined => {
                     let Some((a, b)) = joined.split_once("..") else {
                         let right = "a path is `within`, `between`, or joins two regions as in \"europe..asia\"";
                         return Err(self.at(key, joined, right));
                     };
-                    let find = |name: &str| {
-                        let known: Vec<&str> = regions.iter().map(|region| region.name.as_str()).collect();
-                        let found = known.iter().position(|of| *of == name.trim());
-                        found.ok_or_else(|| self.at(key, joined, &unknown("region", name.trim(), &known)))
-                    };
+                    let find = |name: &str| self.region(&Spanned::new(key.span(), name.trim().into()), joined, regions);
                     let (a, b) = (find(a)?, find(b)?);
                     if named.insert((a.min(b), a.max(b)), read).is_some() {
                         return Err(self.at(
@@ -135,11 +140,11 @@ impl Reader<'_> {
             found.cloned().ok_or_else(|| {
                 let (from, to) = (&regions[a].name, &regions[b].name);
                 let right = if a == b { "within" } else { "between" };
-                self.at(
-                    raw,
-                    "paths",
-                    &format!("no path joins `{from}` and `{to}`: add `\"{from}..{to}\"`, or `{right}`"),
-                )
+                let message = match from.as_str() {
+                    "" => "no path is written: add `within = { rtt = \"20 ms\" }`".into(),
+                    _ => format!("no path joins `{from}` and `{to}`: add `\"{from}..{to}\"`, or `{right}`"),
+                };
+                self.at(raw, "paths", &message)
             })
         })
     }
@@ -152,7 +157,7 @@ impl Reader<'_> {
             Some(text) => match quantity::parse(text.get_ref(), Dimension::Time) {
                 Ok(seconds) if seconds >= 0.0 => Law::constant(seconds),
                 Ok(_) => return Err(self.at(text, "rtt", "it cannot be negative")),
-                Err(_) => self.law(text, "rtt", Dimension::Time)?,
+                Err(_) => self.times(text, "rtt")?,
             },
         };
         let share = |text: &Text, key: &str| match self.quantity(text, key, Dimension::Number)? {
@@ -165,6 +170,13 @@ impl Reader<'_> {
             found.ok_or_else(|| self.at(text, "medium", &unknown("medium", text.get_ref(), &known)))
         });
         let loss_correlation = match loss_correlation {
+            Some(value) if loss.is_none() => {
+                return Err(self.at(
+                    value,
+                    "loss_correlation",
+                    "nothing is lost here: add `loss = \"5 %\"`, or leave it out",
+                ));
+            }
             Some(value) if !(0.0..1.0).contains(value.get_ref()) => {
                 return Err(self.at(value, "loss_correlation", "from 0 to below 1"));
             }
@@ -185,19 +197,79 @@ impl Reader<'_> {
         &self,
         workload: &RawWorkload,
         regions: &[Region],
-        has_paths: bool,
     ) -> Result<Vec<Clients>, SpecError> {
-        match workload.clients.as_ref().map(|clients| (clients, clients.get_ref())) {
-            Some((_, RawClients::Groups(groups))) => groups
-                .iter()
-                .map(|group| {
-                    let region = self.region(&group.region, "region", regions)?;
-                    Ok(Clients { region, number: group.number() })
-                })
-                .collect(),
-            _ if regions.len() > 1 && has_paths => Err(self
-                .at_key("kind", "say where the clients are: clients = [{ region = \"europe\", number = 100 }, ...]")),
-            _ => Ok(Vec::new()),
+        let kind = workload.kind.get_ref().as_str();
+        let too_many = || format!("at most {CLIENTS_LIMIT} in all");
+        if let Some(users) = &workload.users {
+            if matches!(workload.clients.as_ref().map(Spanned::get_ref), Some(RawClients::Groups(_))) {
+                return Err(self.at(users, "users", "`clients` says how many there are in each region: leave it out"));
+            }
+            if *users.get_ref() > CLIENTS_LIMIT && !self.browses {
+                return Err(self.at(users, "users", &too_many()));
+            }
+        }
+        let Some(clients) = &workload.clients else {
+            return match kind {
+                _ if regions.len() < 2 => Ok(Vec::new()),
+                "log" | "sessions" | "session-file" => Err(self.at(
+                    &workload.kind,
+                    "kind",
+                    &format!(
+                        "not there yet: clients of kind `{kind}` in several regions: leave all regions but one out"
+                    ),
+                )),
+                _ => Err(self.at(
+                    &workload.kind,
+                    "kind",
+                    "say where the clients are: clients = [{ region = \"europe\", number = 100 }, ...]",
+                )),
+            };
+        };
+        match clients.get_ref() {
+            RawClients::Number(_) if matches!(kind, "closed" | "webstone") => {
+                Err(self.at(clients, "clients", "users are counted by `users = 100`, or by region in a list"))
+            }
+            RawClients::Number(_) if regions.len() > 1 => Err(self.at(
+                clients,
+                "clients",
+                "say in which regions they are: clients = [{ region = \"europe\", number = 100 }, ...]",
+            )),
+            RawClients::Number(0) => Err(self.at(clients, "clients", "at least 1 client is needed")),
+            RawClients::Number(number) if *number > CLIENTS_LIMIT => Err(self.at(clients, "clients", &too_many())),
+            RawClients::Number(_) => Ok(Vec::new()),
+            RawClients::Groups(groups) if groups.is_empty() => Err(self.at(
+                clients,
+                "clients",
+                "at least 1 region has clients: [{ region = \"europe\", number = 100 }]",
+            )),
+            RawClients::Groups(groups) => {
+                let mut read = Vec::with_capacity(groups.len());
+                let mut total = 0;
+                for group in groups {
+                    total += u64::from(group.number());
+                    match group.number() {
+                        0 => {
+                            return Err(self.at(&group.number, "number", "at least 1 client; or leave the region out"));
+                        }
+                        _ if total > u64::from(CLIENTS_LIMIT) => {
+                            return Err(self.at(&group.number, "number", &too_many()));
+                        }
+                        number => read.push(Clients { region: self.region(&group.region, "region", regions)?, number }),
+                    }
+                }
+                Ok(read)
+            }
+        }
+    }
+
+    /// A law of times, of which none is negative and the mean is finite.
+    pub(super) fn times(&self, text: &Text, key: &str) -> Result<Law, SpecError> {
+        match self.law(text, key, Dimension::Time)? {
+            law if law.limits().0 < 0.0 => Err(self.at(text, key, "it cannot be negative")),
+            law if !law.mean().is_finite() => {
+                Err(self.at(text, key, "its mean is not finite: bound it, e.g. `max = 1 s`"))
+            }
+            law => Ok(law),
         }
     }
 

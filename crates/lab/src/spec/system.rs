@@ -4,20 +4,16 @@
 //! its own, sites (at each of which the next tier of the file has a decider), or other tiers by name. From that follows
 //! how many deciders a tier has and which hosts there are; everything that cannot be is refused here, with its line.
 
-use std::collections::HashSet;
-
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_dispatch::{DispatchError, Dispatcher};
-use sojourn_model::system::{Face, Host, Pool, Probes, Region, Reports, Seat, Site, Target, Tier, server_name};
+use sojourn_model::system::{Face, Host, Pool, Region, Seat, Site, Target, Tier, server_name};
 use sojourn_model::{Server, System};
-use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
 use super::client::{RawClient, RawResolver};
 use super::fault::RawFault;
 use super::path::{RawMedium, RawPaths, RawRegion};
-use super::tier::{PLANNED_POLICIES, RawBalancer, RawProbes, RawReports};
+use super::tier::{RawBalancer, RawProbes, RawReports};
 use super::workload::RawWorkload;
 use super::{Reader, Run, SpecError, Text, unknown};
 
@@ -55,38 +51,38 @@ pub(super) struct RawTier {
     pub(super) face: Text,
     at: Option<Text>,
     instances: Option<Spanned<u32>>,
-    policy: Text,
-    targets: Option<Spanned<RawTargets>>,
-    dispatchers: Option<Spanned<u32>>,
-    information: Option<Text>,
+    pub(super) policy: Text,
+    pub(super) targets: Option<Spanned<RawTargets>>,
+    pub(super) dispatchers: Option<Spanned<u32>>,
+    pub(super) information: Option<Text>,
     pub(super) poll_cost: Option<Text>,
     pub(super) level: Option<Text>,
     pub(super) attached: Option<Text>,
     pub(super) balancer: Option<Spanned<RawBalancer>>,
     pub(super) told: Option<Vec<Text>>,
-    ttl: Option<Text>,
-    reports: Option<Spanned<RawReports>>,
-    probes: Option<Spanned<RawProbes>>,
+    pub(super) ttl: Option<Text>,
+    pub(super) reports: Option<Spanned<RawReports>>,
+    pub(super) probes: Option<Spanned<RawProbes>>,
     #[serde(default)]
-    pool: Vec<Spanned<RawPool>>,
+    pub(super) pool: Vec<Spanned<RawPool>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawTargets {
-    servers: Option<Spanned<u32>>,
+pub(super) struct RawTargets {
+    pub(super) servers: Option<Spanned<u32>>,
     sites: Option<Spanned<Vec<Text>>>,
     tiers: Option<Spanned<Vec<Text>>>,
-    weights: Option<Spanned<Vec<f64>>>,
+    pub(super) weights: Option<Spanned<Vec<f64>>>,
     speeds: Option<Spanned<Vec<f64>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawPool {
+pub(super) struct RawPool {
     host: Option<String>,
     path: Option<Text>,
-    policy: Text,
+    pub(super) policy: Text,
     targets: Spanned<RawTargets>,
 }
 
@@ -132,15 +128,35 @@ impl<'de> Deserialize<'de> for ServerSource {
 }
 
 /// The targets of a tier, of one kind.
-enum Kind<'a> {
+enum Kind {
     Servers(u32),
-    /// Indices of sites; the next tier of the file is at each of them.
-    Sites(Vec<usize>),
+    /// Indices of sites; the tier `next`, which follows in the file, is at each of them.
+    Sites {
+        next: usize,
+        sites: Vec<usize>,
+    },
     /// Indices of tiers.
     Tiers(Vec<usize>),
     /// A face that decides nothing: clients meet the server.
-    Direct(&'a Spanned<RawTargets>),
+    Direct,
 }
+
+impl Kind {
+    /// The tiers that a request comes to next.
+    fn next(&self) -> &[usize] {
+        match self {
+            Kind::Servers(_) | Kind::Direct => &[],
+            Kind::Sites { next, .. } => std::slice::from_ref(next),
+            Kind::Tiers(tiers) => tiers,
+        }
+    }
+}
+
+/// A server takes about a kilobyte.
+const SERVERS_LIMIT: u64 = 100_000;
+
+/// A decider keeps what it knows of each target.
+const CHOICES_LIMIT: u64 = 1_000_000;
 
 impl Reader<'_> {
     /// The system; `asked` and `client` say where its clients are and what they do, `faults` what breaks.
@@ -158,11 +174,12 @@ impl Reader<'_> {
         system.sites = self.sites(&raw.site, &system.regions)?;
         system.resolvers = self.resolvers(&raw.resolver, &system.regions)?;
         system.media = self.media(&raw.medium)?;
-        system.paths = self.paths(raw.paths.as_ref(), &system.regions, &system.media)?;
+        system.paths = self.paths(raw.paths.as_ref(), &raw.region, &system.regions, &system.media)?;
         system.network = self.network(&raw.network)?;
-        system.clients = self.places_of_clients(asked, &system.regions, raw.paths.is_some())?;
+        system.clients = self.places_of_clients(asked, &system.regions)?;
         system.rules = self.rules(asked, client)?;
         self.tiers(&raw.tier, &model, &mut system)?;
+        self.refuse_unused(raw, asked, &system)?;
         system.faults = self.faults(faults, &system, run)?;
         Ok(system)
     }
@@ -173,10 +190,10 @@ impl Reader<'_> {
             None if raw.program.is_some() => {
                 Ok(Server::from_toml("discipline = \"ps\"\ndemand = \"0 s\"").expect("a server model"))
             }
-            None => Err(SpecError(format!(
-                "{}: system: it needs a server, e.g. `server = \"apache.toml\"`",
-                self.file.display()
-            ))),
+            None => {
+                let line = self.text.find("[system").unwrap_or(0);
+                Err(self.error(line, "system", "it needs a server, e.g. `server = \"apache.toml\"`"))
+            }
             Some(ServerSource::Inline(server)) => Ok((**server).clone()),
             Some(ServerSource::File(path)) => {
                 let path = self.path(path);
@@ -200,87 +217,113 @@ impl Reader<'_> {
         Ok(sites)
     }
 
+    /// Refuses what is written and what no tier, path or client would ever read.
+    fn refuse_unused(&self, raw: &RawSystem, asked: &RawWorkload, system: &System) -> Result<(), SpecError> {
+        let has_sites = |tier: &Spanned<RawTier>| {
+            tier.get_ref().targets.as_ref().is_some_and(|targets| targets.get_ref().sites.is_some())
+        };
+        if let Some(site) = raw.site.first().filter(|_| !raw.tier.iter().any(has_sites)) {
+            let name = &site.get_ref().name;
+            let right = format!("no tier has sites among its targets: targets = {{ sites = [\"{name}\"] }}");
+            return Err(self.at(site, "site", &right));
+        }
+        if system.tiers.first().is_none_or(|tier| tier.face != Face::Dns) {
+            let right = "only a tier of face `dns` is asked for names: put one in front, or leave this out";
+            if let Some(resolver) = raw.resolver.first() {
+                return Err(self.at(resolver, "resolver", right));
+            }
+            if let Some(resolves) = &asked.resolves {
+                return Err(self.at(resolves, "resolves", right));
+            }
+        }
+        for (resolver, written) in system.resolvers.iter().zip(&raw.resolver) {
+            if !system.clients.is_empty() && !system.clients.iter().any(|of| of.region == resolver.region) {
+                let message = format!("no client is in `{}`", system.regions[resolver.region].name);
+                return Err(self.at(&written.get_ref().region, "region", &message));
+            }
+        }
+        for (index, medium) in system.media.iter().enumerate() {
+            if !system.paths.iter().any(|path| path.medium == Some(index)) {
+                let right = format!("no path is on it: add `medium = \"{}\"` to one", medium.name);
+                return Err(self.at(&raw.medium[&medium.name], "medium", &right));
+            }
+        }
+        let RawNetwork { rtt, client_rate, .. } = &raw.network;
+        for (text, key) in [(rtt, "rtt"), (client_rate, "client_rate")] {
+            if let (Some(text), Some(_)) = (text, &raw.paths) {
+                return Err(self.at(
+                    text,
+                    key,
+                    "[system.paths] says how far clients are: write it there, or leave that out",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the tiers, and makes the hosts that they have.
     fn tiers(&self, raw: &[Spanned<RawTier>], model: &Server, system: &mut System) -> Result<(), SpecError> {
         let names = self.tier_names(raw)?;
-        let kinds = raw
-            .iter()
-            .enumerate()
-            .map(|(index, tier)| self.kind(index, tier, &names, raw, system))
-            .collect::<Result<Vec<_>, _>>()?;
-        if let Some(Kind::Direct(targets)) = kinds.first() {
-            if raw.len() > 1 {
-                return Err(self.at(&raw[0].get_ref().face, "face", "`none` stands alone: clients meet the server"));
-            }
-            let speeds = self.per_target(&targets.get_ref().speeds, "speeds", 1)?;
-            system.hosts = self.make_hosts(model, 1, speeds, None, 0);
-            return Ok(());
-        }
-        if raw.is_empty() {
-            return Ok(());
+        let kinds =
+            (0..raw.len()).map(|index| self.kind(index, raw, &names, &system.sites)).collect::<Result<Vec<_>, _>>()?;
+        match kinds.first() {
+            None => return Ok(()),
+            Some(Kind::Direct) => return self.direct(raw, model, system),
+            Some(_) => system.hosts.clear(),
         }
         self.refuse_circles(raw, &kinds)?;
         let places = self.places_of_tiers(raw, &kinds)?;
-        system.hosts.clear();
-        let mut own_hosts: Vec<Vec<Vec<usize>>> = Vec::with_capacity(raw.len()); // per tier and place
-        for (index, tier) in raw.iter().enumerate() {
-            let mut per_place = Vec::new();
-            for &site in &places[index] {
-                let first = system.hosts.len();
-                if let Kind::Servers(number) = kinds[index] {
-                    let targets = tier.get_ref().targets.as_ref().expect("it has a kind").get_ref();
-                    let speeds = self.per_target(&targets.speeds, "speeds", number as usize)?;
-                    system.hosts.extend(self.make_hosts(model, number, speeds, site, first));
-                }
-                per_place.push((first..system.hosts.len()).collect());
-            }
-            own_hosts.push(per_place);
-        }
-        // How many deciders each tier has, so that others can name them.
-        let seats: Vec<Vec<Seat>> = raw
-            .iter()
-            .enumerate()
-            .map(|(index, tier)| self.seats(index, tier, &places[index], &own_hosts[index]))
+        let hosts = self.hosts_of_tiers(raw, &kinds, &places, model, system)?;
+        let seats: Vec<Vec<Seat>> = (0..raw.len())
+            .map(|index| self.seats(index, raw[index].get_ref(), &places[index], &hosts[index]))
             .collect::<Result<_, _>>()?;
-        let targets_of = |index: usize, seat: &Seat, place: usize| -> Vec<Target> {
-            let all = |tier: usize| (0..seats[tier].len()).map(move |seat| Target::Seat { tier, seat });
-            match &kinds[index] {
-                Kind::Servers(_) => own_hosts[index][place].iter().map(|&host| Target::Host(host)).collect(),
-                Kind::Tiers(tiers) => tiers
-                    .iter()
-                    .flat_map(|&tier| all(tier))
-                    // Deciders at the same site where the other tier has one there: a front node sends to its own servers.
-                    .filter(|target| match (seat.site, target) {
-                        (Some(site), Target::Seat { tier, seat }) => {
-                            seats[*tier][*seat].site.is_none_or(|other| other == site)
-                        }
-                        _ => true,
-                    })
-                    .collect(),
-                Kind::Sites(sites) => {
-                    let at = |target: &Target| match target {
-                        Target::Seat { tier, seat } => seats[*tier][*seat].site,
-                        Target::Host(_) => None,
-                    };
-                    let next: Vec<Target> = all(index + 1).collect();
-                    sites.iter().flat_map(|site| next.iter().filter(move |of| at(of) == Some(*site))).copied().collect()
-                }
-                Kind::Direct(_) => unreachable!("refused above"),
-            }
-        };
-        let mut tiers = Vec::with_capacity(raw.len());
         for (index, tier) in raw.iter().enumerate() {
+            self.check_choices(index, tier.get_ref(), &kinds[index], &seats)?;
             let mut own = seats[index].clone();
             for seat in &mut own {
-                let place = places[index].iter().position(|site| *site == seat.site).unwrap_or(0);
-                seat.targets = targets_of(index, seat, place);
+                let place = places[index].iter().position(|site| *site == seat.site).expect("a decider has a place");
+                seat.targets = targets(&kinds[index], seat.site, &hosts[index][place], &seats);
             }
-            let targets = own.first().map_or(0, |seat| seat.targets.len());
             let pools = self.pools(tier.get_ref(), model, system)?;
-            let read = self.tier(tier.get_ref(), &names[index], targets, raw.len())?;
-            tiers.push(Tier { seats: own, pools, ..read });
+            let read = self.tier(tier.get_ref(), &names[index], &own, raw.len())?;
+            system.tiers.push(Tier { seats: own, pools, ..read });
         }
-        system.tiers = tiers;
+        Ok(())
+    }
+
+    /// A server that clients meet without a decider.
+    fn direct(&self, raw: &[Spanned<RawTier>], model: &Server, system: &mut System) -> Result<(), SpecError> {
+        let tier = raw[0].get_ref();
+        if raw.len() > 1 {
+            return Err(self.at(&tier.face, "face", "`none` stands alone: clients meet the server"));
+        }
+        fn span<T>(value: &Option<Spanned<T>>) -> Option<std::ops::Range<usize>> {
+            value.as_ref().map(Spanned::span)
+        }
+        let targets = tier.targets.as_ref().expect("it has a kind").get_ref();
+        let of_deciders = [
+            ("at", span(&tier.at)),
+            ("instances", span(&tier.instances)),
+            ("dispatchers", span(&tier.dispatchers)),
+            ("information", span(&tier.information)),
+            ("poll_cost", span(&tier.poll_cost)),
+            ("level", span(&tier.level)),
+            ("attached", span(&tier.attached)),
+            ("balancer", span(&tier.balancer)),
+            ("told", tier.told.iter().flatten().next().map(Spanned::span)),
+            ("ttl", span(&tier.ttl)),
+            ("reports", span(&tier.reports)),
+            ("probes", span(&tier.probes)),
+            ("pool", tier.pool.first().map(Spanned::span)),
+            ("weights", span(&targets.weights)),
+        ];
+        for (key, written) in of_deciders {
+            if let Some(span) = written {
+                return Err(self.error(span.start, key, "nothing decides at the face `none`: leave it out"));
+            }
+        }
+        let speeds = self.per_target(&targets.speeds, "speeds", 1)?;
+        system.hosts = self.make_hosts(model, 1, speeds, None, 0);
         Ok(())
     }
 
@@ -302,36 +345,34 @@ impl Reader<'_> {
     }
 
     /// Of which kind a tier's targets are.
-    fn kind<'a>(
+    fn kind(
         &self,
         index: usize,
-        tier: &'a Spanned<RawTier>,
-        names: &[String],
         raw: &[Spanned<RawTier>],
-        system: &System,
-    ) -> Result<Kind<'a>, SpecError> {
-        let face = tier.get_ref().face.get_ref();
-        let Some(targets) = &tier.get_ref().targets else {
-            let right = "a tier needs targets, e.g. `targets = { servers = 4 }`";
-            return Err(self.at(&tier.get_ref().face, "tier", right));
+        names: &[String],
+        known_sites: &[Site],
+    ) -> Result<Kind, SpecError> {
+        let RawTier { face, targets, .. } = raw[index].get_ref();
+        let Some(targets) = targets else {
+            return Err(self.at(face, "tier", "a tier needs targets, e.g. `targets = { servers = 4 }`"));
         };
-        let RawTargets { servers, sites, tiers, .. } = targets.get_ref();
+        let RawTargets { servers, sites, tiers, speeds, .. } = targets.get_ref();
         let kinds = [servers.is_some(), sites.is_some(), tiers.is_some()].iter().filter(|is| **is).count();
         if kinds != 1 {
             let right = "targets are of one kind: `servers = 4`, `sites = [\"east\"]` or `tiers = [\"gateway\"]`";
             return Err(self.at(targets, "targets", right));
         }
-        if face == "none" {
+        if let (Some(speeds), None) = (speeds, servers) {
+            return Err(self.at(speeds, "speeds", "only servers have speeds: leave them out"));
+        }
+        if face.get_ref() == "none" {
             return match servers {
-                Some(one) if *one.get_ref() == 1 => Ok(Kind::Direct(targets)),
-                _ => Err(self.at(&tier.get_ref().face, "face", "`none` means one server; several need a gateway")),
+                Some(one) if *one.get_ref() == 1 => Ok(Kind::Direct),
+                _ => Err(self.at(face, "face", "`none` means one server; several need a gateway")),
             };
         }
         if let Some(number) = servers {
-            return match *number.get_ref() {
-                0 => Err(self.at(number, "servers", "at least 1 server is needed")),
-                number => Ok(Kind::Servers(number)),
-            };
+            return self.server_count(number).map(Kind::Servers);
         }
         if let Some(list) = sites {
             if list.get_ref().is_empty() {
@@ -342,25 +383,61 @@ impl Reader<'_> {
                 return Err(self.at(list, "sites", right));
             };
             self.check_addressed(list, next)?;
-            let known: Vec<&str> = system.sites.iter().map(|site| site.name.as_str()).collect();
-            let find = |text: &Text| {
-                let found = known.iter().position(|name| name == text.get_ref());
-                found.ok_or_else(|| self.at(text, "sites", &unknown("site", text.get_ref(), &known)))
-            };
-            return Ok(Kind::Sites(list.get_ref().iter().map(find).collect::<Result<_, _>>()?));
+            let known: Vec<&str> = known_sites.iter().map(|site| site.name.as_str()).collect();
+            if known.is_empty() {
+                return Err(self.at(
+                    list,
+                    "sites",
+                    "no site is written: add `[[system.site]]` with a name and a region",
+                ));
+            }
+            let sites = self.indices(list, "sites", "site", &known)?;
+            return Ok(Kind::Sites { next: index + 1, sites });
         }
         let list = tiers.as_ref().expect("one kind is given");
         if list.get_ref().is_empty() {
             return Err(self.at(list, "tiers", "at least 1 tier is needed"));
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let find = |text: &Text| {
-            let found = names.iter().position(|name| name == text.get_ref());
-            let found = found.ok_or_else(|| self.at(text, "tiers", &unknown("tier", text.get_ref(), &known)))?;
-            self.check_addressed(text, &raw[found])?;
-            Ok(found)
-        };
-        Ok(Kind::Tiers(list.get_ref().iter().map(find).collect::<Result<_, _>>()?))
+        let found = self.indices(list, "tiers", "tier", &known)?;
+        for (text, tier) in list.get_ref().iter().zip(&found) {
+            self.check_addressed(text, &raw[*tier])?;
+        }
+        Ok(Kind::Tiers(found))
+    }
+
+    /// Where each name of a list is among those known; none is in the list twice.
+    fn indices(
+        &self,
+        list: &Spanned<Vec<Text>>,
+        key: &str,
+        what: &str,
+        known: &[&str],
+    ) -> Result<Vec<usize>, SpecError> {
+        let mut found = Vec::new();
+        for text in list.get_ref() {
+            let place = known.iter().position(|name| name == text.get_ref());
+            let place = place.ok_or_else(|| self.at(text, key, &unknown(what, text.get_ref(), known)))?;
+            if found.contains(&place) {
+                return Err(self.at(
+                    text,
+                    key,
+                    &format!("`{}` is named twice; give it a weight instead", text.get_ref()),
+                ));
+            }
+            found.push(place);
+        }
+        Ok(found)
+    }
+
+    fn server_count(&self, number: &Spanned<u32>) -> Result<u32, SpecError> {
+        match *number.get_ref() {
+            0 => Err(self.at(number, "servers", "at least 1 server is needed")),
+            count if u64::from(count) > SERVERS_LIMIT => {
+                Err(self.at(number, "servers", &format!("at most {SERVERS_LIMIT} in all")))
+            }
+            count => Ok(count),
+        }
     }
 
     /// What is chosen needs an address that a request can be sent to.
@@ -378,21 +455,15 @@ impl Reader<'_> {
         }
     }
 
-    fn refuse_circles(&self, raw: &[Spanned<RawTier>], kinds: &[Kind<'_>]) -> Result<(), SpecError> {
-        fn leads_back(tier: usize, kinds: &[Kind<'_>], above: &mut Vec<usize>) -> bool {
-            if above.contains(&tier) {
-                return true;
+    fn refuse_circles(&self, raw: &[Spanned<RawTier>], kinds: &[Kind]) -> Result<(), SpecError> {
+        // A tier ends at servers where all that follow it do; what is left over is in a circle, or leads to one.
+        let mut ends = vec![false; kinds.len()];
+        for _ in kinds {
+            for (tier, kind) in kinds.iter().enumerate() {
+                ends[tier] = kind.next().iter().all(|next| ends[*next]);
             }
-            above.push(tier);
-            let circle = match &kinds[tier] {
-                Kind::Tiers(tiers) => tiers.iter().any(|next| leads_back(*next, kinds, above)),
-                Kind::Sites(_) => leads_back(tier + 1, kinds, above),
-                Kind::Servers(_) | Kind::Direct(_) => false,
-            };
-            above.pop();
-            circle
         }
-        match (0..raw.len()).find(|tier| leads_back(*tier, kinds, &mut Vec::new())) {
+        match ends.iter().position(|ends| !ends) {
             Some(tier) => {
                 let targets = raw[tier].get_ref().targets.as_ref().expect("it has targets");
                 Err(self.at(targets, "targets", "these tiers lead in a circle: a request would never reach a server"))
@@ -402,23 +473,16 @@ impl Reader<'_> {
     }
 
     /// The sites at which each tier has deciders; one place that is no site where nothing is said.
-    fn places_of_tiers(
-        &self,
-        raw: &[Spanned<RawTier>],
-        kinds: &[Kind<'_>],
-    ) -> Result<Vec<Vec<Option<usize>>>, SpecError> {
+    fn places_of_tiers(&self, raw: &[Spanned<RawTier>], kinds: &[Kind]) -> Result<Vec<Vec<Option<usize>>>, SpecError> {
         let mut places: Vec<Vec<Option<usize>>> = vec![Vec::new(); raw.len()];
-        let mut reached: HashSet<usize> = HashSet::from([0]);
         places[0] = vec![None];
         let mut open = vec![0];
         while let Some(tier) = open.pop() {
-            let (next, at): (Vec<usize>, Vec<Option<usize>>) = match &kinds[tier] {
-                Kind::Sites(sites) => (vec![tier + 1], sites.iter().map(|site| Some(*site)).collect()),
-                Kind::Tiers(tiers) => (tiers.clone(), places[tier].clone()),
-                Kind::Servers(_) | Kind::Direct(_) => continue,
+            let at = match &kinds[tier] {
+                Kind::Sites { sites, .. } => sites.iter().map(|site| Some(*site)).collect(),
+                _ => places[tier].clone(),
             };
-            for tier in next {
-                reached.insert(tier);
+            for &tier in kinds[tier].next() {
                 let before = places[tier].len();
                 for place in &at {
                     if !places[tier].contains(place) {
@@ -430,7 +494,7 @@ impl Reader<'_> {
                 }
             }
         }
-        match (0..raw.len()).find(|tier| !reached.contains(tier)) {
+        match places.iter().position(Vec::is_empty) {
             Some(tier) => Err(self.at(
                 &raw[tier].get_ref().face,
                 "tier",
@@ -440,14 +504,47 @@ impl Reader<'_> {
         }
     }
 
+    /// Makes the hosts of each tier at each of its places, and gives their indices.
+    fn hosts_of_tiers(
+        &self,
+        raw: &[Spanned<RawTier>],
+        kinds: &[Kind],
+        places: &[Vec<Option<usize>>],
+        model: &Server,
+        system: &mut System,
+    ) -> Result<Vec<Vec<Vec<usize>>>, SpecError> {
+        let mut hosts = Vec::with_capacity(raw.len());
+        for (index, tier) in raw.iter().enumerate() {
+            let Kind::Servers(number) = kinds[index] else {
+                hosts.push(vec![Vec::new(); places[index].len()]);
+                continue;
+            };
+            let targets = tier.get_ref().targets.as_ref().expect("it has a kind");
+            let total = system.hosts.len() as u64 + u64::from(number) * places[index].len() as u64;
+            if total > SERVERS_LIMIT {
+                let message = format!("{total} servers at all sites together: at most {SERVERS_LIMIT}");
+                return Err(self.at(targets, "servers", &message));
+            }
+            let speeds = self.per_target(&targets.get_ref().speeds, "speeds", number as usize)?;
+            let mut make = |site: &Option<usize>| {
+                let first = system.hosts.len();
+                system.hosts.extend(self.make_hosts(model, number, speeds.clone(), *site, first));
+                (first..system.hosts.len()).collect()
+            };
+            hosts.push(places[index].iter().map(&mut make).collect());
+        }
+        Ok(hosts)
+    }
+
+    /// The deciders of a tier, whose targets are not known yet.
     fn seats(
         &self,
         index: usize,
-        tier: &Spanned<RawTier>,
+        tier: &RawTier,
         places: &[Option<usize>],
         own_hosts: &[Vec<usize>],
     ) -> Result<Vec<Seat>, SpecError> {
-        let RawTier { at, instances, face, .. } = tier.get_ref();
+        let RawTier { at, instances, .. } = tier;
         let on_servers = match at.as_ref().map(|text| (text, text.get_ref().as_str())) {
             None => false,
             Some((_, "servers")) if own_hosts.iter().all(|hosts| !hosts.is_empty()) => true,
@@ -463,6 +560,10 @@ impl Reader<'_> {
             Some(number) if on_servers => {
                 return Err(self.at(number, "instances", "every server has one already: leave it out"));
             }
+            Some(number) if u64::from(*number.get_ref()) * places.len() as u64 > CHOICES_LIMIT => {
+                let message = format!("at most {CHOICES_LIMIT} at all sites together");
+                return Err(self.at(number, "instances", &message));
+            }
             Some(number) => *number.get_ref(),
             None => 1,
         };
@@ -470,9 +571,9 @@ impl Reader<'_> {
             let right = "something has to choose among them: put a tier of face `dns` in front";
             return Err(self.at(instances.as_ref().expect("it is above 1"), "instances", right));
         }
-        if index == 0 && on_servers {
+        if let (0, Some(at)) = (index, at) {
             let right = "something has to name the first server: put a tier of face `dns` in front";
-            return Err(self.at(face, "at", right));
+            return Err(self.at(at, "at", right));
         }
         let mut seats = Vec::new();
         for (&site, hosts) in places.iter().zip(own_hosts) {
@@ -483,6 +584,23 @@ impl Reader<'_> {
             }
         }
         Ok(seats)
+    }
+
+    /// Refuses a tier whose deciders would have more to keep than memory.
+    fn check_choices(&self, index: usize, tier: &RawTier, kind: &Kind, seats: &[Vec<Seat>]) -> Result<(), SpecError> {
+        let targets: u64 = match kind {
+            Kind::Servers(number) => u64::from(*number),
+            _ => kind.next().iter().map(|next| seats[*next].len() as u64).sum(),
+        };
+        let dispatchers = tier.dispatchers.as_ref().map_or(1, |number| u64::from(*number.get_ref()));
+        let deciders = (seats[index].len() as u64).saturating_mul(dispatchers);
+        if deciders.saturating_mul(targets) <= CHOICES_LIMIT {
+            return Ok(());
+        }
+        let message = format!(
+            "{deciders} dispatchers for {targets} targets each: at most {CHOICES_LIMIT} pairs of a dispatcher and a target"
+        );
+        Err(self.at(tier.targets.as_ref().expect("it has a kind"), "targets", &message))
     }
 
     fn make_hosts(
@@ -503,7 +621,7 @@ impl Reader<'_> {
     }
 
     /// A list with a number above 0 for each target.
-    fn per_target(
+    pub(super) fn per_target(
         &self,
         list: &Option<Spanned<Vec<f64>>>,
         key: &str,
@@ -511,7 +629,7 @@ impl Reader<'_> {
     ) -> Result<Option<Vec<f64>>, SpecError> {
         match list {
             Some(list) if list.get_ref().len() != targets => {
-                Err(self.at(list, key, &format!("one number per server: {targets}, not {}", list.get_ref().len())))
+                Err(self.at(list, key, &format!("one number per target: {targets}, not {}", list.get_ref().len())))
             }
             Some(list) if list.get_ref().iter().any(|x| !(*x > 0.0 && x.is_finite())) => {
                 Err(self.at(list, key, "every number is above 0"))
@@ -525,6 +643,10 @@ impl Reader<'_> {
         let mut pools = Vec::with_capacity(raw.pool.len());
         for pool in &raw.pool {
             let RawPool { host, path, policy, targets } = pool.get_ref();
+            if !["gateway", "redirect"].contains(&raw.face.get_ref().as_str()) {
+                let right = "only a gateway or a redirect sees the host and path of a request: leave it out";
+                return Err(self.at(pool, "pool", right));
+            }
             if host.is_none() && path.is_none() {
                 return Err(self.at(pool, "pool", "a pool is for a `host` or a `path`; give at least one of them"));
             }
@@ -535,11 +657,11 @@ impl Reader<'_> {
             let (Some(number), None, None) = (servers, sites, tiers) else {
                 return Err(self.at(targets, "targets", "a pool has servers: `targets = { servers = 2 }`"));
             };
-            let first = system.hosts.len();
-            let count = *number.get_ref();
-            if count == 0 {
-                return Err(self.at(number, "servers", "at least 1 server is needed"));
+            let same = |other: &Pool| other.host == *host && other.path.as_ref() == path.as_ref().map(Spanned::get_ref);
+            if pools.iter().any(same) {
+                return Err(self.at(pool, "pool", "an earlier pool is for the same `host` and `path`"));
             }
+            let (first, count) = (system.hosts.len(), self.server_count(number)?);
             let speeds = self.per_target(speeds, "speeds", count as usize)?;
             system.hosts.extend(self.make_hosts(model, count, speeds, None, first));
             pools.push(Pool {
@@ -552,134 +674,26 @@ impl Reader<'_> {
         }
         Ok(pools)
     }
+}
 
-    /// A tier without its seats and pools, one of so many `tiers`.
-    fn tier(&self, raw: &RawTier, name: &str, targets: usize, tiers: usize) -> Result<Tier, SpecError> {
-        let face = self.face(raw, tiers)?;
-        let (level, balancing) = (self.level(raw, face)?, self.balancing(raw, face)?);
-        let attached = self.attached(raw, level)?;
-        let (told, poll_cost) = (self.told(raw, face)?, self.poll_cost(raw)?);
-        let polled = self.polled(raw)?;
-        let weights = raw.targets.as_ref().map(|targets| &targets.get_ref().weights);
-        let weights = weights.map(|list| self.per_target(list, "weights", targets)).transpose()?.flatten();
-        let weights = weights.unwrap_or_else(|| vec![1.0; targets]);
-        let dispatchers = match &raw.dispatchers {
-            Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
-            Some(n) if *n.get_ref() > 1 && self.browses => {
-                let right =
-                    "users who browse have one dispatcher so far: leave it out, or use an open or closed workload";
-                return Err(self.at(n, "dispatchers", right));
-            }
-            Some(n) => *n.get_ref(),
-            None => 1,
-        };
-        let tier = Tier {
-            name: name.into(),
-            dispatchers,
-            polled,
-            poll_cost,
-            weights,
-            level,
-            attached,
-            balancing,
-            told,
-            ttl: self.ttl(raw, face)?,
-            reports: self.reports(raw, face)?,
-            probes: self.probes(raw, face)?,
-            ..Tier::new(face, raw.policy.get_ref())
-        };
-        self.check_policy(&raw.policy, &tier)?;
-        Ok(tier)
-    }
-
-    fn face(&self, raw: &RawTier, tiers: usize) -> Result<Face, SpecError> {
-        match raw.face.get_ref().as_str() {
-            "gateway" => Ok(Face::Gateway),
-            "switch" if self.browses || tiers > 1 => Ok(Face::Switch),
-            "switch" => Err(self.at(
-                &raw.face,
-                "face",
-                "a switch sees connections: it needs a workload of kind `sessions`, or a tier of face `dns` in front",
-            )),
-            "redirect" => Ok(Face::Redirect),
-            "dns" => Ok(Face::Dns),
-            "client" => Ok(Face::Client),
-            other => {
-                let known = ["gateway", "switch", "redirect", "dns", "client", "none"];
-                Err(self.at(&raw.face, "face", &unknown("face", other, &known)))
-            }
-        }
-    }
-
-    fn polled(&self, raw: &RawTier) -> Result<Option<Span>, SpecError> {
-        let Some(text) = &raw.information else { return Ok(None) };
-        match text.get_ref().as_str() {
-            "immediate" => Ok(None),
-            polled if polled.starts_with("polled every ") => {
-                let every_s = quantity::parse(&polled["polled every ".len()..], Dimension::Time)
-                    .map_err(|e| self.at(text, "information", &e.to_string()))?;
-                if every_s <= 0.0 {
-                    return Err(self.at(text, "information", "polls are some time apart, e.g. `polled every 100 ms`"));
-                }
-                Ok(Some(Span::from_secs_f64(every_s)))
-            }
-            _ => Err(self.at(text, "information", "`immediate`, or e.g. `polled every 100 ms`")),
-        }
-    }
-
-    /// Refuses a policy that is not known, or that this face cannot serve; one that is planned is read as it is.
-    fn check_policy(&self, policy: &Text, tier: &Tier) -> Result<(), SpecError> {
-        let base = policy.get_ref().split('(').next().unwrap_or_default().trim();
-        if PLANNED_POLICIES.contains(&base) {
-            return Ok(());
-        }
-        let targets: Vec<_> = tier.weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        let (information, signals) = (sojourn_sim::information(tier), sojourn_sim::signals(tier, self.browses));
-        let made = Dispatcher::new(policy.get_ref(), &targets, information, signals, 0, "");
-        made.map(|_| ()).map_err(|e| {
-            let missing = matches!(e, DispatchError::MissingSignal(_)) && tier.face == Face::Switch;
-            let remedy = "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]";
-            self.at(policy, "policy", &format!("{e}{}", if missing { remedy } else { "" }))
-        })
-    }
-
-    fn ttl(&self, raw: &RawTier, face: Face) -> Result<Span, SpecError> {
-        match &raw.ttl {
-            Some(text) if face != Face::Dns => {
-                Err(self.at(text, "ttl", "only the answers of a tier of face `dns` have one; leave it out"))
-            }
-            Some(text) => self.span(text, "ttl"),
-            None => Ok(Span::ZERO),
-        }
-    }
-
-    fn reports(&self, raw: &RawTier, face: Face) -> Result<Option<Reports>, SpecError> {
-        let Some(reports) = &raw.reports else { return Ok(None) };
-        if face == Face::Gateway || face == Face::Client {
-            let right = "a gateway counts for itself, and a client too: leave them out, or use `information`";
-            return Err(self.at(reports, "reports", right));
-        }
-        let RawReports { every, heartbeat, client_rates } = reports.get_ref();
-        let longer = |text: &Text, key: &str| match self.span(text, key)? {
-            Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
-            span => Ok(span),
-        };
-        Ok(Some(Reports {
-            every: longer(every, "every")?,
-            heartbeat: heartbeat.as_ref().map(|text| longer(text, "heartbeat")).transpose()?,
-            client_rates: client_rates.as_ref().map(|text| longer(text, "client_rates")).transpose()?,
-        }))
-    }
-
-    fn probes(&self, raw: &RawTier, face: Face) -> Result<Option<Probes>, SpecError> {
-        let Some(probes) = &raw.probes else { return Ok(None) };
-        if face != Face::Dns {
-            return Err(self.at(probes, "probes", "only a tier of face `dns` has clients probed; leave them out"));
-        }
-        let RawProbes { at_most, refresh } = probes.get_ref();
-        if *at_most.get_ref() == 0 {
-            return Err(self.at(at_most, "at_most", "at least 1 site probes; leave `probes` out for none"));
-        }
-        Ok(Some(Probes { at_most: *at_most.get_ref(), refresh: self.span(refresh, "refresh")? }))
+/// What a decider at `site` chooses from; `hosts` are those of its tier there, `seats` the deciders of all tiers.
+fn targets(kind: &Kind, site: Option<usize>, hosts: &[usize], seats: &[Vec<Seat>]) -> Vec<Target> {
+    let all =
+        |tier: usize| seats[tier].iter().enumerate().map(move |(seat, of)| (Target::Seat { tier, seat }, of.site));
+    match kind {
+        Kind::Servers(_) => hosts.iter().map(|host| Target::Host(*host)).collect(),
+        Kind::Sites { next, sites } => sites
+            .iter()
+            .flat_map(|site| all(*next).filter(move |(_, at)| *at == Some(*site)))
+            .map(|(target, _)| target)
+            .collect(),
+        // Deciders at the same site where the other tier has one there: a front node sends to its own servers.
+        Kind::Tiers(tiers) => tiers
+            .iter()
+            .flat_map(|tier| all(*tier))
+            .filter(|(_, at)| site.is_none() || at.is_none() || *at == site)
+            .map(|(target, _)| target)
+            .collect(),
+        Kind::Direct => unreachable!("clients meet the server"),
     }
 }

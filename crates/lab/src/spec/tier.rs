@@ -1,13 +1,14 @@
-//! What a tier costs and is told, and the network of a system in one place, as `[[system.tier]]` and `[system.network]`
-//! write them.
+//! A tier by itself (its face and policy, what it costs and is told), and the network of a system in one place, as
+//! `[[system.tier]]` and `[system.network]` write them.
 //!
 //! What only connections have (levels, packets, windows) is refused for workloads of single requests, which would
 //! silently ignore it.
 
 use serde::{Deserialize, de};
-use sojourn_model::system::{Attached, Face, Level, Told};
+use sojourn_dispatch::{DispatchError, Dispatcher};
+use sojourn_model::system::{Attached, Face, Level, Probes, Reports, Seat, Tier, Told, server_name};
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
-use sojourn_stats::{Dimension, Span};
+use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
 use super::system::{RawNetwork, RawTier};
@@ -92,6 +93,163 @@ impl RawNetwork {
 }
 
 impl Reader<'_> {
+    /// A tier with these deciders, without its pools; one of so many `tiers`.
+    pub(super) fn tier(&self, raw: &RawTier, name: &str, seats: &[Seat], tiers: usize) -> Result<Tier, SpecError> {
+        let face = self.face(raw, tiers)?;
+        let (level, balancing) = (self.level(raw, face)?, self.balancing(raw, face)?);
+        let attached = self.attached(raw, level)?;
+        let (told, poll_cost) = (self.told(raw, face)?, self.poll_cost(raw)?);
+        let polled = self.polled(raw)?;
+        let weights = self.weights(raw, seats)?;
+        let dispatchers = match &raw.dispatchers {
+            Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
+            Some(n) if *n.get_ref() > 1 && self.browses => {
+                let right =
+                    "users who browse have 1 dispatcher so far: leave it out, or use an open or closed workload";
+                return Err(self.at(n, "dispatchers", right));
+            }
+            Some(n) => *n.get_ref(),
+            None => 1,
+        };
+        let tier = Tier {
+            name: name.into(),
+            dispatchers,
+            polled,
+            poll_cost,
+            weights,
+            level,
+            attached,
+            balancing,
+            told,
+            ttl: self.ttl(raw, face)?,
+            reports: self.reports(raw, face)?,
+            probes: self.probes(raw, face)?,
+            ..Tier::new(face, raw.policy.get_ref())
+        };
+        self.check_policy(&raw.policy, &tier)?;
+        for pool in &raw.pool {
+            self.check_policy(&pool.get_ref().policy, &tier)?;
+        }
+        Ok(tier)
+    }
+
+    /// A weight for each target; none where deciders have different numbers of targets, which are then alike.
+    fn weights(&self, raw: &RawTier, seats: &[Seat]) -> Result<Vec<f64>, SpecError> {
+        let targets = seats.first().map_or(0, |seat| seat.targets.len());
+        let written = raw.targets.as_ref().and_then(|targets| targets.get_ref().weights.as_ref());
+        match (written, seats.iter().all(|seat| seat.targets.len() == targets)) {
+            (None, true) => Ok(vec![1.0; targets]),
+            (None, false) => Ok(Vec::new()),
+            (Some(list), false) => {
+                Err(self.at(list, "weights", "not every decider of this tier has as many targets: leave them out"))
+            }
+            (Some(list), true) => {
+                Ok(self.per_target(&Some(list.clone()), "weights", targets)?.expect("weights are written"))
+            }
+        }
+    }
+
+    fn face(&self, raw: &RawTier, tiers: usize) -> Result<Face, SpecError> {
+        match raw.face.get_ref().as_str() {
+            "gateway" => Ok(Face::Gateway),
+            "switch" if self.browses || tiers > 1 => Ok(Face::Switch),
+            "switch" => Err(self.at(
+                &raw.face,
+                "face",
+                "a switch sees connections: it needs a workload of kind `sessions`, or a tier of face `dns` in front",
+            )),
+            "redirect" => Ok(Face::Redirect),
+            "dns" => Ok(Face::Dns),
+            "client" => Ok(Face::Client),
+            other => {
+                let known = ["gateway", "switch", "redirect", "dns", "client", "none"];
+                Err(self.at(&raw.face, "face", &unknown("face", other, &known)))
+            }
+        }
+    }
+
+    fn polled(&self, raw: &RawTier) -> Result<Option<Span>, SpecError> {
+        let Some(text) = &raw.information else { return Ok(None) };
+        match text.get_ref().as_str() {
+            "immediate" => Ok(None),
+            polled if polled.starts_with("polled every ") => {
+                let every_s = quantity::parse(&polled["polled every ".len()..], Dimension::Time)
+                    .map_err(|e| self.at(text, "information", &e.to_string()))?;
+                if every_s <= 0.0 {
+                    return Err(self.at(text, "information", "polls are some time apart, e.g. `polled every 100 ms`"));
+                }
+                Ok(Some(Span::from_secs_f64(every_s)))
+            }
+            _ => Err(self.at(text, "information", "`immediate`, or e.g. `polled every 100 ms`")),
+        }
+    }
+
+    /// Refuses a policy that is not known, or that this face cannot serve; one that is planned is read as it is.
+    fn check_policy(&self, policy: &Text, tier: &Tier) -> Result<(), SpecError> {
+        let base = policy.get_ref().split('(').next().unwrap_or_default().trim();
+        if PLANNED_POLICIES.contains(&base) {
+            return Ok(());
+        }
+        // Where deciders have different numbers of targets, one stands for all.
+        let weights = if tier.weights.is_empty() { &[1.0][..] } else { &tier.weights };
+        let targets: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
+        let (information, signals) = (sojourn_sim::information(tier), sojourn_sim::signals(tier, self.browses));
+        let made = Dispatcher::new(policy.get_ref(), &targets, information, signals, 0, "");
+        made.map(|_| ()).map_err(|e| {
+            let lacks = |signals: &[&str]| {
+                matches!(&e, DispatchError::MissingSignal(text) if signals.iter().any(|signal| text.contains(signal)))
+            };
+            let remedy = if self.browses && tier.face == Face::Switch && lacks(&["(bytes)", "(first-byte"]) {
+                "; a simulator can tell it: told = [\"bytes\", \"client-first-byte\"]"
+            } else if !self.browses && lacks(&["(predicted-response)"]) {
+                "; a simulator can tell it in front of servers: told = [\"predicted-response\"]"
+            } else {
+                ""
+            };
+            self.at(policy, "policy", &format!("{e}{remedy}"))
+        })
+    }
+
+    fn ttl(&self, raw: &RawTier, face: Face) -> Result<Span, SpecError> {
+        match &raw.ttl {
+            Some(text) if face != Face::Dns => {
+                Err(self.at(text, "ttl", "only the answers of a tier of face `dns` have one; leave it out"))
+            }
+            Some(text) => self.span(text, "ttl"),
+            None => Ok(Span::ZERO),
+        }
+    }
+
+    fn reports(&self, raw: &RawTier, face: Face) -> Result<Option<Reports>, SpecError> {
+        let Some(reports) = &raw.reports else { return Ok(None) };
+        if face == Face::Gateway || face == Face::Client {
+            let right = "a gateway counts for itself, and a client too: leave them out, or use `information`";
+            return Err(self.at(reports, "reports", right));
+        }
+        let RawReports { every, heartbeat, client_rates } = reports.get_ref();
+        let longer = |text: &Text, key: &str| match self.span(text, key)? {
+            Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
+            span => Ok(span),
+        };
+        Ok(Some(Reports {
+            every: longer(every, "every")?,
+            heartbeat: heartbeat.as_ref().map(|text| longer(text, "heartbeat")).transpose()?,
+            client_rates: client_rates.as_ref().map(|text| longer(text, "client_rates")).transpose()?,
+        }))
+    }
+
+    fn probes(&self, raw: &RawTier, face: Face) -> Result<Option<Probes>, SpecError> {
+        let Some(probes) = &raw.probes else { return Ok(None) };
+        if face != Face::Dns {
+            return Err(self.at(probes, "probes", "only a tier of face `dns` has clients probed; leave them out"));
+        }
+        let RawProbes { at_most, refresh } = probes.get_ref();
+        if *at_most.get_ref() == 0 {
+            return Err(self.at(at_most, "at_most", "at least 1 site probes; leave `probes` out for none"));
+        }
+        Ok(Some(Probes { at_most: *at_most.get_ref(), refresh: self.span(refresh, "refresh")? }))
+    }
+
     pub(super) fn network(&self, raw: &RawNetwork) -> Result<ClusterNetwork, SpecError> {
         let rate = |text: &Option<Text>, key: &str| match text {
             None => Ok(None),
@@ -164,7 +322,7 @@ impl Reader<'_> {
     }
 
     /// What is given a server: our gateway gives it requests, a switch connections.
-    pub(super) fn level(&self, raw: &RawTier, face: Face) -> Result<Level, SpecError> {
+    fn level(&self, raw: &RawTier, face: Face) -> Result<Level, SpecError> {
         let Some(text) = &raw.level else {
             return Ok(if face == Face::Switch { Level::Connection } else { Level::Request });
         };
@@ -179,7 +337,7 @@ impl Reader<'_> {
     }
 
     /// When users count as attached: by default to the server of their session, where sessions are given one.
-    pub(super) fn attached(&self, raw: &RawTier, level: Level) -> Result<Attached, SpecError> {
+    fn attached(&self, raw: &RawTier, level: Level) -> Result<Attached, SpecError> {
         let Some(text) = &raw.attached else {
             return Ok(if level == Level::Session { Attached::Session } else { Attached::WhileConnected });
         };
@@ -199,7 +357,7 @@ impl Reader<'_> {
         Ok(found.ok_or_else(wrong)?.1)
     }
 
-    pub(super) fn balancing(&self, raw: &RawTier, face: Face) -> Result<Balancing, SpecError> {
+    fn balancing(&self, raw: &RawTier, face: Face) -> Result<Balancing, SpecError> {
         let own = if face == Face::Switch { Mode::SingleRewriting } else { Mode::Nat };
         let Some(balancer) = &raw.balancer else { return Ok(Balancing::free(own)) };
         if !self.browses {
@@ -233,7 +391,8 @@ impl Reader<'_> {
     }
 
     /// What a simulator tells although the face does not see it.
-    pub(super) fn told(&self, raw: &RawTier, face: Face) -> Result<Vec<Told>, SpecError> {
+    fn told(&self, raw: &RawTier, face: Face) -> Result<Vec<Told>, SpecError> {
+        let has_servers = raw.targets.as_ref().is_some_and(|targets| targets.get_ref().servers.is_some());
         let known = [Told::Bytes, Told::ClientFirstByte, Told::PredictedResponse];
         let mut told = Vec::new();
         for text in raw.told.iter().flatten() {
@@ -242,6 +401,11 @@ impl Reader<'_> {
             let found = found.ok_or_else(|| self.at(text, "told", &unknown("signal", text.get_ref(), &names)))?;
             match found {
                 Told::PredictedResponse if self.browses => return Err(self.at(text, "told", ONLY_REQUESTS)),
+                Told::PredictedResponse if face == Face::Dns || !has_servers => {
+                    let right =
+                        "only a tier that sends requests to servers itself can be told predictions; leave it out";
+                    return Err(self.at(text, "told", right));
+                }
                 Told::Bytes | Told::ClientFirstByte if !self.browses => {
                     return Err(self.at(text, "told", ONLY_SESSIONS));
                 }
@@ -263,7 +427,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn poll_cost(&self, raw: &RawTier) -> Result<Span, SpecError> {
+    fn poll_cost(&self, raw: &RawTier) -> Result<Span, SpecError> {
         match &raw.poll_cost {
             Some(text) if !self.browses => Err(self.at(text, "poll_cost", ONLY_SESSIONS)),
             Some(text) => self.span(text, "poll_cost"),

@@ -58,7 +58,7 @@ pub(super) enum RawClients {
 pub(super) struct RawGroup {
     pub(super) region: Text,
     #[serde(alias = "processes")]
-    number: Spanned<u32>,
+    pub(super) number: Spanned<u32>,
 }
 
 impl RawGroup {

@@ -7,4 +7,5 @@ mod plan;
 mod report;
 mod sessions;
 mod spec;
+mod systems;
 mod workload;

@@ -10,7 +10,8 @@ use sojourn_traffic::Step;
 use crate::run::{MS, open, request, run, saturate, steady};
 use crate::server::{Act, Server, ok, reply};
 
-fn users(count: u32, think: Span) -> Schedule {
+/// So many users who think for so long before each request.
+pub(crate) fn users(count: u32, think: Span) -> Schedule {
     let script = |client| Box::new(move || Step { think, request: request(client) }) as Box<dyn FnMut() -> Step + Send>;
     Schedule::Users((0..count).map(script).collect())
 }

@@ -1,5 +1,6 @@
 //! The load generator against small raw TCP servers on free ports of the loopback interface.
 
+mod agents;
 mod clients;
 mod coverage;
 mod emitted;
@@ -9,16 +10,17 @@ mod gaps;
 mod hdr;
 mod names;
 mod open;
-mod parts;
 mod plans;
 mod proof;
 mod records;
 mod redirects;
 mod replies;
 mod requests;
+mod rotation;
 mod run;
 mod server;
 mod sessions;
+mod shares;
 mod transports;
 mod url;
 mod watch;

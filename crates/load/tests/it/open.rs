@@ -152,7 +152,7 @@ fn requests_carry_what_the_plan_says() {
     run(load);
     assert_eq!(
         server.heads()[1],
-        "GET /work?bytes=100 HTTP/1.1\r\nhost: test\r\nAccept: text/html\r\nx-sojourn-client: 1\r\n\
+        "GET /work/0?bytes=100 HTTP/1.1\r\nhost: test\r\nAccept: text/html\r\nx-sojourn-client: 1\r\n\
          x-sojourn-demand: 7\r\n\r\n"
     );
     let mut load = open(server.address, steady(1, Span(MS)));

@@ -1,10 +1,12 @@
 //! Redirects are followed within one response time, so often and not more.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use sojourn_load::{Load, Method, Targets, Url, Version};
+use sojourn_load::{Load, Method, Rotation, Schedule, Stop, Targets, Url, Version};
 use sojourn_stats::Span;
 
+use crate::clients::users;
 use crate::run::{MS, open, run, saturate, steady};
 use crate::server::{Act, Asked, Server, ok, reply};
 
@@ -63,10 +65,89 @@ fn they_lead_to_other_hosts() {
 }
 
 #[test]
+fn a_redirected_request_has_one_response_time_and_says_again_what_it_is() {
+    const STALL: Duration = Duration::from_millis(10);
+    for status in ["302 Found", "307 Temporary Redirect"] {
+        for closed in [false, true] {
+            let last = Server::start(|_| vec![Act::Stall(STALL), ok("done")]);
+            let there = format!("http://{}/last", last.address);
+            let middle = Server::start(move |_| vec![Act::Stall(STALL), to(status, &there)]);
+            let there = format!("http://{}/middle", middle.address);
+            let first = Server::start(move |_| vec![Act::Stall(STALL), to(status, &there)]);
+            let mut load = match closed {
+                false => open(first.address, steady(12, Span(3 * MS))),
+                true => Load::new(first.address, "test", users(3, Span(MS)), Targets::Work),
+            };
+            (load.redirects, load.keep_records, load.stop) = (2, true, Stop::Requests(12));
+            load.headers = vec![("x-sojourn-class".into(), "gold".into())];
+            let report = run(load);
+            assert_eq!((report.counts.ok, report.counts.redirected, report.bytes), (12, 24, 48));
+            for record in report.records.unwrap() {
+                assert_eq!((record.status, record.hops), (200, 2));
+                assert!(record.done >= record.planned + Span(30 * MS), "all three stalls count: {record:?}");
+                assert!(record.sent.unwrap() >= record.begun.unwrap() + Span(20 * MS), "sent last to the last one");
+            }
+            for server in [&first, &middle, &last] {
+                let heads = server.heads();
+                assert_eq!(heads.len(), 12);
+                for header in ["x-sojourn-client: ", "x-sojourn-demand: 7\r\n", "x-sojourn-class: gold\r\n"] {
+                    assert!(heads.iter().all(|head| head.contains(header)), "{header}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_that_keeps_an_address_is_not_taken_to_another_by_the_name() {
+    // The name leads each client back to the address that it holds, from there and from elsewhere.
+    let middle = Server::start(|_| vec![to("302 Found", "http://www.example/b")]);
+    let there = format!("http://{}/", middle.address);
+    let servers: Vec<Server> = (0..2)
+        .map(|_| {
+            let there = there.clone();
+            Server::start(move |asked| match path(asked).as_str() {
+                "/a" => vec![to("302 Found", &there)],
+                "/b" => vec![to("302 Found", "http://www.example/c")],
+                _ => vec![ok("x")],
+            })
+        })
+        .collect();
+    let addresses: Vec<SocketAddr> = servers.iter().map(|server| server.address).collect();
+    let schedule = Schedule::open(steady(20, Span(MS)));
+    let load = Load::to(&[Url::parse("http://www.example/a").unwrap()], schedule, Targets::Own);
+    let report = run(Load { redirects: 3, keep_records: true, ..load }.rotated(&addresses, Rotation::Client));
+    assert_eq!((report.counts.ok, report.counts.redirected), (20, 60));
+    for (number, server) in servers.iter().enumerate() {
+        let heads = server.heads();
+        let own = |head: &String| {
+            let client: usize =
+                head.lines().find_map(|line| line.strip_prefix("x-sojourn-client: ")?.parse().ok()).unwrap();
+            client % 2 == number
+        };
+        assert!(!heads.is_empty() && heads.iter().all(own));
+    }
+}
+
+#[test]
+fn an_address_that_is_written_out_leads_there_and_not_to_the_clients_own() {
+    let first = Server::start(|_| vec![ok("x")]);
+    let there = format!("http://{}/b", first.address);
+    let second = Server::start(move |_| vec![to("302 Found", &there)]);
+    let load = Load { redirects: 1, ..open(first.address, steady(20, Span(MS))) };
+    let report = run(load.rotated(&[first.address, second.address], Rotation::Client));
+    assert_eq!((report.counts.ok, first.heads().len()), (20, 20));
+    let redirected = report.records.unwrap().iter().filter(|record| record.hops == 1).count();
+    assert_eq!(redirected, second.heads().len());
+    assert!(redirected > 0);
+}
+
+#[test]
 fn what_leads_nowhere_or_on_and_on_has_failed() {
     let ring = Server::start(|_| vec![to("302 Found", "/again")]);
-    let counts = run(follow(ring.address)).counts;
-    assert_eq!((counts.redirects, counts.ok), (6, 0));
+    let report = run(follow(ring.address));
+    assert_eq!((report.counts.redirects, report.counts.ok, report.counts.redirected), (6, 0, 18));
+    assert!(report.records.unwrap().iter().all(|record| record.hops == 3));
     assert_eq!(ring.heads().len(), 24, "the first and three more, each");
     for location in ["ftp://example.org/", "http://", "http://h h/"] {
         let server = Server::start(move |_| vec![to("302 Found", location)]);

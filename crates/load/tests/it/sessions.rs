@@ -406,7 +406,7 @@ fn emulated_work_goes_by_the_file_s_demand() {
     load.targets = Targets::Work;
     browse(load);
     let head = &server.heads()[0];
-    assert!(head.starts_with("GET /work?bytes=100 HTTP/1.1\r\n"), "{head}");
+    assert!(head.starts_with("GET /work/0?bytes=100 HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("x-sojourn-demand: 7\r\n") && head.contains("x-sojourn-client: 0\r\n"), "{head}");
 }
 

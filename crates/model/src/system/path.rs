@@ -54,6 +54,11 @@ impl Paths {
         self.paths.get(a * self.regions + b)
     }
 
+    /// Whether nothing is said of paths.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// All of them; a path between two regions comes twice.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter()

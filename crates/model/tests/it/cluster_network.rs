@@ -27,6 +27,7 @@ fn slow_start_stalls_as_computed_by_hand() {
 #[test]
 fn rates_are_those_of_the_slowest_link() {
     let network = ClusterNetwork {
+        server_rtt: Span::ZERO,
         rtt: Span(MS),
         client_rate: Some(10e6),
         cluster_rate: Some(100e6),

@@ -111,7 +111,7 @@ impl Handler {
             _ => {}
         }
         let in_flight = self.requests.enter();
-        if path == "/work" {
+        if path == "/work" || path.starts_with("/work/") {
             return match self.work(request).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,

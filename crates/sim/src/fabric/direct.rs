@@ -26,8 +26,8 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    /// The servers of `system`, with policies of `catalogue` and random streams of this seed; `predict` says what is predicted from, and the mean
-    /// demand.
+    /// The servers of `system`, with policies of `catalogue` and random streams of this seed; `predict` says what is
+    /// predicted from, and the mean demand.
     pub(crate) fn new(
         system: &System,
         catalogue: &Catalogue,

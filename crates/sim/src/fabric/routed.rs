@@ -21,7 +21,7 @@ mod names;
 mod places;
 
 use sojourn_dispatch::{BackendId, Catalogue};
-use sojourn_model::system::{Face, Subject, System, Target, Trouble};
+use sojourn_model::system::{Face, Fault, Seat, Subject, System, Target, Tier, Trouble};
 use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
@@ -58,8 +58,9 @@ pub(crate) struct Routed {
     predictor: Option<Predictor>,
     /// The route of the request in each slot.
     routes: Vec<Route>,
-    /// Ends that a switch has not heard of yet.
-    closings: Vec<Option<(u32, Leg)>>,
+    /// Ends that a switch has not heard of yet, with the bytes of the reply; and the places that are free.
+    closings: Vec<(u64, Leg)>,
+    free_closings: Vec<u32>,
     /// When each server goes down and comes back.
     faults: Vec<(Time, usize, bool)>,
     is_down: Vec<bool>,
@@ -181,6 +182,7 @@ impl Routed {
             predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
             routes: Vec::new(),
             closings: Vec::new(),
+            free_closings: Vec::new(),
             faults: faults(system),
             is_down: vec![false; servers.len()],
             servers,
@@ -423,10 +425,12 @@ impl Routed {
             match self.places.one_way(client, decider.region) {
                 Span::ZERO => decider.balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now),
                 delay => {
-                    let free = self.closings.iter().position(Option::is_none).unwrap_or(self.closings.len());
-                    self.closings.resize(self.closings.len().max(free + 1), None);
-                    self.closings[free] = Some((size as u32, leg));
-                    cx.agenda.add(cx.now + delay, What::Closes, free as u32, 0);
+                    let place = self.free_closings.pop().unwrap_or(self.closings.len() as u32);
+                    match self.closings.get_mut(place as usize) {
+                        Some(closing) => *closing = (size, leg),
+                        None => self.closings.push((size, leg)),
+                    }
+                    cx.agenda.add(cx.now + delay, What::Closes, place, 0);
                 }
             }
         }
@@ -435,9 +439,10 @@ impl Routed {
 
     /// A switch hears that a connection is closed.
     fn closes(&mut self, number: u32, cx: &mut Cx) {
-        let (size, leg) = self.closings[number as usize].take().expect("a connection closes once");
+        let (size, leg) = self.closings[number as usize];
+        self.free_closings.push(number);
         let balancer = &mut self.deciders[leg.decider as usize].balancer;
-        balancer.completed(leg.choice, size.into(), cx.now - leg.sent, cx.now);
+        balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now);
     }
 
     /// A server goes down or comes back.
@@ -529,7 +534,10 @@ impl Fabric for Routed {
                 .targets
                 .iter()
                 .map(|target| match *target {
-                    Next::Server(host) => self.stations[self.stages[host as usize][0]].occupancy().0,
+                    Next::Server(host) => {
+                        let stages = &self.stages[host as usize];
+                        stages.iter().map(|stage| self.stations[*stage].occupancy().0).sum()
+                    }
                     Next::Decider(other) => self.deciders[other as usize].balancer.in_flight(),
                 })
                 .collect();
@@ -687,43 +695,91 @@ fn faults(system: &System) -> Vec<(Time, usize, bool)> {
             faults.extend(fault.until.map(|until| (until, host, false)));
         }
     }
+    // A server that comes back at the instant of its next fault comes back first.
+    faults.sort_by_key(|(at, _, goes_down)| (*at, *goes_down));
     faults
 }
 
 /// Refuses by name what this fabric does not have yet.
-fn refuse(system: &System) -> Result<(), SimError> {
-    let not_yet = |what: &str| Err(SimError::NotYet(what.into()));
-    for tier in &system.tiers {
-        if tier.face == Face::Client {
-            return not_yet("tier of face `client`");
+pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
+    let tiers = &system.tiers;
+    let seats = || tiers.iter().flat_map(|tier| &tier.seats);
+    // Gateways and switches with what they forward to.
+    let forwards = || {
+        let forwards = |tier: &&Tier| matches!(tier.face, Face::Gateway | Face::Switch);
+        tiers
+            .iter()
+            .filter(forwards)
+            .flat_map(|tier| &tier.seats)
+            .flat_map(|seat| seat.targets.iter().map(move |target| (seat, *target)))
+    };
+    let is_redirect =
+        |target: Target| matches!(target, Target::Seat { tier, .. } if tiers[tier].face == Face::Redirect);
+    let site_of = |target: Target| match target {
+        Target::Host(host) => system.hosts[host].site,
+        Target::Seat { tier, seat } => tiers[tier].seats[seat].site,
+    };
+    let has_rate = |(seat, target): (&Seat, Target)| {
+        let path = system.paths.between(system.region_of(seat.site), system.region_of(site_of(target)));
+        seat.site != site_of(target) && path.is_some_and(|path| path.rate.is_some())
+    };
+    let polls_redirect = |tier: &Tier| {
+        tier.polled.is_some() && tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| is_redirect(*of))
+    };
+    // A fault of a host on which something decides, or of a site to which something else forwards.
+    let decides = |fault: &Fault| match fault.subject {
+        Subject::Host(host) => seats().any(|seat| seat.host == Some(host)),
+        Subject::Site(site) => {
+            let is_on_server = |seat: &Seat| seat.site == Some(site) && seat.host.is_some();
+            let is_outside = |(_, target)| matches!(target, Target::Seat { .. }) && site_of(target) == Some(site);
+            seats().any(is_on_server) || forwards().any(is_outside)
         }
-        if !tier.pools.is_empty() {
-            return not_yet("pools by host and path");
-        }
-        if tier.reports.is_some() || tier.probes.is_some() {
-            return not_yet("reports and probes: use `information = \"polled every 1 s\"`");
-        }
-    }
-    if system.paths.iter().any(|path| path.loss > 0.0) {
-        return not_yet("loss on paths");
-    }
-    if system.paths.iter().any(|path| path.medium.is_some()) {
-        return not_yet("medium that paths share");
-    }
+        _ => false,
+    };
+    let is_known =
+        |fault: &Fault| fault.trouble == Trouble::Down && matches!(fault.subject, Subject::Host(_) | Subject::Site(_));
     let rules = &system.rules;
-    if rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() {
-        return not_yet("clients that wait, retry or hedge ([client])");
+    let missing = [
+        (tiers.iter().any(|tier| tier.face == Face::Client), "tier of face `client`"),
+        (tiers.iter().any(|tier| !tier.pools.is_empty()), "pools by host and path"),
+        (
+            tiers.iter().any(|tier| tier.reports.is_some() || tier.probes.is_some()),
+            "reports and probes: use `information = \"polled every 1 s\"`",
+        ),
+        (
+            forwards().any(|(_, target)| is_redirect(target)),
+            "redirect behind a gateway or a switch: put a DNS in front",
+        ),
+        (
+            tiers.iter().any(polls_redirect),
+            "polls of a redirect, which does not know how many requests it has: leave `information` out",
+        ),
+        (
+            system.regions.iter().any(|region| region.addresses.is_some()),
+            "policy that reads the `addresses` of a region",
+        ),
+        (system.paths.iter().any(|path| path.loss > 0.0), "loss on paths"),
+        (system.paths.iter().any(|path| path.medium.is_some()), "medium that paths share"),
+        (forwards().any(has_rate), "rate of a path between a gateway or a switch and what it forwards to"),
+        (
+            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some(),
+            "clients that wait, retry or hedge ([client])",
+        ),
+        (!system.faults.iter().all(is_known), "fault of this kind: only servers and sites that are `down`"),
+        (
+            system.faults.iter().any(decides),
+            "fault of a server that decides, or of a site behind a gateway or a switch",
+        ),
+        (
+            system
+                .servers()
+                .filter_map(|server| server.machine.as_ref())
+                .any(|it| it.memory.is_some() || it.files.is_some()),
+            "memory that caches, or files with owners",
+        ),
+    ];
+    match missing.into_iter().find(|(is_written, _)| *is_written) {
+        Some((_, what)) => Err(SimError::NotYet(what.into())),
+        None => Ok(()),
     }
-    if let Some(fault) = system.faults.iter().find(|fault| {
-        !matches!(fault.trouble, Trouble::Down) || !matches!(fault.subject, Subject::Host(_) | Subject::Site(_))
-    }) {
-        let name = fault.trouble.name();
-        return Err(SimError::NotYet(format!("fault `{name}` of this kind: only servers and sites that are down")));
-    }
-    if system.servers().any(|server| {
-        server.machine.as_ref().is_some_and(|machine| machine.memory.is_some() || machine.files.is_some())
-    }) {
-        return not_yet("memory that caches, or files with owners");
-    }
-    Ok(())
 }

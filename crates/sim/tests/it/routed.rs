@@ -184,22 +184,18 @@ fn several_gateways_know_less_than_one() {
     assert!(one.1 < many.0 && many.1 < none.0, "one {one:?}, eight {many:?}, random {none:?}");
 }
 
-/// A switch hears of an end when the client's last packet passes it: until then the request counts.
+/// A switch hears of an end when the client's last packet passes it: until then the request counts. One request each
+/// 35 ms, 10 ms of work and 40 ms of round trip: the next request comes 15 ms before the last one's end is heard, so that
+/// the lowest number of those with the fewest in flight is the other server each time.
 #[test]
 fn a_switch_hears_of_ends_later() {
     let mut system = servers(2, "discipline = \"fcfs\"\ndemand = \"10 ms\"");
     system.network.rtt = Span(40_000_000);
-    system.tiers = vec![tier(Face::Switch, "least-connections", vec![hosts(0..2)])];
-    // One user asks again as soon as it is answered; the last packet of one connection and the first of the next are at
-    // the switch at once. The message that was sent first comes first, so that both servers look idle: drawn.
-    let drawn = simulate_closed(&system, 1, "constant(0 s)");
-    assert!((value(&drawn, "share_1") - 0.5).abs() < 0.1, "{}", value(&drawn, "share_1"));
-    assert!((value(&drawn, "response_time_mean") - 0.050).abs() < 1e-9);
-}
-
-fn simulate_closed(system: &System, users: u32, think: &str) -> Report {
-    let control = Control { horizon: Some(Span(100 * SECOND)), precision: None, replications: 2, ..Control::default() };
-    simulate(&Scenario { workload: closed(users, think), system: system.clone() }, &control).unwrap()
+    system.tiers = vec![tier(Face::Switch, "least-connections-lowest-id", vec![hosts(0..2)])];
+    let scenario = Scenario { workload: open("constant(35 ms)"), system };
+    let report = run_plan(&scenario, 1, Span(100 * SECOND), Span::ZERO).unwrap();
+    assert!((value(&report, "share_1") - 0.5).abs() < 1e-3, "{}", value(&report, "share_1"));
+    assert!((value(&report, "response_time_mean") - 0.050).abs() < 1e-9);
 }
 
 /// A host of two resources in series: with exponential work at both, each is M/M/1 (Burke 1956), and their response
@@ -240,6 +236,23 @@ fn a_server_that_is_down_is_left_out() {
     // 100 requests of 20 s go to the first only; of the other 400 every second one.
     assert!((value(&report, "share_1") - 0.6).abs() < 0.02, "{}", value(&report, "share_1"));
     assert!((value(&report, "response_time_mean") - 0.150).abs() < 1e-9);
+}
+
+/// Before the gateway has looked at its health, a server that is down refuses, and the gateway tries the other one.
+#[test]
+fn a_refused_request_goes_to_the_next_server() {
+    let mut system = servers(2, "discipline = \"fcfs\"\ndemand = \"50 ms\"");
+    system.tiers = vec![tier(Face::Gateway, "round-robin", vec![hosts(0..2)])];
+    system.faults = vec![Fault {
+        at: Time(40 * SECOND + 100_000_000),
+        until: Some(Time(40 * SECOND + 950_000_000)),
+        subject: Subject::Host(1),
+        trouble: Trouble::Down,
+    }];
+    let scenario = Scenario { workload: open("constant(200 ms)"), system };
+    let report = run_plan(&scenario, 1, Span(41 * SECOND), Span(40 * SECOND + 150_000_000)).unwrap();
+    // Four requests, all answered by the first server, one of them after a refusal by the second.
+    assert_eq!((value(&report, "error_ratio"), value(&report, "share_1")), (0.0, 0.8));
 }
 
 /// Without a gateway in front nothing tries again: a rotating DNS sends a third of the requests into a site that is down.

@@ -1,6 +1,6 @@
 //! The flags that say what load to put on a server, the same for `load` and `compare`, here and on every agent.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,13 @@ pub(crate) struct Flags {
     /// Name server to ask, ADDRESS or ADDRESS:PORT [default: the system's]
     #[arg(long, value_name = "ADDRESS", help_heading = "Connections")]
     pub(crate) resolver: Option<String>,
+    /// Connect to these in place of the URL's host, IP:PORT,...; like the addresses of round-robin DNS, one for each client
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "urls", help_heading = "Connections")]
+    pub(crate) address: Vec<SocketAddr>,
+    /// What the addresses (or several URLs) are dealt to in turn, client or request [default: client with --address, with
+    /// several URLs and a plan request]
+    #[arg(long, value_name = "BY", help_heading = "Connections")]
+    pub(crate) rotate: Option<String>,
     /// Local addresses to connect from, in turn by client
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Connections")]
     pub(crate) local: Vec<IpAddr>,

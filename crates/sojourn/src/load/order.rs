@@ -1,4 +1,4 @@
-//! From flags to a load: an order is all that a process needs to know to put its part of a load on a server.
+//! From flags to a load: an order is all that a process needs to know to run its share of a load.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sojourn_load::records::RecordFile;
 use sojourn_load::{
-    Allowed, Body, Load, Method, Pacing, Schedule, Stop, Targets, Template, Tls, Url, UrlList, Version,
+    Allowed, Body, Load, Method, Pacing, Rotation, Schedule, Stop, Targets, Template, Tls, Url, UrlList, Version,
 };
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
@@ -79,8 +79,10 @@ impl Order {
         let planned = flags.users.is_none() && written.is_none();
         let asked = self.arrivals()?.filter(|_| planned).and_then(|arrivals| arrivals.law().cloned());
         let load = Load::to(&urls, self.schedule(work, site, written, stop)?, targets);
+        let load = if flags.address.is_empty() { load } else { load.rotated(&flags.address, Rotation::Client) };
         Ok(Load {
             endpoints: list.map_or(load.endpoints, |list| list.endpoints),
+            rotation: self.rotation()?.unwrap_or(load.rotation),
             method: self.method()?,
             body: self.body()?,
             http: self.http()?,
@@ -152,6 +154,9 @@ impl Order {
             () if flags.streams.is_some() && version != Version::Http2 => {
                 Err(bad_input("--streams: only HTTP/2 has streams; say --http 2"))
             }
+            () if !flags.address.is_empty() && self.urls.len() != 1 => {
+                Err(bad_input("--address: the addresses of one URL; several URLs have their own hosts"))
+            }
             () if (flags.sessions_file.is_some() || flags.wsess.is_some()) && !open => {
                 Err(bad_input("sessions come at a rate: give --rate or --arrivals, e.g. --rate '10 /s'"))
             }
@@ -168,6 +173,15 @@ impl Order {
             Some("1.0") => Ok(Version::Http10),
             Some("2") => Ok(Version::Http2),
             Some(other) => Err(bad_input(format!("--http {other}: expected 1.0, 1.1 or 2"))),
+        }
+    }
+
+    fn rotation(&self) -> Result<Option<Rotation>, Failure> {
+        match self.flags.rotate.as_deref() {
+            None => Ok(None),
+            Some("client") => Ok(Some(Rotation::Client)),
+            Some("request") => Ok(Some(Rotation::Request)),
+            Some(other) => Err(bad_input(format!("--rotate {other}: expected client or request"))),
         }
     }
 

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 use sojourn_lab::objective::{Judgement, Objective};
+use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
 use sojourn_load::{Connections, Counts, Report, Verdict};
 
-use super::agents::ClientClock;
 use crate::exit::Exit;
 use crate::table;
 
 /// Prints a report with what it says about `objectives`, and says how the program should end.
-pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[ClientClock], as_json: bool) -> Exit {
+pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentClock], as_json: bool) -> Exit {
     let judged: Vec<(&Objective, Judgement)> = objectives.iter().map(|o| (o, judge(o, report))).collect();
     if as_json {
         let mut told = to_json(report);
@@ -21,7 +21,7 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[Client
             told["objectives"] = rows.collect();
         }
         if !clocks.is_empty() {
-            let clock = |clock: &ClientClock| {
+            let clock = |clock: &AgentClock| {
                 let (ahead, within) = (clock.offset_ns as f64 * 1e-9, clock.within_ns as f64 * 1e-9);
                 json!({"name": clock.name, "clock_ahead_s": ahead, "within_s": within})
             };

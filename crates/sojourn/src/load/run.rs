@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sojourn_load::agents::AgentClock;
 use sojourn_load::{LoadError, Report};
 
-use super::agents::{ClientClock, Clients, Crew};
+use super::agents::{Clients, Connected};
 use super::order::Order;
 use super::view::View;
 use crate::exit::{Failure, bad_input, failed};
@@ -16,49 +17,53 @@ pub(crate) struct Runner {
     cancel: Arc<AtomicBool>,
     view: View,
     /// None: this process alone.
-    crew: Option<Mutex<Crew>>,
+    agents: Option<Mutex<Connected>>,
 }
 
 impl Runner {
-    /// Gathers the clients; a quiet one shows nothing while it runs.
+    /// Connects to the clients; a quiet one shows nothing while it runs.
     pub(crate) fn new(clients: &Clients, yes_i_may: bool, quiet: bool) -> Result<Runner, Failure> {
         let cancel = interrupt::flag();
-        let crew = clients.gather(yes_i_may)?.map(Mutex::new);
-        Ok(Runner { cancel, view: View::new(quiet), crew })
+        let agents = clients.connect(yes_i_may)?.map(Mutex::new);
+        Ok(Runner { cancel, view: View::new(quiet), agents })
     }
 
     /// Runs `order` to its end or the first Ctrl-C; `label` says which of several it is.
     pub(crate) fn run(&self, order: &Order, label: &str) -> Result<Report, Failure> {
         self.view.begin(label);
-        let result = match &self.crew {
-            Some(crew) => {
-                let mut crew = crew.lock().expect("nobody panics while holding it");
-                crew.run(order, self.view.is_seen(), &self.cancel, &|now| self.view.show(now))
+        // What is wrong with an order is wrong for every agent, and is better said once.
+        let result = order.load().and_then(|mut load| match &self.agents {
+            Some(agents) => {
+                let asked = load.asked.take();
+                drop(load);
+                let coordinator = &mut agents.lock().expect("no thread panics while it runs a load").coordinator;
+                let show = |now: &_| self.view.show(now);
+                coordinator.run(order, asked, self.view.is_seen(), &self.cancel, &show).map_err(failed)
             }
-            None => order.load().and_then(|mut load| {
+            None => {
                 load.watched = self.view.is_seen();
                 sojourn_load::run(load, &self.cancel, &|now| self.view.show(&now)).map_err(refused)
-            }),
-        };
+            }
+        });
         self.view.clear();
         let mut report = result?;
         report.measures.extend(order.hurst(report.counts.planned)?);
         Ok(report)
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user wants it to end.
     pub(crate) fn interrupted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
     /// How the clients' clocks stood before the last run; empty for this process alone.
-    pub(crate) fn clocks(&self) -> Vec<ClientClock> {
-        let crew = self.crew.as_ref().map(|crew| crew.lock().expect("nobody panics while holding it"));
-        crew.map_or(Vec::new(), |crew| crew.clocks().to_vec())
+    pub(crate) fn clocks(&self) -> Vec<AgentClock> {
+        let agents = self.agents.as_ref().map(|agents| agents.lock().expect("no thread panics while it runs a load"));
+        agents.map_or(Vec::new(), |agents| agents.coordinator.clocks().to_vec())
     }
 }
 
-/// Why there was no run, and whose fault that is.
+/// Why there was no run, with the exit code of its cause.
 pub(crate) fn refused(error: LoadError) -> Failure {
     match error {
         LoadError::System(_) | LoadError::Late { .. } => failed(error),

@@ -1,7 +1,7 @@
 //! A run while it runs, on a terminal: rate, replies and failures, percentiles of the last second and of the run, and
 //! the generator's own lateness.
 //!
-//! The run tells four times a second; see `sojourn_load`'s `watch` for what that costs it.
+//! A run reports its progress four times a second; see `sojourn_load::Load::watched` for what is watched.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;
@@ -20,7 +20,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// A view that stays silent when `quiet`, and where nobody sees it.
+    /// A view that stays silent when `quiet`, and where standard error is no terminal.
     pub(crate) fn new(quiet: bool) -> View {
         let bar = match !quiet && std::io::stderr().is_terminal() {
             true => ProgressBar::new(1000),
@@ -31,14 +31,14 @@ impl View {
         View { bar, trace: Mutex::default() }
     }
 
-    /// Whether anybody sees it.
+    /// Whether it is shown.
     pub(crate) fn is_seen(&self) -> bool {
         !self.bar.is_hidden()
     }
 
     /// A new run begins; `label` says which of several.
     pub(crate) fn begin(&self, label: &str) {
-        *self.trace.lock().expect("nobody panics while holding it") = Trace::default();
+        *self.trace.lock().expect("no thread panics while it holds it") = Trace::default();
         self.bar.reset();
         self.bar.set_prefix(if label.is_empty() { String::new() } else { format!("{label} ") });
         self.bar.set_message("");
@@ -49,7 +49,7 @@ impl View {
         if !self.is_seen() {
             return;
         }
-        let mut trace = self.trace.lock().expect("nobody panics while holding it");
+        let mut trace = self.trace.lock().expect("no thread panics while it holds it");
         trace.push(now);
         self.bar.set_position((now.share * 1000.0) as u64);
         self.bar.set_message(trace.text());
@@ -61,15 +61,15 @@ impl View {
     }
 }
 
-/// The last second, as far as it was told.
+/// The last second.
 const MOMENT_S: f64 = 1.0;
 /// Bars of the sparkline, one a second.
 const BARS: usize = 40;
 
-/// What has been told so far.
+/// The progress so far.
 #[derive(Default)]
 struct Trace {
-    /// The tellings of the last second.
+    /// The reports of the last second.
     moments: VecDeque<Moment>,
     /// Of the whole run.
     whole: Recent,

@@ -45,6 +45,21 @@ fn mistakes_in_an_experiment() {
     }
 }
 
+/// A mistake in the file and an engine that lacks what it says are both bad input, seen before anything runs.
+#[test]
+fn systems_of_several_tiers() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(experiment("tiers/two-gateways.toml")).expect("the experiment is there");
+    let path = file(folder.path(), "x.toml", text.replacen("tiers = [\"gateway\"]", "tiers = [\"gatway\"]", 1));
+    let complaint = refused(&["run", &path, "--by", "sim"]);
+    assert!(complaint.contains("x.toml:19: tiers") && complaint.contains("did you mean `gateway`"), "{complaint}");
+    let path = experiment("tiers/pools.toml").display().to_string();
+    let out = folder.path().join("out");
+    let complaint = refused(&["run", &path, "--by", "sim", "--out", &out.display().to_string()]);
+    assert!(complaint.contains("not there yet: sim has no pools"), "{complaint}");
+    assert!(!out.exists(), "something was left behind");
+}
+
 #[test]
 fn live_has_no_network_on_loopback() {
     let path = experiment("four-servers.toml").display().to_string();
@@ -136,13 +151,15 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 23] = [
+    let cases: [(&[&str], &str); 25] = [
         (&[url, "--profile", "steps(1, 2, every = 1 s)"], "--rate"),
         (&[url, "--rate", "9 /s", "--profile", "stairs(1)"], "--profile"),
         (&[url, "--streams", "4"], "--http 2"),
         (&[url, "--http", "3"], "1.0, 1.1 or 2"),
         (&[url, "--method", "FETCH"], "DELETE"),
         (&[url, "--body-file", "/nowhere/at/all"], "--body-file"),
+        (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
+        (&[url, "--rotate", "server"], "client or request"),
         (&[url, "--resolver", "dns"], "127.0.0.1:5353"),
         (&[url, "--trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (&[url, "--wsess", "10,5,1"], "--rate"),

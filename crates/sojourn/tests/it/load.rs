@@ -146,3 +146,23 @@ fn records_and_logs_are_written_whole_by_every_process() {
     assert!(std::fs::read_to_string(log).unwrap().contains("StartTime"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing unfinished is left");
 }
+
+#[test]
+fn one_host_at_two_addresses_has_clients_that_keep_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv").display().to_string();
+    for rotate in ["client", "request"] {
+        let nodes = [node("1 ms"), node("1 ms")];
+        let addresses = format!("127.0.0.1:{},127.0.0.1:{}", nodes[0].port(), nodes[1].port());
+        let load = ["load", "http://www.example/work", "--address", &addresses, "--rate", "200 /s", "-n", "60"];
+        let (_, told) = json(&[&load[..], &["--rotate", rotate, "--record", &records]].concat());
+        assert_eq!(told["counts"]["ok"], 60, "{told}");
+        let read = sojourn_load::records::read(Path::new(&records)).unwrap_or_else(|e| panic!("{e}"));
+        let number = |k: u64, client: u32| if rotate == "client" { u64::from(client) } else { k };
+        assert!(read.records.iter().all(|one| u64::from(one.endpoint) == number(one.k, one.client) % 2), "{rotate}");
+        let served = nodes.map(|node| node.stop().pop().unwrap()["requests"].as_u64().unwrap());
+        let first = read.records.iter().filter(|record| record.endpoint == 0).count() as u64;
+        assert_eq!(served, [first, 60 - first], "{rotate}");
+        assert!(first > 0 && first < 60);
+    }
+}

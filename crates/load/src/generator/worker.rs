@@ -1,0 +1,883 @@
+//! The loop: one per thread, the same for every schedule, stop rule and pacing.
+//!
+//! Epoll is edge-triggered and a socket is registered once, so that a request costs one write, one read and its share
+//! of one wait. A read that does not fill the buffer has emptied the socket (epoll(7)), so there is no second one.
+//!
+//! # What a transport must do
+//!
+//! Schedules, pacing, patience, timeouts and recording do not know how a request travels. A transport is three things
+//! at a place: *open* (`opening.rs`: name, address, TCP, TLS, each with its instant, ending in `established`), *transmit*
+//! (hand over one request, returning the instant) and *receive* (take what the socket has, ending in `complete`, `fail`
+//! or `broken`). HTTP/1 over plain TCP is the first arm of each and has nothing in its way but that test. TLS sits
+//! between the socket and the buffer ([`crate::wire::tls`]); HTTP/2 makes places streams of a connection that has a place of
+//! its own (`http2.rs`, [`crate::wire::channel`]). Another transport (QUIC) would be another such carrier.
+
+mod http2;
+mod opening;
+mod redirect;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use sojourn_stats::{Span, Time};
+
+use rustls::ClientConfig;
+
+use crate::generator::clock::Clock;
+use crate::generator::host::{thread_cpu, thread_waited};
+use crate::outcome::{Outcome, Settlement};
+use crate::recorder::watch::Window;
+use crate::recorder::{Recorder, ReplyFacts};
+use crate::request::endpoint::Endpoint;
+use crate::request::{Method, Renderer};
+use crate::schedule::Source;
+use crate::schedule::job::{ANYWHERE, Due, Job};
+use crate::schedule::sessions::Ended as ObjectEnded;
+use crate::setting::{Pacing, Rotation};
+use crate::wire::allowed::Allowed;
+use crate::wire::connection::{Connection, Phase, outcome_of};
+use crate::wire::exchange::Exchange;
+use crate::wire::reply::{Ended, Fed};
+use crate::wire::resolve::{Names, Resolver};
+use crate::wire::tls::{Pulled, Tls};
+
+use self::http2::Streams;
+use self::redirect::Redirected;
+
+const TIMER: u64 = u64::MAX;
+const RESOLVER: u64 = u64::MAX - 1;
+const EVENTS: usize = 256;
+const BUFFER: usize = 64 * 1024;
+/// A spin begins this long before its deadline; until then the thread sleeps. Twice the worst usual timer lateness.
+const SPIN: Span = Span(200_000);
+/// Replies of a request that waits for a connection have no place yet.
+const NOWHERE: u32 = u32::MAX;
+
+/// Why a connection is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// The server did, or will.
+    Server,
+    /// It was idle for long enough.
+    Idle,
+    /// It is not needed any more.
+    Done,
+    /// It is of no use any more.
+    Lost,
+}
+
+/// What all threads share.
+pub(crate) struct Setting<'a> {
+    pub(crate) endpoints: &'a [Endpoint],
+    pub(crate) rotation: Rotation,
+    pub(crate) renderer: &'a Renderer,
+    pub(crate) cookies: bool,
+    /// Redirects that are followed.
+    pub(crate) redirects: u32,
+    /// Local addresses of the client groups.
+    pub(crate) local: &'a [IpAddr],
+    pub(crate) allowed: Allowed,
+    pub(crate) names: &'a Arc<Names>,
+    pub(crate) tls: &'a Tls,
+    /// Whether users are told apart by their places: they all send client 0.
+    pub(crate) saturated: bool,
+    /// Streams of an HTTP/2 connection; none: HTTP/1.
+    pub(crate) streams: Option<u32>,
+    /// How late a request of a plan may be noticed and still be sent.
+    pub(crate) catch_up: Span,
+    /// HTTP/1.1: connections are kept.
+    pub(crate) persistent: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) timeout: Span,
+    pub(crate) grace: Span,
+    pub(crate) clock: Clock,
+    pub(crate) cancel: &'a AtomicBool,
+}
+
+/// What a thread lets the others see while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    pub(crate) planned: AtomicU64,
+    pub(crate) ok: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) window: Window,
+}
+
+/// What a thread hands back.
+pub(crate) struct Work {
+    pub(crate) recorder: Recorder,
+    pub(crate) cpu: Span,
+    /// How long it could have run and waited for a core.
+    pub(crate) waited: Option<Span>,
+    pub(crate) ended: Time,
+    pub(crate) cancelled: bool,
+}
+
+/// What a thread needs to begin.
+pub(crate) struct Start<'a> {
+    setting: &'a Setting<'a>,
+    gauge: &'a Gauge,
+    lane: u64,
+    lanes: u64,
+    source: Source,
+    recorder: Recorder,
+    connections_max: usize,
+    tls: Option<Arc<ClientConfig>>,
+    epoll: Epoll,
+    timer: TimerFd,
+}
+
+impl<'a> Start<'a> {
+    /// A thread's share of the schedule with at most `connections_max` connections, given the thread's number among
+    /// those of all shares and how many those are.
+    ///
+    /// # Errors
+    /// When the system gives no epoll or timer.
+    pub(crate) fn new(
+        setting: &'a Setting<'a>,
+        (gauge, lane, lanes): (&'a Gauge, u64, u64),
+        source: Source,
+        recorder: Recorder,
+        connections_max: usize,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> io::Result<Start<'a>> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
+        Ok(Start { setting, gauge, lane, lanes, source, recorder, connections_max, tls, epoll, timer })
+    }
+
+    /// Runs the share to its end, the cancellation, or the end of the grace period.
+    pub(crate) fn work(self) -> Work {
+        Worker::new(self).work()
+    }
+}
+
+/// One thread of the generator.
+struct Worker<'a> {
+    setting: &'a Setting<'a>,
+    gauge: &'a Gauge,
+    source: Source,
+    recorder: Recorder,
+    connections_max: usize,
+    /// The thread's number among those of all shares, and how many those are.
+    lane: u64,
+    lanes: u64,
+    /// The endpoints, and where redirects led.
+    origins: Vec<Endpoint>,
+    /// Whether there is but one endpoint and one target.
+    single: bool,
+    /// Where it may be needed.
+    tls: Option<Arc<ClientConfig>>,
+    resolver: Resolver,
+    /// HTTP/2, where that is spoken.
+    streams: Option<Streams>,
+    epoll: Epoll,
+    timer: TimerFd,
+    armed: Time,
+    connections: Vec<Connection>,
+    /// Connections that are free, by origin, the one used last on top (open schedules).
+    idle: Vec<Vec<u32>>,
+    /// Places without a connection (open schedules).
+    vacant: Vec<u32>,
+    /// Requests that wait for a connection, by number (open schedules).
+    waiting: VecDeque<Job>,
+    /// Ends of patience with the request's number and place; entries of requests that are over are passed over.
+    patience: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    active: usize,
+    cookies: HashMap<u32, Vec<u8>>,
+    buffer: Box<[u8]>,
+    scratch: Vec<u8>,
+    sweep_at: Time,
+    sweep_every: Span,
+    /// Set when the last request has been planned: whatever is under way then ends here.
+    cut_at: Option<Time>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(start: Start<'a>) -> Worker<'a> {
+        let Start { setting, gauge, lane, lanes, source, recorder, connections_max, tls, epoll, timer } = start;
+        let streams = setting.streams.map(|width| {
+            Streams::new(match &source {
+                Source::Sessions(share) => share.parallel(),
+                _ => width,
+            })
+        });
+        // Open schedules find their places as they need them, but for streams: behind those are the connections.
+        let places = source.places().unwrap_or(if streams.is_some() { connections_max } else { 0 });
+        let vacant = match source {
+            Source::Plan(_) => (0..places as u32).rev().collect(),
+            _ => Vec::new(),
+        };
+        let sweep_every = Span((setting.timeout.0 / 8).clamp(1_000_000, 50_000_000));
+        Worker {
+            setting,
+            gauge,
+            source,
+            recorder,
+            connections_max,
+            lane,
+            lanes,
+            origins: setting.endpoints.to_vec(),
+            single: setting.endpoints.len() == 1 && !setting.renderer.is_weighted(),
+            tls,
+            resolver: Resolver::new(Arc::clone(setting.names)),
+            streams,
+            epoll,
+            timer,
+            armed: Time::NEVER,
+            connections: (0..places).map(|_| Connection::default()).collect(),
+            idle: vec![Vec::new(); setting.endpoints.len()],
+            vacant,
+            waiting: VecDeque::new(),
+            patience: BinaryHeap::new(),
+            active: 0,
+            cookies: HashMap::new(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            scratch: Vec::with_capacity(1024),
+            sweep_at: Time::ZERO,
+            sweep_every,
+            cut_at: None,
+        }
+    }
+
+    fn work(mut self) -> Work {
+        let clock = self.setting.clock;
+        let mut events = [EpollEvent::empty(); EVENTS];
+        self.arm_at(Time::ZERO);
+        while !clock.started() {
+            // Nothing is registered but the timer, so what ends the wait is the start (or a signal).
+            let _ = self.epoll.wait(&mut events, EpollTimeout::from(100u16));
+        }
+        let (cpu, waited) = (thread_cpu(), thread_waited());
+        let mut cancelled = false;
+        loop {
+            let now = clock.now();
+            self.release(now);
+            self.give_up(now);
+            if now >= self.sweep_at {
+                self.sweep(now);
+            }
+            cancelled = cancelled || self.setting.cancel.load(Ordering::Relaxed);
+            if cancelled || self.over(now) {
+                break;
+            }
+            let timeout = self.pace(now);
+            let count = match self.epoll.wait(&mut events, timeout) {
+                Ok(count) => count,
+                Err(Errno::EINTR) => 0,
+                Err(error) => unreachable!("epoll_wait on a valid set of sockets: {error}"),
+            };
+            for event in &events[..count] {
+                self.handle(event);
+            }
+        }
+        let ended = clock.now();
+        self.cut_off(ended);
+        self.recorder.close();
+        let waited = thread_waited().zip(waited).map(|(now, then)| Span(now.0.saturating_sub(then.0)));
+        let cpu = Span(thread_cpu().0.saturating_sub(cpu.0));
+        Work { recorder: self.recorder, cpu, waited, ended, cancelled }
+    }
+
+    /// Begins everything that is due and can begin.
+    #[inline]
+    fn release(&mut self, now: Time) {
+        while let Some(job) = self.waiting.front() {
+            let Some(place) = self.place(job.endpoint) else { break };
+            let job = self.waiting.pop_front().expect("just seen");
+            self.begin(place, job, now, false);
+        }
+        while let Some(due) = self.source.due(now) {
+            let job = match due {
+                Due::Ask(job) => self.dealt(job),
+                Due::Close(place) => {
+                    self.close(place, Why::Idle);
+                    continue;
+                }
+            };
+            self.recorder.taken(&job, now);
+            if !self.setting.renderer.knows(&job.request) {
+                // Others of its object may have been sent since this round began.
+                let now = self.setting.clock.now();
+                let settlement = self.recorder.over(&job, None, Outcome::Local, now, ReplyFacts::default());
+                self.settle(&job, now, settlement);
+                continue;
+            }
+            if job.place == ANYWHERE && now.saturating_since(job.planned) > self.setting.catch_up {
+                self.recorder.over(&job, None, Outcome::Missed, now, ReplyFacts::default());
+                continue;
+            }
+            let place = if job.place == ANYWHERE { self.place(job.endpoint) } else { Some(job.place) };
+            match place {
+                Some(place) => self.begin(place, job, now, true),
+                None => {
+                    self.recorder.queued(&job);
+                    self.patient(&job, NOWHERE);
+                    self.waiting.push_back(job);
+                }
+            }
+        }
+    }
+
+    /// `job` with the endpoint that it goes to and which of several targets it asks for.
+    #[inline]
+    fn dealt(&self, job: Job) -> Job {
+        if self.single {
+            return job;
+        }
+        let (target, endpoint) = self.setting.renderer.choose(job.k);
+        let endpoint = endpoint.unwrap_or_else(|| {
+            let number = match self.setting.rotation {
+                Rotation::Client => self.client_of(&job),
+                Rotation::Request => job.k,
+            };
+            (number % self.setting.endpoints.len() as u64) as usize
+        });
+        Job { endpoint: endpoint as u32, target, ..job }
+    }
+
+    /// The client that `job` is of, where clients have places of their own.
+    fn client_of(&self, job: &Job) -> u64 {
+        if self.setting.saturated { self.number_of(job.place) } else { u64::from(job.request.client) }
+    }
+
+    /// The number of a place among those of all threads.
+    fn number_of(&self, place: u32) -> u64 {
+        u64::from(place) * self.lanes + self.lane
+    }
+
+    /// A free connection to `origin`, or a place where one may be opened.
+    fn place(&mut self, origin: u32) -> Option<u32> {
+        if let Some(place) = self.idle[origin as usize].pop() {
+            return Some(place);
+        }
+        if let Some(place) = self.vacant.pop() {
+            return Some(place);
+        }
+        if self.streams.is_none() && self.connections.len() < self.connections_max {
+            self.connections.push(Connection::default());
+            return Some(self.connections.len() as u32 - 1);
+        }
+        // One to somewhere else makes room.
+        let place = self.idle.iter_mut().find_map(Vec::pop)?;
+        self.close(place, Why::Done);
+        self.vacant.pop()
+    }
+
+    fn begin(&mut self, place: u32, job: Job, now: Time, free: bool) {
+        let origin = job.endpoint;
+        self.active += 1;
+        self.patient(&job, place);
+        let connection = &mut self.connections[place as usize];
+        assert!(connection.exchange.is_none(), "a connection carries one request at a time");
+        connection.exchange = Some(Exchange::new(job, now));
+        if self.streams.is_some() {
+            connection.origin = origin;
+            let begun = self.setting.clock.now();
+            self.recorder.begun(&job, begun, free);
+            return self.begin_stream(place);
+        }
+        if connection.phase == Phase::Idle && connection.origin == origin {
+            self.recorder.connections.reused += 1;
+            let begun = self.transmit(place);
+            self.recorder.begun(&job, begun, free);
+        } else {
+            if connection.phase == Phase::Idle {
+                self.let_go(place);
+            }
+            let begun = self.setting.clock.now();
+            self.recorder.begun(&job, begun, free);
+            self.connections[place as usize].origin = origin;
+            self.open(place);
+        }
+    }
+
+    #[inline]
+    fn patient(&mut self, job: &Job, place: u32) {
+        if job.request.patience != Span::FOREVER {
+            self.patience.push(Reverse((job.planned + job.request.patience, job.k, place)));
+        }
+    }
+
+    /// Writes the request of `place`; returns when.
+    #[inline]
+    fn transmit(&mut self, place: u32) -> Time {
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
+        let renderer = self.setting.renderer;
+        let hop = connection.hop.as_deref();
+        connection.reply.expect(renderer.method(hop) == Method::Head, self.setting.cookies);
+        if !connection.used {
+            exchange.opened(&connection.opening);
+        }
+        let constant = if hop.is_none() { renderer.constant(exchange.job.endpoint) } else { None };
+        let bytes = match constant {
+            Some(bytes) => bytes,
+            None => {
+                let job = &exchange.job;
+                let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
+                renderer.render(job, hop, cookie.map(Vec::as_slice), &mut self.scratch);
+                &self.scratch
+            }
+        };
+        let now = self.setting.clock.now();
+        exchange.sent = Some(now);
+        let mut stream = connection.stream.as_ref().expect("a connection that can send is open");
+        if let Some(tls) = &mut connection.tls {
+            tls.put(bytes);
+            connection.phase = Phase::Sending;
+            self.send_rest(place);
+            return now;
+        }
+        let written = match stream.write(bytes) {
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => {
+                self.broken(place, outcome_of(&error));
+                return now;
+            }
+        };
+        if written == bytes.len() {
+            connection.phase = Phase::Receiving;
+        } else {
+            connection.unsent.clear();
+            connection.unsent.extend_from_slice(&bytes[written..]);
+            connection.phase = Phase::Sending;
+        }
+        now
+    }
+
+    fn handle(&mut self, event: &EpollEvent) {
+        match event.data() {
+            TIMER => return,
+            RESOLVER => return self.receive_answers(),
+            _ => {}
+        }
+        let (place, generation) = (event.data() as u32, (event.data() >> 32) as u32);
+        let flags = event.events();
+        let connection = &mut self.connections[place as usize];
+        if connection.generation != generation || connection.phase == Phase::Closed {
+            return;
+        }
+        let readable = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        let closing = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        if connection.phase == Phase::Connecting {
+            let decided = EpollFlags::EPOLLOUT | EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP;
+            if !flags.intersects(decided) {
+                return;
+            }
+            let stream = connection.stream.as_ref().expect("a connection that connects is open");
+            match stream.take_error() {
+                Ok(None) => self.connected(place),
+                Ok(Some(error)) | Err(error) => return self.not_connected(place, &error),
+            }
+        } else if flags.contains(EpollFlags::EPOLLOUT)
+            && (connection.phase == Phase::Sending || connection.tls.is_some() || connection.channel.is_some())
+        {
+            self.send_rest(place);
+        }
+        if flags.intersects(readable) && self.connections[place as usize].generation == generation {
+            self.receive(place, flags.intersects(closing));
+        }
+    }
+
+    /// Writes what a full socket buffer had left.
+    fn send_rest(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let Some(stream) = &connection.stream else { return };
+        let mut stream: &std::net::TcpStream = stream;
+        if let Some(tls) = &mut connection.tls {
+            match tls.flush(stream) {
+                Ok(true) if connection.phase == Phase::Sending => connection.phase = Phase::Receiving,
+                Ok(_) => {}
+                Err(error) => self.broken(place, outcome_of(&error)),
+            }
+            return;
+        }
+        while !connection.unsent.is_empty() {
+            match stream.write(&connection.unsent) {
+                Ok(written) => drop(connection.unsent.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => return self.broken(place, outcome_of(&error)),
+            }
+        }
+        if connection.phase == Phase::Sending {
+            connection.phase = Phase::Receiving;
+        }
+    }
+
+    /// Reads what there is; `closing` when the server has closed its side.
+    #[inline]
+    fn receive(&mut self, place: u32, closing: bool) {
+        let generation = self.connections[place as usize].generation;
+        loop {
+            let connection = &mut self.connections[place as usize];
+            if connection.generation != generation {
+                // What came had it replaced.
+                return;
+            }
+            let Some(stream) = &connection.stream else { return };
+            let mut stream: &std::net::TcpStream = stream;
+            let mut more = true;
+            let read = match &mut connection.tls {
+                None => match stream.read(&mut self.buffer) {
+                    Ok(0) => return self.ended(place, false),
+                    Ok(read) => {
+                        more = read == self.buffer.len() || closing;
+                        read
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return self.broken(place, outcome_of(&error)),
+                },
+                Some(tls) => match tls.pull(stream, &mut self.buffer) {
+                    Pulled::Bytes(read) => read,
+                    Pulled::Secured => {
+                        self.secured(place);
+                        continue;
+                    }
+                    Pulled::Blocked => return,
+                    Pulled::Ended => return self.ended(place, false),
+                    Pulled::Cut => return self.ended(place, true),
+                    Pulled::Failed => return self.broken(place, Outcome::Tls),
+                    Pulled::Broken(error) => return self.broken(place, outcome_of(&error)),
+                },
+            };
+            let now = self.setting.clock.now();
+            let Some(exchange) = connection.exchange.as_mut() else {
+                if connection.channel.is_some() {
+                    self.receive_streams(place, read);
+                    if more {
+                        continue;
+                    }
+                    return;
+                }
+                // It was not asked for, so that the beginning of the next reply is not known.
+                self.recorder.connections.unasked += 1;
+                return self.close(place, Why::Lost);
+            };
+            if connection.phase == Phase::Securing {
+                return self.fail(place, Outcome::Tls);
+            }
+            exchange.first_byte.get_or_insert(now);
+            match connection.reply.feed(&self.buffer[..read]) {
+                Ok(Fed::More) => {}
+                Ok(Fed::Done(used)) if used == read => {
+                    let keep = connection.reply.keep_alive && !closing && connection.phase == Phase::Receiving;
+                    return self.complete(place, now, keep);
+                }
+                Ok(Fed::Done(_)) | Err(_) => return self.fail(place, Outcome::Protocol),
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// The server has closed its side; `cut`: without TLS's closing alert, so that more may have been meant to come.
+    fn ended(&mut self, place: u32, cut: bool) {
+        let now = self.setting.clock.now();
+        let connection = &self.connections[place as usize];
+        if connection.channel.is_some() {
+            return self.carrier_ended(place, Outcome::ClosedEarly);
+        }
+        if matches!(connection.phase, Phase::Securing) {
+            return self.opening_failed(place, Outcome::Tls);
+        }
+        if connection.exchange.is_none() {
+            return self.close(place, Why::Server);
+        }
+        match connection.reply.end() {
+            Ended::Done if !cut => self.complete(place, now, false),
+            Ended::Untouched => self.broken(place, Outcome::ClosedEarly),
+            Ended::Done | Ended::Early => self.fail(place, Outcome::ClosedEarly),
+        }
+    }
+
+    /// The connection broke. A kept-alive one that broke before the first byte of a reply was closed by the server
+    /// while the request was on its way; an idempotent request may then be sent once more (RFC 9110, section 9.2.2).
+    /// Another one may have been taken, so that it has failed.
+    fn broken(&mut self, place: u32, outcome: Outcome) {
+        let connection = &mut self.connections[place as usize];
+        if connection.channel.is_some() {
+            return self.carrier_ended(place, outcome);
+        }
+        if connection.phase == Phase::Securing {
+            return self.opening_failed(place, Outcome::Tls);
+        }
+        let Some(exchange) = connection.exchange.as_mut() else { return self.close(place, Why::Server) };
+        if !connection.used || exchange.retried || connection.reply.touched() {
+            return self.fail(place, outcome);
+        }
+        if !self.setting.renderer.method(connection.hop.as_deref()).is_idempotent() {
+            return self.fail(place, Outcome::ClosedEarly);
+        }
+        exchange.retried = true;
+        (exchange.sent, exchange.first_byte) = (None, None);
+        connection.stream = None;
+        connection.tls = None;
+        self.recorder.connections.closed_by_server += 1;
+        self.recorder.retried(&exchange.job);
+        self.open(place);
+    }
+
+    /// The reply of `place` is whole.
+    #[inline]
+    fn complete(&mut self, place: u32, now: Time, keep: bool) {
+        let mut astray = false;
+        if self.setting.redirects > 0 {
+            match self.redirect(place, keep) {
+                Redirected::No => {}
+                Redirected::Followed => return,
+                Redirected::Astray => astray = true,
+            }
+        }
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.take().expect("only an exchange completes");
+        let job = exchange.job;
+        let reply = &connection.reply;
+        let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
+        let outcome = match reply.status {
+            _ if late => Outcome::Abandoned,
+            _ if astray => Outcome::Redirects,
+            ..400 => Outcome::Ok,
+            400..500 => Outcome::ClientError,
+            500.. => Outcome::ServerError,
+        };
+        let facts = ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
+        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, facts);
+        if !reply.cookie.is_empty() {
+            let cookie = self.cookies.entry(job.request.client).or_default();
+            cookie.clear();
+            cookie.extend_from_slice(&reply.cookie);
+        }
+        connection.used = true;
+        connection.hop = None;
+        self.active -= 1;
+        if keep && self.setting.persistent {
+            connection.phase = Phase::Idle;
+            let origin = connection.origin as usize;
+            match &mut self.source {
+                Source::Plan(_) => self.idle[origin].push(place),
+                Source::Users(_) => {}
+                Source::Sessions(share) => share.idles(place, now),
+            }
+        } else {
+            self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
+        }
+        self.settle(&job, now, settlement);
+        // A saturating loop sends together when all that came has been read: the server wakes up for many at once, which is
+        // a few per cent more requests/s for some microseconds of lateness.
+        if !self.setting.saturated {
+            self.release(now);
+        }
+    }
+
+    /// The request of `place` has failed; its connection is closed.
+    fn fail(&mut self, place: u32, outcome: Outcome) {
+        let now = self.setting.clock.now();
+        let (job, settlement) = self.withdraw(place, outcome, now);
+        self.settle(&job, now, settlement);
+    }
+
+    /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and what it came to.
+    fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, Settlement) {
+        let connection = &mut self.connections[place as usize];
+        let mut exchange = connection.exchange.take().expect("only an exchange fails");
+        if exchange.sent.is_none() {
+            exchange.opened(&connection.opening);
+        }
+        connection.hop = None;
+        let reply = &connection.reply;
+        // Before the request went out, what stands there is the reply before.
+        let facts = match exchange.sent {
+            Some(_) => ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
+            None => ReplyFacts::default(),
+        };
+        let settlement = self.recorder.over(&exchange.job, Some(&exchange), outcome, now, facts);
+        self.active -= 1;
+        self.close(place, Why::Lost);
+        (exchange.job, settlement)
+    }
+
+    /// Tells the source that `job` is over.
+    #[inline]
+    fn settle(&mut self, job: &Job, now: Time, settlement: Settlement) {
+        if let Some(ended) = self.source.finished(job.place, now, settlement) {
+            self.conclude(ended);
+        }
+    }
+
+    /// An object is over: its user needs the files no more that are still under way, and at the end of a session no
+    /// connection.
+    fn conclude(&mut self, ended: ObjectEnded) {
+        let ObjectEnded { record, places } = ended;
+        for place in places {
+            let connection = &self.connections[place as usize];
+            if connection.exchange.is_some() {
+                self.withdraw(place, Outcome::Abandoned, record.done);
+            } else if record.last && connection.phase != Phase::Closed {
+                self.close(place, Why::Done);
+            }
+        }
+        self.recorder.object_over(&record);
+    }
+
+    fn close(&mut self, place: u32, why: Why) {
+        if self.streams.is_some() && self.close_stream(place, why) {
+            return;
+        }
+        self.count_closed(why);
+        let connection = &mut self.connections[place as usize];
+        if connection.phase == Phase::Idle {
+            let idle = &mut self.idle[connection.origin as usize];
+            if let Some(at) = idle.iter().rposition(|&idle| idle == place) {
+                idle.remove(at);
+            }
+        }
+        if connection.phase == Phase::Resolving {
+            self.resolver.forget(place);
+        }
+        connection.shut();
+        match &mut self.source {
+            Source::Plan(_) => self.vacant.push(place),
+            Source::Users(_) => {}
+            Source::Sessions(share) => share.closed(place),
+        }
+    }
+
+    /// Closes the idle connection of a place that needs one to somewhere else.
+    fn let_go(&mut self, place: u32) {
+        self.count_closed(Why::Done);
+        self.connections[place as usize].shut();
+    }
+
+    fn count_closed(&mut self, why: Why) {
+        let counts = &mut self.recorder.connections;
+        match why {
+            Why::Server => counts.closed_by_server += 1,
+            Why::Idle => counts.closed_idle += 1,
+            Why::Done => counts.closed_when_done += 1,
+            Why::Lost => counts.lost += 1,
+        }
+    }
+
+    /// Clients whose patience has ended by `now` go away.
+    #[inline]
+    fn give_up(&mut self, now: Time) {
+        while let Some(&Reverse((at, k, place))) = self.patience.peek() {
+            if at > now {
+                return;
+            }
+            self.patience.pop();
+            if place == NOWHERE {
+                if let Ok(index) = self.waiting.binary_search_by_key(&k, |job| job.k) {
+                    let job = self.waiting.remove(index).expect("just found");
+                    self.recorder.over(&job, None, Outcome::Abandoned, now, ReplyFacts::default());
+                }
+            } else if let Some(Exchange { job, .. }) = self.connections[place as usize].exchange
+                && job.k == k
+                && job.planned + job.request.patience == at
+            {
+                // By its instant too: the files of an object share its number.
+                self.fail(place, Outcome::Abandoned);
+            }
+        }
+    }
+
+    /// What need not be done at once: timeouts, and telling others how far we are.
+    fn sweep(&mut self, now: Time) {
+        self.sweep_at = now + self.sweep_every;
+        for place in 0..self.connections.len() {
+            let exchange = self.connections[place].exchange.as_ref();
+            if exchange.is_some_and(|exchange| now.saturating_since(exchange.begun) >= self.setting.timeout) {
+                self.fail(place as u32, Outcome::Timeout);
+            }
+            if matches!(self.connections[place].phase, Phase::Connecting | Phase::Resolving | Phase::Securing) {
+                self.look_after_opening(place as u32, now);
+            }
+        }
+        self.sweep_resolver(now);
+        let counts = &self.recorder.whole;
+        let planned = match &self.source {
+            Source::Sessions(share) => share.planned(),
+            _ => counts.planned,
+        };
+        self.gauge.planned.store(planned, Ordering::Relaxed);
+        self.gauge.ok.store(counts.ok, Ordering::Relaxed);
+        self.gauge.failed.store(counts.failed() + counts.abandoned, Ordering::Relaxed);
+        if let Some(recent) = &mut self.recorder.recent {
+            self.gauge.window.hand_over(&self.recorder.whole, recent);
+        }
+    }
+
+    /// Whether there is nothing left to do, or no time left to do it.
+    fn over(&mut self, now: Time) -> bool {
+        if !self.source.exhausted(now) {
+            return false;
+        }
+        let cut_at = *self.cut_at.get_or_insert(now + self.setting.grace);
+        let idle = self.active == 0 && self.waiting.is_empty() && self.source.objects_under_way() == 0;
+        idle || now >= cut_at
+    }
+
+    /// How long to wait for sockets, with the timer set for whatever is due before they have something to say.
+    fn pace(&mut self, now: Time) -> EpollTimeout {
+        let patience = self.patience.peek().map_or(Time::NEVER, |&Reverse((at, _, _))| at);
+        // Once exhausted, the end of the plan is in the past for good: it is not an event any more.
+        let source = self.source.next_at(self.cut_at.is_some());
+        let due = source.min(patience);
+        if due <= now {
+            return EpollTimeout::ZERO;
+        }
+        if due != Time::NEVER {
+            match self.setting.pacing {
+                Pacing::Timer => self.arm_at(due),
+                Pacing::Spin if due.saturating_since(now) <= SPIN => return EpollTimeout::ZERO,
+                Pacing::Spin => self.arm_at(Time(due.0 - SPIN.0)),
+            }
+        }
+        let until_sweep = self.sweep_at.saturating_since(now).0.div_ceil(1_000_000).min(1000);
+        EpollTimeout::from(until_sweep as u16)
+    }
+
+    /// Sets the timer, unless it is already set so.
+    fn arm_at(&mut self, at: Time) {
+        if self.armed == at {
+            return;
+        }
+        self.armed = at;
+        let expiration = Expiration::OneShot(self.setting.clock.absolute(at));
+        self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME).expect("an absolute time sets a timer");
+    }
+
+    /// Counts what is still under way as unfinished.
+    fn cut_off(&mut self, now: Time) {
+        for connection in &mut self.connections {
+            if let Some(exchange) = connection.exchange.take() {
+                self.recorder.over(&exchange.job, Some(&exchange), Outcome::Unfinished, now, ReplyFacts::default());
+            }
+        }
+        while let Some(job) = self.waiting.pop_front() {
+            self.recorder.over(&job, None, Outcome::Unfinished, now, ReplyFacts::default());
+        }
+        if let Source::Sessions(share) = &mut self.source {
+            for ended in share.cut_off(now) {
+                self.recorder.object_over(&ended.record);
+            }
+            let recorded = self.recorder.objects.as_ref().map_or(0, |objects| objects.whole.planned);
+            assert_eq!(share.planned(), recorded, "every object ends once");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Texts with drawn values: `/work?iter={erlang(k = 2, mean = 40000)}`.
+//!
+//! What is drawn for a request follows from the run's seed and the request's number alone, so that it is the same at any
+//! number of threads and processes. A law's numbers are written whole, rounded, unless `as real` follows it; its stream
+//! is the request's own, and the price is a hash per request that has a drawn value.
+
+use std::io::Write;
+
+use sojourn_stats::{Dimension, Law, Stream};
+use thiserror::Error;
+
+use crate::schedule::job::Job;
+
+/// A text in whose braces stand laws of plain numbers, or `client`, `k` (the request's number), `object`, `size` (B) or
+/// `demand` (ns); `{{` and `}}` are braces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    pieces: Vec<Piece>,
+    /// The endpoint that it is for, by its number; none: whichever the request is dealt to.
+    pub(crate) endpoint: Option<usize>,
+}
+
+/// Why a text is no template; the message says what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct TemplateError(String);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    Client,
+    K,
+    Object,
+    Size,
+    Demand,
+    Drawn { law: Law, real: bool },
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// One line that names the part that is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Template, TemplateError> {
+        let wrong = |why: String| TemplateError(format!("template `{text}`: {why}"));
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..at]);
+            let (brace, after) = (&rest[at..=at], &rest[at + 1..]);
+            if let Some(after) = after.strip_prefix(brace) {
+                plain.push_str(brace);
+                rest = after;
+                continue;
+            }
+            if brace == "}" {
+                return Err(wrong("`}` without `{`; write `}}` for a brace".to_owned()));
+            }
+            let Some((inside, after)) = after.split_once('}') else {
+                return Err(wrong("`{` without `}`; write `{{` for a brace".to_owned()));
+            };
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(Piece::parse(inside.trim()).map_err(wrong)?);
+            rest = after;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Template { pieces, endpoint: None })
+    }
+
+    /// The same, always asked of endpoint number `endpoint` of the load.
+    pub fn at(mut self, endpoint: usize) -> Template {
+        self.endpoint = Some(endpoint);
+        self
+    }
+
+    /// The text, where nothing in it is drawn or filled in.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What stands before the first value.
+    pub(crate) fn beginning(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Its texts, without the values.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Writes it for `job`; `stream` gives what is drawn.
+    pub(crate) fn write(&self, job: &Job, stream: &mut Stream, out: &mut Vec<u8>) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    continue;
+                }
+                Piece::Client => write!(out, "{}", job.request.client),
+                Piece::K => write!(out, "{}", job.k),
+                Piece::Object => write!(out, "{}", job.request.object),
+                Piece::Size => write!(out, "{}", job.request.size),
+                Piece::Demand => write!(out, "{}", job.request.demand.0),
+                Piece::Drawn { law, real: true } => write!(out, "{}", law.sample(stream)),
+                Piece::Drawn { law, real: false } => write!(out, "{:.0}", law.sample(stream).round()),
+            }
+            .expect("a Vec takes all");
+        }
+    }
+}
+
+impl Piece {
+    fn parse(text: &str) -> Result<Piece, String> {
+        Ok(match text {
+            "client" => Piece::Client,
+            "k" => Piece::K,
+            "object" => Piece::Object,
+            "size" => Piece::Size,
+            "demand" => Piece::Demand,
+            _ => {
+                let (law, real) = match text.strip_suffix("as real") {
+                    Some(law) => (law.trim_end(), true),
+                    None => (text, false),
+                };
+                let law = Law::parse(law, Dimension::Number).map_err(|error| {
+                    format!("{error} (in braces stands a law, or client, k, object, size or demand)")
+                })?;
+                Piece::Drawn { law, real }
+            }
+        })
+    }
+}
+
+/// The stream that request `k` of the run seeded by `seed` draws from for `purpose`.
+pub(crate) fn stream_of(seed: u64, k: u64, purpose: &str) -> Stream {
+    let mut entity = [0u8; 28];
+    let mut left = &mut entity[..];
+    write!(left, "request {k}").expect("20 digits at most");
+    let length = 28 - left.len();
+    Stream::new(seed, std::str::from_utf8(&entity[..length]).expect("ASCII"), purpose)
+}

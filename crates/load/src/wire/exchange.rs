@@ -1,0 +1,63 @@
+//! A request under way and its instants.
+
+use std::net::IpAddr;
+
+use sojourn_stats::Time;
+
+use crate::schedule::job::Job;
+
+/// A request under way. A redirect or a retry keeps the first `begun` and has the last of all other instants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) job: Job,
+    /// When the generator acted: wrote to a free connection or began to open one.
+    pub(crate) begun: Time,
+    /// When the name had its address, where one had to be asked for.
+    pub(crate) resolved: Option<Time>,
+    /// When the connection stood, where it was opened for this request.
+    pub(crate) connected: Option<Time>,
+    /// When its TLS handshake was done.
+    pub(crate) secured: Option<Time>,
+    /// When the request was written, for the last time.
+    pub(crate) sent: Option<Time>,
+    pub(crate) first_byte: Option<Time>,
+    pub(crate) retried: bool,
+    /// Redirects that were followed.
+    pub(crate) hops: u32,
+}
+
+impl Exchange {
+    /// `job`, on which the generator acts at `begun`.
+    pub(crate) fn new(job: Job, begun: Time) -> Exchange {
+        Exchange {
+            job,
+            begun,
+            resolved: None,
+            connected: None,
+            secured: None,
+            sent: None,
+            first_byte: None,
+            retried: false,
+            hops: 0,
+        }
+    }
+
+    /// The connection was opened for it, this way.
+    pub(crate) fn opened(&mut self, opening: &Opening) {
+        (self.resolved, self.connected, self.secured) = (opening.resolved, opening.connected, opening.secured);
+    }
+}
+
+/// How a connection comes to be.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    /// Where the host may be.
+    pub(crate) addresses: Vec<IpAddr>,
+    /// How many of them have been tried.
+    pub(crate) tried: usize,
+    /// When the present step began.
+    pub(crate) since: Time,
+    pub(crate) resolved: Option<Time>,
+    pub(crate) connected: Option<Time>,
+    pub(crate) secured: Option<Time>,
+}
