@@ -105,7 +105,7 @@ pub struct ObjectiveFile {
     pub text: String,
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// Whether it holds; none where that engine has no number.
     pub met: Option<bool>,
@@ -116,7 +116,7 @@ pub struct ObjectiveFile {
 pub struct Curve {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// (seconds, share of requests that took no longer).
     pub points: Vec<(f64, f64)>,
@@ -128,7 +128,7 @@ pub struct Curve {
 pub struct Replicated {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// The metric.
     pub metric: String,
@@ -141,7 +141,7 @@ pub struct Replicated {
 pub struct Connections {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// (connections, share of the time of all servers with so many).
     pub points: Vec<(u32, f64)>,

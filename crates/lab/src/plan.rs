@@ -12,6 +12,7 @@
 
 pub mod advice;
 mod bound;
+mod candidate;
 pub mod choice;
 mod page;
 pub mod search;

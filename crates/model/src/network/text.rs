@@ -123,7 +123,7 @@ impl Network {
     /// # Errors
     /// One line: what, where, and what would be right.
     pub fn from_toml(text: &str) -> Result<Network, String> {
-        let tables: Text = toml::from_str(text).map_err(|error| crate::server::one_line(&error, text))?;
+        let tables: Text = toml::from_str(text).map_err(|error| crate::message::one_line(&error, text))?;
         tables.read(None).map_err(|(at, error)| {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             format!("line {line}: {error}")
@@ -233,7 +233,7 @@ impl StationText {
             name if !Discipline::NAMES.contains(&name) => {
                 let known: Vec<&str> = Discipline::NAMES.into_iter().filter(|name| *name != "priority").collect();
                 let known = [known.as_slice(), &["delay"]].concat();
-                return Err(misplaced("discipline", &crate::server::unknown("discipline", name, &known)));
+                return Err(misplaced("discipline", &crate::message::unknown("discipline", name, &known)));
             }
             _ => {}
         }
@@ -337,7 +337,7 @@ impl StepText {
         let name = self.station.get_ref();
         let Some(station) = stations.iter().position(|(node, _)| node.name == *name) else {
             let known: Vec<&str> = stations.iter().map(|(node, _)| node.name.as_str()).collect();
-            return Err(at(&self.station, "station", crate::server::unknown("station", name, &known)));
+            return Err(at(&self.station, "station", crate::message::unknown("station", name, &known)));
         };
         let demand = match (stations[station].1, &self.demand, &self.size) {
             (Some(rate), None, None) => Demand::carried(rate),
@@ -430,7 +430,7 @@ impl CacheText {
             return Ok(Keeps::Ttl { ttl: Span::from_secs_f64(ttl_s), renewed });
         }
         if !["lru", "lfu"].contains(&policy) {
-            let message = crate::server::unknown("policy of a cache", policy, &["lru", "lfu", "ttl"]);
+            let message = crate::message::unknown("policy of a cache", policy, &["lru", "lfu", "ttl"]);
             return Err(at(&self.policy, "policy", message));
         }
         if let Some(ttl) = &self.ttl {

@@ -370,15 +370,22 @@ impl Replication for NetworkReplication {
     }
 
     fn responses(replications: &[&NetworkReplication]) -> Histogram {
-        summary::responses(replications)
+        summary::responses(&tallies(replications))
     }
 
     fn rows(replications: &[&NetworkReplication]) -> Vec<Row> {
         match replications.first() {
-            Some(first) => summary::rows(&first.layout, replications),
+            Some(first) => {
+                let parts: Vec<Counts> = replications.iter().map(|replication| replication.part()).collect();
+                summary::rows(&first.layout, &tallies(replications), &parts)
+            }
             None => vec![crate::summary::mean("response_time_mean", &Histogram::new(), &[])],
         }
     }
+}
+
+fn tallies<'a>(replications: &[&'a NetworkReplication]) -> Vec<&'a Tally> {
+    replications.iter().map(|replication| &replication.tally).collect()
 }
 
 impl StationState {
