@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test bench lint docs reproductions fujita-models stress fujita bjornstad setup setup-bench clean
+.PHONY: demo test nightly bench lint docs packages reproductions fujita-models stress fujita bjornstad setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -24,6 +24,15 @@ lint: ## Formatting and lints; the compiler's warnings count.
 	@$(CARGO) fmt --all --check
 	@rustfmt --edition 2024 --check crates/dispatch/src/policies/*.rs   # named in a macro, where cargo fmt does not look
 	@$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+nightly: setup ## What a commit should not wait for, ending with the reproductions that need no real server.
+	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
+	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
+	@$(MAKE) --no-print-directory packages reproductions
+
+packages: ## Every crate packed; the two that all others build on also compiled from their packages alone.
+	@$(CARGO) package --workspace --no-verify --no-metadata --allow-dirty --quiet
+	@$(CARGO) package -p sojourn-stats -p sojourn-dispatch --no-metadata --allow-dirty --quiet
 
 docs: ## The API documentation, in target/doc.
 	@$(CARGO) doc --workspace --no-deps

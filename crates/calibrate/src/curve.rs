@@ -42,7 +42,7 @@ pub struct CurveFound {
     /// The law of the users' think time (s); with a mean of 0 there is none.
     pub think: String,
     /// The measurements, in ascending order of the users.
-    pub points: Vec<Attached>,
+    pub points: Vec<CurvePoint>,
     /// The model: a delay curve.
     #[serde(skip)]
     pub server: Server,
@@ -54,7 +54,7 @@ pub struct CurveFound {
 
 /// The measurement at a number of attached users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Attached {
+pub struct CurvePoint {
     /// Users.
     pub users: u32,
     /// Mean delay of the good replies (s).
@@ -102,7 +102,7 @@ pub fn delay_curve(
     // The first one may find cold caches.
     let mut expected_s = pilot.iter().skip(1).map(|reply| reply.taken_s()).sum::<f64>() / 3.0;
     let budget_s = settings.time.as_secs_f64() / users.len() as f64;
-    let mut points: Vec<Attached> = Vec::with_capacity(users.len());
+    let mut points: Vec<CurvePoint> = Vec::with_capacity(users.len());
     let mut before = 1;
     for (index, count) in users.iter().enumerate() {
         client.say(&format!("delay with {count} users attached"));
@@ -184,7 +184,7 @@ impl Length {
     }
 }
 
-fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -> Result<Attached, CalibrateError> {
+fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -> Result<CurvePoint, CalibrateError> {
     let refused = |what: String| Err(CalibrateError::Refused(what));
     let busy = report.client_busy.iter().copied().fold(0.0, f64::max);
     if busy > BUSY_MAX {
@@ -237,7 +237,7 @@ fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -
     };
     let measured_s = (length.whole - length.warm_up).as_secs_f64();
     client.refuse_fast(records.len() as f64 / measured_s)?;
-    Ok(Attached {
+    Ok(CurvePoint {
         users,
         delay,
         denied_share: denied_share.unwrap_or(Interval { value: 0.0, low: 0.0, high: 1.0 }),
@@ -259,7 +259,7 @@ fn sampled(estimate: &Estimate) -> Option<Interval> {
 }
 
 /// The curve through the points that are not kept out, and notes on it.
-fn model(points: &[Attached]) -> Result<(DelayCurve, Vec<String>), CalibrateError> {
+fn model(points: &[CurvePoint]) -> Result<(DelayCurve, Vec<String>), CalibrateError> {
     let fitted = || points.iter().filter(|point| !point.kept_out);
     let delays: Vec<(f64, f64)> = fitted().map(|point| (f64::from(point.users), point.delay.value)).collect();
     let denied: Vec<(f64, f64)> = fitted().map(|point| (f64::from(point.users), point.denied_share.value)).collect();

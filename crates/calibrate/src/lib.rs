@@ -88,7 +88,7 @@ mod settings;
 mod target;
 mod write;
 
-pub use curve::{Attached, CurveFound, delay_curve, fit_delay_curve};
+pub use curve::{CurveFound, CurvePoint, delay_curve, fit_delay_curve};
 pub use demand::Against;
 pub use helpers::{Hold, Served};
 pub use judge::{Judged, PREDICTIONS, Point, Predicted, Prediction};
@@ -97,7 +97,7 @@ pub use measure::{Calibration, Concurrency, LevelFound, calibrate};
 pub use path::{Erlang, PathDelay, fit_delays, measure_path};
 pub use proxy::{Coefficients, Document, HitRatios, Kept, Proxy, ProxyFound, Ratio, calibrate_proxy};
 pub use settings::{CalibrateError, Interval, Progress, Settings};
-pub use target::{Axis, Level, Target};
+pub use target::{Axis, Target, WorkLevel};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

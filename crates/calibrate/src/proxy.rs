@@ -28,7 +28,7 @@ use crate::client::Client;
 use crate::demand::Against;
 use crate::measure;
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
-use crate::target::{Axis, Level, Target};
+use crate::target::{Axis, Target, WorkLevel};
 
 /// A proxy and documents of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,7 +212,7 @@ impl Proxy {
 
     /// Hits, then misses.
     fn target(&self) -> Target {
-        let levels = self.hits.iter().chain(&self.misses).map(|path| Level { x: 0.0, path: path.clone() });
+        let levels = self.hits.iter().chain(&self.misses).map(|path| WorkLevel { x: 0.0, path: path.clone() });
         Target {
             url: self.url.clone(),
             address: self.address,

@@ -18,7 +18,7 @@ pub struct Target {
     /// The quantity that the work depends on.
     pub axis: Axis,
     /// The paths, in ascending order of x.
-    pub levels: Vec<Level>,
+    pub levels: Vec<WorkLevel>,
     /// Index of the level that loads use.
     pub reference: usize,
     /// Headers that every request carries.
@@ -27,7 +27,7 @@ pub struct Target {
 
 /// One path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct WorkLevel {
     /// Size (bytes), iterations, or another number in the path.
     pub x: f64,
     /// The path.
@@ -80,7 +80,7 @@ impl Target {
         let mut first = None;
         for (x, text) in texts {
             let read = Url::parse(&text).map_err(|e| invalid(e.to_string()))?;
-            levels.push(Level { x, path: read.path.clone() });
+            levels.push(WorkLevel { x, path: read.path.clone() });
             first.get_or_insert(read);
         }
         let first = first.expect("there is at least one level");

@@ -220,7 +220,7 @@ fn welch(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> Option<(
 pub struct VariantComparison {
     /// The variant's name.
     pub label: String,
-    /// Who answers in both.
+    /// The engine that answers in both.
     pub engine: String,
     /// Metric by metric, in A's order.
     pub metrics: Vec<Comparison>,

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `run.json` | what was run, where, by whom, and how far it can be trusted ([`RunFile`]) |
+//! | `run.json` | what was run, where, by which command, and how far it can be trusted ([`RunFile`]) |
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
@@ -105,7 +105,7 @@ pub struct ObjectiveFile {
     pub text: String,
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// Whether it holds; none where that engine has no number.
     pub met: Option<bool>,
@@ -116,7 +116,7 @@ pub struct ObjectiveFile {
 pub struct Curve {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// (seconds, share of requests that took no longer).
     pub points: Vec<(f64, f64)>,
@@ -128,7 +128,7 @@ pub struct Curve {
 pub struct Replicated {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// The metric.
     pub metric: String,
@@ -141,7 +141,7 @@ pub struct Replicated {
 pub struct Connections {
     /// Number of the variant.
     pub variant: usize,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// (connections, share of the time of all servers with so many).
     pub points: Vec<(u32, f64)>,
@@ -289,7 +289,7 @@ pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
     write_whole(&path.join("report.html"), crate::report::render(&crate::report::Report::new(folder)).as_bytes())
 }
 
-/// Writes a file so that nobody ever sees half of it.
+/// Writes a file so that a reader never sees half of it.
 ///
 /// # Errors
 /// When it cannot be written; the message names it, and nothing of it is left.

@@ -104,6 +104,7 @@
 mod answer;
 pub mod compare;
 mod engine;
+mod error;
 pub mod folder;
 pub mod host;
 pub mod objective;

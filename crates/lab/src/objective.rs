@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use sojourn_stats::{Dimension, Estimate, quantity};
 
-use crate::spec::SpecError;
+use crate::error::SpecError;
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]

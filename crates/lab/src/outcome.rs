@@ -20,7 +20,7 @@ pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low"
 pub struct Outcome {
     /// The varied settings of its variant.
     pub settings: Vec<Setting>,
-    /// Who answers.
+    /// The engine that answers.
     pub engine: String,
     /// The answer.
     pub measure: Measure,

@@ -12,6 +12,7 @@
 
 pub mod advice;
 mod bound;
+mod candidate;
 pub mod choice;
 mod page;
 pub mod search;
@@ -33,7 +34,7 @@ use crate::objective::{Judgement, Objective};
 use crate::run::{Context, Progress, RunError};
 use crate::spec::{Engine, Experiment, SpecError};
 use crate::variants::{Source, label};
-use advice::{Growth, Part, Relief, Traffic};
+use advice::{Growth, Relief, Traffic, Utilization};
 use bound::Bound;
 use choice::Choices;
 use search::{Candidate, Fate};
@@ -92,7 +93,7 @@ pub struct Simulated {
     /// Each objective.
     pub answers: Vec<Answered>,
     /// Parts of the system, the busiest first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Utilization>,
 }
 
 impl Simulated {

@@ -86,7 +86,7 @@ impl Variant {
 /// One engine's answer about one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineAnswer {
-    /// Who answers.
+    /// The engine that answers.
     pub engine: Engine,
     /// The outcome rows.
     pub measures: Vec<Measure>,
@@ -160,7 +160,7 @@ pub struct Objective {
     pub text: String,
     /// The variant that it was asked of.
     pub variant: String,
-    /// Who answered.
+    /// The engine that answered.
     pub engine: Engine,
     /// Whether it was met, where the engine could tell.
     pub met: Option<bool>,

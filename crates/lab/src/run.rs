@@ -44,7 +44,7 @@ pub struct Progress<'a> {
     pub variant: (usize, usize),
     /// Its name.
     pub label: &'a str,
-    /// Who is at work.
+    /// The engine at work.
     pub engine: Engine,
     /// How much of this engine's work on this variant is done, 0 to 1.
     pub done: f64,
@@ -160,7 +160,7 @@ fn ask(
             let mut path = None;
             for &engine in round {
                 let asked = if engine == Engine::Twin { Engine::Live } else { engine };
-                // A program that nobody has modelled has no twin.
+                // A program without a model has no twin.
                 let known =
                     engine != Engine::Twin || variant.experiment.system().is_some_and(|asked| asked.is_modelled);
                 if !by.contains(&asked) || !known || context.cancel.load(Ordering::Relaxed) {

@@ -25,9 +25,9 @@ use sojourn_model::{Knowledge, System};
 use sojourn_sim::Precision;
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
-use thiserror::Error;
 use toml::Spanned;
 
+pub use crate::error::SpecError;
 use crate::objective::{self, Objective};
 
 use client::RawClient;
@@ -37,11 +37,6 @@ pub(crate) use sessions::Sites;
 use system::RawSystem;
 pub(crate) use tier::PLANNED_POLICIES;
 use workload::RawWorkload;
-
-/// One line: what is wrong, where, and what would be right.
-#[derive(Clone, Debug, Error)]
-#[error("{0}")]
-pub struct SpecError(pub String);
 
 /// An experiment without its variations: one workload, one system, and how to run it.
 #[derive(Clone, Debug)]

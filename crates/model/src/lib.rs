@@ -78,6 +78,7 @@ mod discipline;
 mod flows;
 mod link;
 mod machine;
+mod message;
 pub mod network;
 mod order;
 mod server;

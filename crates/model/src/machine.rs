@@ -95,7 +95,7 @@ impl Machine {
 impl RawResource {
     fn read(self, name: String) -> Result<Resource, String> {
         if !NAMES.contains(&name.as_str()) {
-            return Err(crate::server::unknown("resource", &name, &NAMES));
+            return Err(crate::message::unknown("resource", &name, &NAMES));
         }
         let keys = Keys { helpers: self.helpers, quantum: self.quantum.as_deref(), preemptive: self.preemptive };
         let discipline =
@@ -115,7 +115,7 @@ impl RawMemory {
         match self.cache.as_str() {
             _ if size <= 0.0 => Err("memory.size: memory has bytes; leave it out for none".into()),
             "lru" => Ok(Memory { size: size as u64 }),
-            other => Err(crate::server::unknown("cache", other, &["lru"])),
+            other => Err(crate::message::unknown("cache", other, &["lru"])),
         }
     }
 }
@@ -123,7 +123,7 @@ impl RawMemory {
 impl RawFiles {
     fn read(self) -> Result<Files, String> {
         if self.placed != "one-owner" {
-            return Err(crate::server::unknown("placement of files", &self.placed, &["one-owner"]));
+            return Err(crate::message::unknown("placement of files", &self.placed, &["one-owner"]));
         }
         if self.number == 0 {
             return Err("files.number: at least 1 file is needed".into());

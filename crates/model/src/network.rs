@@ -32,7 +32,7 @@ use sojourn_stats::{Law, Span};
 
 use crate::{Demand, Discipline};
 
-pub use check::{NetworkError, Place, Unstable};
+pub use check::{Element, NetworkError, Unstable};
 pub use text::{ChainText, StationText, Text};
 
 /// A network of queues.

@@ -41,6 +41,7 @@ use crate::Demand;
 use crate::curve::{DelayCurve, Denied, Piece};
 use crate::discipline::{Discipline, Keys};
 use crate::machine::{Machine, RawFiles, RawMemory, RawResource};
+use crate::message::{one_line, unknown};
 
 /// A server.
 #[derive(Clone, Debug, PartialEq)]
@@ -353,23 +354,4 @@ impl<'de> Deserialize<'de> for Demands {
         }
         deserializer.deserialize_any(ByClass)
     }
-}
-
-/// `unknown key `x`; did you mean `y`? known: ...`.
-pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let guess = sojourn_stats::nearest(word, known.iter().copied());
-    let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
-}
-
-/// A TOML error on one line, with its line and the nearest valid key where a key is unknown.
-pub(crate) fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let message = error.message().lines().next().unwrap_or("not TOML");
-    let mut ticked = message.split('`').skip(1).step_by(2);
-    let message = match (message.starts_with("unknown field"), ticked.next()) {
-        (true, Some(word)) => unknown("key", word, &ticked.collect::<Vec<_>>()),
-        _ => message.to_string(),
-    };
-    let start = error.span().map_or(0, |span| span.start.min(text.len()));
-    format!("line {}: {message}", text[..start].matches('\n').count() + 1)
 }

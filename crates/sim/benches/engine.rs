@@ -127,7 +127,7 @@ fn mm1_by_hand(requests: u64) {
             }
             events.push(std::cmp::Reverse((now + draw(&gap, true), 1, 0)));
         } else {
-            let (arrived, _) = queue.pop_front().expect("somebody was served");
+            let (arrived, _) = queue.pop_front().expect("a job was served");
             histogram.record(now - arrived);
             if let Some((_, service)) = queue.front() {
                 events.push(std::cmp::Reverse((now + service, 0, 0)));
@@ -178,7 +178,7 @@ fn least_connections_by_hand(requests: u64) {
             }
             events.push(std::cmp::Reverse((now + Span::from_secs_f64(gap.sample(&mut gaps)).0, 1, 0)));
         } else {
-            let (arrived, _) = queues[server].pop_front().expect("somebody was served");
+            let (arrived, _) = queues[server].pop_front().expect("a job was served");
             histogram.record(now - arrived);
             if let Some((_, service)) = queues[server].front() {
                 events.push(std::cmp::Reverse((now + service, 0, server)));

@@ -1,8 +1,8 @@
 //! Networks of queues: chains of jobs that visit stations in order, and caches that say which way they take.
 //!
 //! What a network is, and the rows that it is answered in, are [`sojourn_model::network`]'s. Its queues are
-//! [`sojourn_model::Station`]s, the same that live nodes run; a delay serves everybody at once. What happens in one
-//! replication is in `engine`; replications, warm-up and the stopping rule are those of every other study, over the
+//! [`sojourn_model::Station`]s, the same that live nodes run; a delay serves all jobs at once. What happens in one
+//! replication is in `replication`; replications, warm-up and the stopping rule are those of every other study, over the
 //! response times of all chains together. The run goes on until the mean of every chain is sharp as well.
 //!
 //! # What is taken how
@@ -15,11 +15,11 @@
 //! * Where the rate of a station depends on the number there, all share it equally (`graded`).
 
 mod cache;
-mod engine;
 mod events;
 mod graded;
 mod jobs;
 mod layout;
+mod replication;
 mod summary;
 mod tally;
 
@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use sojourn_model::network::{Network, Population};
 
-use engine::Engine;
 use layout::Layout;
+use replication::NetworkReplication;
 
 use crate::control::{Control, Progress, Report, SimError};
 use crate::course::Course;
@@ -56,13 +56,13 @@ pub fn run_network(
     let mut always: Vec<String> = ALWAYS.map(String::from).to_vec();
     always.extend(network.chains.iter().map(|chain| format!("response_time_mean_{}", chain.name)));
     let servers = network.stations.len();
-    let make = Box::new(move |seed: u64, course: &Course| Ok(Engine::new(&layout, seed, course)));
-    let closing = Box::new(|_: &[Engine], _: Option<&_>| (Vec::new(), Vec::new()));
+    let make = Box::new(move |seed: u64, course: &Course| Ok(NetworkReplication::new(&layout, seed, course)));
+    let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| (Vec::new(), Vec::new()));
     let subject = Subject { make, has_end: false, servers, always, notes, closing };
     Study::new(subject, control, progress)?.run()
 }
 
-/// Refuses users for whom no time ever passes.
+/// Refuses users without any think time or work: virtual time would stand still.
 fn check_time_passes(network: &Network) -> Result<(), SimError> {
     for chain in &network.chains {
         let Population::Closed { think, .. } = &chain.population else { continue };

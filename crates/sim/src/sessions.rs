@@ -1,8 +1,8 @@
 //! Users who browse: sessions of pages over connections to a cluster.
 //!
 //! A user thinks, asks for a page's file, then for the files that the page shows over up to `parallel` connections, and
-//! thinks again when all are there: one *object*. The engine's unit is the connection; packets are not simulated. What
-//! happens in one replication is in `engine`, read top-down; this module says what can be asked.
+//! thinks again when all are there: one *object*. The replication's unit is the connection; packets are not simulated. What
+//! happens in one replication is in `replication`, read top-down; this module says what can be asked.
 //!
 //! # What takes how long
 //!
@@ -20,7 +20,7 @@
 //! cores are counted (`cores`), the packets of set-ups and requests wait for them in order of coming, and replies share
 //! a link of the packet rate that those leave over, averaged over 0.1 s. Closing costs nothing, and neither do headers.
 //!
-//! # Who is attached, and what is in flight
+//! # Attached users, and what is in flight
 //!
 //! | `level` | a server is chosen for | in flight to the dispatcher, and polled | a user is attached to a server |
 //! |---|---|---|---|
@@ -35,7 +35,7 @@
 //! no balancer, and the level is that of sessions.
 //!
 //! A server that closes an idle connection closes it just before whatever else happens then. A delay curve's users do
-//! not load it by being polled (`poll_cost` adds to nobody there). A denied object is one after which a uniform draw
+//! not load it by being polled (`poll_cost` adds nothing there). A denied object is one after which a uniform draw
 //! fell below the curve's share, at the number attached after the session has left if it was its last; or one of which
 //! the balancer or a full station refused a file. A user whose patience with a file ends gives the object up. A refused
 //! or abandoned object ends at once: its other files are dropped, their connections break, and the user thinks on.
@@ -62,10 +62,10 @@
 //! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and
 //! noted.
 
+mod balancer_cores;
 mod calendar;
-mod clerks;
-mod engine;
-mod load;
+mod occupancy;
+mod replication;
 mod study;
 mod summary;
 mod tally;
@@ -77,7 +77,7 @@ use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
 
 use crate::control::SimError;
-use calendar::WHOM_LIMIT;
+use calendar::ENTITY_LIMIT;
 pub use study::visits_of_run;
 pub(crate) use study::{run, run_plan};
 
@@ -108,7 +108,7 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
         "sessions have a server until they end: attached is `session` or `until-next`"
     } else if level == Level::Request && attached != Attached::WhileConnected {
         "requests have a server each: attached is `while-connected`"
-    } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(WHOM_LIMIT) {
+    } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(ENTITY_LIMIT) {
         "users x parallel: at most 16 million connections"
     } else if tier.is_some_and(|tier| tier.poll_cost > Span::ZERO) && system.servers().all(curve) {
         "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"

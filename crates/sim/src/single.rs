@@ -4,31 +4,31 @@
 //! 10^9 jobs take as much memory as 10^6. FCFS on one core is Lindley's recursion (Lindley, Proceedings of the Cambridge
 //! Philosophical Society 48, 1952), on several cores Kiefer and Wolfowitz's (Transactions of the American Mathematical
 //! Society 78, 1955); every other discipline, and FCFS with a limited room, is a [`Station`] that is asked before each
-//! arrival who has left. All of them are in whole nanoseconds and agree job by job with the general simulator
+//! arrival which jobs have left. All of them are in whole nanoseconds and agree job by job with the general simulator
 //! ([`crate::run`]), which a test holds them to. The price is what only that one has: links, balancers, patience.
 //!
 //! [`play`] hands out every job as it is done; [`run`] makes numbers with intervals of them. These are from 20 to 40
 //! sections of the one run with as many jobs each, Student's t on the sections' spread around the whole (sectioning:
 //! Nakayama, ACM TOMACS 24(4), 2014).
 
-mod book;
 mod play;
+mod sections;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_model::{Discipline, Knowledge, Station};
 use sojourn_stats::{Span, Time};
 
-use self::book::{Book, Predictions};
 use self::play::Listener;
 pub use self::play::play;
+use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
 use crate::summary::{self, Row};
 
 /// One queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// Who is served.
+    /// The order of service.
     pub discipline: Discipline,
     /// Cores; a job uses at most one.
     pub cores: u32,
@@ -43,7 +43,7 @@ pub struct Arrival {
     pub at: Time,
     /// Its work on one core.
     pub demand: Span,
-    /// Its class, which priorities go by.
+    /// Its class, which decides its priority.
     pub class: u8,
 }
 
@@ -69,7 +69,7 @@ pub struct Job {
 pub struct Predict {
     /// What it knows.
     pub knows: Knowledge,
-    /// The mean demand, which one that knows the number of jobs goes by.
+    /// The mean demand, which a predictor that knows the number of jobs multiplies by it.
     pub demand_mean: Span,
 }
 
@@ -78,13 +78,13 @@ pub struct Predict {
 pub struct Control<'a> {
     /// Jobs at the start that are not counted.
     pub warm_up: u64,
-    /// The names of the classes, by number; one for all who have no class.
+    /// The names of the classes, by number; one for all without a class.
     pub classes: &'a [&'a str],
     /// Predict each job's response time when it comes, and say how wrong that was.
     pub predict: Option<Predict>,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// Set by anybody to stop early.
+    /// Set it to stop early.
     pub cancel: Option<&'a AtomicBool>,
     /// Told now and then how many jobs have been played.
     pub progress: &'a dyn Fn(u64),
@@ -115,7 +115,7 @@ const CHUNK: u64 = 1 << 18;
 /// (without sign, each over the job's own response time).
 ///
 /// # Errors
-/// When the queue makes no sense, a class has no name or that of another, or nobody comes after the warm-up.
+/// When the queue makes no sense, a class has no name or that of another, or no job comes after the warm-up.
 pub fn run(
     queue: &Queue,
     arrivals: impl IntoIterator<Item = Arrival>,
@@ -143,15 +143,15 @@ pub fn run(
     });
     play::play_to(&mut counts, queue, arrivals, control.predict);
     let rows = counts.rows(queue)?;
-    let book = counts.book;
+    let sections = counts.sections;
     let mut notes = Vec::new();
     if cancelled() {
         notes.push("stopped early: the numbers are of what had been simulated".into());
     }
     Ok(Report {
         measures: summary::measures(&rows, control.confidence),
-        response_time_cdf: summary::cdf(&book.response()),
-        jobs: book.jobs(),
+        response_time_cdf: summary::cdf(&sections.response()),
+        jobs: sections.jobs(),
         replications_values: Vec::new(),
         connections: Vec::new(),
         attached: Vec::new(),
@@ -165,9 +165,9 @@ pub fn run(
 struct Counts<'a> {
     warm_up: u64,
     classes: &'a [&'a str],
-    book: Book,
+    sections: Sections,
     /// One for each class, where there are several.
-    by_class: Vec<Book>,
+    by_class: Vec<Sections>,
     predictions: Option<Predictions>,
     /// A class that came and is none of them.
     unnamed: Option<u8>,
@@ -179,8 +179,8 @@ impl<'a> Counts<'a> {
         Counts {
             warm_up: control.warm_up,
             classes: control.classes,
-            book: Book::new(),
-            by_class: several.map(|_| Book::new()).collect(),
+            sections: Sections::new(),
+            by_class: several.map(|_| Sections::new()).collect(),
             predictions: control.predict.map(|_| Predictions::new()),
             unnamed: None,
         }
@@ -190,10 +190,10 @@ impl<'a> Counts<'a> {
         if let Some(class) = self.unnamed {
             return Err(SimError::Invalid(format!("class {class} has no name among {}", self.classes.len())));
         }
-        if self.book.jobs() == 0 {
-            return Err(SimError::Invalid(format!("nobody comes after the {} jobs of the warm-up", self.warm_up)));
+        if self.sections.jobs() == 0 {
+            return Err(SimError::Invalid(format!("no job comes after the {} jobs of the warm-up", self.warm_up)));
         }
-        let mut rows = self.book.rows(queue);
+        let mut rows = self.sections.rows(queue);
         for (name, of_class) in self.classes.iter().zip(&self.by_class) {
             rows.extend(of_class.class_rows(name));
         }
@@ -208,7 +208,7 @@ impl Listener for Counts<'_> {
         if job.number < self.warm_up {
             return;
         }
-        self.book.add(job);
+        self.sections.add(job);
         if !self.by_class.is_empty() {
             match self.by_class.get_mut(usize::from(job.arrival.class)) {
                 Some(of_class) => of_class.add(job),
@@ -223,7 +223,7 @@ impl Listener for Counts<'_> {
     fn hear_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
         if self.by_class.is_empty() && self.predictions.is_none() {
             jobs.by_ref().take(self.warm_up as usize).for_each(drop);
-            self.book.add_all(jobs);
+            self.sections.add_all(jobs);
         } else {
             jobs.for_each(|job| self.hear(&job));
         }

@@ -113,7 +113,7 @@ pub(crate) struct Study<'a, E> {
     notes: Vec<String>,
 }
 
-/// The outside world: who is told of progress, and who may stop the run.
+/// The outside world: it is told of progress, and may stop the run.
 pub(crate) struct Outside<'a> {
     progress: &'a (dyn Fn(Progress) + Sync),
     cancel: Option<&'a AtomicBool>,

@@ -80,7 +80,7 @@ fn closed(nginx: &Nginx, bars: &mut Bars) -> Result<f64> {
     let url = format!("http://{}/1k", nginx.address);
     let mut clients = ["wrk", "oha", "sojourn"];
     for _ in 0..ROUNDS {
-        // Who comes after whom matters on a machine whose speed depends on what it did before.
+        // The order of the runs matters on a machine whose speed depends on what it did before.
         clients.rotate_left(1);
         for client in clients {
             if !there(client) {
@@ -154,7 +154,7 @@ fn paced(nginx: &Nginx, closed_us: f64, bars: &mut Bars) -> Result<()> {
     Ok(())
 }
 
-/// A server that takes a known time for every request, whoever else is there: what the clients say that it took.
+/// A server that takes a known time for every request, whatever else is there: what the clients say that it took.
 fn known(bars: &mut Bars) -> Result<()> {
     let model = format!("discipline = \"ps\"\ncores = 100000\ndemand = \"{KNOWN_S} s\"\n");
     let arguments = ["node", "--child", "--model", &model];

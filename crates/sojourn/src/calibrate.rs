@@ -21,7 +21,7 @@ use crate::{interrupt, table};
 /// Measure a real server into a server model
 ///
 /// Finds the work of a request, the cores, the requests served at once, the discipline and the capacity, and says how well
-/// the model predicts loads that it was not fitted to. The server must serve nobody else meanwhile. With {size} or {x} in
+/// the model predicts loads that it was not fitted to. The server must serve no other load meanwhile. With {size} or {x} in
 /// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
 /// against its hit ratio with --proxy, a path's delay with --path. With --curve a server is
 /// measured from outside alone: its delay and the share of requests denied, against the users attached.

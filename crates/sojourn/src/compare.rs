@@ -136,7 +136,7 @@ fn turns(rounds: u32, seed: u64) -> Vec<usize> {
 }
 
 fn wait(pause: Span, runner: &Runner) {
-    // Nobody sends: a wait for an event that may come early only as the wish to stop.
+    // Nothing is ever sent: a wait for an event that may come early only as the wish to stop.
     let (_keep, event) = channel::<()>();
     let mut left = pause.as_std();
     let slice = Duration::from_millis(50);

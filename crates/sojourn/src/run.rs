@@ -125,7 +125,7 @@ impl Bar {
 
     fn show(&self, progress: Progress<'_>) {
         let now = (progress.variant.0, progress.engine);
-        let mut shown = self.shown.lock().expect("nobody panics while holding it");
+        let mut shown = self.shown.lock().expect("no thread panics while holding it");
         if *shown != Some(now) {
             *shown = Some(now);
             self.bar.reset_elapsed();

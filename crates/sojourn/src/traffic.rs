@@ -215,7 +215,7 @@ fn finish(written: Result<u64, GenerateError>, workload: &Workload, seed: u64) -
             arrivals.caveats("this plan", requests).iter().for_each(|caveat| eprintln!("note: {caveat}"));
             Ok(Exit::Ok)
         }
-        // Whoever reads from us has seen enough.
+        // The reader of our output has seen enough.
         Err(GenerateError::Io(e)) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Ok),
         Err(GenerateError::Io(e)) => Err(failed(e)),
         Err(other) => Err(bad_input(other)),

@@ -17,10 +17,10 @@ use crate::spec::{Experiment, Question};
 /// How narrow the bracket of the growth becomes.
 const GROWTH_WITHIN: f64 = 0.05;
 
-/// A part of the system and how busy it is.
+/// The utilisation of a part of the system.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
-    /// Which.
+pub struct Utilization {
+    /// The part's name.
     pub name: String,
     /// Its utilisation.
     pub utilization: f64,
@@ -138,24 +138,24 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
 }
 
 /// How busy each part is, the busiest first.
-pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Part> {
+pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Utilization> {
     let value = |metric: &str| measures.iter().find(|measure| measure.metric == metric)?.estimate.value();
     let mut parts = Vec::new();
     match &experiment.question {
         Question::Network(network) => {
             for station in &network.stations {
                 if let Some(utilization) = value(&format!("utilization_{}", station.name)) {
-                    parts.push(Part { name: station.name.clone(), utilization });
+                    parts.push(Utilization { name: station.name.clone(), utilization });
                 }
             }
         }
         Question::System(asked) => {
             if let Some(utilization) = value("utilization") {
-                parts.push(Part { name: "servers".into(), utilization });
+                parts.push(Utilization { name: "servers".into(), utilization });
             }
             let bits = value("throughput").map(|rate| rate * asked.workload.size_moments().0 * 8.0);
             if let (Some(bits), Some(rate)) = (bits, asked.system.network.cluster_rate) {
-                parts.push(Part { name: "cluster_rate".into(), utilization: bits / rate });
+                parts.push(Utilization { name: "cluster_rate".into(), utilization: bits / rate });
             }
         }
     }

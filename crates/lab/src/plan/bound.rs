@@ -1,6 +1,6 @@
-//! What no system can beat: the best that an objective's metric could be if nobody ever waited.
+//! What no system can beat: the best that an objective's metric could be if no request ever waited.
 //!
-//! A request is on its way and at work at least as long as its own work takes on the fastest server, whoever else is there,
+//! A request is on its way and at work at least as long as its own work takes on the fastest server, whatever else is there,
 //! so mean and percentiles of the response time are no lower than those of the work. No more requests are answered than
 //! come, or than the cores can do. These bounds hold for every discipline, policy and law of arrivals; the price is that
 //! most objectives that cannot be met are well inside of them, and then nothing is said here.
@@ -70,7 +70,7 @@ impl Bound {
         if is_better { other } else { self }
     }
 
-    /// Why nobody meets `objective`; none where somebody might.
+    /// Why no system meets `objective`; none where one might.
     pub(super) fn against(&self, objective: &Objective) -> Option<String> {
         (!objective.met(self.best)).then(|| format!("`{}`: {self}", objective.text))
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// A request that nobody keeps waiting.
+/// A request that never waits.
 struct Unhindered {
     path_s: f64,
     /// Of the fastest server.

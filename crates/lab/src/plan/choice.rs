@@ -22,7 +22,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml_edit::Value;
 
-use super::search::{Candidate, Fate};
+use super::candidate::{Candidate, Fate};
 use crate::spec::{SpecError, located, unknown};
 use crate::variants::{Source, long_name, show};
 

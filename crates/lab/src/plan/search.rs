@@ -4,45 +4,8 @@
 //! chain. So the middle of a chain is asked first, among those that are cheaper than what is already known to do, and the
 //! chain with the cheapest open candidate before the others. It ends when none is open that would be among the cheapest wanted.
 
-use serde::Serialize;
-
+pub use super::candidate::{Candidate, Fate};
 use super::choice::Choices;
-use super::{Answered, Simulated};
-
-/// A combination of values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// The number of the value of each choice.
-    pub picks: Vec<usize>,
-    /// What it costs.
-    pub cost: f64,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// What became of a candidate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// It was not asked: what was wanted is cheaper.
-    Open,
-    /// More work comes than it can do: the utilisation that this would be.
-    Overloaded(f64),
-    /// Theory says that it misses an objective.
-    Excluded {
-        /// The objective that it misses by most, and what theory says.
-        answer: Answered,
-        /// How far all that theory knows of it is from the objectives; 0 meets them.
-        #[serde(skip)]
-        distance: f64,
-    },
-    /// Every objective holds.
-    Meets(Simulated),
-    /// Not every objective was seen to hold.
-    Misses(Simulated),
-    /// A stronger one misses.
-    Weaker,
-}
 
 /// Asks `simulate` about open candidates, which are sorted by cost, until the cheapest `choices.offers` that meet every
 /// objective are known. `simulate` gives none when it was interrupted; what is known by then stays.
@@ -90,7 +53,7 @@ fn chains(choices: &Choices, candidates: &[Candidate]) -> Vec<Vec<usize>> {
         picks.filter(|(choice, _)| Some(*choice) != axis).map(|(_, value)| *value).collect()
     };
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    // Without such a choice nobody is in a chain with anybody: all picks count, and all differ.
+    // Without such a choice no two picks are in one chain: all count, and all differ.
     order.sort_by_cached_key(|&index| (others(&candidates[index]), axis.map(|axis| candidates[index].picks[axis])));
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for index in order {
@@ -108,6 +71,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::plan::Simulated;
     use crate::variants::Source;
 
     /// Up to twelve servers of three kinds, of which `kind` k costs more and does more.

@@ -48,7 +48,7 @@ pub(super) const WRITTEN_KEYS: &[&str] = &[
 #[derive(Default)]
 pub(crate) struct Sites(RefCell<Vec<(SiteLaw, u64, Arc<Site>)>>);
 
-/// A site: laws to draw it from, or the folder that `sojourn traffic site` (or anybody) wrote.
+/// A site: laws to draw it from, or the folder that `sojourn traffic site` or another program wrote.
 pub(super) enum SiteSource {
     Law(Box<RawSite>),
     Folder(String),

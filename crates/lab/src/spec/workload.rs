@@ -213,7 +213,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let sizes = |default: &str| self.sizes(&raw, default);
+        let sizes = |default: &str| self.sizes(raw, default);
         let patience = raw.patience.as_ref().map(|text| self.law(text, "patience", Dimension::Time)).transpose()?;
         let users = match &raw.users {
             Some(users) if *users.get_ref() == 0 => return Err(self.at(users, "users", "at least 1 user is needed")),

@@ -100,7 +100,7 @@ fn what_no_candidate_meets_is_said_with_how_close_and_why() {
         let misses: Vec<String> = nearest.answers.iter().filter_map(|answer| answer.miss()).collect();
         assert_eq!(misses.len(), 1, "{objective}: {misses:?}");
     }
-    // Out of reach, and not known to be out of everybody's: nothing is made up.
+    // Out of reach, and not known to be out of every system's: nothing is made up.
     let found = planned(&FILE.replace("< 50 ms", "< 21 ms")).unwrap_or_else(|e| panic!("{e}"));
     assert!(found.nearest.unwrap().impossible.is_empty());
     let overloaded = planned(&FILE.replace("1..10", "1..2")).unwrap_or_else(|e| panic!("{e}"));

@@ -5,9 +5,9 @@ use thiserror::Error;
 use super::{Chain, Keeps, Kind, Network, Population, Room};
 use crate::Discipline;
 
-/// Where in a network something is; numbers from 0.
+/// An element of a network, by its numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Element {
     /// The network as a whole.
     Whole,
     /// A station.
@@ -24,8 +24,8 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}")]
 pub struct NetworkError {
-    /// Where.
-    pub place: Place,
+    /// The element that is wrong.
+    pub element: Element,
     /// Which key of a file.
     pub key: &'static str,
     /// What is wrong, and what would be right.
@@ -56,7 +56,7 @@ impl Network {
     pub fn check(&self) -> Result<(), NetworkError> {
         self.check_names()?;
         for (number, station) in self.stations.iter().enumerate() {
-            let fail = |key, message: String| Err(NetworkError { place: Place::Station(number), key, message });
+            let fail = |key, message: String| Err(NetworkError { element: Element::Station(number), key, message });
             if !(station.speed > 0.0 && station.speed.is_finite()) {
                 return fail("speed", format!("{} is not above 0; 1 is the reference", station.speed));
             }
@@ -85,7 +85,7 @@ impl Network {
         let visited = |station| self.steps().any(|step| step.station == station);
         match (0..self.stations.len()).find(|station| !visited(*station)) {
             Some(number) => Err(NetworkError {
-                place: Place::Station(number),
+                element: Element::Station(number),
                 key: "name",
                 message: format!(
                     "no step visits the station `{}`: add a step of some chain there, or leave the station out",
@@ -147,14 +147,14 @@ impl Network {
         if self.chains.is_empty() {
             return Err(whole("chain", "a network has at least one: [[chain]] with users or arrivals, and steps"));
         }
-        let stations = self.stations.iter().enumerate().map(|(number, of)| (Place::Station(number), &of.name));
-        let chains = self.chains.iter().enumerate().map(|(number, of)| (Place::Chain(number), &of.name));
+        let stations = self.stations.iter().enumerate().map(|(number, of)| (Element::Station(number), &of.name));
+        let chains = self.chains.iter().enumerate().map(|(number, of)| (Element::Chain(number), &of.name));
         let mut seen: Vec<&str> = Vec::new();
-        for (place, name) in stations.chain(chains) {
-            check_name(place, name)?;
+        for (element, name) in stations.chain(chains) {
+            check_name(element, name)?;
             if seen.contains(&name.as_str()) {
                 let message = format!("`{name}` is the name of two: outcomes could not tell them apart");
-                return Err(NetworkError { place, key: "name", message });
+                return Err(NetworkError { element, key: "name", message });
             }
             seen.push(name);
         }
@@ -168,7 +168,7 @@ impl Network {
 
 impl Chain {
     fn check(&self, number: usize, stations: usize) -> Result<(), NetworkError> {
-        let fail = |key, message: String| Err(NetworkError { place: Place::Chain(number), key, message });
+        let fail = |key, message: String| Err(NetworkError { element: Element::Chain(number), key, message });
         match &self.population {
             Population::Open { gaps } if !(gaps.mean() > 0.0 && gaps.mean().is_finite()) => {
                 return fail("arrivals", "the mean gap between arrivals is positive and finite".into());
@@ -211,23 +211,24 @@ impl Chain {
         }
         let mut names: Vec<&str> = Vec::new();
         for (index, branch) in self.branches.iter().enumerate() {
-            let place = Place::Branch(number, index);
-            check_name(place, &branch.name)?;
+            let element = Element::Branch(number, index);
+            check_name(element, &branch.name)?;
             if names.contains(&branch.name.as_str()) {
                 let message = format!("two branches of `{}` are called `{}`", self.name, branch.name);
-                return Err(NetworkError { place, key: "name", message });
+                return Err(NetworkError { element, key: "name", message });
             }
             names.push(&branch.name);
             if !(0.0..=1.0).contains(&branch.share) {
                 return Err(NetworkError {
-                    place,
+                    element,
                     key: "share",
                     message: format!("{} is not from 0 to 1", branch.share),
                 });
             }
             for (at, step) in branch.steps.iter().enumerate() {
-                let wrong =
-                    |key, message: String| Err(NetworkError { place: Place::Step(number, index, at), key, message });
+                let wrong = |key, message: String| {
+                    Err(NetworkError { element: Element::Step(number, index, at), key, message })
+                };
                 if step.station >= stations {
                     return wrong("station", format!("there is no station number {}", step.station));
                 }
@@ -266,16 +267,16 @@ impl Chain {
 }
 
 fn whole(key: &'static str, message: &str) -> NetworkError {
-    NetworkError { place: Place::Whole, key, message: message.into() }
+    NetworkError { element: Element::Whole, key, message: message.into() }
 }
 
-fn check_name(place: Place, name: &str) -> Result<(), NetworkError> {
+fn check_name(element: Element, name: &str) -> Result<(), NetworkError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match !name.is_empty() && name.chars().all(is_name) {
         true => Ok(()),
         false => {
             let message = format!("`{name}` is no name: letters, digits, `-` and `_`, as in `access-line`");
-            Err(NetworkError { place, key: "name", message })
+            Err(NetworkError { element, key: "name", message })
         }
     }
 }

@@ -35,7 +35,7 @@ use serde::Deserialize;
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use toml::Spanned;
 
-use super::check::{NetworkError, Place};
+use super::check::{Element, NetworkError};
 use super::{Branch, Cache, Chain, Keeps, Kind, Network, Node, Population, Room, Step};
 use crate::Demand;
 use crate::discipline::{Discipline, Keys, Misfit};
@@ -123,7 +123,7 @@ impl Network {
     /// # Errors
     /// One line: what, where, and what would be right.
     pub fn from_toml(text: &str) -> Result<Network, String> {
-        let tables: Text = toml::from_str(text).map_err(|error| crate::server::one_line(&error, text))?;
+        let tables: Text = toml::from_str(text).map_err(|error| crate::message::one_line(&error, text))?;
         tables.read(None).map_err(|(at, error)| {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             format!("line {line}: {error}")
@@ -145,28 +145,28 @@ impl Text {
         let stations = self.station.iter().map(|text| text.get_ref().read()).collect::<Result<Vec<_>, _>>()?;
         let chains: Result<Vec<_>, _> = self.chain.iter().map(|text| text.get_ref().read(&stations, folder)).collect();
         let network = Network { stations: stations.into_iter().map(|(node, _)| node).collect(), chains: chains? };
-        network.check().map_err(|error| (self.offset(error.place), error))?;
+        network.check().map_err(|error| (self.offset(error.element), error))?;
         Ok(network)
     }
 
-    /// Where `place` begins.
-    fn offset(&self, place: Place) -> usize {
+    /// Where `element` begins.
+    fn offset(&self, element: Element) -> usize {
         let chain = |number: usize| self.chain[number].get_ref();
-        match place {
-            Place::Whole => 0,
-            Place::Station(number) => self.station[number].get_ref().name.span().start,
-            Place::Chain(number) => chain(number).name.span().start,
-            Place::Branch(number, index) | Place::Step(number, index, _) if chain(number).branch.len() <= index => {
+        match element {
+            Element::Whole => 0,
+            Element::Station(number) => self.station[number].get_ref().name.span().start,
+            Element::Chain(number) => chain(number).name.span().start,
+            Element::Branch(number, index) | Element::Step(number, index, _) if chain(number).branch.len() <= index => {
                 chain(number).steps.as_ref().map_or(0, |steps| steps.span().start)
             }
-            Place::Branch(number, index) => chain(number).branch[index].span().start,
-            Place::Step(number, index, at) => chain(number).branch[index].get_ref().steps[at].span().start,
+            Element::Branch(number, index) => chain(number).branch[index].span().start,
+            Element::Step(number, index, at) => chain(number).branch[index].get_ref().steps[at].span().start,
         }
     }
 }
 
 fn at<T>(value: &Spanned<T>, key: &'static str, message: impl Into<String>) -> Misplaced {
-    (value.span().start, NetworkError { place: Place::Whole, key, message: message.into() })
+    (value.span().start, NetworkError { element: Element::Whole, key, message: message.into() })
 }
 
 impl StationText {
@@ -233,7 +233,7 @@ impl StationText {
             name if !Discipline::NAMES.contains(&name) => {
                 let known: Vec<&str> = Discipline::NAMES.into_iter().filter(|name| *name != "priority").collect();
                 let known = [known.as_slice(), &["delay"]].concat();
-                return Err(misplaced("discipline", &crate::server::unknown("discipline", name, &known)));
+                return Err(misplaced("discipline", &crate::message::unknown("discipline", name, &known)));
             }
             _ => {}
         }
@@ -337,7 +337,7 @@ impl StepText {
         let name = self.station.get_ref();
         let Some(station) = stations.iter().position(|(node, _)| node.name == *name) else {
             let known: Vec<&str> = stations.iter().map(|(node, _)| node.name.as_str()).collect();
-            return Err(at(&self.station, "station", crate::server::unknown("station", name, &known)));
+            return Err(at(&self.station, "station", crate::message::unknown("station", name, &known)));
         };
         let demand = match (stations[station].1, &self.demand, &self.size) {
             (Some(rate), None, None) => Demand::carried(rate),
@@ -430,7 +430,7 @@ impl CacheText {
             return Ok(Keeps::Ttl { ttl: Span::from_secs_f64(ttl_s), renewed });
         }
         if !["lru", "lfu"].contains(&policy) {
-            let message = crate::server::unknown("policy of a cache", policy, &["lru", "lfu", "ttl"]);
+            let message = crate::message::unknown("policy of a cache", policy, &["lru", "lfu", "ttl"]);
             return Err(at(&self.policy, "policy", message));
         }
         if let Some(ttl) = &self.ttl {

@@ -168,7 +168,7 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
         1e3 * work.second_moment_s2() / (2.0 * work.mean_s())
     };
     text += &format!(
-        "\nIt is no accident that everybody loses: sharing helps documents with less work than E[S^2]/(2 E[S]), here \
+        "\nIt is no accident that every class loses: sharing helps documents with less work than E[S^2]/(2 E[S]), here \
         {:.1} ms, and the smallest has 21.55 ms. With documents ten times as large that is {:.0} ms (Figure \
         2.20):\n\n",
         even(LOGNORMAL),

@@ -46,7 +46,7 @@ impl Events {
     /// Adds an event.
     #[inline]
     pub(super) fn add(&mut self, at: Time, what: What) {
-        // Whoever comes finds what all else at that instant has left.
+        // An arrival finds what all other events of that instant have left.
         let class = u64::from(matches!(what, What::Comes { .. }));
         self.heap.push(Reverse(Event { at, order: class << 56 | self.sequence, what }));
         self.sequence += 1;

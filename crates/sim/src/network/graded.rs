@@ -60,7 +60,7 @@ impl Graded {
     /// Takes the next departure, which is due.
     pub(super) fn depart(&mut self) -> u32 {
         self.advance(self.next);
-        let Reverse((.., job)) = self.serving.pop().expect("a departure is due only while somebody is served");
+        let Reverse((.., job)) = self.serving.pop().expect("a departure is due only while a job is served");
         self.schedule();
         job
     }

@@ -31,7 +31,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Nobody yet; nobody takes more than `stride` steps.
+    /// No jobs yet; none takes more than `stride` steps.
     pub(super) fn new(stride: usize) -> Jobs {
         Jobs { slab: Vec::new(), work: Vec::new(), stride, free: Vec::new() }
     }

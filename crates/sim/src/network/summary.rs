@@ -2,7 +2,6 @@
 
 use sojourn_stats::{Histogram, Time};
 
-use super::engine::Engine;
 use super::layout::{Chain, Choice, Kind, Layout};
 use super::tally::{Spent, Tally};
 use crate::study::merged;
@@ -97,14 +96,14 @@ impl ChainCounts {
     }
 }
 
-/// The response times of all chains and replications.
-pub(super) fn responses(replications: &[&Engine]) -> Histogram {
-    let chains = replications.iter().flat_map(|engine| &engine.tally.chains);
+/// The response times of all chains in `tallies`.
+pub(super) fn responses(tallies: &[&Tally]) -> Histogram {
+    let chains = tallies.iter().flat_map(|tally| &tally.chains);
     merged(&chains.map(|chain| &chain.response).collect::<Vec<_>>())
 }
 
-/// Every metric of `replications` of `layout`.
-pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
+/// Every metric of replications of `layout`, each with its tally and its counts.
+pub(super) fn rows(layout: &Layout, tallies: &[&Tally], parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut times = |suffix: &str, parts: &[&Histogram]| {
         let whole = merged(parts);
@@ -112,14 +111,13 @@ pub(super) fn rows(layout: &Layout, replications: &[&Engine]) -> Vec<Row> {
         let quantiles = QUANTILES.iter();
         rows.extend(quantiles.map(|(metric, p)| summary::quantile(&format!("{metric}{suffix}"), &whole, parts, *p)));
     };
-    let all: Vec<Histogram> = replications.iter().map(|engine| responses(&[engine])).collect();
+    let all: Vec<Histogram> = tallies.iter().map(|tally| responses(&[tally])).collect();
     times("", &all.iter().collect::<Vec<_>>());
     for (number, chain) in layout.chains.iter().enumerate() {
-        let parts: Vec<&Histogram> = replications.iter().map(|engine| &engine.tally.chains[number].response).collect();
+        let parts: Vec<&Histogram> = tallies.iter().map(|tally| &tally.chains[number].response).collect();
         times(&format!("_{}", chain.name), &parts);
     }
-    let parts: Vec<Counts> = replications.iter().map(|engine| engine.part()).collect();
-    rows.extend(others(layout, &Counts::sum(&parts, layout), &parts));
+    rows.extend(others(layout, &Counts::sum(parts, layout), parts));
     rows
 }
 

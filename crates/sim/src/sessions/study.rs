@@ -6,8 +6,8 @@ use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::{Sessions, Visit};
 
 use super::check;
-use super::engine::Engine;
-use super::summary::{self as sums, QUANTILES, Section};
+use super::replication::SessionsReplication;
+use super::summary::{self as sums, QUANTILES, Sums};
 use super::tally::Tally;
 use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
@@ -40,7 +40,14 @@ pub(crate) fn run(
     };
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
-    Engine::new(system, &Sessions { users: 1, ..sessions.clone() }, &control.catalogue, control.seed, horizon, false)?;
+    SessionsReplication::new(
+        system,
+        &Sessions { users: 1, ..sessions.clone() },
+        &control.catalogue,
+        control.seed,
+        horizon,
+        false,
+    )?;
     let pool = pool(control)?;
     let mut outside = Outside::new(control, progress);
     let mut notes = sessions.notes();
@@ -87,7 +94,7 @@ pub(crate) fn run(
     note_left_out(&mut notes, left_out, outcomes.iter().map(|outcome| outcome.ended).sum());
     let rows = rows(&outcomes);
     let measures = summary::measures(&rows, control.confidence());
-    let whole = Section::sum(&parts(&outcomes));
+    let whole = Sums::sum(&parts(&outcomes));
     let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
     Ok(Report {
         response_time_cdf: summary::cdf(&histogram(&outcomes, |tally| &tally.objects)),
@@ -116,23 +123,23 @@ pub(crate) fn run_plan(
     warm_up: Span,
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
-    let mut engine = Engine::new(system, sessions, catalogue, seed, duration, true)?;
+    let mut replication = SessionsReplication::new(system, sessions, catalogue, seed, duration, true)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
-    engine.run_before(at(0));
-    engine.start_measuring(at(0));
+    replication.run_before(at(0));
+    replication.start_measuring(at(0));
     let mut sections = Vec::new();
-    let mut before = engine.part(at(0));
+    let mut before = replication.part(at(0));
     for section in 1..=SECTIONS {
-        engine.run_before(at(section));
-        let now = engine.part(at(section));
+        replication.run_before(at(section));
+        let now = replication.part(at(section));
         sections.push(now.since(&before));
         before = now;
     }
     let whole = before;
     // No user asks any more, but what is under way may still end.
-    engine.run_before(Time(duration.0) + GRACE);
-    let left_out = engine.under_way();
-    let tally = &engine.tally;
+    replication.run_before(Time(duration.0) + GRACE);
+    let left_out = replication.under_way();
+    let tally = &replication.tally;
     let series = tally.series.as_ref().expect("the series was asked for");
     let names = ["response_time_", "page_response_time_", "file_response_time_"];
     let mut measures = Vec::new();
@@ -144,7 +151,7 @@ pub(crate) fn run_plan(
     }
     measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
     let mut notes = sessions.notes();
-    note_left_out(&mut notes, left_out, engine.ended());
+    note_left_out(&mut notes, left_out, replication.ended());
     Ok(Report {
         response_time_cdf: summary::cdf(&tally.objects),
         connections: sums::shares(&whole.open),
@@ -170,16 +177,16 @@ pub fn visits_of_run(
     duration: Span,
 ) -> Result<Vec<Vec<Visit>>, SimError> {
     check(system, sessions)?;
-    let mut engine = Engine::new(system, sessions, &Catalogue::default(), seed, duration, false)?;
-    engine.visits = Some(vec![Vec::new(); sessions.users as usize]);
-    engine.run_before(Time::ZERO + duration);
-    Ok(engine.visits.unwrap_or_default())
+    let mut replication = SessionsReplication::new(system, sessions, &Catalogue::default(), seed, duration, false)?;
+    replication.visits = Some(vec![Vec::new(); sessions.users as usize]);
+    replication.run_before(Time::ZERO + duration);
+    Ok(replication.visits.unwrap_or_default())
 }
 
 /// What is kept of a replication.
 struct Outcome {
     tally: Tally,
-    part: Section,
+    part: Sums,
     ended: u64,
     under_way: u64,
 }
@@ -192,22 +199,22 @@ fn replicate(
     (horizon, warm_up): (Span, Span),
     outside: &Outside<'_>,
 ) -> Result<Outcome, SimError> {
-    let mut engine = Engine::new(system, sessions, catalogue, seed, horizon, false)?;
+    let mut replication = SessionsReplication::new(system, sessions, catalogue, seed, horizon, false)?;
     let start = Time(warm_up.0);
-    engine.run_before(start);
-    engine.start_measuring(start);
+    replication.run_before(start);
+    replication.start_measuring(start);
     let mut now = start;
     for look in 1..=LOOKS {
         if outside.cancelled() {
             break;
         }
-        let before = engine.ended();
+        let before = replication.ended();
         now = Time(start.0 + ((horizon.0 - start.0) as u128 * u128::from(look) / u128::from(LOOKS)) as u64);
-        engine.run_before(now);
-        outside.report(engine.ended() - before);
+        replication.run_before(now);
+        outside.report(replication.ended() - before);
     }
-    let (part, ended, under_way) = (engine.part(now), engine.ended(), engine.under_way());
-    Ok(Outcome { tally: engine.tally, part, ended, under_way })
+    let (part, ended, under_way) = (replication.part(now), replication.ended(), replication.under_way());
+    Ok(Outcome { tally: replication.tally, part, ended, under_way })
 }
 
 fn rows(outcomes: &[Outcome]) -> Vec<Row> {
@@ -227,11 +234,11 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row> {
         }
     }
     let parts = parts(outcomes);
-    rows.extend(sums::others(&Section::sum(&parts), &parts));
+    rows.extend(sums::others(&Sums::sum(&parts), &parts));
     rows
 }
 
-fn parts(outcomes: &[Outcome]) -> Vec<Section> {
+fn parts(outcomes: &[Outcome]) -> Vec<Sums> {
     outcomes.iter().map(|outcome| outcome.part.clone()).collect()
 }
 

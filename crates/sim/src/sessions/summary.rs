@@ -3,9 +3,9 @@
 use super::tally::{Counts, ServerCounts};
 use crate::summary::{MOST_SHARES, Row};
 
-/// What one part counted.
+/// Sums over one part of a run: a replication, or a section of one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Section {
+pub(super) struct Sums {
     pub(super) elapsed_s: f64,
     pub(super) counts: Counts,
     /// Time (ns) that a server had so many connections open, and so many users attached.
@@ -25,10 +25,10 @@ pub(super) const QUANTILES: [(&str, &str, f64); 6] = [
     ("file_response_time_", "p90", 0.9),
 ];
 
-impl Section {
+impl Sums {
     /// All parts together.
-    pub(super) fn sum(parts: &[Section]) -> Section {
-        let mut whole = Section::default();
+    pub(super) fn sum(parts: &[Sums]) -> Sums {
+        let mut whole = Sums::default();
         for part in parts {
             whole.elapsed_s += part.elapsed_s;
             whole.counts.add(&part.counts);
@@ -40,11 +40,11 @@ impl Section {
     }
 
     /// What was counted after `before` was.
-    pub(super) fn since(&self, before: &Section) -> Section {
+    pub(super) fn since(&self, before: &Sums) -> Sums {
         let less = |now: &[u64], then: &[u64]| {
             now.iter().enumerate().map(|(at, ns)| ns - then.get(at).copied().unwrap_or(0)).collect()
         };
-        Section {
+        Sums {
             elapsed_s: self.elapsed_s - before.elapsed_s,
             counts: self.counts.since(&before.counts),
             open: less(&self.open, &before.open),
@@ -55,13 +55,13 @@ impl Section {
 }
 
 /// Every metric but the response times of all servers.
-pub(super) fn others(whole: &Section, parts: &[Section]) -> Vec<Row> {
+pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Section) -> Option<f64>| {
+    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Sums) -> Option<f64>| {
         rows.push(Row { metric, unit, whole: of(whole), parts: parts.iter().map(of).collect(), samples });
     };
     let Counts { objects, files, ended, responses, .. } = whole.counts;
-    let per_second = |count: u64, part: &Section| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
+    let per_second = |count: u64, part: &Sums| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
     add("throughput".into(), "1/s", objects, &|part| per_second(part.counts.objects, part));
     add("file_throughput".into(), "1/s", files, &|part| per_second(part.counts.files, part));
     add("byte_throughput".into(), "B/s", files, &|part| per_second(part.counts.bytes, part));
@@ -69,11 +69,11 @@ pub(super) fn others(whole: &Section, parts: &[Section]) -> Vec<Row> {
     add("abandoned_ratio".into(), "1", ended, &|part| ratio(part.counts.abandoned, part.counts.ended));
     for (shown, prefix) in ["quality_", "quality_incremental_"].iter().enumerate() {
         for (level, name) in ["high", "average", "low"].iter().enumerate() {
-            let share = |part: &Section| ratio(part.counts.quality[shown][level], part.counts.responses[0].0);
+            let share = |part: &Sums| ratio(part.counts.quality[shown][level], part.counts.responses[0].0);
             add(format!("{prefix}{name}"), "1", responses[0].0, &share);
         }
     }
-    type Spent = fn(&Section) -> &[u64];
+    type Spent = fn(&Sums) -> &[u64];
     let loads: [(&str, &str, Spent); 2] = [
         ("connections_", "imbalance_index", |part| &part.open),
         ("attached_", "attached_imbalance_index", |part| &part.attached),
@@ -89,13 +89,13 @@ pub(super) fn others(whole: &Section, parts: &[Section]) -> Vec<Row> {
     }
     if whole.busy_s.is_some() {
         let utilization =
-            |part: &Section| part.busy_s.filter(|_| part.elapsed_s > 0.0).map(|busy_s| busy_s / part.elapsed_s);
+            |part: &Sums| part.busy_s.filter(|_| part.elapsed_s > 0.0).map(|busy_s| busy_s / part.elapsed_s);
         add("utilization".into(), "1", files, &utilization);
     }
     let servers = whole.counts.servers.len();
     if (2..=MOST_SHARES).contains(&servers) {
         for server in 0..servers {
-            let there = |part: &Section| part.counts.servers.get(server).copied().unwrap_or_default();
+            let there = |part: &Sums| part.counts.servers.get(server).copied().unwrap_or_default();
             let number = server + 1;
             add(format!("share_{number}"), "1", objects, &|part| ratio(there(part).objects, part.counts.objects));
             add(format!("byte_share_{number}"), "1", files, &|part| ratio(there(part).bytes, part.counts.bytes));

@@ -15,7 +15,7 @@ pub(super) struct Tally {
     pub(super) objects: Histogram,
     pub(super) pages: Histogram,
     pub(super) files: Histogram,
-    /// The same in the order of their ends (s), where somebody wants them.
+    /// The same in the order of their ends (s), where they are asked for.
     pub(super) series: Option<[Vec<f64>; 3]>,
     pub(super) counts: Counts,
 }

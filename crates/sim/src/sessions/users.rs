@@ -33,7 +33,7 @@ pub(super) struct User {
     pub(super) denials: Stream,
 }
 
-/// A place for a connection: one of its user's `parallel`.
+/// A connection slot: one of its user's `parallel`.
 #[derive(Clone, Copy)]
 pub(super) struct Lane {
     /// When its user asked for the file.
@@ -47,7 +47,7 @@ pub(super) struct Lane {
     pub(super) bytes: u64,
     /// The file, an index into its user's fetches.
     pub(super) file: u32,
-    /// Where its requests go; [`NOWHERE`] when nobody takes them.
+    /// Where its requests go; [`NOWHERE`] if no server takes them.
     pub(super) server: u32,
     /// Congestion window (segments).
     pub(super) window: u32,
@@ -59,7 +59,7 @@ pub(super) struct Lane {
     pub(super) inside: bool,
     /// An idle entry is in the calendar.
     pub(super) watched: bool,
-    /// Moves when its file is over, so that what was to happen to it finds nobody.
+    /// Raised when its file is over, so that events planned for it are passed over.
     pub(super) generation: u32,
 }
 

@@ -8,7 +8,7 @@ use sojourn_stats::{Span, Time};
 
 use super::{Arrival, Job, Predict, Queue};
 
-/// Who is told of the jobs.
+/// What is told of the jobs.
 pub(super) trait Listener {
     /// Of one.
     fn hear(&mut self, job: &Job);

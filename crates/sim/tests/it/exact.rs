@@ -151,15 +151,15 @@ fn speed_divides_the_demand() {
     covers(&report, "utilization", 0.5, 0.03, "M/M/1 at speed 2");
 }
 
-/// A delay curve is a server for itself too: nobody waits for anybody, so that a constant curve is an infinite server
-/// (M/D/oo: everybody takes as long as the curve says), and one that grows follows the number inside.
+/// A delay curve is a server for itself too: no job waits for another, so that a constant curve is an infinite server
+/// (M/D/oo: every job takes as long as the curve says), and one that grows follows the number inside.
 #[test]
 fn a_delay_curve_keeps_everybody_as_long_as_it_says() {
     let constant = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 1\nseconds = [0.25]";
     let report = run(&queue("exponential(rate = 20 /s)", constant), 100_000);
     covers(&report, "response_time_mean", 0.25, 1e-9, "M/D/oo");
     covers(&report, "waiting_time_mean", 0.0, 0.0, "M/D/oo");
-    // Somebody is inside but for a share exp(-5) of the time.
+    // A job is inside but for a share exp(-5) of the time.
     covers(&report, "utilization", 1.0 - (-5.0f64).exp(), 0.01, "M/D/oo");
     // 0.1 s more for each of two who are inside: 1 alone, 2 together.
     let grows = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 9\nseconds = [0, 0.1]";

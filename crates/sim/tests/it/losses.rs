@@ -63,7 +63,7 @@ fn abandoned_requests_are_not_in_flight() {
     let errors = estimate(&report, "error_ratio").value().unwrap();
     let abandoned = estimate(&report, "abandoned_ratio").value().unwrap();
     assert!(abandoned > 0.0 && errors > 0.0, "errors {errors}, abandoned {abandoned}");
-    // Nobody waits longer than the patience, to the nanosecond.
+    // No request waits longer than the patience, to the nanosecond.
     assert!(report.response_time_cdf.iter().all(|(seconds, _)| *seconds <= 2.0 * 1.004));
 }
 

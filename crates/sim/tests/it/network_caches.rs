@@ -93,7 +93,7 @@ fn lfu_hits_on_the_most_popular() {
     }
 }
 
-/// Requests for an object of popularity p come at rate p x 2 /s: with its time renewed it is found unless nobody has
+/// Requests for an object of popularity p come at rate p x 2 /s: with its time renewed it is found unless no request has
 /// asked for 3 s; else it is found during 3 s of every 3 s and the time to the next request.
 #[test]
 fn ttl_hits_as_the_rates_say() {

@@ -360,7 +360,7 @@ fn chains_and_branches_have_random_numbers_of_their_own() {
         let metric = "response_time_mean_visitors_2";
         report.measures.into_iter().find(|measure| measure.metric == metric).unwrap()
     };
-    // A network in which nobody waits for anybody.
+    // A network in which no job waits for another.
     let alone = r#"
         [[station]]
         name = "backbone"

@@ -28,7 +28,7 @@ fn it_measures_exactly_the_plan() {
     assert_eq!(report, run_plan(&scenario, 3, horizon, warm_up).unwrap());
 }
 
-/// A deterministic queue by hand: arrivals each second, work of 0.6 s, so that nobody waits.
+/// A deterministic queue by hand: arrivals each second, work of 0.6 s, so that no job waits.
 #[test]
 fn a_deterministic_queue_is_as_computed_by_hand() {
     let scenario = queue("constant(1 s)", "discipline = \"fcfs\"\ndemand = \"600 ms\"");

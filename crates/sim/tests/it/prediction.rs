@@ -17,7 +17,7 @@ fn the_shortest_predicted_response_is_one_common_queue() {
     covers(&run(&scenario, 2_000_000), "response_time_mean", 4.0 / 3.0, 0.02, "M/M/2");
 }
 
-/// Nobody who comes later matters under FCFS; under PS they do, and the error says how much.
+/// Later arrivals do not matter under FCFS; under PS they do, and the error says how much.
 #[test]
 fn errors_of_predictions_are_rows() {
     let ask = |discipline: &str, knows| {

@@ -277,7 +277,8 @@ fn what_is_not_there_yet_is_refused() {
     let plain = || cluster("exponential(rate = 1 /s)", "random", 2, EXPONENTIAL);
     let retries = Some(Retries { at_most: 1, backoff: None, budget: None });
     let fault = |trouble| Fault { at: Time(0), until: None, subject: Subject::Host(0), trouble };
-    let cases: [(&str, &dyn Fn(&mut System)); 4] = [
+    type Change<'a> = &'a dyn Fn(&mut System);
+    let cases: [(&str, Change<'_>); 4] = [
         ("retry", &|system| system.rules.retries = retries.clone()),
         ("slow", &|system| system.faults = vec![fault(Trouble::Slow(0.5))]),
         ("client", &|system| system.tiers[0].face = Face::Client),

@@ -102,7 +102,7 @@ fn run(discipline: Discipline, arrivals: impl Iterator<Item = Arrival>) -> Repor
     single::run(&queue(discipline, 1), arrivals, &control).unwrap()
 }
 
-/// Whoever does not look at demands leaves the mean of exponential service as it is: 1 / (1 - 0.8).
+/// An order that does not look at demands leaves the mean of exponential service as it is: 1 / (1 - 0.8).
 #[test]
 fn exponential_service_has_one_mean_under_every_blind_discipline() {
     for discipline in [
@@ -158,7 +158,7 @@ fn least_attained_service_is_its_formula() {
         let report = run(Discipline::LeastAttained, poisson(0.8, service, 0, JOBS));
         covers(&report, "response_time_mean", exact, 0.2, service);
     }
-    // A constant: everybody waits for all who come meanwhile, 1 / 0.2 + 0.8 / (2 x 0.04).
+    // A constant: each job waits for all that come meanwhile, 1 / 0.2 + 0.8 / (2 x 0.04).
     let report = run(Discipline::LeastAttained, poisson(0.8, "constant(1 s)", 0, JOBS));
     covers(&report, "response_time_mean", 15.0, 0.2, "constant");
 }
@@ -197,7 +197,7 @@ fn priorities_have_their_means_by_class() {
     covers(&resumes, "response_time_mean_iron", 25.0 / 3.0, 0.2, "preemptive resume");
     let unnamed = Control { classes: &classes[..1], warm_up: 0, ..control };
     let both = [0, 1].map(|class| Arrival { at: Time::ZERO, demand: Span(1), class });
-    assert!(single::run(&queue(Discipline::Ps, 1), both, &unnamed).is_ok(), "one name is everybody's");
+    assert!(single::run(&queue(Discipline::Ps, 1), both, &unnamed).is_ok(), "one name is that of all");
 }
 
 /// M/M/1/10-PS at 0.8 loses 0.02349286 of its jobs.

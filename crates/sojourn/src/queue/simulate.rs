@@ -28,14 +28,14 @@ pub(super) struct Flags {
     /// How many times faster the requests of the trace come
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "trace")]
     speed: f64,
-    /// Jobs at the start that are not counted [default: a tenth of those drawn, nobody of a trace]
+    /// Jobs at the start that are not counted [default: a tenth of those drawn, none of a trace]
     #[arg(long, value_name = "N", value_parser = count)]
     warm_up: Option<u64>,
     /// Seed of the jobs drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Predict each job's response time when it comes, and say how wrong that was: `number` knows how many are inside and
-    /// the mean demand, `demands` everybody's demand
+    /// the mean demand, `demands` the demand of every job
     #[arg(long, value_name = "KNOWLEDGE")]
     predict: Option<String>,
 }

@@ -9,7 +9,7 @@ fn a_network_is_answered_by_theory() {
     let path = experiment("web-server-in-series.toml").display().to_string();
     let output = sojourn(&["run", &path, "--by", "theory", "--out", &out]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // A queue in order of four threads, three shared stations and a delay: M/M/1, M/M/4 and times that nobody shares.
+    // A queue in order of four threads, three shared stations and a delay: M/M/1, M/M/4 and times that no job shares.
     let response = estimates(folder.path().join("out").as_path(), "theory", "response_time_mean_requests");
     for (response, rate) in response.iter().zip([10.0f64, 25.0, 34.0]) {
         let shared = |demand: f64| demand / (1.0 - rate * demand);

@@ -74,6 +74,6 @@ fn the_whole_system_of_fujita_is_answered_by_both() {
     for engine in ["theory", "sim"] {
         let times = estimates(Path::new(&out), engine, "response_time_mean_users");
         assert_eq!(times.len(), 2, "one at each rate of the line");
-        assert!(times[1] < times[0], "{engine}: a faster line does not slow anybody down: {times:?}");
+        assert!(times[1] < times[0], "{engine}: a faster line slows no user down: {times:?}");
     }
 }

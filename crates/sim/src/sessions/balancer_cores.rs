@@ -1,4 +1,4 @@
-//! The balancer's cores, where they are counted.
+//! The balancer's CPU: its cores, where the system says how many there are.
 //!
 //! The packets of set-ups, requests and polls are whole jobs that wait for a core in the order of their coming (FCFS);
 //! the packets of replies are a flow that gets what those leave over. That is found at the end of each window and holds
@@ -14,7 +14,7 @@ const WINDOW: Span = Span(100_000_000);
 const LEAST_SHARE: f64 = 0.01;
 
 /// The balancer's cores.
-pub(super) struct Clerks {
+pub(super) struct BalancerCores {
     /// When each core is free.
     free: Vec<Time>,
     /// Work taken on in this window.
@@ -24,12 +24,12 @@ pub(super) struct Clerks {
     window_end: Time,
 }
 
-impl Clerks {
+impl BalancerCores {
     /// Idle cores; none where they are not counted.
-    pub(super) fn new(balancing: &Balancing) -> Option<Clerks> {
+    pub(super) fn new(balancing: &Balancing) -> Option<BalancerCores> {
         let cores = balancing.cores?;
         let free = vec![Time::ZERO; cores as usize];
-        Some(Clerks { free, taken: Span::ZERO, left: Span::ZERO, window_end: Time::ZERO + WINDOW })
+        Some(BalancerCores { free, taken: Span::ZERO, left: Span::ZERO, window_end: Time::ZERO + WINDOW })
     }
 
     /// Work that comes at `now` is done then. Must be called in order of time.

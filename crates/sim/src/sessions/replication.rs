@@ -19,10 +19,10 @@ use sojourn_model::{
 use sojourn_stats::{Span, Stream, Time};
 use sojourn_traffic::{Demand, Sessions, Visit, Visitor};
 
-use super::calendar::{Calendar, Event, What};
-use super::clerks::Clerks;
-use super::load::Load;
-use super::summary::Section;
+use super::balancer_cores::BalancerCores;
+use super::calendar::{Calendar, Event, EventKind};
+use super::occupancy::Occupancy;
+use super::summary::Sums;
 use super::tally::Tally;
 use super::users::{Lane, NOWHERE, Stage, User};
 use super::{attached, level};
@@ -32,7 +32,7 @@ use crate::ledger::Ledger;
 use crate::timers::Timers;
 
 /// One replication.
-pub(super) struct Engine {
+pub(super) struct SessionsReplication {
     now: Time,
     horizon: Time,
     level: Level,
@@ -41,13 +41,13 @@ pub(super) struct Engine {
     parallel: u32,
     /// How long a server keeps an idle connection; none: connections serve one file.
     keep_alive: Option<Span>,
-    way: Way,
+    delays: Delays,
     network: ClusterNetwork,
     balancing: Balancing,
     poll_cost: Span,
     balancer: Option<Balancer>,
-    hears: Hears,
-    clerks: Option<Clerks>,
+    feedback: Feedback,
+    balancer_cores: Option<BalancerCores>,
     servers: Vec<Host>,
     timers: Timers,
     flows: Option<Flows>,
@@ -55,9 +55,9 @@ pub(super) struct Engine {
     users: Vec<User>,
     lanes: Vec<Lane>,
     /// Users attached to each server.
-    attached: Load,
+    attached: Occupancy,
     /// Connections open at each server; requests inside, where choices are made for them.
-    open: Load,
+    open: Occupancy,
     /// What each server counted for polls that are on their way, oldest first: (count, when).
     reports: Vec<std::collections::VecDeque<(u32, Time)>>,
     /// Servers that a poll is for; kept so that a poll allocates nothing.
@@ -70,7 +70,7 @@ pub(super) struct Engine {
     bytes_had: u64,
     bytes_lost: u64,
     core_time_before: Vec<Span>,
-    /// What each user has asked for, where somebody wants to know.
+    /// What each user has asked for, where that is kept.
     pub(super) visits: Option<Vec<Vec<Visit>>>,
     pub(super) tally: Tally,
 }
@@ -87,9 +87,9 @@ enum Serves {
     Curve(Arc<DelayCurve>),
 }
 
-/// What packets take on their way, where nothing waits.
+/// Delays of packets on their way, where nothing waits.
 #[derive(Clone, Copy)]
-struct Way {
+struct Delays {
     /// A packet to the balancer, through it, and a server's back to the user.
     there: Span,
     inbound: Span,
@@ -102,9 +102,9 @@ struct Way {
     nominal_rate: Option<f64>,
 }
 
-/// Which instants the balancer is told.
+/// Feedback that the balancer's policy requires: which instants it is told, and whether it is told bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Hears {
+struct Feedback {
     first_byte: FirstByte,
     bytes: bool,
 }
@@ -121,7 +121,7 @@ enum FirstByte {
 /// A job at a station that is a poll.
 const POLL: u64 = u64::MAX;
 
-impl Engine {
+impl SessionsReplication {
     /// The replication of users at `system` with this seed, up to `horizon`.
     pub(super) fn new(
         system: &System,
@@ -130,7 +130,7 @@ impl Engine {
         seed: u64,
         horizon: Span,
         keep_series: bool,
-    ) -> Result<Engine, SimError> {
+    ) -> Result<SessionsReplication, SimError> {
         let (tier, network) = (system.tier(), &system.network);
         let count = system.hosts.len();
         let demand = demand_of(&system.hosts[0].server);
@@ -139,7 +139,7 @@ impl Engine {
         let balancing = tier.map_or(Balancing::free(Mode::Nat), |tier| tier.balancing);
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         let first_bytes = requires.intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE);
-        let hears = Hears {
+        let feedback = Feedback {
             first_byte: match told.contains(Signals::CLIENT_FIRST_BYTE) {
                 _ if !first_bytes => FirstByte::Untold,
                 true => FirstByte::AtUser,
@@ -156,14 +156,14 @@ impl Engine {
         });
         let users: Vec<User> = (0..sessions.users).map(|user| new_user(sessions, user, seed, &demand)).collect();
         let half = Span(network.rtt.0 / 2);
-        let mut engine = Engine {
+        let mut replication = SessionsReplication {
             now: Time::ZERO,
             horizon: Time::ZERO + horizon,
             level: level(tier),
             attachment: attached(tier),
             parallel: sessions.parallel,
             keep_alive: sessions.keep_alive(),
-            way: Way {
+            delays: Delays {
                 there: half,
                 inbound: balancing.inbound(network),
                 back: network.rtt - half,
@@ -176,16 +176,16 @@ impl Engine {
             balancing,
             poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
             balancer,
-            hears,
-            clerks: Clerks::new(&balancing),
+            feedback,
+            balancer_cores: BalancerCores::new(&balancing),
             servers: system.servers().map(Host::new).collect(),
             timers: Timers::new(count),
             flows,
             calendar: Calendar::default(),
             lanes: vec![Lane::closed(); users.len() * sessions.parallel as usize],
             users,
-            attached: Load::new(count),
-            open: Load::new(count),
+            attached: Occupancy::new(count),
+            open: Occupancy::new(count),
             reports: vec![std::collections::VecDeque::new(); count],
             polled: Vec::new(),
             ledger: Ledger::default(),
@@ -199,10 +199,10 @@ impl Engine {
             visits: None,
             tally: Tally::new(count, keep_series),
         };
-        for user in 0..engine.users.len() as u32 {
-            engine.think(user, Span::ZERO);
+        for user in 0..replication.users.len() as u32 {
+            replication.think(user, Span::ZERO);
         }
-        Ok(engine)
+        Ok(replication)
     }
 
     /// Takes the events before `end`.
@@ -230,13 +230,13 @@ impl Engine {
     }
 
     /// What has been counted since measuring began, up to `now`: an instant between the last event and the next.
-    pub(super) fn part(&self, now: Time) -> Section {
+    pub(super) fn part(&self, now: Time) -> Sums {
         let spent = self.core_time(now);
         let cores = |host: &Host| f64::from(host.model.cores);
         let busy_s = spent.iter().zip(&self.core_time_before).zip(&self.servers);
         let busy_s = busy_s.map(|((after, before), host)| (*after - *before).as_secs_f64() / cores(host)).sum::<f64>();
         let stations = self.servers.iter().filter(|host| matches!(host.serves, Serves::Station(_))).count();
-        Section {
+        Sums {
             elapsed_s: (now - self.tally.since).as_secs_f64(),
             counts: self.tally.counts.clone(),
             open: self.open.spent(now),
@@ -259,7 +259,7 @@ impl Engine {
         let entry = self.calendar.first_at();
         let flow = self.flows.as_ref().map_or(Time::NEVER, Flows::next_end);
         let departure = self.timers.first_at();
-        let window = self.clerks.as_ref().map_or(Time::NEVER, Clerks::window_end);
+        let window = self.balancer_cores.as_ref().map_or(Time::NEVER, BalancerCores::window_end);
         let deadline = self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline);
         let at = entry.min(flow).min(departure).min(window).min(deadline);
         if at >= end {
@@ -285,28 +285,28 @@ impl Engine {
 
     #[inline]
     fn take(&mut self, event: Event) {
-        let Event { what, whom, generation } = event;
-        match what {
-            What::Counts => self.count(whom),
-            What::Reports => self.report(whom),
-            What::Thought => self.thought(whom),
-            What::Idle => self.look_after(whom),
-            _ if self.lanes[whom as usize].generation != generation => {} // its file is over
-            What::Opens => self.opens(whom),
-            What::Requests => self.requests(whom),
-            What::Served => self.at_server(whom),
-            What::FirstByte => self.first_byte(whom),
-            What::Replies => self.replies(whom),
-            What::Received => self.received(whom),
-            What::GivesUp => self.give_up(self.user_of(whom)),
-            What::Asks => self.ask(whom),
+        let Event { kind, entity, generation } = event;
+        match kind {
+            EventKind::Counts => self.count(entity),
+            EventKind::Reports => self.report(entity),
+            EventKind::Thought => self.thought(entity),
+            EventKind::Idle => self.look_after(entity),
+            _ if self.lanes[entity as usize].generation != generation => {} // its file is over
+            EventKind::Opens => self.opens(entity),
+            EventKind::Requests => self.requests(entity),
+            EventKind::Served => self.at_server(entity),
+            EventKind::FirstByte => self.first_byte(entity),
+            EventKind::Replies => self.replies(entity),
+            EventKind::Received => self.received(entity),
+            EventKind::GivesUp => self.give_up(self.user_of(entity)),
+            EventKind::Asks => self.ask(entity),
         }
     }
 
     /// Something will happen to a connection's file, unless that is over by then.
     #[inline]
-    fn later(&mut self, at: Time, what: What, lane: u32) {
-        self.calendar.add(at, what, lane, self.lanes[lane as usize].generation);
+    fn later(&mut self, at: Time, kind: EventKind, lane: u32) {
+        self.calendar.add(at, kind, lane, self.lanes[lane as usize].generation);
     }
 
     /// A user begins to think about its next object, `penalty` longer than its script says.
@@ -315,7 +315,7 @@ impl Engine {
         *visit = visitor.visit(fetches);
         let at = self.now + visit.think + penalty;
         if at < self.horizon {
-            self.calendar.add(at, What::Thought, user, 0);
+            self.calendar.add(at, EventKind::Thought, user, 0);
         }
     }
 
@@ -352,7 +352,7 @@ impl Engine {
             user.given += 1;
             self.files_asked += 1;
             let lane = first as u32 + place as u32;
-            if gap == Span::ZERO { self.ask(lane) } else { self.later(self.now + gap, What::Asks, lane) }
+            if gap == Span::ZERO { self.ask(lane) } else { self.later(self.now + gap, EventKind::Asks, lane) }
         }
     }
 
@@ -365,13 +365,13 @@ impl Engine {
         let open = connection.open;
         let patience = self.users[user as usize].fetches[connection.file as usize].request.patience;
         if patience != Span::FOREVER {
-            self.later(self.now + patience, What::GivesUp, lane);
+            self.later(self.now + patience, EventKind::GivesUp, lane);
         }
-        let mut at = self.now + self.way.there;
-        if self.clerks.is_none() {
-            at += self.way.inbound + if open { Span::ZERO } else { self.way.connection };
+        let mut at = self.now + self.delays.there;
+        if self.balancer_cores.is_none() {
+            at += self.delays.inbound + if open { Span::ZERO } else { self.delays.connection };
         }
-        self.later(at, if open { What::Requests } else { What::Opens }, lane);
+        self.later(at, if open { EventKind::Requests } else { EventKind::Opens }, lane);
     }
 
     /// A connection's first packet is at the balancer.
@@ -412,16 +412,16 @@ impl Engine {
         if server != NOWHERE {
             self.open.enter(server, now);
         }
-        let round = self.way.back + self.way.there;
-        let at = match &mut self.clerks {
+        let round = self.delays.back + self.delays.there;
+        let at = match &mut self.balancer_cores {
             // Two packets come in to set a connection up; behind NAT one goes out.
-            Some(clerks) => {
+            Some(balancer_cores) => {
                 let packets = if self.balancing.mode.is_two_way() { 3 } else { 2 };
-                clerks.work(now, self.balancing.per_connection + self.balancing.per_packet * packets) + round
+                balancer_cores.work(now, self.balancing.per_connection + self.balancing.per_packet * packets) + round
             }
-            None => now + round + self.way.outbound + self.way.inbound,
+            None => now + round + self.delays.outbound + self.delays.inbound,
         };
-        self.later(at, What::Requests, lane);
+        self.later(at, EventKind::Requests, lane);
     }
 
     /// A request is at the balancer.
@@ -430,13 +430,13 @@ impl Engine {
         if self.level == Level::Request {
             self.choose_for_request(lane);
         }
-        match &mut self.clerks {
+        match &mut self.balancer_cores {
             None => self.at_server(lane),
-            Some(clerks) => {
-                let done = clerks.work(self.now, self.balancing.per_packet);
+            Some(balancer_cores) => {
+                let done = balancer_cores.work(self.now, self.balancing.per_packet);
                 // In a tunnel the packet is longer on its way on.
-                let rest = self.way.inbound - self.balancing.per_packet;
-                self.later(done + rest, What::Served, lane);
+                let rest = self.delays.inbound - self.balancing.per_packet;
+                self.later(done + rest, EventKind::Served, lane);
             }
         }
     }
@@ -510,26 +510,26 @@ impl Engine {
         connection.stage = Stage::UnderWay;
         let (file, window) = (connection.file, connection.window);
         let size = self.users[user].fetches[file as usize].request.size;
-        match self.hears.first_byte {
+        match self.feedback.first_byte {
             FirstByte::Untold => {}
-            FirstByte::AtBalancer => self.later(done, What::FirstByte, lane),
+            FirstByte::AtBalancer => self.later(done, EventKind::FirstByte, lane),
             FirstByte::AtUser if file > 0 => {}
             FirstByte::AtUser => {
                 let segment = self.network.transmission(size.min(self.network.tcp.segment));
-                self.later(done + segment + self.way.back + self.way.outbound, What::FirstByte, lane);
+                self.later(done + segment + self.delays.back + self.delays.outbound, EventKind::FirstByte, lane);
             }
         }
-        let Way { nominal_rate, round_trip, .. } = self.way;
+        let Delays { nominal_rate, round_trip, .. } = self.delays;
         let tcp = &self.network.tcp;
         let (mut stall, window) = tcp.stall(window, size, nominal_rate, round_trip);
         if tcp.timeouts > 0.0 && self.users[user].losses.uniform() < tcp.timeouts {
             stall += tcp.timeout;
         }
         self.lanes[lane as usize].window = window;
-        self.later(done + stall, What::Replies, lane);
+        self.later(done + stall, EventKind::Replies, lane);
     }
 
-    /// Somebody sees the first byte of a reply.
+    /// The first byte of a reply is seen, at the balancer or at the user.
     fn first_byte(&mut self, lane: u32) {
         let Lane { server, sent, .. } = self.lanes[lane as usize];
         let balancer = self.balancer.as_mut().expect("only a balancer looks for first bytes");
@@ -570,11 +570,11 @@ impl Engine {
             self.leave_server(lane);
             let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
             balancer.completed(choice, size, now - sent, now);
-        } else if self.hears.bytes {
-            let balancer = self.balancer.as_mut().expect("only a balancer hears");
+        } else if self.feedback.bytes {
+            let balancer = self.balancer.as_mut().expect("only a balancer feedback");
             balancer.transmitted(choice, size, now);
         }
-        self.later(now + self.way.back + self.way.outbound, What::Received, lane);
+        self.later(now + self.delays.back + self.delays.outbound, EventKind::Received, lane);
     }
 
     /// A request that was chosen a server for is over there.
@@ -586,7 +586,7 @@ impl Engine {
         }
     }
 
-    /// Nobody takes a request: an empty reply goes back.
+    /// No server takes a request: an empty reply goes back.
     fn refuse(&mut self, lane: u32) {
         let connection = &mut self.lanes[lane as usize];
         let Lane { server, sent, .. } = *connection;
@@ -595,7 +595,7 @@ impl Engine {
             let balancer = self.balancer.as_mut().expect("choices are made by a balancer");
             balancer.failed(Choice { dispatcher: 0, server }, self.now - sent, self.now);
         }
-        self.later(self.now + self.way.back + self.way.outbound, What::Received, lane);
+        self.later(self.now + self.delays.back + self.delays.outbound, EventKind::Received, lane);
     }
 
     /// A user has a file, or knows that it will not get it: then the object is over.
@@ -620,7 +620,7 @@ impl Engine {
                 connection.idle_since = now;
                 if !connection.watched {
                     connection.watched = true;
-                    self.calendar.add(now + keep_alive, What::Idle, lane, 0);
+                    self.calendar.add(now + keep_alive, EventKind::Idle, lane, 0);
                 }
             }
         }
@@ -727,7 +727,7 @@ impl Engine {
         let browsing = &mut self.users[user as usize];
         let (server, chosen, bytes) = (browsing.server, browsing.chosen, browsing.bytes);
         if server == NOWHERE {
-            return; // nobody took it
+            return; // no server took it
         }
         browsing.server = NOWHERE;
         self.attached.leave(server, self.now);
@@ -787,7 +787,7 @@ impl Engine {
             self.close(lane, false);
         } else {
             connection.watched = true;
-            self.calendar.add(until, What::Idle, lane, 0);
+            self.calendar.add(until, EventKind::Idle, lane, 0);
         }
     }
 
@@ -802,10 +802,10 @@ impl Engine {
         let mut asked = self.now;
         for place in 0..self.polled.len() {
             let server = self.polled[place];
-            if let Some(clerks) = &mut self.clerks {
-                asked = clerks.work(self.now, self.balancing.per_packet * 2);
+            if let Some(balancer_cores) = &mut self.balancer_cores {
+                asked = balancer_cores.work(self.now, self.balancing.per_packet * 2);
             }
-            self.calendar.add(asked + self.way.there, What::Counts, server, 0);
+            self.calendar.add(asked + self.delays.there, EventKind::Counts, server, 0);
         }
         self.polled.clear();
     }
@@ -823,7 +823,7 @@ impl Engine {
             Level::Connection | Level::Request => self.open.at(server),
         };
         self.reports[place].push_back((count, now));
-        self.calendar.add(now + self.way.back, What::Reports, server, 0);
+        self.calendar.add(now + self.delays.back, EventKind::Reports, server, 0);
     }
 
     /// Its answer is at the balancer.
@@ -835,8 +835,8 @@ impl Engine {
 
     /// Finds what the balancer's cores leave to replies.
     fn share_the_cores(&mut self) {
-        let clerks = self.clerks.as_mut().expect("only cores that are counted have windows");
-        let left = clerks.reply_rate(&self.balancing, &self.network.tcp);
+        let balancer_cores = self.balancer_cores.as_mut().expect("only cores that are counted have windows");
+        let left = balancer_cores.reply_rate(&self.balancing, &self.network.tcp);
         if let (Some(left), Some(flows)) = (left, &mut self.flows) {
             flows.set_shared_rate(self.now, self.network.shared_rate().map_or(left, |shared| shared.min(left)));
         }

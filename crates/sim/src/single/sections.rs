@@ -1,4 +1,4 @@
-//! What is counted of a run of unknown length in bounded memory: 20 to 40 sections of as many jobs each. When there are
+//! Sections: the counts of a run of unknown length in bounded memory, 20 to 40 sections of as many jobs each. When there are
 //! 40, neighbours are joined and sections are twice as long from then on.
 
 use sojourn_stats::{Histogram, Span, Time};
@@ -12,8 +12,8 @@ const SECTIONS_MOST: usize = 40;
 /// Jobs of a section at first.
 const SECTION: u64 = 64;
 
-/// Everybody's times.
-pub(super) struct Book {
+/// Times of all jobs measured, by section.
+pub(super) struct Sections {
     sections: Vec<Section>,
     open: Section,
     /// Empty ones, whose memory is used again.
@@ -70,7 +70,7 @@ impl Section {
             (job.left - job.arrival.at).0
         }));
         self.service_ns += service_ns;
-        // Whoever is not being served waits.
+        // A job that is not being served waits.
         self.waiting_ns += self.response.sum() - response_ns - service_ns;
         until
     }
@@ -101,9 +101,9 @@ impl Section {
     }
 }
 
-impl Book {
-    pub(super) fn new() -> Book {
-        Book {
+impl Sections {
+    pub(super) fn new() -> Sections {
+        Sections {
             sections: Vec::new(),
             open: Section::new(),
             spare: Vec::new(),
@@ -199,7 +199,7 @@ impl Book {
         rows.extend(QUANTILES.iter().map(quantile));
         let parts: Vec<Counts> = self.sections.iter().map(|section| section.part(queue.cores)).collect();
         let others = summary::others(&whole.part(queue.cores), &parts).into_iter();
-        // Nobody here gives up, and without a limited room nobody is denied.
+        // No client gives up here, and without a limited room no job is denied.
         let known =
             |row: &Row| row.metric != "abandoned_ratio" && (queue.capacity.is_some() || row.metric != "error_ratio");
         rows.extend(others.filter(known));

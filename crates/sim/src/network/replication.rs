@@ -11,7 +11,7 @@
 //! else's numbers.
 //!
 //! Conservation is asserted at every pause, exactly and in whole nanoseconds, for every chain and for every station:
-//! those who came have gone or are inside, and the integral of the number inside is the time spent inside (Little). No
+//! the jobs that came have left or are inside, and the integral of the number inside is the time spent inside (Little). No
 //! queue was busier than its cores, and no closed chain has lost a user.
 
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use crate::study::Replication;
 use crate::summary::Row;
 use crate::timers::Timers;
 
-/// One replication.
-pub(super) struct Engine {
+/// One replication of a network of queues.
+pub(super) struct NetworkReplication {
     now: Time,
     pub(super) layout: Arc<Layout>,
     sources: Vec<Source>,
-    places: Vec<Place>,
+    stations: Vec<StationState>,
     timers: Timers,
     events: Events,
     jobs: Jobs,
@@ -73,8 +73,8 @@ struct Draws {
     work: Vec<Stream>,
 }
 
-/// A station, and who has come and gone.
-struct Place {
+/// A station's state, and the ledger of its arrivals and departures.
+struct StationState {
     kind: Running,
     ledger: Ledger,
 }
@@ -85,10 +85,10 @@ enum Running {
     Delay,
 }
 
-impl Engine {
+impl NetworkReplication {
     /// The replication of `layout` with this seed.
-    pub(super) fn new(layout: &Arc<Layout>, seed: u64, course: &Course) -> Engine {
-        let places = layout.stations.iter().map(|station| Place {
+    pub(super) fn new(layout: &Arc<Layout>, seed: u64, course: &Course) -> NetworkReplication {
+        let stations = layout.stations.iter().map(|station| StationState {
             kind: match &station.kind {
                 Kind::Queue { discipline, cores } => Running::Queue(Station::new(discipline.clone(), *cores, None)),
                 Kind::Graded { rates } => Running::Graded(Graded::new(rates)),
@@ -98,10 +98,10 @@ impl Engine {
         });
         let sources: Vec<Source> = layout.chains.iter().map(|chain| Source::new(chain, seed)).collect();
         let settled = sources.iter().flat_map(|source| &source.cache).map(Cache::settled_after).max();
-        let mut engine = Engine {
+        let mut replication = NetworkReplication {
             now: Time::ZERO,
             sources,
-            places: places.collect(),
+            stations: stations.collect(),
             timers: Timers::new(layout.stations.len()),
             events: Events::default(),
             jobs: Jobs::new(layout.steps_most()),
@@ -113,11 +113,11 @@ impl Engine {
         };
         for chain in 0..layout.chains.len() as u32 {
             match layout.chains[chain as usize].population {
-                Population::Open { .. } => engine.plan_next(chain, Time::ZERO),
-                Population::Closed { users, .. } => (0..users).for_each(|user| engine.let_think(chain, user)),
+                Population::Open { .. } => replication.plan_next(chain, Time::ZERO),
+                Population::Closed { users, .. } => (0..users).for_each(|user| replication.let_think(chain, user)),
             }
         }
-        engine
+        replication
     }
 
     /// What has been counted since measuring began.
@@ -130,8 +130,11 @@ impl Engine {
 
     /// What each station has spent up to `now`, an instant between the last event and the next.
     fn spent(&self, now: Time) -> Vec<Spent> {
-        let spent = |place: &Place| Spent { done: place.done(now), integral: place.ledger.integral(now) };
-        self.places.iter().map(spent).collect()
+        let spent = |station_state: &StationState| Spent {
+            done: station_state.done(now),
+            integral: station_state.ledger.integral(now),
+        };
+        self.stations.iter().map(spent).collect()
     }
 
     /// Draws when the next job of an open chain comes.
@@ -167,7 +170,7 @@ impl Engine {
     /// A job comes in.
     #[inline]
     fn enter(&mut self, chain: u32, user: u32) {
-        let Engine { now, layout, sources, jobs, tally, .. } = self;
+        let NetworkReplication { now, layout, sources, jobs, tally, .. } = self;
         let (now, written) = (*now, &layout.chains[chain as usize]);
         let source = &mut sources[chain as usize];
         source.ledger.enter(now);
@@ -213,9 +216,9 @@ impl Engine {
         let station = step_there.station;
         self.jobs.at(slot).came = now;
         let work = self.jobs.work(slot)[step as usize];
-        let place = &mut self.places[station];
-        place.ledger.enter(now);
-        match &mut place.kind {
+        let station_state = &mut self.stations[station];
+        station_state.ledger.enter(now);
+        match &mut station_state.kind {
             Running::Delay => self.events.add(now + work, What::DelayEnds { slot }),
             Running::Graded(graded) => {
                 graded.arrive(now, slot, work);
@@ -235,7 +238,7 @@ impl Engine {
     /// A queue finishes a job.
     #[inline]
     fn depart(&mut self, station: usize) {
-        let slot = match &mut self.places[station].kind {
+        let slot = match &mut self.stations[station].kind {
             Running::Queue(queue) => {
                 let departure = queue.depart(self.now).expect("the timer is the station's next departure");
                 self.timers.set(station, queue.next_departure());
@@ -259,7 +262,7 @@ impl Engine {
         let Job { chain, branch, step, came, .. } = *job;
         job.step += 1;
         let station = self.layout.chains[chain as usize].branches[branch as usize][step as usize].station;
-        let ledger = &mut self.places[station].ledger;
+        let ledger = &mut self.stations[station].ledger;
         ledger.completed();
         ledger.leave(came, now);
         self.tally.visited(station, came, now);
@@ -296,7 +299,7 @@ impl Engine {
     }
 }
 
-impl Replication for Engine {
+impl Replication for NetworkReplication {
     fn phases(&self) -> &Phases {
         &self.phases
     }
@@ -354,31 +357,38 @@ impl Replication for Engine {
                 assert_eq!(source.thinking + inside().count() as u32, users, "a closed chain keeps its users");
             }
         }
-        for (number, (place, station)) in self.places.iter().zip(&self.layout.stations).enumerate() {
+        for (number, (station_state, station)) in self.stations.iter().zip(&self.layout.stations).enumerate() {
             let here = self.jobs.inside().filter(|job| {
                 let steps = &self.layout.chains[job.chain as usize].branches[job.branch as usize];
                 steps[job.step as usize].station == number
             });
-            place.ledger.assert_balanced(now, here.map(|job| job.came));
+            station_state.ledger.assert_balanced(now, here.map(|job| job.came));
             let most = now.as_secs_f64() * station.capacity();
-            let done = place.done(now).as_secs_f64();
+            let done = station_state.done(now).as_secs_f64();
             assert!(done <= most * (1.0 + 1e-9) + 1e-6, "a station did more work than it can");
         }
     }
 
-    fn responses(replications: &[&Engine]) -> Histogram {
-        summary::responses(replications)
+    fn responses(replications: &[&NetworkReplication]) -> Histogram {
+        summary::responses(&tallies(replications))
     }
 
-    fn rows(replications: &[&Engine]) -> Vec<Row> {
+    fn rows(replications: &[&NetworkReplication]) -> Vec<Row> {
         match replications.first() {
-            Some(first) => summary::rows(&first.layout, replications),
+            Some(first) => {
+                let parts: Vec<Counts> = replications.iter().map(|replication| replication.part()).collect();
+                summary::rows(&first.layout, &tallies(replications), &parts)
+            }
             None => vec![crate::summary::mean("response_time_mean", &Histogram::new(), &[])],
         }
     }
 }
 
-impl Place {
+fn tallies<'a>(replications: &[&'a NetworkReplication]) -> Vec<&'a Tally> {
+    replications.iter().map(|replication| &replication.tally).collect()
+}
+
+impl StationState {
     /// Work done up to `now`: core time, but under rates that depend on the number inside.
     fn done(&self, now: Time) -> Span {
         match &self.kind {

@@ -1,20 +1,20 @@
-//! How many are at each server, over time.
+//! Occupancy: how many users or connections are at each server, over time.
 
 use sojourn_stats::{Span, Time};
 
-/// A number at each server, and how long it was what.
+/// The number at each server, and for how long it had each value.
 #[derive(Clone, Default)]
-pub(super) struct Load {
+pub(super) struct Occupancy {
     counts: Vec<u32>,
     since: Vec<Time>,
     /// Time (ns) at each number, over all servers.
     spent: Vec<u64>,
 }
 
-impl Load {
-    /// Nobody at any of `servers`.
-    pub(super) fn new(servers: usize) -> Load {
-        Load { counts: vec![0; servers], since: vec![Time::ZERO; servers], spent: vec![0] }
+impl Occupancy {
+    /// `servers` without any.
+    pub(super) fn new(servers: usize) -> Occupancy {
+        Occupancy { counts: vec![0; servers], since: vec![Time::ZERO; servers], spent: vec![0] }
     }
 
     /// How many are at `server`.
@@ -35,7 +35,7 @@ impl Load {
     pub(super) fn leave(&mut self, server: u32, now: Time) {
         self.pass(server as usize, now);
         let count = &mut self.counts[server as usize];
-        *count = count.checked_sub(1).expect("nobody leaves a server that has not come");
+        *count = count.checked_sub(1).expect("what leaves a server was there");
     }
 
     /// Forgets the past.
