@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 use sojourn_bed::{Child, Loopback};
+use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
 use sojourn_model::System;
 use sojourn_model::system::{Face, Host, Level, Resolves, Tier, server_name};
@@ -60,6 +61,11 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     }
     for tier in &system.tiers {
         check_tier(tier, browses)?;
+        let reads_paths =
+            || Catalogue::default().build(&tier.policy).is_ok_and(|of| of.requires().contains(Signals::PATH));
+        if asked.program.is_some() && asked.is_modelled && reads_paths() {
+            return not_yet("twin of a program whose files' names a policy reads");
+        }
     }
     match system.tiers.first().filter(|tier| tier.face == Face::Dns) {
         Some(dns) => rotation(dns, system, experiment.run.live.duration).map(|_| ()),

@@ -85,11 +85,7 @@ fn every_mistake_names_line_key_and_remedy() {
         ("keep_alive = \"10 s\"", "http = \"2\"", &["x.toml:7", "http", "1.1"]),
         ("keep_alive = \"10 s\"", "time_scale = 0.0", &["x.toml:7", "time_scale", "above 0"]),
         ("keep_alive = \"10 s\"", "length = \"pareto(alpha = 2)\"", &["x.toml:7", "length"]),
-        (
-            "level = \"session\"",
-            "level = \"session\"\ndispatchers = 2",
-            &["x.toml:15", "dispatchers", "1 dispatcher"],
-        ),
+        ("level = \"session\"", "level = \"session\"\ndispatchers = 2", &["x.toml:15", "dispatchers", "1 dispatcher"]),
         ("level = \"session\"", "level = \"request\"", &["x.toml:14", "level", "switch", "connection"]),
         ("mac-forwarding", "nat", &["x.toml:15", "mode", "single-rewriting"]),
         ("cores = \"1\"", "cores = \"0\"", &["x.toml:15", "cores", "unlimited"]),

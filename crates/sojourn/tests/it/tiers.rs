@@ -78,7 +78,12 @@ fn paths_have_the_same_keys_in_sim_and_live() {
         let out = folder.path().join("out");
         for server in 1..=4 {
             let share = |engine| estimates(&out, engine, &format!("share_{server}"))[0];
-            assert!((share("live") - share("twin")).abs() < 0.02, "{name}, {server}: {} {}", share("live"), share("twin"));
+            assert!(
+                (share("live") - share("twin")).abs() < 0.02,
+                "{name}, {server}: {} {}",
+                share("live"),
+                share("twin")
+            );
         }
     }
 }
