@@ -10,7 +10,7 @@
 //! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. V is
 //! rounded down at each event, and this loss must not push a departure into the next nanosecond either: less than 2^-16
 //! ns of work left counts as none. If no core is ever shared, V is the clock, no division is made, and the departure is
-//! known when service starts. A delay curve is PS with a core for each job, where the curve gives the service time from
+//! known when service starts: V is not kept at all. A delay curve is PS with a core for each job, where the curve gives the service time from
 //! the number of jobs found; it counts as busy while a job is inside, as its number of cores is unknown. Cancelled jobs
 //! stay in the heap as tombstones until they reach the top or outnumber the other jobs.
 
@@ -68,7 +68,7 @@ pub struct Station {
     next: Time,
     /// The instant up to which `attained` and `busy` are known.
     clock: Time,
-    /// Virtual time V in 2^-32 ns.
+    /// Virtual time V in 2^-32 ns; kept only where cores are shared.
     attained: u128,
     /// Of the jobs in service, the one that leaves first, if any.
     soonest: Finish,
@@ -385,16 +385,28 @@ impl Station {
         }
         if self.serving <= self.cores {
             self.busy += elapsed * u64::from(self.busy_cores());
-            self.attained += u128::from(elapsed) << 32;
+            if self.shares() {
+                self.attained += u128::from(elapsed) << 32;
+            }
         } else {
             self.busy += elapsed * u64::from(self.cores);
             self.attained += share(elapsed, self.cores, self.serving);
         }
     }
 
+    /// Whether more jobs may be in service than there are cores.
+    #[inline]
+    fn shares(&self) -> bool {
+        self.helpers > self.cores
+    }
+
     /// Computes when the next departure is due, at the present number of jobs.
     #[inline]
     fn schedule(&mut self) {
+        if !self.shares() {
+            self.next = Time(self.soonest.ns);
+            return;
+        }
         if self.soonest.slot == NO_SLOT {
             self.next = Time::NEVER;
             return;
@@ -413,8 +425,12 @@ impl Station {
     #[inline]
     fn start(&mut self, slot: u32, leaver: Leaver, service: Span, sequence: u64) {
         self.jobs[slot as usize].phase = Phase::Served(leaver.started);
-        let finish = self.attained + (u128::from(service.0) << 32);
-        let finish = Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence, slot };
+        let finish = if self.shares() {
+            let finish = self.attained + (u128::from(service.0) << 32);
+            Finish { ns: (finish >> 32) as u64, fraction: finish as u32, sequence, slot }
+        } else {
+            Finish { ns: (leaver.started + service).0, fraction: 0, sequence, slot }
+        };
         self.serving += 1;
         if finish < self.soonest {
             if self.soonest.slot != NO_SLOT {
