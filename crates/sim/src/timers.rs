@@ -1,108 +1,84 @@
-//! One timer per station: an indexed heap with four children per node.
+//! One timer per station: a tournament with four entrants per match.
 //!
-//! A station has one next departure, which moves with every event there. Moving a key in place keeps the heap as small
-//! as the number of stations; four children make it shallow, and the comparisons of one node share a cache line.
+//! A station has one next departure, which moves with every event there. Its timer stays in its place; only the matches
+//! above it are played again, up to the first whose winner is as before. No branch depends on who wins, the four of a
+//! match share a cache line, and a departure far from now touches one or two of them.
 
 use sojourn_stats::Time;
 
 /// The timers of stations 0 to n - 1, ordered by (time, station).
 pub(crate) struct Timers {
-    /// A heap of 2^32 x time + station: one number, so that the least of four children is found without a branch.
-    heap: Vec<u128>,
-    /// Where each station is in the heap.
-    place: Vec<u32>,
+    /// The winner of the final.
+    first: u128,
+    /// Match 0 is the final, and the winners of matches 4i + 1 to 4i + 4 meet in match i. One station meets no other.
+    matches: Vec<Match>,
+    /// The first of the matches in which stations meet.
+    stations: usize,
 }
 
-const CHILDREN: usize = 4;
+/// Entries 2^32 x time + station: one number, so that the least is found without a branch.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Match([u128; ENTRANTS]);
+
+const ENTRANTS: usize = 4;
 
 impl Timers {
     /// `stations` timers that are not set.
     pub(crate) fn new(stations: usize) -> Timers {
-        let heap = (0..stations as u32).map(|station| entry(station as usize, Time::NEVER)).collect();
-        Timers { heap, place: (0..stations as u32).collect() }
+        let needed = if stations > 1 { stations.div_ceil(ENTRANTS) } else { 0 };
+        let (mut before, mut round) = (0, 1);
+        while round < needed {
+            (before, round) = (before + round, round * ENTRANTS);
+        }
+        let none = entry(u32::MAX as usize, Time::NEVER);
+        let mut timers =
+            Timers { first: none, matches: vec![Match([none; ENTRANTS]); before + needed], stations: before };
+        (0..stations).for_each(|station| timers.set(station, None));
+        timers
     }
 
     /// The earliest time; [`Time::NEVER`] when no timer is set.
     #[inline]
     pub(crate) fn first_at(&self) -> Time {
-        Time((self.heap[0] >> 32) as u64)
+        Time((self.first >> 32) as u64)
     }
 
     /// The station whose timer is earliest.
     #[inline]
     pub(crate) fn first(&self) -> usize {
-        station_of(self.heap[0])
+        self.first as u32 as usize
     }
 
     /// Sets the timer of `station`.
     #[inline]
     pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
-        let entry = entry(station, at.unwrap_or(Time::NEVER));
-        if let [only] = self.heap.as_mut_slice() {
-            *only = entry;
+        let mut winner = entry(station, at.unwrap_or(Time::NEVER));
+        if self.matches.is_empty() {
+            self.first = winner;
             return;
         }
-        let place = self.place[station] as usize;
-        let before = self.heap[place];
-        if entry == before {
-            return;
-        }
-        if entry < before { self.rise(place, entry) } else { self.sink(place, entry) }
-    }
-
-    #[inline]
-    fn rise(&mut self, mut place: usize, entry: u128) {
-        while place > 0 {
-            let parent = (place - 1) / CHILDREN;
-            let above = self.heap[parent];
-            if above <= entry {
-                break;
-            }
-            self.put(place, above);
-            place = parent;
-        }
-        self.put(place, entry);
-    }
-
-    #[inline]
-    fn sink(&mut self, mut place: usize, entry: u128) {
+        let (mut number, mut place) = (self.stations + station / ENTRANTS, station % ENTRANTS);
         loop {
-            let first = place * CHILDREN + 1;
-            let (least, below) = match self.heap.get(first..first + CHILDREN) {
-                Some(&[a, b, c, d]) => {
-                    let (ab, low) = if b < a { (1, b) } else { (0, a) };
-                    let (cd, high) = if d < c { (3, d) } else { (2, c) };
-                    if high < low { (first + cd, high) } else { (first + ab, low) }
-                }
-                _ => match (first..self.heap.len()).min_by_key(|child| self.heap[*child]) {
-                    Some(least) => (least, self.heap[least]),
-                    None => break,
-                },
-            };
-            if entry <= below {
-                break;
+            let entrants = &mut self.matches[number].0;
+            if entrants[place] == winner {
+                return;
             }
-            self.put(place, below);
-            place = least;
+            entrants[place] = winner;
+            let [a, b, c, d] = *entrants;
+            winner = a.min(b).min(c.min(d));
+            if number == 0 {
+                self.first = winner;
+                return;
+            }
+            (number, place) = ((number - 1) / ENTRANTS, (number - 1) % ENTRANTS);
         }
-        self.put(place, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, entry: u128) {
-        self.heap[place] = entry;
-        self.place[station_of(entry)] = place as u32;
     }
 }
 
 #[inline]
 fn entry(station: usize, at: Time) -> u128 {
     u128::from(at.0) << 32 | station as u128
-}
-
-#[inline]
-fn station_of(entry: u128) -> usize {
-    entry as u32 as usize
 }
 
 #[cfg(test)]
