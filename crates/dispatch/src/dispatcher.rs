@@ -26,6 +26,8 @@ pub struct Dispatcher {
     stream: Stream,
     /// When the table is next to be brought up to date: a window's or a lease's end.
     due: Time,
+    /// When the policy next wants to be polled, as it said when it was last called.
+    policy_due: Time,
     leases: BinaryHeap<Reverse<(Time, BackendId)>>,
     polls: Option<Polls>,
     requires: Signals,
@@ -132,6 +134,7 @@ impl Dispatcher {
             clients: Clients::default(),
             listens: policy.listens(),
             due: Time::NEVER,
+            policy_due: Time::NEVER,
             leases: BinaryHeap::new(),
             polls,
             stream: Stream::new(seed, name, "dispatch"),
@@ -142,6 +145,7 @@ impl Dispatcher {
             policy,
         };
         dispatcher.reschedule();
+        dispatcher.ask_policy();
         Ok(dispatcher)
     }
 
@@ -161,6 +165,7 @@ impl Dispatcher {
             recorder.explain(|| self.policy.explain(&ask));
         }
         let decision = self.policy.choose(&ask, &mut self.stream);
+        self.ask_policy();
         match (decision.action, decision.hold) {
             (Action::Forward(id), Hold::UntilTold) => {
                 assert!(tried.is_empty() || !tried.contains(&id), "a policy chose {id:?}, which was already tried");
@@ -206,6 +211,7 @@ impl Dispatcher {
         self.table.observe(&event);
         if self.listens {
             self.policy.observe(&event, &self.table, now);
+            self.ask_policy();
         }
     }
 
@@ -224,6 +230,7 @@ impl Dispatcher {
             }
             if self.listens {
                 self.policy.reported(backend, &self.table, now);
+                self.ask_policy();
             }
         }
         taken
@@ -291,6 +298,7 @@ impl Dispatcher {
         let id = self.table.join(name, weight);
         if self.listens {
             self.policy.observe(&Event::Joined { backend: id }, &self.table, now);
+            self.ask_policy();
         }
         Ok(id)
     }
@@ -310,6 +318,7 @@ impl Dispatcher {
             commands.extend(asked.map(Command::Poll));
         }
         let own = self.policy.poll(&self.table, now);
+        self.ask_policy();
         let allowed = |command: &Command| self.requires.contains(command.needs());
         assert!(own.iter().all(allowed), "a policy gave a command of {own:?} whose signal it does not require");
         commands.extend(own);
@@ -323,8 +332,7 @@ impl Dispatcher {
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         let polls = self.polls.as_ref().map_or(Time::NEVER, |polls| polls.next);
-        let policy = self.policy.next_deadline().unwrap_or(Time::NEVER);
-        let next = self.due.min(polls).min(policy);
+        let next = self.due.min(polls).min(self.policy_due);
         (next < Time::NEVER).then_some(next)
     }
 
@@ -413,6 +421,11 @@ impl Dispatcher {
                 self.table.believe(id, cpu, room);
             }
         }
+    }
+
+    #[inline]
+    fn ask_policy(&mut self) {
+        self.policy_due = self.policy.next_deadline().unwrap_or(Time::NEVER);
     }
 
     fn reschedule(&mut self) {

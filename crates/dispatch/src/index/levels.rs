@@ -42,19 +42,17 @@ impl Levels {
     #[inline]
     pub(crate) fn set(&mut self, member: u32, load: u32) {
         let load = load.min(ABSENT - 1); // the last value is the way in and out
-        match self.places.get(member as usize) {
-            Some(place) if place.position != ABSENT => {}
+        let place = match self.places.get(member as usize) {
+            Some(place) if place.position != ABSENT => *place,
             _ => self.append(member),
-        }
-        self.shift(member, load);
+        };
+        self.shift(member, place, load);
     }
 
     /// Removes a member, if it is one.
     pub(crate) fn remove(&mut self, member: u32) {
-        if self.places.get(member as usize).is_none_or(|place| place.position == ABSENT) {
-            return;
-        }
-        self.shift(member, ABSENT);
+        let Some(&place) = self.places.get(member as usize).filter(|place| place.position != ABSENT) else { return };
+        self.shift(member, place, ABSENT);
         self.order.pop();
         self.free.push(self.places[member as usize].level);
         self.places[member as usize].position = ABSENT;
@@ -70,35 +68,36 @@ impl Levels {
             + size_of::<Level>() * self.levels.capacity()
     }
 
-    fn append(&mut self, member: u32) {
+    fn append(&mut self, member: u32) -> Place {
         if self.places.len() <= member as usize {
             self.places.resize(member as usize + 1, Place { position: ABSENT, level: 0 });
         }
         let position = self.order.len() as u32;
         self.order.push(member);
         let level = self.new_level(ABSENT, position);
-        self.places[member as usize] = Place { position, level };
+        let place = Place { position, level };
+        self.places[member as usize] = place;
+        place
     }
 
     #[inline]
-    fn shift(&mut self, member: u32, load: u32) {
-        let before = self.levels[self.places[member as usize].level as usize].load;
+    fn shift(&mut self, member: u32, place: Place, load: u32) {
+        let before = self.levels[place.level as usize].load;
         self.visits += 1;
         if load > before {
-            self.raise(member, load);
+            self.raise(member, place, load);
         } else if load < before {
-            self.lower(member, load);
+            self.lower(member, place, load);
         }
     }
 
-    fn raise(&mut self, member: u32, load: u32) {
-        let Place { position, level: own } = self.places[member as usize];
-        let Level { start, end, .. } = self.levels[own as usize];
-        let mut at = end - 1;
-        self.swap(position, at);
-        self.levels[own as usize].end = at;
-        let emptied = (start == at).then_some(own);
-        while let Some(&neighbour) = self.order.get(at as usize + 1) {
+    /// Each level that is passed fills the gap on its low side with its last member, which moves the gap up.
+    fn raise(&mut self, member: u32, Place { position, level: own }: Place, load: u32) {
+        let level = &mut self.levels[own as usize];
+        level.end -= 1;
+        let (mut gap, emptied) = (level.end, level.start == level.end);
+        self.fill(position, gap);
+        while let Some(&neighbour) = self.order.get(gap as usize + 1) {
             let next = self.places[neighbour as usize].level;
             let level = &mut self.levels[next as usize];
             if level.load > load {
@@ -106,59 +105,72 @@ impl Levels {
             }
             level.start -= 1;
             if level.load == load {
-                return self.settle(member, next, emptied);
+                return self.join(member, gap, next, emptied.then_some(own));
             }
             level.end -= 1;
             let last = level.end;
-            self.swap(at, last);
-            at = last;
+            self.fill(gap, last);
+            gap = last;
             self.visits += 1;
         }
-        self.settle_alone(member, load, at, emptied);
+        self.join_none(member, gap, load, emptied.then_some(own));
     }
 
-    fn lower(&mut self, member: u32, load: u32) {
-        let Place { position, level: own } = self.places[member as usize];
-        let Level { start, end, .. } = self.levels[own as usize];
-        let mut at = start;
-        self.swap(position, at);
-        self.levels[own as usize].start = at + 1;
-        let emptied = (at + 1 == end).then_some(own);
-        while at > 0 {
-            let next = self.places[self.order[at as usize - 1] as usize].level;
+    /// The same the other way.
+    fn lower(&mut self, member: u32, Place { position, level: own }: Place, load: u32) {
+        let level = &mut self.levels[own as usize];
+        let mut gap = level.start;
+        level.start += 1;
+        let emptied = level.start == level.end;
+        self.fill(position, gap);
+        while gap > 0 {
+            let next = self.places[self.order[gap as usize - 1] as usize].level;
             let level = &mut self.levels[next as usize];
             if level.load < load {
                 break;
             }
             level.end += 1;
             if level.load == load {
-                return self.settle(member, next, emptied);
+                return self.join(member, gap, next, emptied.then_some(own));
             }
             let first = level.start;
             level.start += 1;
-            self.swap(at, first);
-            at = first;
+            self.fill(gap, first);
+            gap = first;
             self.visits += 1;
         }
-        self.settle_alone(member, load, at, emptied);
+        self.join_none(member, gap, load, emptied.then_some(own));
     }
 
+    /// The member at `from` moves to `gap`.
     #[inline]
-    fn settle(&mut self, member: u32, level: u32, emptied: Option<u32>) {
-        self.places[member as usize].level = level;
-        self.free.extend(emptied);
+    fn fill(&mut self, gap: u32, from: u32) {
+        let moved = self.order[from as usize];
+        self.order[gap as usize] = moved;
+        self.places[moved as usize].position = gap;
     }
 
+    /// The gap is its place, in a level that there is.
     #[inline]
-    fn settle_alone(&mut self, member: u32, load: u32, at: u32, emptied: Option<u32>) {
+    fn join(&mut self, member: u32, gap: u32, level: u32, emptied: Option<u32>) {
+        self.order[gap as usize] = member;
+        self.places[member as usize] = Place { position: gap, level };
+        if let Some(emptied) = emptied {
+            self.free.push(emptied);
+        }
+    }
+
+    /// The gap is its place, in a level of its own.
+    #[inline]
+    fn join_none(&mut self, member: u32, gap: u32, load: u32, emptied: Option<u32>) {
         let level = match emptied {
             Some(level) => {
-                self.levels[level as usize] = Level { load, start: at, end: at + 1 };
+                self.levels[level as usize] = Level { load, start: gap, end: gap + 1 };
                 level
             }
-            None => self.new_level(load, at),
+            None => self.new_level(load, gap),
         };
-        self.places[member as usize].level = level;
+        self.join(member, gap, level, None);
     }
 
     fn new_level(&mut self, load: u32, at: u32) -> u32 {
@@ -169,14 +181,5 @@ impl Levels {
         }
         self.levels.push(level);
         self.levels.len() as u32 - 1
-    }
-
-    #[inline]
-    fn swap(&mut self, a: u32, b: u32) {
-        let (first, second) = (self.order[a as usize], self.order[b as usize]);
-        self.order[a as usize] = second;
-        self.order[b as usize] = first;
-        self.places[second as usize].position = a;
-        self.places[first as usize].position = b;
     }
 }
