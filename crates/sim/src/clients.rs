@@ -31,21 +31,9 @@ impl PlannedRequests {
         Ok(PlannedRequests { plan: Some(Plan::new(workload, seed, demand)?), next: NEVER })
     }
 
-    /// Draws the next request.
-    #[inline]
-    pub(crate) fn draw(&mut self, cx: &mut Cx) {
-        let plan = self.plan.as_mut().expect("a plan that is spent is not drawn from");
-        self.next = match plan.next() {
-            Some(planned) if cx.phases.accepts(planned.at) => planned,
-            Some(_) => NEVER,
-            None => {
-                cx.phases.accept_until(cx.now);
-                NEVER
-            }
-        };
-        if self.next.at == Time::NEVER {
-            self.plan = None;
-        }
+    /// Draws the first request.
+    pub(crate) fn start(&mut self, cx: &mut Cx) {
+        self.plan(cx);
     }
 }
 
@@ -53,15 +41,22 @@ impl Clients for PlannedRequests {
     const LISTEN: bool = false;
 
     #[inline]
-    fn next_at(&self) -> Time {
-        self.next.at
+    fn next(&self) -> &Planned {
+        &self.next
     }
 
+    /// Draws the next request.
     #[inline]
-    fn fire(&mut self, cx: &mut Cx) -> (Time, Request) {
-        let Planned { at, request } = self.next;
-        self.draw(cx);
-        (at, request)
+    fn plan(&mut self, cx: &mut Cx) {
+        let plan = self.plan.as_mut().expect("a plan that is spent is not drawn from");
+        self.next = plan.next().unwrap_or_else(|| {
+            cx.phases.accept_until(cx.now);
+            NEVER
+        });
+        if !cx.phases.accepts(self.next.at) {
+            self.next = NEVER;
+            self.plan = None;
+        }
     }
 
     fn asks(&mut self, _: u32) -> Request {
@@ -94,11 +89,11 @@ impl Clients for Users {
     const LISTEN: bool = true;
 
     #[inline]
-    fn next_at(&self) -> Time {
-        Time::NEVER
+    fn next(&self) -> &Planned {
+        &NEVER
     }
 
-    fn fire(&mut self, _: &mut Cx) -> (Time, Request) {
+    fn plan(&mut self, _: &mut Cx) {
         unreachable!("what users ask is in the agenda")
     }
 

@@ -15,7 +15,7 @@
 
 use sojourn_model::Server;
 use sojourn_stats::{Histogram, Span, Time};
-use sojourn_traffic::Request;
+use sojourn_traffic::{Planned, Request};
 
 use crate::agenda::{Agenda, What};
 use crate::course::{Course, Milestone, Phases};
@@ -44,8 +44,9 @@ pub(crate) struct Cx {
     ledger: Ledger,
     /// The warm-up is over with the request that has just ended.
     milestone: Option<Milestone>,
-    /// Clients whose requests have ended and that have not been told yet.
+    /// Clients whose requests have ended and that have not been told yet; none where they do not listen.
     ended: Vec<u32>,
+    clients_listen: bool,
 }
 
 /// Who asks, and when.
@@ -53,11 +54,11 @@ pub(crate) trait Clients: Send {
     /// Whether they are told of the ends of their requests.
     const LISTEN: bool;
 
-    /// When the next planned request is due; [`Time::NEVER`] when there is none.
-    fn next_at(&self) -> Time;
+    /// The next planned request; at [`Time::NEVER`] when there is none.
+    fn next(&self) -> &Planned;
 
-    /// The planned request that is due now: when it was planned, and what it is.
-    fn fire(&mut self, cx: &mut Cx) -> (Time, Request);
+    /// The next planned request has entered: plans the one after it.
+    fn plan(&mut self, cx: &mut Cx);
 
     /// What client number `client` asks now that it has thought.
     fn asks(&mut self, client: u32) -> Request;
@@ -117,35 +118,37 @@ impl Cx {
     /// The client has the whole reply.
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32) {
-        let Job { planned, number, .. } = self.jobs.slab[slot as usize];
+        let Job { planned, number, client, .. } = self.jobs.release(slot);
         self.tally.completed(planned, number, self.now);
         self.ledger.completed();
         if let Some(milestone) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
             self.milestone = Some(milestone);
         }
-        self.leave(slot);
+        self.leave(planned, client);
     }
 
     /// A server or a balancer denied a request.
     pub(crate) fn deny(&mut self, slot: u32) {
-        self.tally.denied(self.jobs.slab[slot as usize].planned);
+        let Job { planned, client, .. } = self.jobs.release(slot);
+        self.tally.denied(planned);
         self.ledger.lost();
-        self.leave(slot);
+        self.leave(planned, client);
     }
 
     /// A client gave up.
     fn abandon(&mut self, slot: u32) {
-        self.tally.abandoned(self.jobs.slab[slot as usize].planned);
+        let Job { planned, client, .. } = self.jobs.release(slot);
+        self.tally.abandoned(planned);
         self.ledger.lost();
-        self.leave(slot);
+        self.leave(planned, client);
     }
 
     #[inline]
-    fn leave(&mut self, slot: u32) {
-        let Job { planned, client, .. } = self.jobs.slab[slot as usize];
+    fn leave(&mut self, planned: Time, client: u32) {
         self.ledger.leave(planned, self.now);
-        self.jobs.release(slot);
-        self.ended.push(client);
+        if self.clients_listen {
+            self.ended.push(client);
+        }
     }
 }
 
@@ -162,6 +165,7 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
             ledger: Ledger::default(),
             milestone: None,
             ended: Vec::new(),
+            clients_listen: C::LISTEN,
         };
         cx.tally.predictions = course.predict.map(|_| Errors::new());
         let mut engine = Engine { clients, fabric, cx };
@@ -211,13 +215,12 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
 
     /// When the next event of a request or a client is due; [`Time::NEVER`] when there is none.
     fn next_at(&self) -> Time {
-        self.fabric.next_departure().min(self.cx.agenda.first_at()).min(self.clients.next_at())
+        self.fabric.next_departure().min(self.cx.agenda.first_at()).min(self.clients.next().at)
     }
 
     /// A request enters.
     #[inline]
-    fn arrive(&mut self, planned: Time, request: &Request) {
-        let Engine { fabric, cx, .. } = self;
+    fn arrive(fabric: &mut F, cx: &mut Cx, planned: Time, request: &Request) {
         let number = cx.ledger.enter(cx.now);
         let slot = cx.jobs.put(planned, number as u32, request);
         if request.patience != Span::FOREVER {
@@ -232,7 +235,8 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
         let event = self.cx.agenda.take().expect("an entry is due");
         if event.what == What::UserAsks {
             let request = self.clients.asks(event.whom);
-            return self.arrive(self.cx.now, &request);
+            let now = self.cx.now;
+            return Self::arrive(&mut self.fabric, &mut self.cx, now, &request);
         }
         let slot = event.whom;
         if !F::is_its_own(event.what) && self.cx.jobs.slab[slot as usize].generation != event.generation {
@@ -252,7 +256,6 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
             self.pass(milestone);
         }
         if !C::LISTEN {
-            self.cx.ended.clear();
             return;
         }
         for place in 0..self.cx.ended.len() {
@@ -330,7 +333,7 @@ impl<C: Clients, F: Fabric> Replication for Engine<C, F> {
     fn step(&mut self) -> bool {
         let departure = self.fabric.next_departure();
         let entry = self.cx.agenda.first_at();
-        let mut at = departure.min(entry).min(self.clients.next_at());
+        let mut at = departure.min(entry).min(self.clients.next().at);
         let deadline = self.fabric.deadline();
         if at == Time::NEVER {
             // Deadlines without a request inside go on for ever.
@@ -349,8 +352,10 @@ impl<C: Clients, F: Fabric> Replication for Engine<C, F> {
         } else if entry == at {
             self.take_entry();
         } else {
-            let (planned, request) = self.clients.fire(&mut self.cx);
-            self.arrive(planned, &request);
+            let Engine { clients, fabric, cx } = self;
+            let Planned { at, request } = clients.next();
+            Self::arrive(fabric, cx, *at, request);
+            clients.plan(cx);
         }
         self.tell();
         true

@@ -89,13 +89,15 @@ impl Jobs {
         }
     }
 
-    /// The request is gone.
+    /// The request is gone: what was known of it.
     #[inline]
-    pub(crate) fn release(&mut self, slot: u32) {
+    pub(crate) fn release(&mut self, slot: u32) -> Job {
         let job = &mut self.slab[slot as usize];
+        let gone = *job;
         job.stage = Stage::Free;
         job.generation = job.generation.wrapping_add(1);
         self.free.push(slot);
+        gone
     }
 
     /// All of them.

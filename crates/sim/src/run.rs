@@ -159,7 +159,7 @@ fn planned<F: Fabric>(
     fabric: F,
 ) -> Result<Engine<PlannedRequests, F>, SimError> {
     let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
-    Ok(Engine::new(clients, fabric, course, PlannedRequests::draw))
+    Ok(Engine::new(clients, fabric, course, PlannedRequests::start))
 }
 
 fn users<F: Fabric>(

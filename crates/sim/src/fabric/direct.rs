@@ -26,8 +26,8 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    /// The servers of `system`, with policies of `catalogue` and random streams of this seed; `predict` says what is predicted from, and the mean
-    /// demand.
+    /// The servers of `system`, with policies of `catalogue` and random streams of this seed; `predict` says what is
+    /// predicted from, and the mean demand.
     pub(crate) fn new(
         system: &System,
         catalogue: &Catalogue,
@@ -68,7 +68,6 @@ impl Direct {
         } else {
             job.choice = Choice { dispatcher: 0, server: 0 };
         }
-        job.stage = Stage::Forwarded;
         job.sent = cx.now;
         let server = job.choice.server as usize;
         if self.speeds_differ {
@@ -78,6 +77,7 @@ impl Direct {
         if self.links.cluster_delay == Span::ZERO {
             self.at_server(slot, cx);
         } else {
+            job.stage = Stage::Forwarded;
             cx.later(cx.now + self.links.cluster_delay, What::AtServer, slot);
         }
     }
@@ -113,7 +113,6 @@ impl Direct {
     #[inline]
     fn reply_at_balancer(&mut self, slot: u32, cx: &mut Cx) {
         let job = &mut cx.jobs.slab[slot as usize];
-        job.stage = Stage::Returning;
         if let Some(balancer) = &mut self.balancer {
             balancer.completed(job.choice, job.size, cx.now - job.sent, cx.now);
         }
@@ -124,6 +123,7 @@ impl Direct {
         if arrives == cx.now {
             cx.complete(slot);
         } else {
+            job.stage = Stage::Returning;
             cx.later(arrives, What::ReplyAtClient, slot);
         }
     }
@@ -155,7 +155,6 @@ impl Fabric for Direct {
         self.timers.set(server, station.next_departure());
         let slot = departure.job as u32;
         let job = &mut cx.jobs.slab[slot as usize];
-        job.stage = Stage::Forwarded;
         if let Some(predictor) = &self.predictor {
             let actual = departure.at - departure.arrived;
             cx.tally.predicted(job.planned, predictor.of(slot), actual);
@@ -179,6 +178,7 @@ impl Fabric for Direct {
         if whole == cx.now {
             self.reply_at_balancer(slot, cx);
         } else {
+            cx.jobs.slab[slot as usize].stage = Stage::Forwarded;
             cx.later(whole, What::ReplyAtBalancer, slot);
         }
     }
