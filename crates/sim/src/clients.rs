@@ -49,13 +49,14 @@ impl Clients for PlannedRequests {
     #[inline]
     fn plan(&mut self, cx: &mut Cx) {
         let plan = self.plan.as_mut().expect("a plan that is spent is not drawn from");
-        self.next = plan.next().unwrap_or_else(|| {
-            cx.phases.accept_until(cx.now);
-            NEVER
-        });
-        if !cx.phases.accepts(self.next.at) {
-            self.next = NEVER;
-            self.plan = None;
+        match plan.next() {
+            Some(planned) if cx.phases.accepts(planned.at) => self.next = planned,
+            beyond => {
+                if beyond.is_none() {
+                    cx.phases.accept_until(cx.now);
+                }
+                (self.plan, self.next) = (None, NEVER);
+            }
         }
     }
 
