@@ -135,8 +135,8 @@ impl Loads {
         }
     }
 
-    /// Sets a member's load, and makes it one if it is not.
-    #[inline]
+    /// Sets a member's load, and makes it one if it is not. Always inlined, because each request calls it twice.
+    #[inline(always)]
     pub(crate) fn set(&mut self, member: u32, load: u32) {
         match self {
             Loads::Drawn(levels) => levels.set(member, load),

@@ -362,7 +362,8 @@ impl Table {
         Some((BackendId(tree.tied(rank as u32)), by.reason(key, ties as usize)))
     }
 
-    #[inline]
+    // Always inlined: it stands once on the path of each choice.
+    #[inline(always)]
     fn least_load(&self, loads: &Loads, stream: &mut Stream) -> Option<(BackendId, Reason)> {
         let (load, ties, id) = loads.least(|ties| self.pick(ties, stream))?;
         Some((BackendId(id), By::Load.reason((load.into(), 0), ties)))

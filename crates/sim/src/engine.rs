@@ -8,7 +8,8 @@
 //! The next event is the earliest of five candidates, each kept where it is cheapest: the fabric's deadline (a number),
 //! its stations' timers (an indexed heap), the agenda (a binary heap, empty without links, patience and users) and the
 //! next planned request (a number). A request's state is one small struct in a slab. Nothing is allocated or hashed per
-//! request, and virtual calls are the plan's demand and the policy only.
+//! request, and virtual calls are the plan's demand and the policy only. What each request passes through once is always
+//! inlined: the compiler's own limit is just below it, and the calls took a tenth of an M/M/1's instructions.
 //!
 //! Conservation is asserted at every pause: arrivals = completed + lost + inside; no server was busier than its cores;
 //! and Little's law exactly, in whole nanoseconds: the integral of the number inside is the sum of the times spent.
@@ -116,7 +117,7 @@ impl Cx {
     }
 
     /// The client has the whole reply.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&mut self, slot: u32) {
         let Job { planned, number, client, .. } = self.jobs.release(slot);
         self.tally.completed(planned, number, self.now);
@@ -219,7 +220,7 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
     }
 
     /// A request enters.
-    #[inline]
+    #[inline(always)]
     fn arrive(fabric: &mut F, cx: &mut Cx, planned: Time, request: &Request) {
         let number = cx.ledger.enter(cx.now);
         let slot = cx.jobs.put(planned, number as u32, request);
@@ -329,7 +330,7 @@ impl<C: Clients, F: Fabric> Replication for Engine<C, F> {
         self.cx.tally.ended()
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> bool {
         let departure = self.fabric.next_departure();
         let entry = self.cx.agenda.first_at();

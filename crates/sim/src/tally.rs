@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// A reply is complete at its client.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(&mut self, planned: Time, number: u32, now: Time) {
         if self.until == Time::NEVER {
             self.completions += 1;

@@ -209,7 +209,8 @@ impl Sizer {
         }
     }
 
-    #[inline]
+    // Each request calls it, and a constant size must cost nothing.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Choice {
         let (object, size) = match self {
             Sizer::Constant { object, size } => (take_number(object), *size),

@@ -110,7 +110,7 @@ impl Direct {
     }
 
     /// The balancer has the whole reply, which enters the client's link.
-    #[inline]
+    #[inline(always)]
     fn reply_at_balancer(&mut self, slot: u32, cx: &mut Cx) {
         let job = &mut cx.jobs.slab[slot as usize];
         if let Some(balancer) = &mut self.balancer {
