@@ -202,7 +202,7 @@ fn impossible_shapes_are_refused() {
     for (text, told) in [
         ("ramp(from = 0.1, to = 1)", "how long"),
         ("ramp(from = -1, to = 1, over = 60 s)", "at least 0"),
-        ("ramp(from = 0, to = 0, over = 60 s)", "nobody"),
+        ("ramp(from = 0, to = 0, over = 60 s)", "no request ever comes"),
         ("steps(every = 30 s)", "missing"),
         ("steps(1, 2, every = 0 s)", "longer than 0"),
         ("steps(1, two, every = 1 s)", "two"),
@@ -214,7 +214,7 @@ fn impossible_shapes_are_refused() {
         ("daily(0.5)", "not one of its arguments"),
         ("daily(25 h: 1)", "below 24 h"),
         ("daily(over = 1 s)", "missing"),
-        ("daily(0 h: 0)", "nobody"),
+        ("daily(0 h: 0)", "no request ever comes"),
         ("weekly(monday: 1)", "mon, tue"),
         ("weekly(mon: 1, mon: 2)", "twice"),
         ("weekly(day = steps(1, every = 1 h))", "daily("),
