@@ -10,9 +10,9 @@
 //! V is in units of 2^-32 ns and a departure is rounded up to the next nanosecond, so that no work is lost. V is
 //! rounded down at each event, and this loss must not push a departure into the next nanosecond either: less than 2^-16
 //! ns of work left counts as none. If no core is ever shared, V is the clock, no division is made, and the departure is
-//! known when service starts: V is not kept at all. A delay curve is PS with a core for each job, where the curve gives the service time from
-//! the number of jobs found; it counts as busy while a job is inside, as its number of cores is unknown. Cancelled jobs
-//! stay in the heap as tombstones until they reach the top or outnumber the other jobs.
+//! known when service starts: V is not kept at all. A delay curve is PS with a core for each job, where the curve gives
+//! the service time from the number of jobs found; it counts as busy while a job is inside, as its number of cores is
+//! unknown. Cancelled jobs stay in the heap as tombstones until they reach the top or outnumber the other jobs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -474,6 +474,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         | "probabilistic-least-connections"
         | "power-of-d"
         | "weighted-least-connections" => ["", "", "(in-flight)", "(in-flight)"],
+        "path-hash" => ["", "(path)", "", "(path)"],
         "round-trip" => ["", "(first-byte", "(in-flight)", "(in-flight)"],
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
@@ -508,7 +509,8 @@ fn sim_refuses_what_it_does_not_have() {
     let wide = but(
         SITES,
         "targets = { servers = 3 }",
-        "targets = { tiers = [\"inner\"] }\n[[system.tier]]\nname = \"inner\"\nface = \"gateway\"\npolicy = \"random\"\ntargets = { servers = 3 }",
+        "targets = { tiers = [\"inner\"] }\n[[system.tier]]\nname = \"inner\"\nface = \"gateway\"\npolicy = \"random\"\n\
+         targets = { servers = 3 }",
     );
     let central = but(
         &wide,
@@ -554,7 +556,8 @@ fn sim_refuses_what_it_does_not_have() {
         (
             SITES,
             "discipline = \"ps\"\ndemand = \"1 ms\"",
-            "demand = \"1 ms\"\nmemory = { size = \"24 MB\", cache = \"lru\" }\nresources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }",
+            "demand = \"1 ms\"\nmemory = { size = \"24 MB\", cache = \"lru\" }\n\
+             resources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }",
             "memory",
         ),
     ];

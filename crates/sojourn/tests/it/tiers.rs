@@ -55,8 +55,12 @@ fn clients_rotate_over_two_balancers() {
 fn gateways_stand_in_front_of_gateways() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chain.toml");
-    let text = fs::read_to_string(experiment("tiers/hybrid.toml")).unwrap();
-    fs::write(&file, text.replace("ttl = \"1 h\"\n", "").replace("face = \"dns\"", "face = \"gateway\"")).unwrap();
+    let mut text = fs::read_to_string(experiment("tiers/hybrid.toml")).unwrap();
+    for (of_dns, instead) in [("ttl = \"1 h\"\n", ""), ("resolves = \"ttl\"\n", ""), ("\"dns\"", "\"gateway\"")] {
+        text = text.replace(of_dns, instead);
+    }
+    text = text.replacen("name = \"gateway\"", "name = \"front\"", 1);
+    fs::write(&file, text).unwrap();
     let out = folder.path().join("out");
     let (file, to) = (file.display().to_string(), out.display().to_string());
     let arguments = ["run", &file, "--out", &to, "--set", "run.precision=20% at 95%", "--set", "run.live.duration=2 s"];
