@@ -6,7 +6,7 @@
 //! direct fabric, pays for nothing that it does not use.
 //!
 //! The next event is the earliest of five candidates, each kept where it is cheapest: the fabric's deadline (a number),
-//! its stations' timers (an indexed heap), the agenda (a binary heap, empty without links, patience and users) and the
+//! its stations' timers (a tournament), the agenda (a binary heap, empty without links, patience and users) and the
 //! next planned request (a number). A request's state is one small struct in a slab. Nothing is allocated or hashed per
 //! request, and virtual calls are the plan's demand and the policy only. What each request passes through once is always
 //! inlined: the compiler's own limit is just below it, and the calls took a tenth of an M/M/1's instructions.
