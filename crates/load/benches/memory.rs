@@ -45,10 +45,10 @@ fn main() {
 }
 
 fn run(requests: u64, path: &Path) -> Report {
-    let nobody = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let request = Request { client: 0, class: 0, object: 1, size: 0, demand: Span(1000), patience: Span::FOREVER };
     let plan = (0..).map(move |k: u64| Planned { at: Time(k * 2_000), request });
-    let target = nobody.local_addr().expect("it listens");
+    let target = silent.local_addr().expect("it listens");
     let mut load = Load::new(target, "bench", Schedule::open(plan), Targets::Paths(vec!["/".into()]));
     load.stop = Stop::Requests(requests);
     load.record_file = Some(RecordFile::new(path));

@@ -45,13 +45,13 @@ impl What {
     }
 }
 
-/// An event: whom it happens to is a request's slot and generation, or a user's number.
+/// An event: what it happens to is a request's slot and generation, or a user's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: Time,
     /// Class, then sequence.
     order: u64,
-    pub(crate) whom: u32,
+    pub(crate) entity: u32,
     pub(crate) generation: u32,
     pub(crate) what: What,
 }
@@ -81,9 +81,9 @@ impl Agenda {
 
     /// Adds an event.
     #[inline]
-    pub(crate) fn add(&mut self, at: Time, what: What, whom: u32, generation: u32) {
+    pub(crate) fn add(&mut self, at: Time, what: What, entity: u32, generation: u32) {
         let order = u64::from(what.class()) << 56 | self.sequence;
         self.sequence += 1;
-        self.heap.push(Reverse(Event { at, order, whom, generation, what }));
+        self.heap.push(Reverse(Event { at, order, entity, generation, what }));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Phases {
     /// When the clock ends this phase.
     milestone: Time,
     accepts_until: Time,
-    /// Looks for the end of the warm-up, where nobody says when it is.
+    /// Looks for the end of the warm-up, where no length is given.
     pilot: Option<Pilot>,
     never_settled: bool,
 }
@@ -92,7 +92,7 @@ impl Phases {
         self.never_settled
     }
 
-    /// Nobody comes any more from `now` on.
+    /// No request comes any more from `now` on.
     pub(crate) fn accept_until(&mut self, now: Time) {
         self.accepts_until = now;
         if self.phase == Phase::Measuring {

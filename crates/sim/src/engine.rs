@@ -235,11 +235,11 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
     fn take_entry(&mut self) {
         let event = self.cx.agenda.take().expect("an entry is due");
         if event.what == What::UserAsks {
-            let request = self.clients.asks(event.whom);
+            let request = self.clients.asks(event.entity);
             let now = self.cx.now;
             return Self::arrive(&mut self.fabric, &mut self.cx, now, &request);
         }
-        let slot = event.whom;
+        let slot = event.entity;
         if !F::is_its_own(event.what) && self.cx.jobs.slab[slot as usize].generation != event.generation {
             return;
         }

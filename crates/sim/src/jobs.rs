@@ -23,7 +23,7 @@ pub(crate) struct Job {
     pub(crate) client: u32,
     /// Where it was sent; before that, its `server` is the object asked for ([`Job::asked`]).
     pub(crate) choice: Choice,
-    /// Moves when the slot is freed, so that old agenda entries find nobody.
+    /// Moves when the slot is freed, so that old agenda entries find no request.
     pub(crate) generation: u32,
     pub(crate) class: u8,
     pub(crate) stage: Stage,

@@ -30,7 +30,7 @@ pub(crate) struct Tally {
     /// Core time that each server had spent at `since`, and at `until` once that is known.
     pub(crate) busy_before: Vec<Span>,
     pub(crate) busy_after: Vec<Span>,
-    /// Response times in the order of the plan (s; NaN: not completed), where somebody wants them.
+    /// Response times in the order of the plan (s; NaN: not completed), where they are asked for.
     pub(crate) series: Option<Vec<f64>>,
     /// How wrong predictions were, where they are asked for.
     pub(crate) predictions: Option<Errors>,

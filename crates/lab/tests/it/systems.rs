@@ -565,7 +565,7 @@ fn sim_refuses_what_it_does_not_have() {
         let message = refusal(&but(base, good, bad), Engine::Sim);
         assert!(message.starts_with("x.toml: as written: ") && message.contains(expected), "`{bad}`: {message}");
     }
-    // Users who browse, of whom only one gateway or switch in one place is simulated.
+    // Users who browse: only one gateway or switch in one place is simulated for them.
     let browsing = but(&but(DIRECT, "kind = \"closed\"\nusers = 10", sessions), "[run]", "[run]\nduration = \"10 s\"");
     let switch = but(&browsing, "face = \"none\"\npolicy = \"none\"", "face = \"switch\"\npolicy = \"random\"");
     for (base, good, bad) in [

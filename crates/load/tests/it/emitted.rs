@@ -44,7 +44,7 @@ fn browse(sessions: &Sessions, count: u32) -> Report {
         });
         browse
     });
-    // Kept for long: here nobody closes what is idle.
+    // Kept for long: nothing here closes what is idle.
     let http = Http::V11 { keep_alive: Span::from_secs_f64(600.0) };
     let schedule = Schedule::Sessions { users: users.collect(), parallel: sessions.parallel, http };
     let mut load = Load::new(server.address, "test", schedule, Targets::Paths(sessions.site.paths().to_vec()));

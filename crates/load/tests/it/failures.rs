@@ -51,7 +51,7 @@ fn early_ends() {
 #[test]
 fn garbage() {
     assert_eq!(half(|| vec![Act::Send(b"220 smtp.example.org ESMTP\r\n".to_vec())]).protocol, 5);
-    // More than the reply said: nobody knows where the next one begins.
+    // More than the reply said: where the next one begins cannot be known.
     assert_eq!(half(|| vec![Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nxyz".to_vec())]).protocol, 5);
 }
 
@@ -112,7 +112,7 @@ fn a_server_that_goes_away_refuses_what_comes_then() {
     let (_held, address) = hold_port();
     let listener = shared_socket(address);
     listener.listen(16).unwrap();
-    // Takes the first connection, which only looks whether anybody is there, and is gone.
+    // Takes the first connection, which only looks whether a server is there, and is gone.
     let gone = std::thread::spawn(move || drop(listener.accept()));
     let report = run(open(address, steady(50, Span(4 * MS))));
     gone.join().unwrap();
@@ -122,7 +122,7 @@ fn a_server_that_goes_away_refuses_what_comes_then() {
     assert!(report.records.unwrap().iter().any(|record| record.outcome == Outcome::Refused && record.sent.is_none()));
 }
 
-/// A port on which nobody listens and which no other test can be given meanwhile.
+/// A port on which nothing listens and which no other test can be given meanwhile.
 pub(crate) fn hold_port() -> (Socket, SocketAddr) {
     let held = shared_socket("127.0.0.1:0".parse().unwrap());
     let address = held.local_addr().unwrap().as_socket().unwrap();
@@ -139,7 +139,7 @@ pub(crate) fn shared_socket(address: SocketAddr) -> Socket {
 #[test]
 fn nobody_there_is_said_before_the_run() {
     let (_held, address) = hold_port();
-    let error = try_run(saturate(address, 1, 1)).expect_err("nobody listens");
+    let error = try_run(saturate(address, 1, 1)).expect_err("nothing listens");
     assert!(matches!(error, LoadError::Refused { .. }), "{error}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
@@ -161,7 +161,7 @@ fn nobody_answering_is_said_before_the_run() {
         .collect();
     let mut load = saturate(address, 1, 1);
     load.timeout = Span::from(Duration::from_millis(200));
-    let error = try_run(load).expect_err("nobody answers");
+    let error = try_run(load).expect_err("nothing answers");
     assert!(matches!(error, LoadError::NoAnswer { .. }), "{error}");
     drop(fillers);
 }

@@ -137,7 +137,7 @@ fn a_connection_that_is_kept_needs_no_name() {
 #[test]
 fn the_next_address_is_tried_when_one_is_dead() {
     let server = closing();
-    // Nobody listens on that port of the first two.
+    // Nothing listens on that port of the first two.
     let dead = [IpAddr::V4(Ipv4Addr::new(127, 7, 7, 7)), IpAddr::V4(Ipv4Addr::new(127, 7, 7, 8)), HERE];
     let names = NameServer::constant(3600, &dead);
     let report = run(named(&server, &names, 3, 30));
@@ -163,28 +163,28 @@ fn other_families_and_other_names_lead_there_too() {
     }));
     let report = run(named(&server, &names, 1, 5));
     assert_eq!((report.counts.ok, names.questions()), (5, 5), "the alias has the shorter life");
-    // A name that has only an IPv6 address, where nobody listens.
+    // A name that has only an IPv6 address, where nothing listens.
     let names = NameServer::constant(60, &[IpAddr::V6(Ipv6Addr::LOCALHOST)]);
-    let error = try_run(named(&server, &names, 1, 5)).expect_err("nobody listens there");
+    let error = try_run(named(&server, &names, 1, 5)).expect_err("nothing listens there");
     assert!(matches!(error, LoadError::Refused { target } if target.is_ipv6()), "{error}");
 }
 
 #[test]
 fn names_without_an_address_are_counted_and_said() {
     let server = closing();
-    let nobody = || (ResponseCode::NXDomain, Vec::new());
+    let no_such_name = || (ResponseCode::NXDomain, Vec::new());
     // From the second connection on.
     let names = NameServer::start(Box::new(move |number, kind| match (number, kind) {
         (0, RecordType::A) => Some((ResponseCode::NoError, vec![(0, data(HERE))])),
         (0, _) => Some((ResponseCode::NoError, Vec::new())),
-        _ => Some(nobody()),
+        _ => Some(no_such_name()),
     }));
     let report = run(named(&server, &names, 1, 3));
     assert_eq!((report.counts.not_resolved, report.counts.ok), (3, 0));
     let records = report.records.unwrap();
     assert!(records.iter().all(|record| record.outcome == Outcome::NotResolved && record.sent.is_none()));
 
-    let names = NameServer::start(Box::new(move |_, _| Some(nobody())));
+    let names = NameServer::start(Box::new(move |_, _| Some(no_such_name())));
     let error = try_run(named(&server, &names, 1, 3)).expect_err("no such name").to_string();
     assert!(error.contains("`shop.test`") && error.contains("no such name") && !error.contains('\n'), "{error}");
 }
@@ -222,7 +222,7 @@ fn the_own_host_needs_no_name_server() {
     let mut load = Load::to(&[url], Schedule::saturate(1), Targets::Own);
     load.stop = Stop::Requests(3);
     load.keep_records = true;
-    // Nobody is there to be asked.
+    // No name server is there.
     load.resolver = Some("127.0.0.1:1".parse().unwrap());
     let report = run(load);
     assert_eq!(report.counts.ok, 3);

@@ -17,7 +17,7 @@ fn stalling() -> Server {
     Server::start(move |asked| {
         let _one_at_a_time = busy.lock().unwrap();
         if asked.number % 500 == 499 {
-            // Nobody ever sends: the wait always runs its time.
+            // Nothing is ever sent: the wait always runs its time.
             let (_keep, never) = channel::<()>();
             let _ = never.recv_timeout(Duration::from_millis(100));
         }

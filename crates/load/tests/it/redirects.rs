@@ -153,7 +153,7 @@ fn what_leads_nowhere_or_on_and_on_has_failed() {
         let server = Server::start(move |_| vec![to("302 Found", location)]);
         assert_eq!(run(follow(server.address)).counts.redirects, 6, "{location}");
     }
-    // Where nobody said that they may.
+    // Where they were not allowed.
     let server = Server::start(|_| vec![to("302 Found", "http://192.0.2.1/")]);
     assert_eq!(run(follow(server.address)).counts.redirects, 6);
     let server = Server::start(|_| vec![reply("302 Found", "", "no location")]);

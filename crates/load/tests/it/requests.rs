@@ -1,4 +1,4 @@
-//! What goes out: to whom, from where, in which method, with what in it.
+//! What goes out: where to, from where, in which method, with what in it.
 
 use std::net::IpAddr;
 

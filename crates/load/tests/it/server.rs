@@ -51,7 +51,7 @@ impl Server {
         Server::keeping(None, answer)
     }
 
-    /// A server that closes a connection on which nobody asked for so long, once somebody did.
+    /// A server that closes a connection that has been idle for so long after its first request.
     pub(crate) fn keeping(
         keep_alive: Option<Duration>,
         answer: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static,
@@ -145,7 +145,7 @@ fn serve(mut stream: TcpStream, log: &Mutex<Log>, keep_alive: Option<Duration>, 
                     }
                 }
                 Act::Stall(time) => {
-                    // Nobody ever sends: the wait always runs its time.
+                    // Nothing is ever sent: the wait always runs its time.
                     let (_keep, never) = channel::<()>();
                     let _ = never.recv_timeout(time);
                 }

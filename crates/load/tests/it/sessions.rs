@@ -259,7 +259,7 @@ fn a_file_that_fails_ends_its_object_and_the_user_thinks_on() {
     assert_eq!(report.counts.client_error, 10);
     assert_eq!(report.counts.ok, 10, "the pages themselves came");
     assert_eq!(report.counts.abandoned, report.counts.planned - 20, "what was under way was given up");
-    // They failed, but nobody was turned away.
+    // They failed, but no user was turned away.
     assert_eq!(objects.measured.planned, 10);
     let mut records = objects.records.clone().unwrap();
     records.sort_by_key(|record| record.planned);
@@ -382,7 +382,7 @@ fn a_server_that_is_gone_refuses_every_page() {
     let (_held, address) = hold_port();
     let listener = shared_socket(address);
     listener.listen(16).unwrap();
-    // Takes the first connection, which only looks whether anybody is there, and is gone.
+    // Takes the first connection, which only looks whether a server is there, and is gone.
     let gone = std::thread::spawn(move || drop(listener.accept()));
     let habits = Habits { think: Span(20 * MS), ..HABITS };
     let schedule = Schedule::Sessions { users: vec![user(0, habits)], parallel: 4, http: KEEPING };
