@@ -147,11 +147,11 @@ fn with_engine<'a, T: Task<'a>>(
     };
     match (workload, is_direct(system) && !control.always_routed) {
         (Workload::Closed(closed), true) => {
-            closed_check(workload)?;
+            workload.check()?;
             task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, direct(seed, course)?))))
         }
         (Workload::Closed(closed), false) => {
-            closed_check(workload)?;
+            workload.check()?;
             task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, routed(seed, course)?))))
         }
         (_, true) => {
@@ -161,10 +161,6 @@ fn with_engine<'a, T: Task<'a>>(
             task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, routed(seed, course)?)))
         }
     }
-}
-
-fn closed_check(workload: &Workload) -> Result<(), SimError> {
-    Ok(workload.check()?)
 }
 
 fn planned<F: Fabric>(
