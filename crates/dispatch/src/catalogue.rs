@@ -78,7 +78,8 @@ impl Catalogue {
     /// [`DispatchError::UnknownPolicy`] on a name that no policy has (the message offers the nearest one), and
     /// [`DispatchError::Policy`] on a parameter that the policy does not take, or a bad value.
     pub fn build(&self, text: &str) -> Result<Box<dyn Policy>, DispatchError> {
-        let (name, mut params) = text::parse(text, self)?;
+        let build = |text: &str| self.build(text);
+        let (name, mut params) = text::parse(text, &build)?;
         let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
         let policy = (entry.factory)(&mut params)?;
         params.finish()?;

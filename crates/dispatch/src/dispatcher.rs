@@ -7,12 +7,11 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use sojourn_stats::{Span, Stream, Time};
-use thiserror::Error;
 
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
-    Action, Ask, BackendId, Catalogue, Clients, Command, Decision, Event, Explanation, Hardware, Hold, Information,
-    Policy, Report, Request, RoundTrip, Signals, State, Table,
+    Action, Ask, BackendId, Catalogue, Clients, Command, Decision, DispatchError, Event, Explanation, Hardware, Hold,
+    Information, Policy, Report, Request, RoundTrip, Signals, State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -44,27 +43,6 @@ pub struct Dispatcher {
 struct Polls {
     every: Span,
     next: Time,
-}
-
-/// Why a dispatcher cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum DispatchError {
-    /// The message says which name no policy has, and the nearest known one.
-    #[error("{0}")]
-    UnknownPolicy(String),
-    /// The message says which policy, and what is wrong with its parameters.
-    #[error("{0}")]
-    Policy(String),
-    /// The message names the missing signal.
-    #[error("{0}")]
-    MissingSignal(String),
-    /// The message names the backend and what is wrong with it.
-    #[error("{0}")]
-    Backend(String),
-    /// The information model is impossible.
-    #[error("{0}")]
-    Information(String),
 }
 
 impl Dispatcher {

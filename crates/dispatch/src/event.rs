@@ -79,7 +79,7 @@ pub struct Report {
     /// Bytes of replies since the last report.
     pub bytes: u64,
     /// Further values by name, for policies of your own.
-    #[serde(with = "crate::record::exact_map")]
+    #[serde(with = "crate::record::exact::map")]
     pub extras: BTreeMap<String, f64>,
 }
 

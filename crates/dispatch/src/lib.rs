@@ -106,10 +106,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod backend;
 mod catalogue;
 mod clients;
 mod decision;
 mod dispatcher;
+mod error;
 mod event;
 mod index;
 pub mod policies;
@@ -120,14 +122,16 @@ mod signals;
 mod table;
 mod window;
 
+pub use backend::{BackendId, Hardware, Information, State, Totals};
 pub use catalogue::{Catalogue, Params};
 pub use clients::{Clients, RoundTrip};
 pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason, Terms};
-pub use dispatcher::{DispatchError, Dispatcher};
+pub use dispatcher::Dispatcher;
+pub use error::DispatchError;
 pub use event::{Event, Report};
 pub use index::{Index, Ties};
 pub use policy::{Command, Policy};
 pub use request::{Ask, Origin, Request, key};
 pub use signals::Signals;
-pub use table::{BackendId, Hardware, Information, State, Table, Totals};
+pub use table::Table;
 pub use window::{Averaging, Reads, WindowTotals};

@@ -3,9 +3,9 @@
 //! To add one: write `policies/my_policy.rs` with a type that implements [`Policy`] and a constant `ENTRY`, and add
 //! its line to the list below. It is then known by its name to every face, to experiment files and to replay, and the
 //! tests that hold for all policies hold it too. A policy of your own in another crate needs no line at all: add it to a
-//! [`Catalogue`], or hand it to [`crate::Dispatcher::with_policy`].
+//! [`crate::Catalogue`], or hand it to [`crate::Dispatcher::with_policy`].
 
-use crate::{Catalogue, DispatchError, Params, Policy};
+use crate::{DispatchError, Params, Policy};
 
 macro_rules! policies {
     ($($file:ident,)*) => {
@@ -42,12 +42,4 @@ pub struct Entry {
     pub summary: &'static str,
     /// Makes one; takes every parameter it knows from the text's.
     pub build: fn(&mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError>,
-}
-
-/// Makes the built-in policy that `text` describes, such as `least-connections` or `round-trip(window = 1 s)`.
-///
-/// # Errors
-/// As [`Catalogue::build`].
-pub fn build(text: &str) -> Result<Box<dyn Policy>, DispatchError> {
-    Catalogue::default().build(text)
 }

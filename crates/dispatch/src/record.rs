@@ -8,19 +8,21 @@
 //!
 //! Records have format 2. Those of format 1 are read as well, each line translated to what it would be in format 2.
 
+pub(crate) mod exact;
 mod format_1;
+mod replay;
 
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
 use crate::{
-    BackendId, Catalogue, Command, Decision, DispatchError, Dispatcher, Event, Explanation, Hardware, Information,
-    Report, Request, RoundTrip, Signals,
+    BackendId, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Report, Request, RoundTrip,
+    Signals,
 };
+pub use replay::{Difference, Replay, replay, replay_with};
 
 /// The format of records that this version writes; it reads this one and those before.
 const FORMAT: u32 = 2;
@@ -122,30 +124,6 @@ enum Line<D> {
     },
 }
 
-/// What a replay found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Replay {
-    /// How many choices were replayed; the replay stops at the first difference.
-    pub choices: u64,
-    /// Where the replay first answered otherwise than the record.
-    pub first_difference: Option<Difference>,
-    /// The number of the last line, where it breaks off in the middle (the recorder was killed); it was left out.
-    pub truncated_line: Option<u64>,
-}
-
-/// A call that was answered otherwise than in the record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// Its line in the record, from 1.
-    pub line: u64,
-    /// When it was.
-    pub time: Time,
-    /// The answer in the record, as JSON.
-    pub recorded: String,
-    /// The answer in the replay, as JSON.
-    pub replayed: String,
-}
-
 /// Why a record cannot be made or replayed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -172,123 +150,6 @@ pub enum RecordError {
     Dispatch(#[from] DispatchError),
 }
 
-/// Replays a record of a policy that is known by name.
-///
-/// # Errors
-/// When reading fails, or a line is no record's, except for a last line that breaks off: see [`Replay::truncated_line`].
-pub fn replay(record: impl BufRead) -> Result<Replay, RecordError> {
-    replay_with(record, Header::dispatcher)
-}
-
-/// Replays a record through the dispatcher that `make` makes of its header: for policies of your own, or to ask what
-/// another policy would have chosen first otherwise.
-///
-/// # Errors
-/// As [`replay`].
-pub fn replay_with(
-    mut record: impl BufRead,
-    make: impl FnOnce(&Header) -> Result<Dispatcher, DispatchError>,
-) -> Result<Replay, RecordError> {
-    let mut text = Vec::new();
-    if record.read_until(b'\n', &mut text)? == 0 {
-        return Err(RecordError::Empty);
-    }
-    let wrong = |line: u64, why: String| RecordError::Line { line, why };
-    let header = match serde_json::from_slice::<Line<Value>>(&text) {
-        Ok(Line::Header(header)) if (1..=FORMAT).contains(&header.format) => header,
-        Ok(Line::Header(header)) => {
-            return Err(wrong(1, format!("format {}; this version reads formats 1 to {FORMAT}", header.format)));
-        }
-        Ok(_) => return Err(wrong(1, "it should say how the dispatcher was made".into())),
-        Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
-    };
-    let mut dispatcher = make(&header)?;
-    let mut replay = Replay { choices: 0, first_difference: None, truncated_line: None };
-    for number in 2.. {
-        text.clear();
-        if record.read_until(b'\n', &mut text)? == 0 {
-            break;
-        }
-        let read = if header.format == 1 { format_1::read(&text) } else { serde_json::from_slice(&text) };
-        let line = match read {
-            Ok(line) => line,
-            Err(_) if !text.ends_with(b"\n") => {
-                replay.truncated_line = Some(number);
-                break;
-            }
-            Err(error) => return Err(wrong(number, error.to_string())),
-        };
-        replay.choices += u64::from(matches!(line, Line::Choose { .. }));
-        let difference = step(&mut dispatcher, line).map_err(|why| wrong(number, why))?;
-        if let Some((time, recorded, replayed)) = difference {
-            let (recorded, replayed) = (recorded.to_string(), replayed.to_string());
-            replay.first_difference = Some(Difference { line: number, time, recorded, replayed });
-            break; // from here on the record tells of another system
-        }
-    }
-    Ok(replay)
-}
-
-/// Makes one recorded call; answers with what differs: when, the recorded and the replayed answer.
-fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, Value, Value)>, String> {
-    let differs = |now, recorded: Value, replayed: Value| (recorded != replayed).then_some((now, recorded, replayed));
-    match line {
-        Line::Header(_) => Err("a second header".into()),
-        Line::Choose { now, request, tried, decision, .. } => {
-            let replayed = dispatcher.choose(&request, &tried, now);
-            Ok(differs(now, decision, reread(&replayed)))
-        }
-        Line::Observe { now, event } => match dispatcher.table().contradicts(&event) {
-            Some(why) => Err(why),
-            None => {
-                dispatcher.observe(event, now);
-                Ok(None)
-            }
-        },
-        Line::Report { now, backend, report } => known(dispatcher, &[backend]).map(|()| {
-            dispatcher.report(backend, &report, now);
-            None
-        }),
-        Line::Rate { now, client, rate } => {
-            dispatcher.tell_rate(client, rate, now);
-            Ok(None)
-        }
-        Line::RoundTrip { now, client, from, span, measured } => known(dispatcher, &[from]).map(|()| {
-            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured }, now);
-            None
-        }),
-        Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {
-            dispatcher.set_hardware(backend, hardware);
-            None
-        }),
-        Line::Owners { object, owners } => known(dispatcher, &owners).map(|()| {
-            dispatcher.set_owners(object, &owners);
-            None
-        }),
-        Line::Poll { now, commands } => {
-            let replayed = dispatcher.poll(now);
-            Ok(differs(now, reread(&commands), reread(&replayed)))
-        }
-        Line::Join { now, name, weight } => {
-            dispatcher.join(&name, weight, now).map(|_| None).map_err(|error| error.to_string())
-        }
-    }
-}
-
-/// Refuses numbers that no backend of the record has.
-fn known(dispatcher: &Dispatcher, backends: &[BackendId]) -> Result<(), String> {
-    match backends.iter().find(|id| !dispatcher.table().knows(**id)) {
-        Some(id) => Err(format!("there is no backend {}", id.0)),
-        None => Ok(()),
-    }
-}
-
-/// What a reader of the record would see: numbers go through the same text.
-fn reread(answer: &impl Serialize) -> Value {
-    let text = serde_json::to_string(answer).expect("answers have a JSON form");
-    serde_json::from_str(&text).expect("what was written can be read")
-}
-
 impl Header {
     pub(crate) fn new(
         policy: &str,
@@ -309,24 +170,6 @@ impl Header {
             seed,
             name: name.into(),
         }
-    }
-
-    /// Makes the dispatcher that the header describes, with a built-in policy.
-    ///
-    /// # Errors
-    /// As [`Dispatcher::new`], and on a signal that this version does not know.
-    pub fn dispatcher(&self) -> Result<Dispatcher, DispatchError> {
-        self.dispatcher_from(&Catalogue::default())
-    }
-
-    /// The same with a policy of `catalogue`.
-    ///
-    /// # Errors
-    /// As [`Header::dispatcher`].
-    pub fn dispatcher_from(&self, catalogue: &Catalogue) -> Result<Dispatcher, DispatchError> {
-        let backends: Vec<_> = self.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let (seed, name) = (self.seed, &self.name);
-        Dispatcher::from_catalogue(catalogue, &self.policy, &backends, self.information, self.signals()?, seed, name)
     }
 
     /// What the face provided.
@@ -436,57 +279,5 @@ impl<W: Write> Recorder<W> {
         }
         let written = serde_json::to_writer(&mut self.out, line).map_err(io::Error::from);
         self.error = written.and_then(|()| self.out.write_all(b"\n")).err();
-    }
-}
-
-/// A float as its shortest text that reads back to the same bits: JSON readers may be a bit off in the last place.
-pub(crate) mod exact {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
-
-/// The same for a float that may be missing.
-pub(crate) mod exact_option {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        text.map(|text| text.parse()).transpose().map_err(D::Error::custom)
-    }
-}
-
-/// The same for floats by name.
-pub(crate) mod exact_map {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(map: &BTreeMap<String, f64>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(map.iter().map(|(name, value)| (name, value.to_string())))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, f64>, D::Error> {
-        let map = BTreeMap::<String, String>::deserialize(deserializer)?;
-        let parsed = map.into_iter().map(|(name, text)| text.parse().map(|value| (name, value)));
-        parsed.collect::<Result<_, _>>().map_err(D::Error::custom)
     }
 }

@@ -31,7 +31,7 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub size: Option<u64>,
     /// Operations that the request takes, as an oracle says.
-    #[serde(skip_serializing_if = "is_default", with = "crate::record::exact_option")]
+    #[serde(skip_serializing_if = "is_default", with = "crate::record::exact::option")]
     pub work: Option<f64>,
     /// Where it comes from.
     #[serde(skip_serializing_if = "is_default")]

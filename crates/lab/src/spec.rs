@@ -10,7 +10,6 @@ mod fault;
 mod network;
 mod path;
 mod program;
-mod sessions;
 mod system;
 mod tier;
 mod workload;
@@ -33,10 +32,10 @@ use crate::objective::{self, Objective};
 use client::RawClient;
 use fault::RawFault;
 pub use program::Program;
-pub(crate) use sessions::Sites;
 use system::RawSystem;
 pub(crate) use tier::PLANNED_POLICIES;
 use workload::RawWorkload;
+pub(crate) use workload::Sites;
 
 /// An experiment without its variations: one workload, one system, and how to run it.
 #[derive(Clone, Debug)]

@@ -80,7 +80,6 @@ mod link;
 mod machine;
 mod message;
 pub mod network;
-mod order;
 mod server;
 mod station;
 pub mod system;

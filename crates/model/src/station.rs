@@ -20,11 +20,12 @@ use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
 
-use crate::order::{Arrival, Order};
 use crate::{DelayCurve, Discipline};
 
+mod order;
 mod predict;
 
+use self::order::{Arrival, Order};
 pub use self::predict::Knowledge;
 
 /// A job's place in a station, valid until it departs or is cancelled.

@@ -2,13 +2,14 @@
 
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 
-use super::Catalogue;
 use crate::{Averaging, DispatchError, Policy, Reads, Ties};
 
+type Build<'a> = dyn Fn(&str) -> Result<Box<dyn Policy>, DispatchError> + 'a;
+
 /// The parameters that a text gives to its policy; each is taken once.
-#[derive(Debug)]
 pub struct Params<'a> {
-    catalogue: &'a Catalogue,
+    /// Makes a policy of the same catalogue.
+    build: &'a Build<'a>,
     policy: &'a str,
     given: Vec<(&'a str, &'a str)>,
     known: Vec<&'static str>,
@@ -25,10 +26,10 @@ impl<'a> Params<'a> {
     /// The policy that the text gives as `name`, or `default`: one of the same catalogue.
     ///
     /// # Errors
-    /// As [`Catalogue::build`].
+    /// As [`crate::Catalogue::build`].
     pub fn policy(&mut self, name: &'static str, default: &str) -> Result<Box<dyn Policy>, DispatchError> {
         let text = self.text(name).unwrap_or(default);
-        self.catalogue.build(text)
+        (self.build)(text)
     }
 
     /// The length of time that the text gives as `name`, or `default`.
@@ -100,7 +101,7 @@ impl<'a> Params<'a> {
 }
 
 /// Splits a text into the policy's name and its parameters. A value may stand in double quotes.
-pub(super) fn parse<'a>(text: &'a str, catalogue: &'a Catalogue) -> Result<(&'a str, Params<'a>), DispatchError> {
+pub(super) fn parse<'a>(text: &'a str, build: &'a Build<'a>) -> Result<(&'a str, Params<'a>), DispatchError> {
     let text = text.trim();
     let bad =
         |why: &str| Err(DispatchError::Policy(format!("policy `{text}`: {why}, as in `round-trip(window = 1 s)`")));
@@ -120,7 +121,7 @@ pub(super) fn parse<'a>(text: &'a str, catalogue: &'a Catalogue) -> Result<(&'a 
             _ => return bad("a parameter is written `name = value`"),
         }
     }
-    Ok((name, Params { catalogue, policy: name, given, known: Vec::new() }))
+    Ok((name, Params { build, policy: name, given, known: Vec::new() }))
 }
 
 fn unquoted(value: &str) -> &str {

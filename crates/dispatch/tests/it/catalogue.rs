@@ -64,7 +64,7 @@ fn a_text_is_fine_or_of_an_unknown_name_or_has_a_bad_parameter() {
 fn what_is_added_stays_in_its_catalogue() {
     let mine = catalogue();
     assert!(mine.clone().knows("highest") && !Catalogue::default().knows("highest"));
-    assert!(policies::build("highest").is_err());
+    assert!(Catalogue::default().build("highest").is_err());
     assert_eq!(mine.names().count(), policies::POLICIES.len() + 1);
     assert_eq!(mine.names().last(), Some(("highest", "the backend of the highest number")));
 }
@@ -73,7 +73,7 @@ fn what_is_added_stays_in_its_catalogue() {
 fn a_name_is_refused_that_is_taken_or_cannot_be_written() {
     let mut catalogue = catalogue();
     let mut refusal = |name: &'static str| {
-        let added = catalogue.add(name, "", |_| policies::build("random"));
+        let added = catalogue.add(name, "", |_| Catalogue::default().build("random"));
         added.expect_err(name).to_string()
     };
     for taken in ["highest", "random"] {

@@ -1,6 +1,8 @@
 //! What several tests use.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Origin, Report, Request, Signals, policies};
+use sojourn_dispatch::{
+    BackendId, Catalogue, Dispatcher, Event, Information, Origin, Report, Request, Signals, policies,
+};
 use sojourn_stats::{Span, Stream, Time};
 
 /// A request of client 1 without a cookie.
@@ -34,7 +36,7 @@ pub(crate) fn dispatcher(policy: &str, backends: &[(String, f64)]) -> Dispatcher
 
 /// The names of all policies that read what a gateway sees.
 pub(crate) fn every_policy() -> impl Iterator<Item = &'static str> {
-    let seen = |name: &str| Signals::GATEWAY.contains(policies::build(name).expect(name).requires());
+    let seen = |name: &str| Signals::GATEWAY.contains(Catalogue::default().build(name).expect(name).requires());
     policies::POLICIES.iter().map(|entry| entry.name).filter(move |name| seen(name))
 }
 

@@ -1,7 +1,6 @@
 //! What a choice costs must not grow with the number of backends, counted in entries visited and in bytes.
 
-use sojourn_dispatch::policies::build;
-use sojourn_dispatch::{BackendId, Event, Index, Report, Signals};
+use sojourn_dispatch::{BackendId, Catalogue, Event, Index, Report, Signals};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::common::{REQUEST, dispatcher, equal, every_policy};
@@ -28,7 +27,7 @@ fn visits_per_request(policy: &str, backends: usize) -> f64 {
 
 /// Policies whose table keeps an order.
 fn with_order() -> impl Iterator<Item = &'static str> {
-    every_policy().filter(|name| build(name).expect(name).index() != Index::None)
+    every_policy().filter(|name| Catalogue::default().build(name).expect(name).index() != Index::None)
 }
 
 const VARIANTS: [&str; 7] = [
@@ -55,7 +54,7 @@ fn a_choice_among_ten_thousand_does_not_scan() {
 fn every_least_policy_asks_for_an_order() {
     // Table::least scans only for a policy without an order, and for retries; power-of-d looks at d backends itself.
     for name in every_policy().filter(|name| *name != "power-of-d") {
-        let policy = build(name).expect(name);
+        let policy = Catalogue::default().build(name).expect(name);
         assert_eq!(policy.index() != Index::None, policy.requires().contains(Signals::IN_FLIGHT), "{name}");
     }
 }

@@ -150,7 +150,7 @@ fn shares_tend_to_the_weights() {
 fn points_are_a_number_of_points() {
     for bad in ["0", "-1", "1.5", "many", "65537"] {
         let text = format!("path-hash(points = {bad})");
-        let said = sojourn_dispatch::policies::build(&text).err().expect("refused").to_string();
+        let said = sojourn_dispatch::Catalogue::default().build(&text).err().expect("refused").to_string();
         assert_eq!(said, "policy `path-hash`: points is a whole number from 1 to 65536, as in `points = 100`");
     }
     for good in ["1", "65536"] {

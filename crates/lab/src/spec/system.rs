@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::client::{RawClient, RawResolver};
 use super::fault::RawFault;
 use super::path::{RawMedium, RawPaths, RawRegion};
-use super::tier::{RawBalancer, RawProbes, RawReports};
+use super::tier::{RawNetwork, RawPool, RawTargets, RawTier};
 use super::workload::RawWorkload;
 use super::{Reader, Run, SpecError, Text, unknown};
 
@@ -42,63 +42,6 @@ pub(super) struct RawSystem {
 pub(super) struct RawSite {
     name: String,
     region: Text,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawTier {
-    name: Option<Text>,
-    pub(super) face: Text,
-    at: Option<Text>,
-    instances: Option<Spanned<u32>>,
-    pub(super) policy: Text,
-    pub(super) targets: Option<Spanned<RawTargets>>,
-    pub(super) dispatchers: Option<Spanned<u32>>,
-    pub(super) information: Option<Text>,
-    pub(super) poll_cost: Option<Text>,
-    pub(super) level: Option<Text>,
-    pub(super) attached: Option<Text>,
-    pub(super) balancer: Option<Spanned<RawBalancer>>,
-    pub(super) told: Option<Vec<Text>>,
-    pub(super) ttl: Option<Text>,
-    pub(super) reports: Option<Spanned<RawReports>>,
-    pub(super) probes: Option<Spanned<RawProbes>>,
-    #[serde(default)]
-    pub(super) pool: Vec<Spanned<RawPool>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawTargets {
-    pub(super) servers: Option<Spanned<u32>>,
-    sites: Option<Spanned<Vec<Text>>>,
-    tiers: Option<Spanned<Vec<Text>>>,
-    pub(super) weights: Option<Spanned<Vec<f64>>>,
-    speeds: Option<Spanned<Vec<f64>>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawPool {
-    host: Option<String>,
-    path: Option<Text>,
-    pub(super) policy: Text,
-    targets: Spanned<RawTargets>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawNetwork {
-    pub(super) client_rate: Option<Text>,
-    pub(super) cluster_rate: Option<Text>,
-    pub(super) rtt: Option<Text>,
-    pub(super) backbone_rate: Option<Text>,
-    pub(super) server_rate: Option<Text>,
-    pub(super) segment: Option<Text>,
-    pub(super) initial_window: Option<Spanned<u32>>,
-    pub(super) acks_per_segment: Option<Spanned<f64>>,
-    pub(super) timeouts: Option<Spanned<f64>>,
-    pub(super) timeout: Option<Text>,
 }
 
 /// A server model, inline or the path of one.

@@ -11,7 +11,6 @@ use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
-use super::system::{RawNetwork, RawTier};
 use super::{Reader, SpecError, Text, unknown};
 
 /// Policies that files may name although no engine has them yet.
@@ -21,6 +20,63 @@ pub(crate) const PLANNED_POLICIES: [&str; 8] =
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 
 const ONLY_REQUESTS: &str = "response times of users who browse are not predicted; leave it out";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTier {
+    pub(super) name: Option<Text>,
+    pub(super) face: Text,
+    pub(super) at: Option<Text>,
+    pub(super) instances: Option<Spanned<u32>>,
+    pub(super) policy: Text,
+    pub(super) targets: Option<Spanned<RawTargets>>,
+    pub(super) dispatchers: Option<Spanned<u32>>,
+    pub(super) information: Option<Text>,
+    pub(super) poll_cost: Option<Text>,
+    pub(super) level: Option<Text>,
+    pub(super) attached: Option<Text>,
+    pub(super) balancer: Option<Spanned<RawBalancer>>,
+    pub(super) told: Option<Vec<Text>>,
+    pub(super) ttl: Option<Text>,
+    pub(super) reports: Option<Spanned<RawReports>>,
+    pub(super) probes: Option<Spanned<RawProbes>>,
+    #[serde(default)]
+    pub(super) pool: Vec<Spanned<RawPool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTargets {
+    pub(super) servers: Option<Spanned<u32>>,
+    pub(super) sites: Option<Spanned<Vec<Text>>>,
+    pub(super) tiers: Option<Spanned<Vec<Text>>>,
+    pub(super) weights: Option<Spanned<Vec<f64>>>,
+    pub(super) speeds: Option<Spanned<Vec<f64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPool {
+    pub(super) host: Option<String>,
+    pub(super) path: Option<Text>,
+    pub(super) policy: Text,
+    pub(super) targets: Spanned<RawTargets>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNetwork {
+    pub(super) client_rate: Option<Text>,
+    pub(super) cluster_rate: Option<Text>,
+    pub(super) rtt: Option<Text>,
+    pub(super) backbone_rate: Option<Text>,
+    pub(super) server_rate: Option<Text>,
+    pub(super) segment: Option<Text>,
+    pub(super) initial_window: Option<Spanned<u32>>,
+    pub(super) acks_per_segment: Option<Spanned<f64>>,
+    pub(super) timeouts: Option<Spanned<f64>>,
+    pub(super) timeout: Option<Text>,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

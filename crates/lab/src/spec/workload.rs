@@ -1,5 +1,7 @@
 //! What users ask for, as `[workload]` writes it.
 
+mod sessions;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -11,7 +13,8 @@ use sojourn_stats::{Dimension, Law, Span};
 use sojourn_traffic::{Arrivals, Classes, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
 
-use super::{Reader, SpecError, Text, sessions, unknown};
+pub(crate) use self::sessions::Sites;
+use super::{Reader, SpecError, Text, unknown};
 
 /// The kinds of workloads.
 const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone", "log", "trace"];

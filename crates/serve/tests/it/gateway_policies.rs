@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use sojourn_dispatch::policies::{self, Entry, POLICIES};
-use sojourn_dispatch::{Information, Signals, record};
+use sojourn_dispatch::policies::{Entry, POLICIES};
+use sojourn_dispatch::{Catalogue, Information, Signals, record};
 use sojourn_model::Discipline;
 use sojourn_serve::{GatewayConfig, Node};
 
@@ -17,7 +17,7 @@ fn nodes() -> Vec<Node> {
 
 /// Whether a gateway sees what it reads.
 fn at_a_gateway(policy: &Entry) -> bool {
-    Signals::GATEWAY.contains(policies::build(policy.name).expect(policy.name).requires())
+    Signals::GATEWAY.contains(Catalogue::default().build(policy.name).expect(policy.name).requires())
 }
 
 fn addresses(nodes: &[Node]) -> Vec<std::net::SocketAddr> {

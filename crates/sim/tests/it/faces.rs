@@ -29,8 +29,9 @@ impl Policy for Requiring {
 fn every_policy() -> (Catalogue, Vec<(String, Signals)>) {
     let mut catalogue = Catalogue::default();
     let built_in = policies::POLICIES.iter().map(|entry| entry.name.to_owned());
-    let mut names: Vec<_> =
-        built_in.map(|name| (name.clone(), policies::build(&name).expect("it is built in").requires())).collect();
+    let mut names: Vec<_> = built_in
+        .map(|name| (name.clone(), Catalogue::default().build(&name).expect("it is built in").requires()))
+        .collect();
     for (word, signal) in Signals::all().iter_names() {
         let name = format!("requires-{}", word.to_lowercase());
         let added = catalogue.add(name.clone(), "", move |_| Ok(Box::new(Requiring(signal))));

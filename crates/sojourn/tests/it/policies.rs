@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::io::BufReader;
 
-use sojourn_dispatch::policies::{self, POLICIES};
-use sojourn_dispatch::{Signals, record};
+use sojourn_dispatch::policies::POLICIES;
+use sojourn_dispatch::{Catalogue, Signals, record};
 
 use crate::sojourn::{estimates, experiment, file, root, sojourn, stderr};
 
@@ -12,7 +12,7 @@ use crate::sojourn::{estimates, experiment, file, root, sojourn, stderr};
 fn every_policy_runs_by_sim_and_live_and_replays() {
     let folder = tempfile::tempdir().unwrap();
     // What only a simulator can tell is refused live, by name.
-    let seen = |name: &str| Signals::GATEWAY.contains(policies::build(name).expect(name).requires());
+    let seen = |name: &str| Signals::GATEWAY.contains(Catalogue::default().build(name).expect(name).requires());
     let known: Vec<_> = POLICIES.iter().filter(|entry| seen(entry.name)).collect();
     let names: Vec<_> = known.iter().map(|entry| format!("\"{}\"", entry.name)).collect();
     let text = fs::read_to_string(experiment("four-servers.toml")).unwrap();

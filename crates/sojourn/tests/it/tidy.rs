@@ -10,7 +10,7 @@ use crate::sojourn::root;
 const UNFINISHED: [&str; 4] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("dbg", "!(")];
 
 /// Crates whose files still import one another in circles; the list may only become shorter.
-const CIRCULAR: [&str; 3] = ["dispatch", "lab", "model"];
+const CIRCULAR: [&str; 0] = [];
 
 fn files(extensions: &[&str]) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -12,7 +12,8 @@ use sojourn_stats::{Dimension, Law};
 use sojourn_traffic::{Http, SessionList, Sessions, Site, SiteLaw, Wsess};
 use toml::Spanned;
 
-use super::{RawWorkload, Reader, SpecError, Text, unknown};
+use super::super::{Reader, SpecError, Text, unknown};
+use super::RawWorkload;
 
 /// The keys of a workload of kind `sessions`.
 pub(super) const KEYS: &[&str] = &[
@@ -49,7 +50,7 @@ pub(super) const WRITTEN_KEYS: &[&str] = &[
 pub(crate) struct Sites(RefCell<Vec<(SiteLaw, u64, Arc<Site>)>>);
 
 /// A site: laws to draw it from, or the folder that `sojourn traffic site` or another program wrote.
-pub(super) enum SiteSource {
+pub(in crate::spec) enum SiteSource {
     Law(Box<RawSite>),
     Folder(String),
 }
@@ -76,7 +77,7 @@ impl<'de> Deserialize<'de> for SiteSource {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RawSite {
+pub(in crate::spec) struct RawSite {
     files: Option<Spanned<u32>>,
     seed: Option<u64>,
     base: Option<RawFiles>,
