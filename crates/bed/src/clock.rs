@@ -8,6 +8,15 @@ use sojourn_stats::Time;
 
 /// The time since the machine started.
 pub fn since_boot() -> Time {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-    Time(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+    Time(read(ClockId::CLOCK_MONOTONIC))
+}
+
+/// The same of an instant of wall time (ns since 1970), as the two clocks stand now; zero before the machine started.
+pub fn since_boot_at(unix_ns: u64) -> Time {
+    Time((since_boot().0 + unix_ns).saturating_sub(read(ClockId::CLOCK_REALTIME)))
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).expect("Linux has this clock");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }

@@ -7,4 +7,4 @@ mod supervisor;
 
 pub use ground::{Ground, GroundError, Host, Loopback};
 pub use supervised::Events;
-pub use supervisor::{Child, Ended, SpawnError};
+pub use supervisor::{Child, Ended, Pause, SpawnError};

@@ -53,6 +53,15 @@ pub struct Ended {
     pub was_told: bool,
 }
 
+/// A span of time in which a child did not run: it was stopped (SIGSTOP), and continued or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When this side saw that it had been stopped, on [`clock::since_boot`].
+    pub from: Time,
+    /// When it went on; none where it did not.
+    pub until: Option<Time>,
+}
+
 /// Why a child is not ready.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -101,6 +110,7 @@ struct State {
     output_is_closed: bool,
     errors_are_closed: bool,
     was_told: bool,
+    pauses: Vec<Pause>,
     ended: Option<Ended>,
 }
 
@@ -178,6 +188,11 @@ impl Child {
     /// What it has said so far, the ready line first.
     pub fn events(&self) -> Vec<Value> {
         self.shared.lock().events.clone()
+    }
+
+    /// When it did not run because it had been stopped.
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.shared.lock().pauses.clone()
     }
 
     /// The last lines of its standard error.
@@ -292,12 +307,14 @@ impl Shared {
     }
 
     fn await_end(&self, pid: Pid) {
-        // WNOWAIT leaves the child unreaped: its id stays its own until the parent has done with it.
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        // An end is only looked at (WNOWAIT), which leaves the child unreaped: its id stays its own until the parent has
+        // done with it. That it was stopped or continued is taken, or it would be seen again and again.
+        let anything = WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED;
         let status = loop {
-            match waitid(Id::Pid(pid), flags) {
+            match waitid(Id::Pid(pid), anything | WaitPidFlag::WNOWAIT) {
                 Ok(WaitStatus::Exited(_, code)) => break ExitStatus::from_raw((code & 0xff) << 8),
                 Ok(WaitStatus::Signaled(_, signal, _)) => break ExitStatus::from_raw(signal as i32),
+                Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) => self.take_pause(pid),
                 Err(Errno::EINTR) => {}
                 other => unreachable!("a child that is not reaped has an end: {other:?}"),
             }
@@ -308,5 +325,23 @@ impl Shared {
         state.ended = Some(Ended { at, status, was_told });
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// Notes that a child was stopped or goes on.
+    fn take_pause(&self, pid: Pid) {
+        let now = clock::since_boot();
+        let changes = WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED | WaitPidFlag::WNOHANG;
+        let change = waitid(Id::Pid(pid), changes);
+        let mut state = self.lock();
+        match change {
+            Ok(WaitStatus::Stopped(..)) => state.pauses.push(Pause { from: now, until: None }),
+            Ok(WaitStatus::Continued(_)) => {
+                if let Some(pause) = state.pauses.last_mut() {
+                    pause.until = Some(now);
+                }
+            }
+            // It changed again in between, which the next look takes.
+            _ => {}
+        }
     }
 }

@@ -18,6 +18,8 @@ pub struct Answer {
     pub connections: Vec<(u32, f64)>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
+    /// What happened meanwhile, for the run folder's events.
+    pub events: Vec<serde_json::Value>,
     /// How far it can be trusted, where it is live.
     pub live: Option<LiveFile>,
     /// What the way to the servers and back took by itself, where it is live.

@@ -187,6 +187,9 @@ fn ask(
                     .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
                 path = path.or(answer.path);
                 progress(1.0, "");
+                for event in &answer.events {
+                    writer.event(event);
+                }
                 let (date, notes) = (host::date(), &answer.notes);
                 writer.event(&json!({
                     "event": "answered", "variant": index, "engine": engine.name(), "date": date, "notes": notes,

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use nix::sys::signal::{Signal, kill};
 use sojourn_bed::clock::since_boot;
+use sojourn_stats::Time;
 
 use crate::support::{PATIENCE, command, is_there, pid, shell, start, until};
 
@@ -16,6 +17,30 @@ fn a_child_that_runs_has_not_ended() {
     kill(pid(&child), Signal::SIGSTOP).expect("it is there");
     assert_eq!(child.ended(), None, "a stopped process runs on later");
     kill(pid(&child), Signal::SIGCONT).expect("it is there");
+    child.stop();
+}
+
+#[test]
+fn a_child_that_stood_still_says_from_when_until_when() {
+    let child = start(command("child::as_child"));
+    assert_eq!(child.pauses(), []);
+    let mut instants = vec![since_boot()];
+    for round in 0..2 {
+        kill(pid(&child), Signal::SIGSTOP).expect("it is there");
+        until("its pause is seen", || child.pauses().len() == round + 1);
+        instants.push(since_boot());
+        assert_eq!(child.pauses()[round].until, None, "it still stands");
+        kill(pid(&child), Signal::SIGCONT).expect("it is there");
+        until("that it goes on is seen", || child.pauses()[round].until.is_some());
+        instants.push(since_boot());
+    }
+    let pauses = child.pauses();
+    let seen: Vec<Time> = pauses.iter().flat_map(|pause| [Some(pause.from), pause.until]).flatten().collect();
+    assert_eq!(seen.len(), 4);
+    for (bounds, at) in instants.windows(2).zip(seen) {
+        assert!(bounds[0] <= at && at <= bounds[1], "{pauses:?}, {instants:?}");
+    }
+    assert_eq!(child.ended(), None);
     child.stop();
 }
 

@@ -4,6 +4,7 @@
 //! this one. A server is emulated on a virtual processor, so that many fit on a small machine. A DNS that rotates is not a
 //! process: its clients get the addresses that it would answer with.
 
+mod incidents;
 mod parts;
 
 use std::net::SocketAddr;
@@ -11,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde_json::Value;
-use sojourn_bed::{Child, Loopback};
+use sojourn_bed::{Child, Loopback, clock};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
 use sojourn_model::System;
@@ -21,7 +21,8 @@ use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
 
-use self::parts::{Parts, Told, last, spawn};
+use self::incidents::Incident;
+use self::parts::{Parts, Told, spawn};
 use super::Conditions;
 use crate::answer::{Answer, PathDelay};
 use crate::folder::{LiveFile, Verdict};
@@ -148,7 +149,9 @@ pub(super) fn answer(
         (conditions.progress)(now.share, &remark);
     })
     .map_err(|e| e.to_string())?;
-    let mut live = trust(&report, &system.stop());
+    let told = system.stop(&asked.system.hosts);
+    let start = clock::since_boot_at(report.started_at_ns);
+    let mut live = trust(&report, &told, start);
     let shares = shares(&report, asked.system.hosts.len());
     let by_file = file_means(experiment, asked, &report);
     let (hurst, notes) = match &asked.workload {
@@ -163,6 +166,7 @@ pub(super) fn answer(
     Ok(Answer {
         measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
+        events: told.incidents.iter().map(|incident| incident.event(start)).collect(),
         live: Some(live),
         path: Some(path),
         notes,
@@ -182,7 +186,7 @@ enum Serving {
 struct Real {
     running: Running,
     /// What it is a proxy of.
-    _origin: Option<Running>,
+    origin: Option<Running>,
     /// What it serves, held until the last server has stopped.
     _files: Arc<Served>,
 }
@@ -194,16 +198,22 @@ impl Serving {
             Serving::Program(real) => real.running.address(),
         }
     }
+}
 
-    /// Stops it and gives what it said last.
-    fn stop(self) -> Value {
-        match self {
-            Serving::Node(child, _) => last(child),
-            Serving::Program(real) => {
-                drop(real);
-                Value::Null
+impl Real {
+    /// What happened to it, and whether it still answers.
+    fn incidents(&self, name: &str) -> Vec<Incident> {
+        let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin));
+        let parts = [Some((name.to_owned(), &self.running)), behind];
+        let of = |(part, running): (String, &Running)| {
+            let mut found = incidents::of(&part, running.child());
+            // After an overload its backlog may take a while.
+            if found.is_empty() && !(0..5).any(|_| running.answers()) {
+                found.push(incidents::silence(&part));
             }
-        }
+            found
+        };
+        parts.into_iter().flatten().flat_map(of).collect()
     }
 }
 
@@ -249,7 +259,7 @@ fn start_programs(asked: &SystemQuestion, program: &Program) -> Result<Vec<Servi
         if let (Some(behind), serve::Kind::Squid { origin, .. }) = (&origin, &mut server.kind) {
             *origin = behind.address();
         }
-        Ok(Serving::Program(Box::new(Real { running: start(&server)?, _origin: origin, _files: Arc::clone(&served) })))
+        Ok(Serving::Program(Box::new(Real { running: start(&server)?, origin, _files: Arc::clone(&served) })))
     };
     asked.system.hosts.iter().map(serve_one).collect()
 }
@@ -396,12 +406,16 @@ fn pacing(experiment: &Experiment) -> Pacing {
 }
 
 /// How far the run can be trusted, and on what that rests.
-fn trust(report: &sojourn_load::Report, told: &Told) -> LiveFile {
-    let (verdict, reasons) = match &report.verdict {
+fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
+    let (mut verdict, mut reasons) = match &report.verdict {
         sojourn_load::Verdict::Valid => (Verdict::Valid, Vec::new()),
         sojourn_load::Verdict::Suspect(reasons) => (Verdict::Suspect, reasons.clone()),
         sojourn_load::Verdict::Incomplete(reason) => (Verdict::Incomplete, vec![reason.clone()]),
     };
+    for incident in &told.incidents {
+        verdict = verdict.max(Verdict::Suspect);
+        reasons.push(incident.reason(start));
+    }
     let mut facts = facts(report);
     for (name, gateway) in &told.deciders {
         for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused"] {

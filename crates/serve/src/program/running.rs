@@ -107,6 +107,16 @@ impl Running {
         self.pid
     }
 
+    /// The process that supervises it, and ends with it.
+    pub fn child(&self) -> &Child {
+        &self.child
+    }
+
+    /// Whether it answers at present.
+    pub fn answers(&self) -> bool {
+        answers(self.address)
+    }
+
     /// The process ids of all its processes at present, the first process first.
     pub fn pids(&self) -> Vec<u32> {
         let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };

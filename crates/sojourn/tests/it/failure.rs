@@ -16,7 +16,7 @@ use sojourn_load::{Load, Schedule, Stop, Targets, Verdict};
 use sojourn_stats::{Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Open, Plan, Sizes, Workload};
 
-use crate::sojourn::{PROGRAM, await_that, command, estimates, experiment};
+use crate::sojourn::{PROGRAM, await_that, command, estimates, experiment, file, stderr, stdout};
 
 const READY: Duration = Duration::from_secs(20);
 
@@ -73,11 +73,15 @@ fn killing_a_node_loses_no_request() {
     assert_ne!(report.verdict, Verdict::Incomplete(String::new()));
 }
 
-/// Processes of this program with `mark` among their arguments.
-fn processes_with(mark: &str) -> Vec<String> {
+/// Processes of this program with all of `marks` among their arguments.
+fn processes_with(marks: &[&str]) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
-    lines.filter(|line| line.starts_with(PROGRAM) && line.split('\0').any(|word| word == mark)).collect()
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::from_raw));
+    let is_one = |id: &Pid| {
+        let line = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        line.starts_with(PROGRAM) && marks.iter().all(|mark| line.split('\0').any(|word| word == *mark))
+    };
+    ids.filter(is_one).collect()
 }
 
 /// Starts a long live run with a seed that marks its processes, and waits until requests are being sent.
@@ -92,7 +96,7 @@ fn long_run(out: &Path, seed: &str) -> std::process::Child {
         .unwrap();
     let events = || fs::read_to_string(out.join("events.jsonl")).unwrap_or_default();
     await_that("the live run", || events().contains("\"engine\":\"live\""));
-    await_that("its servers and its gateway", || processes_with(seed).len() == 6);
+    await_that("its servers and its gateway", || processes_with(&[seed]).len() == 6);
     run
 }
 
@@ -107,7 +111,7 @@ fn an_interrupted_run_keeps_what_was_measured() {
     assert_eq!(told["verdict"], "INCOMPLETE");
     assert!(!estimates(&out, "theory", "response_time_mean").is_empty(), "what was known before is kept");
     assert!(out.join("report.html").exists());
-    assert!(processes_with("987001").is_empty(), "nothing survives");
+    assert!(processes_with(&["987001"]).is_empty(), "nothing survives");
 }
 
 #[test]
@@ -116,5 +120,65 @@ fn nothing_survives_a_parent_that_dies() {
     let mut run = long_run(&folder.path().join("out"), "987002");
     run.kill().unwrap();
     run.wait().unwrap();
-    await_that("the end of all children", || processes_with("987002").is_empty());
+    await_that("the end of all children", || processes_with(&["987002"]).is_empty());
+}
+
+/// What becomes of a run of three seconds over two servers when `disturb` does something to a part of it, one second
+/// after the load has started: exit code, verdict, reasons and the incidents among its events.
+fn disturbed(seed: &str, disturb: impl FnOnce()) -> (Option<i32>, Value, String, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"two\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 120 /s)\"\nclients = 50\n\
+                [system]\n[[system.tier]]\nface = \"gateway\"\npolicy = \"round-robin\"\n\
+                targets = { servers = 2 }\n[system.server]\ndiscipline = \"ps\"\ndemand = \"5 ms\"\n\
+                [run.live]\nduration = \"4 s\"\nwarm_up = \"0.5 s\"\n";
+    let path = file(folder.path(), "two.toml", text);
+    let out = folder.path().join("out");
+    let arguments = ["run", &path, "--by", "live", "--seed", seed, "--out", &out.display().to_string()];
+    let run = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The gateway of the run is the second one: the first, which measured the path, has no seed.
+    await_that("its servers and its gateway", || processes_with(&[seed]).len() == 4);
+    std::thread::sleep(Duration::from_secs(1));
+    disturb();
+    let output = run.wait_with_output().unwrap();
+    let told = fs::read_to_string(out.join("run.json"));
+    let told: Value = serde_json::from_str(&told.unwrap_or_else(|_| panic!("{}", stderr(&output)))).unwrap();
+    let events = fs::read_to_string(out.join("events.jsonl")).unwrap();
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let incidents = events.filter(|event| event["event"] == "incident").collect();
+    assert!(stdout(&output).contains(told["verdict"].as_str().unwrap()), "{}", stdout(&output));
+    (output.status.code(), told["verdict"].clone(), told["reasons"].to_string(), incidents)
+}
+
+#[test]
+fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
+    let victim = |seed: &str, name: &str| *processes_with(&[seed, name]).first().expect("it runs");
+    let at = |incident: &Value| incident["at_s"].as_f64().unwrap();
+    let during = 0.0..4.0;
+
+    let (code, verdict, reasons, incidents) =
+        disturbed("987003", || kill(victim("987003", "server-2"), Signal::SIGKILL).unwrap());
+    assert_eq!((code, verdict), (Some(1), "SUSPECT".into()), "{reasons}");
+    assert!(reasons.contains("server-2 ended (signal: 9 (SIGKILL))"), "{reasons}");
+    assert_eq!((incidents.len(), &incidents[0]["part"]), (1, &"server-2".into()), "{incidents:?}");
+    assert!(during.contains(&at(&incidents[0])), "{incidents:?}");
+
+    let (code, verdict, reasons, incidents) = disturbed("987004", || {
+        let server = victim("987004", "server-1");
+        kill(server, Signal::SIGSTOP).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        kill(server, Signal::SIGCONT).unwrap();
+    });
+    assert_eq!((code, verdict), (Some(1), "SUSPECT".into()), "{reasons}");
+    assert!(reasons.contains("server-1 stood still for 3"), "{reasons}");
+    assert!(incidents.len() == 1 && during.contains(&at(&incidents[0])), "{incidents:?}");
+
+    let (code, verdict, reasons, incidents) =
+        disturbed("987005", || kill(victim("987005", "gateway"), Signal::SIGKILL).unwrap());
+    assert_eq!(code, Some(1), "{reasons}");
+    assert_eq!(verdict, "SUSPECT", "{reasons}");
+    assert!(reasons.contains("ended (signal: 9 (SIGKILL))") && incidents.len() == 1, "{reasons}");
+
+    // Left alone, it may be doubted for what the machine does meanwhile, and for nothing else.
+    let (.., incidents) = disturbed("987006", || {});
+    assert!(incidents.is_empty(), "{incidents:?}");
 }

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_bed::{Child, Ground};
-use sojourn_model::system::{Face, Target, Tier};
+use sojourn_model::system::{Face, Host, Target, Tier};
 use sojourn_stats::Stream;
 
+use super::incidents::{self, Incident};
 use super::{Conditions, Serving};
 use crate::spec::{Experiment, SystemQuestion};
 
@@ -36,6 +37,8 @@ pub(super) struct Told {
     /// By the name of the decider.
     pub(super) deciders: Vec<(String, Value)>,
     pub(super) nodes: Vec<Value>,
+    /// What they did although nothing asked for it.
+    pub(super) incidents: Vec<Incident>,
 }
 
 /// Starts deciders, the innermost first.
@@ -71,10 +74,40 @@ impl Parts {
         Ok(Parts { servers, deciders: walk.started, entrances })
     }
 
-    /// Stops everything, the outermost deciders first, and gives what each said last.
-    pub(super) fn stop(self) -> Told {
-        let deciders = self.deciders.into_iter().rev().map(|(name, child, _)| (name, last(child))).collect();
-        Told { deciders, nodes: self.servers.into_iter().map(Serving::stop).collect() }
+    /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
+    pub(super) fn stop(self, hosts: &[Host]) -> Told {
+        let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new() };
+        for (name, child, _) in self.deciders.into_iter().rev() {
+            let said = told.last(&name, child);
+            told.deciders.push((name, said));
+        }
+        for (server, host) in self.servers.into_iter().zip(hosts) {
+            let said = match server {
+                Serving::Node(child, _) => told.last(&host.name, child),
+                Serving::Program(real) => {
+                    told.incidents.extend(real.incidents(&host.name));
+                    Value::Null
+                }
+            };
+            told.nodes.push(said);
+        }
+        told
+    }
+}
+
+impl Told {
+    /// Stops a child and gives what it said last; notes what should not have happened to it.
+    fn last(&mut self, name: &str, child: Child) -> Value {
+        let before = incidents::of(name, &child);
+        let was_fine = before.is_empty();
+        self.incidents.extend(before);
+        match child.stop().pop() {
+            Some(said) if said["event"] == "stopped" => said,
+            _ => {
+                self.incidents.extend(was_fine.then(|| incidents::silence(name)));
+                Value::Null
+            }
+        }
     }
 }
 
@@ -151,9 +184,4 @@ pub(super) fn spawn<S: AsRef<std::ffi::OsStr>>(
     let child = ground.spawn(host, command, READY).map_err(|e| e.to_string())?;
     let port = child.port();
     Ok((child, SocketAddr::new(address, port)))
-}
-
-/// What a child says last.
-pub(super) fn last(child: Child) -> Value {
-    child.stop().pop().unwrap_or(Value::Null)
 }
