@@ -53,7 +53,7 @@ impl Dispatcher {
     ///
     /// # Errors
     /// On an unknown policy, a bad parameter, a signal that the policy requires and the face does not provide, two
-    /// backends of one name, a weight that is neither 0 nor from 1e-9 to 1e9, or polls every 0 s.
+    /// backends of one name, a weight that the policy cannot give its share ([`Policy::weights`]), or polls every 0 s.
     pub fn new(
         policy: &str,
         backends: &[(String, f64)],
@@ -99,7 +99,7 @@ impl Dispatcher {
         let counted = signals.contains(Signals::IN_FLIGHT);
         let mut table = Table::new(policy.index(), policy.ties(), policy.window(), polls.is_some(), counted);
         for (backend, weight) in backends {
-            check_weight(backend, *weight)?;
+            check_weight(&*policy, text, backend, *weight)?;
             if table.id(backend).is_some() {
                 return Err(DispatchError::Backend(format!("two backends are called `{backend}`; names must differ")));
             }
@@ -265,9 +265,9 @@ impl Dispatcher {
     /// counters; its weight is the new one.
     ///
     /// # Errors
-    /// When the weight is neither 0 nor from 1e-9 to 1e9.
+    /// When the weight is neither 0 nor one of [`Policy::weights`].
     pub fn join(&mut self, name: &str, weight: f64, now: Time) -> Result<BackendId, DispatchError> {
-        check_weight(name, weight)?;
+        check_weight(&*self.policy, &self.header.policy, name, weight)?;
         self.catch_up(now);
         self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
@@ -462,10 +462,15 @@ fn missing(text: &str, signal: Signals, when: &str) -> DispatchError {
     DispatchError::MissingSignal(format!("policy `{text}` needs {words}{when}, which this face does not provide"))
 }
 
-fn check_weight(backend: &str, weight: f64) -> Result<(), DispatchError> {
-    if weight == 0.0 || (1e-9..=1e9).contains(&weight) {
+fn check_weight(policy: &dyn Policy, text: &str, backend: &str, weight: f64) -> Result<(), DispatchError> {
+    let can = policy.weights();
+    if weight == 0.0 || can.contains(&weight) {
         return Ok(());
     }
-    let right = "a weight is 0 (never chosen by weighted policies) or from 1e-9 to 1e9";
-    Err(DispatchError::Backend(format!("backend `{backend}` has weight {weight}; {right}")))
+    Err(DispatchError::Backend(format!(
+        "backend `{backend}` has weight {weight}; with policy `{text}` a weight is 0 (never chosen by weighted policies) or \
+         from {:e} to {:e}",
+        can.start(),
+        can.end()
+    )))
 }

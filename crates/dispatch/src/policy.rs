@@ -1,5 +1,7 @@
 //! What a policy is.
 
+use std::ops::RangeInclusive;
+
 use sojourn_stats::{Stream, Time};
 
 use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Signals, Table, Ties};
@@ -56,6 +58,11 @@ pub trait Policy: Send {
     /// Who is chosen among those that are equally good in that order.
     fn ties(&self) -> Ties {
         Ties::Drawn
+    }
+
+    /// The weights besides 0 that it can give their share; the dispatcher refuses others.
+    fn weights(&self) -> RangeInclusive<f64> {
+        1e-9..=1e9
     }
 
     /// Whether [`Policy::observe`] and [`Policy::reported`] do anything; where it says no, the dispatcher saves the calls.

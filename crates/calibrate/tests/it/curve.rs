@@ -8,13 +8,14 @@ use sojourn_model::{DelayCurve, Denied, Discipline, Piece, Server};
 use sojourn_serve::Node;
 use sojourn_stats::{Law, Span};
 
-use crate::support::node;
+use crate::support::{beside_others, node};
 
 /// The numbers of users of Zhang's stress test (2002, Table 4.4).
 const USERS: [u32; 16] = [1, 10, 20, 40, 60, 100, 120, 140, 200, 260, 320, 400, 480, 640, 800, 960];
 
 #[test]
 fn a_curve_of_two_pieces_is_found_again() {
+    let _machine = beside_others();
     let known = DelayCurve {
         // Both pieces meet at 140 users.
         pieces: vec![
@@ -52,6 +53,7 @@ fn measured(node: &Node, users: &[u32], settings: &Settings) -> Result<CurveFoun
 /// No law of errors: delays of tens of milliseconds are held to a fifth, which a busy machine does not move them by.
 #[test]
 fn the_delay_of_a_node_is_found_between_the_numbers_it_was_fitted_to() {
+    let _machine = beside_others();
     let text = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 8\nseconds = [0.03, 0.001]\n\
                 [[delay]]\nup_to = 100\nseconds = [-0.002, 0.005]";
     let node = node(text);
@@ -82,6 +84,7 @@ fn the_delay_of_a_node_is_found_between_the_numbers_it_was_fitted_to() {
 
 #[test]
 fn a_full_server_denies() {
+    let _machine = beside_others();
     let node = node("discipline = \"ps\"\ndemand = \"4 ms\"\nlimits = { jobs = 3 }");
     let settings = Settings { time: Span(5_000_000_000), ..Settings::default() };
     let found = measured(&node, &[1, 2, 3, 6, 8, 10, 12], &settings).unwrap();
@@ -96,6 +99,7 @@ fn a_full_server_denies() {
 
 #[test]
 fn what_makes_no_curve_is_refused_in_a_line() {
+    let _machine = beside_others();
     let node = node("discipline = \"fcfs\"\ndemand = \"5 ms\"");
     let settings = Settings { time: Span(5_000_000_000), ..Settings::default() };
     let short = Settings { time: Span(1), ..settings.clone() };

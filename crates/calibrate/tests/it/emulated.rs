@@ -4,7 +4,7 @@ use sojourn_calibrate::{Calibration, Interval, Served, Settings};
 use sojourn_model::{Discipline, Server};
 use sojourn_stats::Span;
 
-use crate::support::{brief, least_covered, measure, node};
+use crate::support::{beside_others, brief, least_covered, measure, node};
 
 const PER_BYTE_S: f64 = 0.5e-6;
 const SIZES: [u64; 3] = [0, 20_000, 200_000];
@@ -26,6 +26,7 @@ fn calibrated(known: &Known, seed: u64) -> Calibration {
 /// False alarms: helpers and disciplines have no law of errors; the coverage alarms with a chance of 3e-6 at most.
 #[test]
 fn helpers_discipline_demand_and_capacity_of_a_node_are_recovered() {
+    let _machine = beside_others();
     let limited =
         |discipline, helpers, fixed_s| Known { discipline, served: Served::Limited(helpers), fixed_s, cores: 1 };
     let known = [
@@ -74,6 +75,7 @@ fn helpers_discipline_demand_and_capacity_of_a_node_are_recovered() {
 
 #[test]
 fn the_model_is_judged_and_written_whole() {
+    let _machine = beside_others();
     let node = node("discipline = \"limited-ps\"\nhelpers = 4\ndemand = \"8 ms + 0.5 us/B\"");
     let settings =
         Settings { time: Span(10_000_000_000), judged: vec![0.3, 0.6], connections_max: 64, ..Settings::default() };

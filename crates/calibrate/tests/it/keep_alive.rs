@@ -8,7 +8,7 @@ use sojourn_calibrate::{CalibrateError, KeepAlive, Settings, Target, keep_alive}
 use sojourn_serve::program::Program;
 use sojourn_stats::Span;
 
-use crate::support::node;
+use crate::support::{beside_others, node};
 
 const IDLE: Span = Span(5_000_000);
 
@@ -19,6 +19,7 @@ fn found(url: &str, most: u32) -> Result<KeepAlive, CalibrateError> {
 
 #[test]
 fn a_process_per_connection_is_held_by_idle_ones_and_an_event_loop_is_not() {
+    let _machine = beside_others();
     let site = tempfile::tempdir().unwrap();
     fs::set_permissions(site.path(), Permissions::from_mode(0o755)).unwrap();
     fs::write(site.path().join("page.txt"), "x".repeat(2000)).unwrap();
@@ -43,6 +44,7 @@ fn a_process_per_connection_is_held_by_idle_ones_and_an_event_loop_is_not() {
 
 #[test]
 fn an_emulated_node_serves_beside_idle_connections() {
+    let _machine = beside_others();
     let node = node("discipline = \"limited-ps\"\nhelpers = 4\ndemand = \"5 ms\"");
     assert_eq!(found(&format!("http://{}/work", node.address()), 6).unwrap(), KeepAlive::Free(6));
     let error = found(&format!("http://{}/nothing-here", node.address()), 6).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use sojourn_calibrate::{CalibrateError, PathDelay, fit_delays, measure_path};
 use sojourn_load::Allowed;
 use sojourn_stats::{Dimension, Law, Stream};
 
-use crate::support::least_covered;
+use crate::support::{beside_others, least_covered};
 
 fn drawn(law: &Law, samples: usize, seed: u64) -> Vec<f64> {
     let mut stream = Stream::new(seed, "path", "delays");
@@ -25,6 +25,7 @@ fn measured(to: &str, samples: usize) -> Result<PathDelay, CalibrateError> {
 
 #[test]
 fn the_law_of_drawn_delays_is_recovered() {
+    let _machine = beside_others();
     for k in [1, 2, 4, 9] {
         let law = erlang(k, "195 ms");
         // 20,000 draws know 1 / cv^2 to some 1 %: k = 9 is missed by a half in 5 deviations, the others in more.
@@ -41,6 +42,7 @@ fn the_law_of_drawn_delays_is_recovered() {
 /// binomial law gives that much a chance of 1e-6, something is wrong.
 #[test]
 fn intervals_cover_the_mean_and_the_stages() {
+    let _machine = beside_others();
     let trials = 200;
     let law = erlang(4, "30 ms");
     let (mut mean, mut stages) = (0, 0);
@@ -55,6 +57,7 @@ fn intervals_cover_the_mean_and_the_stages() {
 
 #[test]
 fn a_constant_and_something_more_is_told_apart() {
+    let _machine = beside_others();
     let times: Vec<f64> = drawn(&erlang(1, "5 ms"), 4000, 7).iter().map(|time| time + 0.1).collect();
     let found = fit_delays("synthetic", &times).unwrap();
     assert!(found.erlang.k > 100, "{found:?}");
@@ -71,6 +74,7 @@ fn a_constant_and_something_more_is_told_apart() {
 
 #[test]
 fn connections_over_loopback_have_a_law() {
+    let _machine = beside_others();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap().to_string();
     // The kernel answers; fewer than its queue of connections holds.
@@ -83,6 +87,7 @@ fn connections_over_loopback_have_a_law() {
 
 #[test]
 fn what_is_no_path_is_said_in_a_line() {
+    let _machine = beside_others();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let cases = [
         ("127.0.0.1", 100, "write a host and a port"),

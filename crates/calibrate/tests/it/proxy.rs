@@ -11,7 +11,7 @@ use sojourn_model::Server;
 use sojourn_serve::program::{Program, Running};
 use sojourn_stats::Span;
 
-use crate::support::node;
+use crate::support::{alone, beside_others, node};
 
 fn measure(proxy: &Proxy, mixes: &HitRatios) -> Result<ProxyFound, CalibrateError> {
     let settings = Settings { time: Span(5_000_000_000), rate_max: 1e6, ..Settings::default() };
@@ -31,6 +31,7 @@ fn brief() -> HitRatios {
 /// slope; no law of errors is known that a rate of false alarms would follow from.
 #[test]
 fn what_is_known_of_an_emulated_proxy_is_found() {
+    let _machine = beside_others();
     let node = node("discipline = \"ps\"\ndemand = \"1 ms\"");
     let work = |bytes: u32, ms: u32| format!("/work?bytes={bytes}&demand={ms}ms");
     let hits = [work(1000, 2), work(50_000, 4)];
@@ -74,6 +75,7 @@ fn start(text: &str, root: &Path) -> Option<Running> {
 /// the same small document, and a large document dearer than a small one.
 #[test]
 fn squid_in_front_of_nginx_is_measured_against_its_hit_ratio() {
+    let _machine = alone();
     let site = tempfile::tempdir().unwrap();
     fs::create_dir(site.path().join("miss")).unwrap();
     for folder in [site.path().to_owned(), site.path().join("miss")] {
@@ -107,6 +109,7 @@ fn squid_in_front_of_nginx_is_measured_against_its_hit_ratio() {
 
 #[test]
 fn what_cannot_be_a_proxy_is_said_in_a_line() {
+    let _machine = beside_others();
     let node = node("discipline = \"ps\"\ndemand = \"1 ms\"");
     let url = format!("http://{}", node.address());
     let parsed = |hits: &[&str], misses: &[&str], sizes: &[u64], weights: &[f64]| {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use sojourn_calibrate::{CalibrateError, Settings, Target, calibrate};
 use sojourn_serve::{Node, NodeConfig};
 
-use crate::support::{brief, node};
+use crate::support::{beside_others, brief, node};
 
 fn refused(url: &str, settings: &Settings, cancelled: bool) -> CalibrateError {
     let target = Target::parse(url, &[], None).unwrap();
@@ -18,6 +18,7 @@ fn refused(url: &str, settings: &Settings, cancelled: bool) -> CalibrateError {
 
 #[test]
 fn a_server_that_answers_with_errors_is_refused() {
+    let _machine = beside_others();
     let node = Node::start(NodeConfig::new("node")).unwrap();
     let error = refused(&format!("http://{}/nothing-here", node.address()), &brief(1), false);
     assert!(error.to_string().contains("status 4xx"), "{error}");
@@ -25,6 +26,7 @@ fn a_server_that_answers_with_errors_is_refused() {
 
 #[test]
 fn a_page_that_costs_nothing_is_refused() {
+    let _machine = beside_others();
     let node = Node::start(NodeConfig::new("node")).unwrap();
     let error = refused(&format!("http://{}/bytes/10", node.address()), &brief(1), false);
     // Whichever limit this machine meets first.
@@ -33,6 +35,7 @@ fn a_page_that_costs_nothing_is_refused() {
 
 #[test]
 fn a_rate_above_the_allowed_is_refused() {
+    let _machine = beside_others();
     let node = node("discipline = \"fcfs\"\ndemand = \"5 ms\"");
     let settings = Settings { rate_max: 100.0, ..brief(1) };
     let error = refused(&format!("http://{}/work", node.address()), &settings, false);
@@ -41,6 +44,7 @@ fn a_rate_above_the_allowed_is_refused() {
 
 #[test]
 fn nobody_listening_and_being_cancelled_are_said() {
+    let _machine = beside_others();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = refused(&format!("http://{closed}/"), &brief(1), false);
     assert!(matches!(error, CalibrateError::Load(_)), "{error}");
@@ -51,6 +55,7 @@ fn nobody_listening_and_being_cancelled_are_said() {
 
 #[test]
 fn a_target_that_makes_no_sense_is_refused() {
+    let _machine = beside_others();
     let wrong = |url: &str, xs: &[u64], at: Option<u64>, words: &str| {
         let error = Target::parse(url, xs, at).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

@@ -1,12 +1,25 @@
 //! Emulated nodes to be calibrated.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sojourn_calibrate::{CalibrateError, Calibration, Settings, Target, calibrate};
 use sojourn_model::Server;
 use sojourn_serve::{Node, NodeConfig};
 use sojourn_stats::Span;
+
+/// Which tests are using the machine.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Held by a test that others may run beside: what it measures has a virtual processor of its own.
+pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Held by a test that measures a real program, which needs the cores that other tests would take.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A node that is the server of this model.
 pub(crate) fn node(model: &str) -> Node {

@@ -9,11 +9,13 @@
 //! point, a sort whenever membership changes, and shares that only tend to the weights: the relative standard deviation
 //! of a share is about 1 / sqrt(points x weight), a tenth with the default, and popular paths add theirs.
 //!
-//! Parameter: `points`, default 100, of a backend of weight 1. One of weight w has `points` x w, rounded, at least one
-//! and at most 65 536; weight 0 is never chosen. Reads the key of the path, names and weights; counts nothing, and does
+//! Parameter: `points`, default 100, of a backend of weight 1. One of weight w has `points` x w, rounded; a weight that
+//! makes less than one point or more than 65 536 is refused, and weight 0 is never chosen. Reads the key of the path, names and weights; counts nothing, and does
 //! not look at load: one path that is asked for more often than a backend can serve overloads it. The hash is pinned:
 //! every dispatcher, in every later version, agrees where a path belongs. A retry goes to the next point of a backend
 //! not yet tried, which is where the path belongs if those tried leave.
+
+use std::ops::RangeInclusive;
 
 use sojourn_stats::Stream;
 
@@ -47,6 +49,12 @@ pub struct PathHash {
 impl Policy for PathHash {
     fn requires(&self) -> Signals {
         Signals::PATH
+    }
+
+    /// Those that make at least one point, and no more than can be kept.
+    fn weights(&self) -> RangeInclusive<f64> {
+        let points = f64::from(self.points);
+        1.0 / points..=f64::from(MOST_POINTS) / points
     }
 
     fn listens(&self) -> bool {
@@ -93,9 +101,7 @@ impl PathHash {
 
     /// How many points `id` has.
     fn count(&self, table: &Table, id: BackendId) -> u32 {
-        let weight = table.weight(id);
-        let points = f64::from(self.points) * weight;
-        if weight > 0.0 { points.round().clamp(1.0, f64::from(MOST_POINTS)) as u32 } else { 0 }
+        (f64::from(self.points) * table.weight(id)).round() as u32
     }
 
     /// Where `id` stands: SplitMix64's sequence from the hash of its name, so that a further point moves no other.

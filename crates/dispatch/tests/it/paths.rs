@@ -1,6 +1,6 @@
 //! The same path to the same backend: `path-hash`.
 
-use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Request, key};
+use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Request, Signals, key};
 use sojourn_stats::Time;
 
 use crate::common::{REQUEST, assert_fits, dispatcher, equal, weighted};
@@ -40,7 +40,7 @@ fn a_path_belongs_to_the_first_point_at_or_after_its_hash() {
     let pinned = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
     assert_eq!([1, 2, 3].map(|number| splitmix(1_234_567, number)), pinned);
     for (points, weights, counts) in
-        [(1, [1.0, 1.0, 1.0, 1.0], [1, 1, 1, 1]), (100, [1.0, 0.5, 2.0, 1e-9], [100, 50, 200, 1])]
+        [(1, [1.0, 1.0, 1.0, 1.0], [1, 1, 1, 1]), (100, [1.0, 0.5, 2.0, 0.01], [100, 50, 200, 1])]
     {
         let backends = weighted(&weights);
         let mut dispatcher = dispatcher(&format!("path-hash(points = {points})"), &backends);
@@ -155,5 +155,22 @@ fn points_are_a_number_of_points() {
     }
     for good in ["1", "65536"] {
         dispatcher(&format!("path-hash(points = {good})"), &equal(2));
+    }
+}
+
+#[test]
+fn a_weight_without_a_share_of_points_is_refused() {
+    let made = |weight: f64| {
+        let backends = [("a".to_string(), 1.0), ("b".to_string(), weight)];
+        Dispatcher::new("path-hash", &backends, Information::Immediate, Signals::GATEWAY | Signals::PATH, 1, "test")
+    };
+    for weight in [0.0, 0.01, 655.36] {
+        let mut dispatcher = made(weight).unwrap_or_else(|error| panic!("{weight}: {error}"));
+        let refused = dispatcher.join("c", 656.0, Time::ZERO).unwrap_err().to_string();
+        assert!(refused.starts_with("backend `c` has weight 656; with policy `path-hash` a weight is 0"), "{refused}");
+    }
+    for weight in [0.009, 656.0] {
+        let refused = made(weight).err().expect("it has no share").to_string();
+        assert!(refused.contains("from 1e-2 to 6.5536e2"), "{refused}");
     }
 }
