@@ -547,12 +547,19 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     if let Some(remedy) = unquoted(written).filter(|_| message.starts_with("invalid type: map")) {
         return SpecError(format!("{}:{line}: {remedy}", file.display()));
     }
-    let remedy = match message.starts_with("invalid type") && message.ends_with("expected a string") {
-        true => format!(" in `{written}`: it is a text, with its unit where it has one, e.g. \"1.6 ms\""),
-        false if message.starts_with("invalid") => format!(" in `{written}`"),
-        false => String::new(),
+    if !message.starts_with("invalid") {
+        return SpecError(format!("{}:{line}: {message}", file.display()));
+    }
+    let (wrong, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
+    let right = match expected {
+        "a string" => ": it is a text, with its unit where it has one, e.g. \"1.6 ms\"".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => ": it is a whole number, without quotes".into(),
+        "f64" => ": it is a number, without quotes".into(),
+        "a boolean" => ": it is `true` or `false`, without quotes".into(),
+        "" => String::new(),
+        other => format!(": it is {other}"),
     };
-    SpecError(format!("{}:{line}: {message}{remedy}", file.display()))
+    SpecError(format!("{}:{line}: {wrong} in `{written}`{right}", file.display()))
 }
 
 /// What to write in place of a line such as `p99.9 = "< 1 s"`, which TOML takes for a table `p99` with a key `9`.

@@ -123,11 +123,16 @@ impl Source {
             let (key, value) = (key.trim(), value.trim());
             // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
             let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
-            drop_axis(&mut document, key);
+            change_to(&mut document, key, &value).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
             made.push((key.to_owned(), value));
         }
         Ok(Source { file: file.into(), original, document, set: made })
+    }
+
+    /// What only the command line can name, where the file leaves it empty and nothing has named it: the key.
+    pub fn lacks(&self) -> Option<&'static str> {
+        let log = self.document.get("workload").and_then(|workload| workload.get("log")).and_then(Item::as_str);
+        log.filter(|log| log.is_empty()).map(|_| "workload.log")
     }
 
     /// What `--set` says of `key`, by whichever of its names; the last word counts.
@@ -177,7 +182,20 @@ impl Source {
             }
         }
         let sites = Sites::default();
+        self.check_replaced(&combinations, &sites)?;
         combinations.iter().map(|settings| self.variant(&keys, settings, &sites)).collect()
+    }
+
+    /// Checks the policies that the file itself names where they vary: every variant replaces them, so that nothing else
+    /// would read them.
+    fn check_replaced(&self, combinations: &[Vec<(String, Value)>], sites: &Sites) -> Result<(), SpecError> {
+        let first = combinations.first().map_or(&[][..], Vec::as_slice);
+        let is_replaced = |key: &str| long_name(key).ends_with(".policy") && self.written(key).is_some();
+        for (key, _) in first.iter().filter(|(key, _)| is_replaced(key)) {
+            let others: Vec<_> = first.iter().filter(|(of, _)| of != key).cloned().collect();
+            self.experiment(&others, sites, Overload::Taken)?;
+        }
+        Ok(())
     }
 
     /// The experiment with these settings, whatever varies besides; one that is overloaded is none the worse for it.
@@ -210,7 +228,43 @@ impl Source {
             drop_others_keys(&mut document, key, value);
         }
         let text = document.to_string();
-        Experiment::parse_with(&text, &self.file, sites, overload).map_err(|e| self.relocate(e, &text, settings))
+        Experiment::parse_with(&text, &self.file, sites, overload)
+            .map_err(|e| self.blame(&e, settings, sites, overload).unwrap_or_else(|| self.relocate(e, &text, settings)))
+    }
+
+    /// The error as one of the `--set` that causes it; none where the variant is wrong without any.
+    fn blame(
+        &self,
+        error: &SpecError,
+        settings: &[(String, Value)],
+        sites: &Sites,
+        overload: Overload,
+    ) -> Option<SpecError> {
+        let read = |set: &[(String, Value)]| {
+            let mut document: DocumentMut = self.original.parse().expect("it was read before");
+            let changed = set.iter().try_for_each(|(key, value)| change_to(&mut document, key, value));
+            let changed = changed.and_then(|()| {
+                settings.iter().try_for_each(|(key, value)| {
+                    put(&mut document, key, value.clone()).map(|()| drop_others_keys(&mut document, key, value))
+                })
+            });
+            changed.is_ok() && Experiment::parse_with(&document.to_string(), &self.file, sites, overload).is_ok()
+        };
+        if self.set.is_empty() || !read(&[]) {
+            return None;
+        }
+        let count = (1..=self.set.len()).find(|&count| !read(&self.set[..count]))?;
+        let (before, (key, value)) = (&self.set[..count - 1], &self.set[count - 1]);
+        // The line is one of a text that nobody has seen.
+        let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
+        let message = message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0);
+        let meant = ["run", "workload", "system", "system.server"].map(|table| format!("{table}.{key}"));
+        let meant = meant.into_iter().find(|meant| read(&[before, &[(meant.clone(), value.clone())]].concat()));
+        let right = match meant.filter(|_| message.starts_with("unknown key")) {
+            Some(meant) => format!("there is no such key; did you mean `{meant}`?"),
+            None => message.into(),
+        };
+        Some(SpecError(format!("--set {key}={}: {right}", show(value))))
     }
 
     /// What the file itself says at `key`.
@@ -243,10 +297,18 @@ impl Source {
         }
         let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
         match set.is_empty() {
-            true => SpecError(format!("{prefix} with --set, `{}`: {message}", text.trim())),
+            // Wrong as it is in the file too; only the line has been edited.
+            true => SpecError(format!("{prefix} `{}`: {message}", text.trim())),
             false => SpecError(format!("{prefix} with {}: {message}", set.join(", "))),
         }
     }
+}
+
+/// Makes a change of the command line.
+fn change_to(document: &mut DocumentMut, key: &str, value: &Value) -> Result<(), String> {
+    put(document, key, value.clone())?;
+    drop_axis(document, key);
+    Ok(())
 }
 
 /// What is set by hand is not varied any more.

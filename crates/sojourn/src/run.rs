@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// Runs every experiment of a folder, in the order of their names, and says a line of each. All are read before the
-/// first is run, so that a mistake in the last is not found an hour later.
+/// first is run, so that a mistake in the last is not found an hour later. One that lacks what only the command line can
+/// name is left out.
 fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
     let folder = &arguments.file;
     let entries = std::fs::read_dir(folder).map_err(|e| bad_input(format!("cannot read {}: {e}", folder.display())))?;
@@ -50,8 +51,24 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     if files.is_empty() {
         return Err(bad_input(format!("{}: no experiment in this folder (*.toml)", folder.display())));
     }
+    let mut wrong = Vec::new();
+    let mut left_out = Vec::new();
     for file in &files {
-        arguments.flags.source(file, &[])?.variants().map_err(bad_input)?;
+        let source = arguments.flags.source(file, &[])?;
+        match source.lacks() {
+            Some(key) => left_out.push((file.clone(), key)),
+            None => wrong.extend(source.variants().err().map(|error| error.to_string())),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(bad_input(wrong.join("\n")));
+    }
+    files.retain(|file| left_out.iter().all(|(of, _)| of != file));
+    for (file, key) in &left_out {
+        eprintln!("{}: left out, for it needs a log: name one with --set {key}=FILE", file.display());
+    }
+    if files.is_empty() {
+        return Err(bad_input("no experiment is left"));
     }
     let out = arguments.out.clone().unwrap_or_else(|| {
         let name = folder.canonicalize().ok();

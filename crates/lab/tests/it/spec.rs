@@ -82,6 +82,42 @@ fn set_changes_values_and_its_mistakes_are_named() {
 }
 
 #[test]
+fn a_mistake_in_set_is_not_said_of_a_variant() {
+    let varied = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\n");
+    let refused = |text: &str, set: &[&str]| variants(text, set).unwrap_err();
+    let message = refused(&varied, &["servers=2", "live.duration=1 s", "helpers=3"]);
+    assert_eq!(message, "--set live.duration=1 s: there is no such key; did you mean `run.live.duration`?");
+    let message = refused(&varied, &["arrivals=5"]);
+    assert!(message.starts_with("--set arrivals=5: ") && !message.contains("with policy"), "{message}");
+    // A mistake of the file's own is not one of the command line.
+    let message = refused(&varied.replace("1 us/B", "1 us/m"), &["servers=2"]);
+    assert!(message.starts_with("x.toml:14: "), "{message}");
+    // A mistake of a variant is one, whatever is set besides.
+    let message = refused(&varied.replace("round-robin", "rund-robin"), &["servers=2"]);
+    assert!(!message.contains("--set") && message.contains("with policy = rund-robin"), "{message}");
+}
+
+#[test]
+fn a_policy_that_every_variant_replaces_is_read_too() {
+    let text = FOUR_SERVERS.replace("least-connections", "lest-connections");
+    let message = variants(&format!("{text}[vary]\npolicy = [\"random\"]\n"), &[]).unwrap_err();
+    assert!(message.starts_with("x.toml:9: policy") && message.contains("least-connections"), "{message}");
+}
+
+#[test]
+fn a_value_of_another_type_is_said_in_words() {
+    let cases = [
+        ("servers = 4", "servers = \"four\"", "it is a whole number, without quotes"),
+        ("seed = 1", "seed = \"one\"", "it is a whole number, without quotes"),
+        ("face = \"gateway\"", "face = 3", "it is a text"),
+    ];
+    for (good, bad, right) in cases {
+        let message = variants(&FOUR_SERVERS.replacen(good, bad, 1), &[]).unwrap_err();
+        assert!(message.contains(right) && message.contains(bad), "{message}");
+    }
+}
+
+#[test]
 fn variants_are_the_product_of_vary_and_then_each_variant() {
     let text = format!(
         "{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n\

@@ -45,6 +45,33 @@ fn mistakes_in_an_experiment() {
     }
 }
 
+#[test]
+fn a_folder_is_read_whole_before_it_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(experiment("four-servers.toml")).expect("the experiment is there");
+    let text = text.replace("\"theory\", \"sim\", \"live\"", "\"theory\"");
+    let needs_a_log = fs::read_to_string(experiment("replay-a-day.toml")).expect("the experiment is there");
+    file(folder.path(), "needs-a-log.toml", needs_a_log);
+    file(folder.path(), "right.toml", &text);
+    let path = folder.path().display().to_string();
+    let out = folder.path().join("out");
+    let arguments = ["run", &path, "--by", "theory", "--out", &out.display().to_string()];
+    let output = sojourn(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("needs-a-log.toml: left out"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--set workload.log=FILE"), "{}", stderr(&output));
+    assert!(out.join("right").join("outcomes.csv").exists() && !out.join("needs-a-log").exists());
+
+    file(folder.path(), "wrong.toml", text.replace("seed = 1", "sed = 1"));
+    file(folder.path(), "wrong-too.toml", text.replace("policy", "polcy"));
+    fs::remove_dir_all(&out).unwrap();
+    let output = sojourn(&arguments);
+    let complaint = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("wrong.toml") && complaint.contains("wrong-too.toml"), "{complaint}");
+    assert!(!out.exists(), "nothing was run");
+}
+
 /// A mistake in the file and an engine that lacks what it says are both bad input, seen before anything runs.
 #[test]
 fn systems_of_several_tiers() {
