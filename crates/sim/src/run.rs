@@ -12,8 +12,9 @@ use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 use crate::clients::{PlannedRequests, Users};
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
 use crate::course::Course;
-use crate::engine::{Engine, Fabric, Played};
+use crate::engine::{Engine, Fabric};
 use crate::fabric::{Direct, Routed, refuse};
+use crate::requests::{Played, Requests, engine};
 use crate::sessions;
 use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};
 use crate::summary::{self, QUANTILES, Row};
@@ -163,7 +164,7 @@ fn with_engine<'a, T: Task<'a>>(
     }
 }
 
-fn planned<F: Fabric>(
+fn planned<F: Fabric<Traffic = Requests>>(
     workload: &Workload,
     seed: u64,
     demand: &Arc<dyn Demand>,
@@ -171,17 +172,17 @@ fn planned<F: Fabric>(
     fabric: F,
 ) -> Result<Engine<PlannedRequests, F>, SimError> {
     let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
-    Ok(Engine::new(clients, fabric, course, PlannedRequests::start))
+    Ok(engine(clients, fabric, course))
 }
 
-fn users<F: Fabric>(
+fn users<F: Fabric<Traffic = Requests>>(
     closed: &Closed,
     seed: u64,
     demand: &Arc<dyn Demand>,
     course: &Course,
     fabric: F,
 ) -> Engine<Users, F> {
-    Engine::new(Users::new(closed, seed, demand), fabric, course, Users::start)
+    engine(Users::new(closed, seed, demand), fabric, course)
 }
 
 /// Replications until all is sharp.

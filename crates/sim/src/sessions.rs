@@ -62,24 +62,22 @@
 //! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and
 //! noted.
 
-mod balancer_cores;
-mod calendar;
-mod occupancy;
-mod replication;
+mod browsing;
+pub(crate) mod connections;
 mod study;
 mod summary;
 mod tally;
-mod users;
 
-use sojourn_model::system::{Attached, Level, Tier};
+use sojourn_model::system::{Attached, Level};
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
 
+use self::connections::ENTITY_LIMIT;
+pub use self::study::visits_of_run;
+pub(crate) use self::study::{run, run_plan};
 use crate::control::SimError;
-use calendar::ENTITY_LIMIT;
-pub use study::visits_of_run;
-pub(crate) use study::{run, run_plan};
+use crate::fabric::{attached, level};
 
 /// Refuses what makes no sense.
 pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
@@ -116,13 +114,4 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
         return Ok(());
     };
     Err(SimError::Invalid(fault.into()))
-}
-
-/// What choices are made for: without a balancer a user simply goes to its server.
-fn level(tier: Option<&Tier>) -> Level {
-    tier.map_or(Level::Session, |tier| tier.level)
-}
-
-fn attached(tier: Option<&Tier>) -> Attached {
-    tier.map_or(Attached::Session, |tier| tier.attached)
 }

@@ -28,12 +28,12 @@ use sojourn_traffic::Workload;
 
 use self::names::Names;
 use self::places::Places;
-use crate::agenda::What;
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
-use crate::engine::{Cx, Fabric};
+use crate::engine::Fabric;
 use crate::jobs::{Job, Stage};
 use crate::prediction::Predictor;
+use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
 
 /// Deciders look at the servers' health so often.
@@ -510,6 +510,8 @@ impl Routed {
 }
 
 impl Fabric for Routed {
+    type Traffic = Requests;
+
     fn start(&mut self, cx: &mut Cx) {
         for (number, (at, ..)) in self.faults.iter().enumerate() {
             cx.agenda.add(*at, What::Fault, number as u32, 0);
@@ -632,7 +634,7 @@ impl Fabric for Routed {
             What::Closes => self.closes(slot, cx),
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => self.health_known(slot, cx),
-            What::PatienceEnds | What::UserAsks => unreachable!("the engine takes {what:?} itself"),
+            What::PatienceEnds | What::UserAsks => unreachable!("clients take {what:?}"),
         }
     }
 
@@ -651,10 +653,6 @@ impl Fabric for Routed {
 
     fn busy(&self, now: Time) -> Vec<Span> {
         self.stages.iter().map(|stages| self.stations[stages[0]].busy(now)).collect()
-    }
-
-    fn is_its_own(what: What) -> bool {
-        matches!(what, What::Closes | What::Fault | What::HealthKnown)
     }
 }
 
