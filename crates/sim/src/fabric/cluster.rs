@@ -10,11 +10,13 @@
 mod balancer_cores;
 mod occupancy;
 mod one_tier;
+mod tiers;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sojourn_model::system::{Attached, Tier};
+use sojourn_dispatch::Catalogue;
+use sojourn_model::system::{Attached, Face, Target, Tier};
 use sojourn_model::{
     Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Mode, Server, Station, System,
 };
@@ -23,8 +25,10 @@ use sojourn_traffic::Sessions;
 
 use self::balancer_cores::BalancerCores;
 use self::occupancy::Occupancy;
-pub(crate) use self::one_tier::{OneTier, level};
+pub(crate) use self::one_tier::OneTier;
+pub(crate) use self::tiers::{Tiers, refuse};
 use crate::balancer::Asked;
+use crate::control::SimError;
 use crate::engine::Fabric;
 use crate::sessions::connections::{Connected, Cx, Files, Lane, NOWHERE, Stage, What};
 use crate::timers::Timers;
@@ -53,9 +57,17 @@ pub(crate) struct Cluster<R> {
 }
 
 /// Who chooses the servers of sessions, connections and requests, for how long, and what that one is told.
-pub(crate) trait Route: Send {
+pub(crate) trait Route: Send + Sized {
+    /// Those in front of the servers of `system`, with policies of `catalogue` and random streams of this seed.
+    fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Self, SimError>;
+
     /// Whether a choice is made for every request: users' connections then end in front of the servers.
     fn is_per_request(&self) -> bool;
+
+    /// A user sets out to open a connection.
+    fn sets_out(&mut self, lane: u32, asked: Asked, now: Time) {
+        let _ = (lane, asked, now);
+    }
 
     /// A connection opens: its server. [`NOWHERE`] if none takes it, or if each of its requests has a server of its own.
     fn opens(&mut self, lane: u32, asked: Asked, now: Time) -> u32;
@@ -117,6 +129,8 @@ pub(crate) enum Counted {
     Users(u32),
     /// A server's connections; its requests, where choices are made for them.
     Connections(u32),
+    /// What a decider has forwarded: so many.
+    Forwarded(u32),
 }
 
 /// What a server is.
@@ -155,11 +169,18 @@ struct Delays {
 const POLL: u64 = u64::MAX;
 
 impl<R: Route> Cluster<R> {
-    /// The servers of `system`, which `route` chooses from, and the users of `sessions`.
-    pub(crate) fn new(system: &System, sessions: &Sessions, route: R, seed: u64) -> Cluster<R> {
-        let (tier, network) = (system.tier(), &system.network);
+    /// The servers of `system` and the users of `sessions`, with policies of `catalogue` and random streams of this seed.
+    pub(crate) fn new(
+        system: &System,
+        sessions: &Sessions,
+        catalogue: &Catalogue,
+        seed: u64,
+    ) -> Result<Cluster<R>, SimError> {
+        let route = R::new(system, sessions, catalogue, seed)?;
+        let network = &system.network;
         let count = system.hosts.len();
-        let balancing = tier.map_or(Balancing::free(Mode::Nat), |tier| tier.balancing);
+        // Where there are several tiers, what passing one takes is refused.
+        let balancing = forwarding(system).next().map_or(Balancing::free(Mode::Nat), |tier| tier.balancing);
         let shared = [network.shared_rate(), balancing.reply_rate(&network.tcp, 1.0)];
         let shared = shared.into_iter().flatten().reduce(f64::min);
         let finite = [network.client_rate, network.server_rate, shared].iter().any(Option::is_some);
@@ -173,8 +194,8 @@ impl<R: Route> Cluster<R> {
             losses: Stream::new(seed, &format!("user {user}"), "losses"),
         };
         let half = Span(network.rtt.0 / 2);
-        Cluster {
-            attachment: attached(tier),
+        Ok(Cluster {
+            attachment: innermost(system).map_or(Attached::Session, |tier| tier.attached),
             delays: Delays {
                 there: half,
                 inbound: balancing.inbound(network),
@@ -197,7 +218,7 @@ impl<R: Route> Cluster<R> {
             reports: vec![VecDeque::new(); route.polls()],
             polled: Vec::new(),
             route,
-        }
+        })
     }
 
     /// A connection's first packet is at the balancer.
@@ -398,13 +419,16 @@ impl<R: Route> Cluster<R> {
     fn count(&mut self, number: u32, cx: &mut Cx) {
         let (counted, work) = self.route.counts(number);
         let (server, count) = match counted {
-            Counted::Users(server) => (server, self.attached.at(server)),
-            Counted::Connections(server) => (server, self.open.at(server)),
+            Counted::Users(server) => (Some(server as usize), self.attached.at(server)),
+            Counted::Connections(server) => (Some(server as usize), self.open.at(server)),
+            Counted::Forwarded(count) => (None, count),
         };
-        if let (Serves::Station(station), true) = (&mut self.serves[server as usize], work > Span::ZERO) {
+        if let (Some(server), true) = (server, work > Span::ZERO)
+            && let Serves::Station(station) = &mut self.serves[server]
+        {
             // A station that is full counts without taking on the work.
             let _ = station.arrive(cx.now, POLL, work);
-            self.timers.set(server as usize, station.next_departure());
+            self.timers.set(server, station.next_departure());
         }
         self.reports[number as usize].push_back((count, cx.now));
         cx.agenda.add(cx.now + self.delays.back, What::Reports, number, 0);
@@ -474,7 +498,12 @@ impl<R: Route> Fabric for Cluster<R> {
 
     #[inline]
     fn enter(&mut self, number: u32, cx: &mut Cx) {
-        let open = cx.jobs.lane(number).open;
+        let user = cx.jobs.user_of(number);
+        let lane = cx.jobs.lane(number);
+        let open = lane.open;
+        if !open {
+            self.route.sets_out(number, asked(user, lane), cx.now);
+        }
         let mut at = cx.now + self.delays.there;
         if self.balancer_cores.is_none() {
             at += self.delays.inbound + if open { Span::ZERO } else { self.delays.connection };
@@ -605,9 +634,18 @@ impl Serves {
     }
 }
 
-/// When users count as attached to a server: without a balancer, for their sessions.
-pub(crate) fn attached(tier: Option<&Tier>) -> Attached {
-    tier.map_or(Attached::Session, |tier| tier.attached)
+/// The tiers that forward connections or requests: all but a DNS.
+fn forwarding(system: &System) -> impl Iterator<Item = &Tier> {
+    system.tiers.iter().filter(|tier| tier.face != Face::Dns)
+}
+
+/// The tier in front of the servers; none: users meet the only one.
+pub(crate) fn innermost(system: &System) -> Option<&Tier> {
+    system.tiers.iter().find(|tier| has_hosts(tier))
+}
+
+fn has_hosts(tier: &Tier) -> bool {
+    tier.seats.iter().flat_map(|seat| &seat.targets).any(|target| matches!(target, Target::Host(_)))
 }
 
 /// What a policy is asked about: the simulator tells it no paths of users who browse.

@@ -17,7 +17,6 @@
 //!
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
-mod names;
 mod places;
 
 use sojourn_dispatch::{BackendId, Catalogue};
@@ -26,9 +25,10 @@ use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
-use self::names::Names;
 use self::places::Places;
-use crate::balancer::{Asked, Balancer, Choice, signals};
+use super::deciders::{Decider, Next, deciders};
+use super::names::Names;
+use crate::balancer::{Asked, Choice};
 use crate::control::SimError;
 use crate::engine::Fabric;
 use crate::jobs::{Job, Stage};
@@ -64,25 +64,6 @@ pub(crate) struct Routed {
     /// When each server goes down and comes back.
     faults: Vec<(Time, usize, bool)>,
     is_down: Vec<bool>,
-}
-
-/// One seat of a tier.
-struct Decider {
-    face: Face,
-    balancer: Balancer,
-    targets: Vec<Next>,
-    /// Its site; none where nothing is said of places.
-    site: Option<usize>,
-    region: usize,
-    /// The server that it is on.
-    host: Option<u32>,
-}
-
-/// Where a request goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Server(u32),
-    Decider(u32),
 }
 
 /// What is on a request's way.
@@ -127,51 +108,12 @@ impl Routed {
         refuse(system)?;
         let servers: Vec<Server> = system.servers().cloned().collect();
         let (stages, stations) = stations(&servers);
-        let offsets: Vec<usize> = system
-            .tiers
-            .iter()
-            .scan(0, |next, tier| {
-                let first = *next;
-                *next += tier.seats.len();
-                Some(first)
-            })
-            .collect();
-        let mut deciders = Vec::new();
-        for (index, tier) in system.tiers.iter().enumerate() {
-            for (number, seat) in tier.seats.iter().enumerate() {
-                let name = |target: &Target| match *target {
-                    Target::Host(host) => system.hosts[host].name.clone(),
-                    Target::Seat { tier, seat } => format!("{} {}", system.tiers[tier].name, seat + 1),
-                };
-                let next = |target: &Target| match *target {
-                    Target::Host(host) => Next::Server(host as u32),
-                    Target::Seat { tier, seat } => Next::Decider((offsets[tier] + seat) as u32),
-                };
-                // The streams of a system's first decider are those of its only one.
-                let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
-                deciders.push(Decider {
-                    face: tier.face,
-                    balancer: Balancer::of(
-                        tier,
-                        seat.targets.iter().map(name),
-                        signals(tier, false),
-                        catalogue,
-                        seed,
-                        &stream,
-                    )?,
-                    targets: seat.targets.iter().map(next).collect(),
-                    site: seat.site,
-                    region: system.region_of(seat.site),
-                    host: seat.host.map(|host| host as u32),
-                });
-            }
-        }
         let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
         let clients = places::clients(system, workload);
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
         Ok(Routed {
             names: names.map(|tier| Names::new(system, tier.ttl, clients)),
-            deciders,
+            deciders: deciders(system, false, catalogue, seed)?,
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
             timers: Timers::new(stations.len()),
             stages,

@@ -13,7 +13,7 @@ use super::tally::Tally;
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
 use crate::course::Course;
 use crate::engine::Engine;
-use crate::fabric::{Cluster, OneTier};
+use crate::fabric::{Cluster, OneTier, Route, Tiers};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
 use crate::summary::{self, Row};
 
@@ -35,6 +35,23 @@ pub(crate) fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
+    match is_direct(system, control) {
+        true => replicated::<OneTier>(system, sessions, control, progress),
+        false => replicated::<Tiers>(system, sessions, control, progress),
+    }
+}
+
+/// Whether one tier is all that is between users and servers.
+fn is_direct(system: &System, control: &Control) -> bool {
+    system.is_plain() && !control.always_routed
+}
+
+fn replicated<R: Route>(
+    system: &System,
+    sessions: &Sessions,
+    control: &Control,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, SimError> {
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("sessions need a duration, e.g. duration = \"600 s\": users never end".into()));
     };
@@ -45,7 +62,8 @@ pub(crate) fn run(
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
     let course = Course { keep_series: false, ..Course::of_plan(warm_up, horizon) };
-    replication(system, &Sessions { users: 1, ..sessions.clone() }, &control.catalogue, control.seed, &course)?;
+    let one = Sessions { users: 1, ..sessions.clone() };
+    replication::<R>(system, &one, &control.catalogue, control.seed, &course)?;
     let pool = pool(control)?;
     let mut outside = Outside::new(control, progress);
     let mut notes = sessions.notes();
@@ -59,7 +77,7 @@ pub(crate) fn run(
             (outcomes.len()..wanted).map(|number| (number, None)).collect();
         play(pool.as_ref(), &mut fresh, |(number, outcome)| {
             let seed = replication_seed(control.seed, *number);
-            let replication = replication(system, sessions, &control.catalogue, seed, &course);
+            let replication = replication::<R>(system, sessions, &control.catalogue, seed, &course);
             *outcome = Some(replication.map(|replication| played(replication, (warm_up, horizon), &outside)));
         });
         for (_, outcome) in fresh {
@@ -116,13 +134,26 @@ const GRACE: Span = Span(10_000_000_000);
 pub(crate) fn run_plan(
     system: &System,
     sessions: &Sessions,
-    catalogue: &Catalogue,
-    seed: u64,
+    control: &Control,
     duration: Span,
     warm_up: Span,
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
-    let mut replication = replication(system, sessions, catalogue, seed, &Course::of_plan(warm_up, duration))?;
+    match is_direct(system, control) {
+        true => one_plan::<OneTier>(system, sessions, control, duration, warm_up),
+        false => one_plan::<Tiers>(system, sessions, control, duration, warm_up),
+    }
+}
+
+fn one_plan<R: Route>(
+    system: &System,
+    sessions: &Sessions,
+    control: &Control,
+    duration: Span,
+    warm_up: Span,
+) -> Result<Report, SimError> {
+    let course = Course::of_plan(warm_up, duration);
+    let mut replication = replication::<R>(system, sessions, &control.catalogue, control.seed, &course)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
     replication.run_before(at(0));
     replication.start_measuring(at(0));
@@ -177,7 +208,7 @@ pub fn visits_of_run(
 ) -> Result<Vec<Vec<Visit>>, SimError> {
     check(system, sessions)?;
     let course = Course::of_plan(Span::ZERO, duration);
-    let mut replication = replication(system, sessions, &Catalogue::default(), seed, &course)?;
+    let mut replication = replication::<Tiers>(system, sessions, &Catalogue::default(), seed, &course)?;
     replication.clients.visits = Some(vec![Vec::new(); sessions.users as usize]);
     replication.run_before(Time::ZERO + duration);
     Ok(replication.clients.visits.unwrap_or_default())
@@ -192,25 +223,28 @@ struct Outcome {
 }
 
 /// One replication of users at a system.
-type Replication = Engine<Browsing, Cluster<OneTier>>;
+type Replication<R> = Engine<Browsing, Cluster<R>>;
 
-fn replication(
+fn replication<R: Route>(
     system: &System,
     sessions: &Sessions,
     catalogue: &Catalogue,
     seed: u64,
     course: &Course,
-) -> Result<Replication, SimError> {
-    let route = OneTier::new(system, sessions, catalogue, seed)?;
+) -> Result<Replication<R>, SimError> {
     let clients = Browsing::new(sessions, seed, &demand_of(&system.hosts[0].server));
-    let fabric = Cluster::new(system, sessions, route, seed);
+    let fabric = Cluster::new(system, sessions, catalogue, seed)?;
     let jobs = Connections::new(sessions.users, sessions.parallel);
     let tally = Tally::new(system.hosts.len(), course.keep_series);
     Ok(Engine::new(clients, fabric, jobs, tally, course))
 }
 
 /// Plays a replication from its warm-up to its horizon.
-fn played(mut replication: Replication, (warm_up, horizon): (Span, Span), outside: &Outside<'_>) -> Outcome {
+fn played<R: Route>(
+    mut replication: Replication<R>,
+    (warm_up, horizon): (Span, Span),
+    outside: &Outside<'_>,
+) -> Outcome {
     let start = Time(warm_up.0);
     replication.run_before(start);
     replication.start_measuring(start);

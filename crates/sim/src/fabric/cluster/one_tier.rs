@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::System;
-use sojourn_model::system::{Level, Tier};
+use sojourn_model::system::Level;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
@@ -36,30 +36,6 @@ struct Held {
 const NOTHING: Held = Held { server: NOWHERE, chosen: Time::ZERO, bytes: 0 };
 
 impl OneTier {
-    /// The tier of `system`, with policies of `catalogue` and random streams of this seed.
-    pub(crate) fn new(
-        system: &System,
-        sessions: &Sessions,
-        catalogue: &Catalogue,
-        seed: u64,
-    ) -> Result<OneTier, SimError> {
-        let tier = system.tier();
-        let servers = system.hosts.len();
-        let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
-        let level = level(tier);
-        let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
-        let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
-        Ok(OneTier {
-            level,
-            balancer,
-            first_byte: FirstByte::new(requires, told),
-            bytes: requires.contains(Signals::BYTES),
-            poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
-            servers,
-            held: if level == Level::Session { vec![NOTHING; sessions.users as usize] } else { Vec::new() },
-        })
-    }
-
     fn choose(&mut self, asked: Asked, now: Time) -> u32 {
         match &mut self.balancer {
             Some(balancer) => balancer.choose(asked, &[], now).map_or(NOWHERE, |choice| choice.server),
@@ -73,6 +49,25 @@ impl OneTier {
 }
 
 impl Route for OneTier {
+    fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<OneTier, SimError> {
+        let tier = system.tier();
+        let servers = system.hosts.len();
+        let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
+        // Without a balancer a user simply goes to its server.
+        let level = tier.map_or(Level::Session, |tier| tier.level);
+        let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
+        let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
+        Ok(OneTier {
+            level,
+            balancer,
+            first_byte: FirstByte::new(requires, told),
+            bytes: requires.contains(Signals::BYTES),
+            poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
+            servers,
+            held: if level == Level::Session { vec![NOTHING; sessions.users as usize] } else { Vec::new() },
+        })
+    }
+
     #[inline]
     fn is_per_request(&self) -> bool {
         self.level == Level::Request
@@ -187,11 +182,6 @@ impl FirstByte {
             FirstByte::AtBalancer
         }
     }
-}
-
-/// What choices are made for: without a balancer a user simply goes to its server.
-pub(crate) fn level(tier: Option<&Tier>) -> Level {
-    tier.map_or(Level::Session, |tier| tier.level)
 }
 
 fn choice(server: u32) -> Choice {
