@@ -5,8 +5,8 @@ use std::sync::Arc;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Closed, Demand, Plan, Planned, Request, Script, Workload, WorkloadError};
 
-use crate::agenda::What;
-use crate::engine::{Clients, Cx};
+use crate::engine::{Clients, Fabric};
+use crate::requests::{Cx, Requests, What};
 
 /// Requests of a plan: an open workload, a log or a trace.
 pub(crate) struct PlannedRequests {
@@ -31,20 +31,6 @@ impl PlannedRequests {
         Ok(PlannedRequests { plan: Some(Plan::new(workload, seed, demand)?), next: NEVER })
     }
 
-    /// Draws the first request.
-    pub(crate) fn start(&mut self, cx: &mut Cx) {
-        self.plan(cx);
-    }
-}
-
-impl Clients for PlannedRequests {
-    const LISTEN: bool = false;
-
-    #[inline]
-    fn next(&self) -> &Planned {
-        &self.next
-    }
-
     /// Draws the next request.
     #[inline]
     fn plan(&mut self, cx: &mut Cx) {
@@ -59,12 +45,32 @@ impl Clients for PlannedRequests {
             }
         }
     }
+}
 
-    fn asks(&mut self, _: u32) -> Request {
-        unreachable!("planned requests do not think")
+impl<F: Fabric<Traffic = Requests>> Clients<F> for PlannedRequests {
+    const LISTEN: bool = false;
+
+    fn start(&mut self, cx: &mut Cx) {
+        self.plan(cx);
     }
 
-    fn ended(&mut self, _: u32, _: &mut Cx) {}
+    #[inline]
+    fn next_at(&self) -> Time {
+        self.next.at
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, fabric: &mut F, cx: &mut Cx) {
+        enter(self.next.at, &self.next.request, fabric, cx);
+        self.plan(cx);
+    }
+
+    fn fire(&mut self, what: What, slot: u32, fabric: &mut F, cx: &mut Cx) {
+        match what {
+            What::PatienceEnds => give_up(slot, fabric, cx),
+            other => unreachable!("a plan enters no {other:?}"),
+        }
+    }
 }
 
 /// Users: each asks, waits for the reply, thinks, and asks again.
@@ -80,38 +86,63 @@ impl Users {
         Users { users: (0..closed.users).map(|user| (script(user), NOTHING)).collect() }
     }
 
-    /// All of them begin to think.
-    pub(crate) fn start(&mut self, cx: &mut Cx) {
-        (0..self.users.len() as u32).for_each(|user| self.ended(user, cx));
-    }
-}
-
-impl Clients for Users {
-    const LISTEN: bool = true;
-
+    /// A user thinks about its next request.
     #[inline]
-    fn next(&self) -> &Planned {
-        &NEVER
-    }
-
-    fn plan(&mut self, _: &mut Cx) {
-        unreachable!("what users ask is in the agenda")
-    }
-
-    #[inline]
-    fn asks(&mut self, client: u32) -> Request {
-        self.users[client as usize].1
-    }
-
-    /// It thinks about its next request.
-    #[inline]
-    fn ended(&mut self, client: u32, cx: &mut Cx) {
-        let (script, request) = &mut self.users[client as usize];
+    fn think(&mut self, user: u32, cx: &mut Cx) {
+        let (script, request) = &mut self.users[user as usize];
         let step = script.step();
         *request = step.request;
         let at = cx.now + step.think;
         if cx.phases.accepts(at) {
-            cx.agenda.add(at, What::UserAsks, client, 0);
+            cx.agenda.add(at, What::UserAsks, user, 0);
         }
     }
+}
+
+impl<F: Fabric<Traffic = Requests>> Clients<F> for Users {
+    const LISTEN: bool = true;
+
+    fn start(&mut self, cx: &mut Cx) {
+        (0..self.users.len() as u32).for_each(|user| self.think(user, cx));
+    }
+
+    #[inline]
+    fn next_at(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn arrive(&mut self, _: &mut F, _: &mut Cx) {
+        unreachable!("what users ask is in the agenda")
+    }
+
+    #[inline]
+    fn fire(&mut self, what: What, entity: u32, fabric: &mut F, cx: &mut Cx) {
+        match what {
+            What::UserAsks => enter(cx.now, &self.users[entity as usize].1, fabric, cx),
+            What::PatienceEnds => give_up(entity, fabric, cx),
+            other => unreachable!("users enter no {other:?}"),
+        }
+    }
+
+    #[inline]
+    fn ended(&mut self, client: u32, cx: &mut Cx) {
+        self.think(client, cx);
+    }
+}
+
+/// A request enters.
+#[inline(always)]
+fn enter<F: Fabric<Traffic = Requests>>(planned: Time, request: &Request, fabric: &mut F, cx: &mut Cx) {
+    let number = cx.ledger.enter(cx.now);
+    let slot = cx.jobs.put(planned, number as u32, request);
+    if request.patience != Span::FOREVER {
+        cx.later(planned + request.patience, What::PatienceEnds, slot);
+    }
+    fabric.enter(slot, cx);
+}
+
+/// The client of a request gives up.
+fn give_up<F: Fabric<Traffic = Requests>>(slot: u32, fabric: &mut F, cx: &mut Cx) {
+    fabric.cancel(slot, cx);
+    cx.abandon(slot);
 }

@@ -153,6 +153,7 @@ mod ledger;
 mod network;
 mod pilot;
 mod prediction;
+mod requests;
 mod run;
 mod sessions;
 pub mod single;

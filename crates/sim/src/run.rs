@@ -12,8 +12,9 @@ use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 use crate::clients::{PlannedRequests, Users};
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
 use crate::course::Course;
-use crate::engine::{Engine, Fabric, Played};
-use crate::fabric::{Direct, Routed, refuse};
+use crate::engine::{Engine, Fabric};
+use crate::fabric::{self, Direct, Routed, refuse};
+use crate::requests::{Played, Requests, engine};
 use crate::sessions;
 use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};
 use crate::summary::{self, QUANTILES, Row};
@@ -28,8 +29,8 @@ const SECTIONS: u64 = 20;
 pub fn check(system: &System, workload: &Workload) -> Result<(), SimError> {
     match workload {
         Workload::Sessions(users) => sessions::check(system, users),
-        _ if is_direct(system) => check_tiers(system),
-        _ => check_tiers(system).and_then(|()| refuse(system)),
+        _ if is_direct(system) => fabric::check(system),
+        _ => fabric::check(system).and_then(|()| refuse(system)),
     }
 }
 
@@ -51,11 +52,11 @@ pub fn run(
     match workload {
         Workload::Sessions(users) => sessions::run(system, users, control, progress),
         Workload::Trace(traced) => {
-            check_tiers(system)?;
+            fabric::check(system)?;
             replay(system, workload, traced, control)
         }
         _ => {
-            check_tiers(system)?;
+            fabric::check(system)?;
             with_engine(system, workload, control, Replicated { system, workload, control, progress })
         }
     }
@@ -69,7 +70,7 @@ pub fn run(
 /// # Errors
 /// When system or workload makes no sense, there is no horizon, or nothing is left to measure.
 pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Result<Report, SimError> {
-    let (seed, catalogue) = (control.seed, &control.catalogue);
+    let seed = control.seed;
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("the run of a plan has a length: give a horizon".into()));
     };
@@ -81,9 +82,9 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
         return Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")));
     }
     if let Workload::Sessions(users) = workload {
-        return sessions::run_plan(system, users, catalogue, seed, horizon, warm_up);
+        return sessions::run_plan(system, users, control, horizon, warm_up);
     }
-    check_tiers(system)?;
+    fabric::check(system)?;
     with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up })
 }
 
@@ -93,34 +94,13 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
 /// # Errors
 /// When system or workload makes no sense.
 pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
-    check_tiers(system)?;
+    fabric::check(system)?;
     with_engine(system, workload, &Control::default(), ResponseTimes { seed, horizon })
 }
 
 /// Whether the direct fabric can be it. A switch hears of ends from the client's packets, which take their time.
 fn is_direct(system: &System) -> bool {
     system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
-}
-
-/// Refuses what makes no sense.
-fn check_tiers(system: &System) -> Result<(), SimError> {
-    let several = system.hosts.len() > 1;
-    let wrong_weights = system.tiers.iter().any(|tier| {
-        let fits = |targets: usize| tier.weights.is_empty() || tier.weights.len() == targets;
-        !tier.seats.iter().all(|seat| fits(seat.targets.len()))
-    });
-    let fault = if system.hosts.is_empty() {
-        "no servers: a system has at least 1"
-    } else if system.tiers.is_empty() && several {
-        "several servers need a balancer: name a policy"
-    } else if system.tiers.iter().any(|tier| tier.dispatchers == 0) {
-        "no dispatchers: a balancer has at least 1"
-    } else if wrong_weights {
-        "one weight per server"
-    } else {
-        return Ok(());
-    };
-    Err(SimError::Invalid(fault.into()))
 }
 
 /// Something to do with the engine of a system and its clients, whatever its type is.
@@ -163,7 +143,7 @@ fn with_engine<'a, T: Task<'a>>(
     }
 }
 
-fn planned<F: Fabric>(
+fn planned<F: Fabric<Traffic = Requests>>(
     workload: &Workload,
     seed: u64,
     demand: &Arc<dyn Demand>,
@@ -171,17 +151,17 @@ fn planned<F: Fabric>(
     fabric: F,
 ) -> Result<Engine<PlannedRequests, F>, SimError> {
     let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
-    Ok(Engine::new(clients, fabric, course, PlannedRequests::start))
+    Ok(engine(clients, fabric, course))
 }
 
-fn users<F: Fabric>(
+fn users<F: Fabric<Traffic = Requests>>(
     closed: &Closed,
     seed: u64,
     demand: &Arc<dyn Demand>,
     course: &Course,
     fabric: F,
 ) -> Engine<Users, F> {
-    Engine::new(Users::new(closed, seed, demand), fabric, course, Users::start)
+    engine(Users::new(closed, seed, demand), fabric, course)
 }
 
 /// Replications until all is sharp.

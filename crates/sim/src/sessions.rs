@@ -62,67 +62,55 @@
 //! shares are of what completes in between. The run stops at its horizon: what is under way then is left out, and
 //! noted.
 
-mod balancer_cores;
-mod calendar;
-mod occupancy;
-mod replication;
+mod browsing;
+pub(crate) mod connections;
 mod study;
 mod summary;
 mod tally;
-mod users;
 
-use sojourn_model::system::{Attached, Level, Tier};
+use sojourn_model::system::{Attached, Face, Level};
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
 
+use self::connections::ENTITY_LIMIT;
+pub use self::study::visits_of_run;
+pub(crate) use self::study::{run, run_plan};
 use crate::control::SimError;
-use calendar::ENTITY_LIMIT;
-pub use study::visits_of_run;
-pub(crate) use study::{run, run_plan};
+use crate::fabric::{self, innermost, refuse_browsing};
 
-/// Refuses what makes no sense.
+/// Refuses what makes no sense, and what is not there yet.
 pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
     Workload::Sessions(sessions.clone()).check()?;
+    fabric::check(system)?;
     if !system.is_plain() {
-        let what = "users who browse at anything but one gateway or switch in one place, without paths, resolvers, pools, \
-                    reports, faults and [client]";
-        return Err(SimError::NotYet(what.into()));
+        refuse_browsing(system)?;
     }
-    let tier = system.tier();
     system.network.check().map_err(SimError::Invalid)?;
-    if let Some(tier) = tier {
+    if system.network.server_rtt > Span::ZERO {
+        return Err(SimError::NotYet(
+            "round trip between balancer and servers while users browse: add it to `rtt`".into(),
+        ));
+    }
+    for tier in &system.tiers {
         tier.balancing.check().map_err(SimError::Invalid)?;
     }
     let curve = |server: &Server| matches!(server.discipline, Discipline::DelayCurve(_));
-    let (level, attached) = (level(tier), attached(tier));
-    let fault = if system.hosts.is_empty() {
-        "no servers: a system has at least 1"
-    } else if tier.is_none() && system.hosts.len() > 1 {
-        "several servers need a balancer: name a policy"
-    } else if tier.is_some_and(|tier| !(tier.weights.is_empty() || tier.weights.len() == system.hosts.len())) {
-        "one weight per server"
-    } else if tier.is_some_and(|tier| tier.dispatchers != 1) {
+    let has = |level: Level, of: fn(Attached) -> bool| {
+        innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.level == level && of(tier.attached))
+    };
+    let fault = if system.tiers.iter().any(|tier| tier.dispatchers != 1) {
         "users who browse have one dispatcher"
-    } else if level == Level::Session && attached == Attached::WhileConnected {
+    } else if has(Level::Session, |attached| attached == Attached::WhileConnected) {
         "sessions have a server until they end: attached is `session` or `until-next`"
-    } else if level == Level::Request && attached != Attached::WhileConnected {
+    } else if has(Level::Request, |attached| attached != Attached::WhileConnected) {
         "requests have a server each: attached is `while-connected`"
     } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(ENTITY_LIMIT) {
         "users x parallel: at most 16 million connections"
-    } else if tier.is_some_and(|tier| tier.poll_cost > Span::ZERO) && system.servers().all(curve) {
+    } else if system.tiers.iter().any(|tier| tier.poll_cost > Span::ZERO) && system.servers().all(curve) {
         "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"
     } else {
         return Ok(());
     };
     Err(SimError::Invalid(fault.into()))
-}
-
-/// What choices are made for: without a balancer a user simply goes to its server.
-fn level(tier: Option<&Tier>) -> Level {
-    tier.map_or(Level::Session, |tier| tier.level)
-}
-
-fn attached(tier: Option<&Tier>) -> Attached {
-    tier.map_or(Attached::Session, |tier| tier.attached)
 }

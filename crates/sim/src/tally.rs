@@ -2,6 +2,7 @@
 
 use sojourn_stats::{Histogram, Span, Time};
 
+use crate::engine::Measured;
 use crate::prediction::Errors;
 
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
@@ -55,28 +56,6 @@ impl Tally {
             series: keep_series.then(Vec::new),
             predictions: None,
         }
-    }
-
-    /// Begins anew at `now`.
-    pub(crate) fn restart(&mut self, now: Time, busy: Vec<Span>) {
-        self.response.clear();
-        (self.served, self.waiting_ns, self.service_ns) = (0, 0, 0);
-        (self.denied, self.abandoned, self.completions) = (0, 0, 0);
-        self.sent.fill(0);
-        if let Some(series) = &mut self.series {
-            series.clear();
-        }
-        if let Some(predictions) = &mut self.predictions {
-            predictions.clear();
-        }
-        self.since = now;
-        self.busy_before = busy;
-    }
-
-    /// Closes the window of throughput and utilisation at `now`.
-    pub(crate) fn close(&mut self, now: Time, busy: Vec<Span>) {
-        self.until = now;
-        self.busy_after = busy;
     }
 
     #[inline]
@@ -142,5 +121,27 @@ impl Tally {
     /// Requests measured, completed or not.
     pub(crate) fn ended(&self) -> u64 {
         self.response.count() + self.denied + self.abandoned
+    }
+}
+
+impl Measured for Tally {
+    fn restart(&mut self, now: Time, busy: Vec<Span>) {
+        self.response.clear();
+        (self.served, self.waiting_ns, self.service_ns) = (0, 0, 0);
+        (self.denied, self.abandoned, self.completions) = (0, 0, 0);
+        self.sent.fill(0);
+        if let Some(series) = &mut self.series {
+            series.clear();
+        }
+        if let Some(predictions) = &mut self.predictions {
+            predictions.clear();
+        }
+        self.since = now;
+        self.busy_before = busy;
+    }
+
+    fn close(&mut self, now: Time, busy: Vec<Span>) {
+        self.until = now;
+        self.busy_after = busy;
     }
 }

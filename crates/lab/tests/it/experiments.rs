@@ -44,7 +44,8 @@ fn every_experiment_can_be_read() {
     }
 }
 
-/// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit. A run is cut off
+/// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit; so do the two
+/// ways of users who browse. A run is cut off
 /// after 20,000 requests and 20 s of virtual time, unless `SOJOURN_WHOLE` is set, as by `make nightly`.
 #[test]
 fn the_routed_fabric_gives_the_direct_fabrics_answers() {
@@ -53,7 +54,7 @@ fn the_routed_fabric_gives_the_direct_fabrics_answers() {
     for file in files().into_iter().filter(|file| !file.ends_with("replay-a-day.toml")) {
         for variant in Source::read(&file, &[]).unwrap().variants().unwrap() {
             let Question::System(asked) = &variant.experiment.question else { continue };
-            let is_played = !matches!(asked.workload, Workload::Sessions(_) | Workload::Trace(_));
+            let is_played = !matches!(asked.workload, Workload::Trace(_));
             if !asked.system.is_plain() || !asked.is_modelled || !is_played {
                 continue;
             }

@@ -5,12 +5,12 @@ use sojourn_model::{Admission, Knowledge, Server, Station, System};
 use sojourn_stats::{Span, Time};
 
 use super::link::Links;
-use crate::agenda::What;
 use crate::balancer::{Balancer, Choice};
 use crate::control::SimError;
-use crate::engine::{Cx, Fabric};
+use crate::engine::Fabric;
 use crate::jobs::{Job, Stage};
 use crate::prediction::Predictor;
+use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
 
 /// One tier in front of stations, or a single station.
@@ -130,6 +130,8 @@ impl Direct {
 }
 
 impl Fabric for Direct {
+    type Traffic = Requests;
+
     #[inline]
     fn deadline(&self) -> Time {
         self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline)

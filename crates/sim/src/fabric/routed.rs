@@ -17,7 +17,6 @@
 //!
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
-mod names;
 mod places;
 
 use sojourn_dispatch::{BackendId, Catalogue};
@@ -26,14 +25,15 @@ use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
-use self::names::Names;
 use self::places::Places;
-use crate::agenda::What;
-use crate::balancer::{Asked, Balancer, Choice, signals};
+use super::deciders::{Decider, Next, deciders};
+use super::names::Names;
+use crate::balancer::{Asked, Choice};
 use crate::control::SimError;
-use crate::engine::{Cx, Fabric};
+use crate::engine::Fabric;
 use crate::jobs::{Job, Stage};
 use crate::prediction::Predictor;
+use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
 
 /// Deciders look at the servers' health so often.
@@ -64,25 +64,6 @@ pub(crate) struct Routed {
     /// When each server goes down and comes back.
     faults: Vec<(Time, usize, bool)>,
     is_down: Vec<bool>,
-}
-
-/// One seat of a tier.
-struct Decider {
-    face: Face,
-    balancer: Balancer,
-    targets: Vec<Next>,
-    /// Its site; none where nothing is said of places.
-    site: Option<usize>,
-    region: usize,
-    /// The server that it is on.
-    host: Option<u32>,
-}
-
-/// Where a request goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Server(u32),
-    Decider(u32),
 }
 
 /// What is on a request's way.
@@ -127,51 +108,12 @@ impl Routed {
         refuse(system)?;
         let servers: Vec<Server> = system.servers().cloned().collect();
         let (stages, stations) = stations(&servers);
-        let offsets: Vec<usize> = system
-            .tiers
-            .iter()
-            .scan(0, |next, tier| {
-                let first = *next;
-                *next += tier.seats.len();
-                Some(first)
-            })
-            .collect();
-        let mut deciders = Vec::new();
-        for (index, tier) in system.tiers.iter().enumerate() {
-            for (number, seat) in tier.seats.iter().enumerate() {
-                let name = |target: &Target| match *target {
-                    Target::Host(host) => system.hosts[host].name.clone(),
-                    Target::Seat { tier, seat } => format!("{} {}", system.tiers[tier].name, seat + 1),
-                };
-                let next = |target: &Target| match *target {
-                    Target::Host(host) => Next::Server(host as u32),
-                    Target::Seat { tier, seat } => Next::Decider((offsets[tier] + seat) as u32),
-                };
-                // The streams of a system's first decider are those of its only one.
-                let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
-                deciders.push(Decider {
-                    face: tier.face,
-                    balancer: Balancer::of(
-                        tier,
-                        seat.targets.iter().map(name),
-                        signals(tier, false),
-                        catalogue,
-                        seed,
-                        &stream,
-                    )?,
-                    targets: seat.targets.iter().map(next).collect(),
-                    site: seat.site,
-                    region: system.region_of(seat.site),
-                    host: seat.host.map(|host| host as u32),
-                });
-            }
-        }
         let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
         let clients = places::clients(system, workload);
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
         Ok(Routed {
             names: names.map(|tier| Names::new(system, tier.ttl, clients)),
-            deciders,
+            deciders: deciders(system, false, catalogue, seed)?,
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
             timers: Timers::new(stations.len()),
             stages,
@@ -510,6 +452,8 @@ impl Routed {
 }
 
 impl Fabric for Routed {
+    type Traffic = Requests;
+
     fn start(&mut self, cx: &mut Cx) {
         for (number, (at, ..)) in self.faults.iter().enumerate() {
             cx.agenda.add(*at, What::Fault, number as u32, 0);
@@ -632,7 +576,7 @@ impl Fabric for Routed {
             What::Closes => self.closes(slot, cx),
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => self.health_known(slot, cx),
-            What::PatienceEnds | What::UserAsks => unreachable!("the engine takes {what:?} itself"),
+            What::PatienceEnds | What::UserAsks => unreachable!("clients take {what:?}"),
         }
     }
 
@@ -651,10 +595,6 @@ impl Fabric for Routed {
 
     fn busy(&self, now: Time) -> Vec<Span> {
         self.stages.iter().map(|stages| self.stations[stages[0]].busy(now)).collect()
-    }
-
-    fn is_its_own(what: What) -> bool {
-        matches!(what, What::Closes | What::Fault | What::HealthKnown)
     }
 }
 

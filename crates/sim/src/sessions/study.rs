@@ -1,15 +1,19 @@
 //! Replications of a cluster, and the twin of a live run.
 
 use sojourn_dispatch::Catalogue;
-use sojourn_model::System;
+use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::{Sessions, Visit};
 
+use super::browsing::Browsing;
 use super::check;
-use super::replication::SessionsReplication;
+use super::connections::{Connected, Connections};
 use super::summary::{self as sums, QUANTILES, Sums};
 use super::tally::Tally;
-use crate::control::{Control, Progress, Report, SimError, WarmUp};
+use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
+use crate::course::Course;
+use crate::engine::Engine;
+use crate::fabric::{Cluster, OneTier, Route, Tiers};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
 use crate::summary::{self, Row};
 
@@ -31,6 +35,23 @@ pub(crate) fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
+    match is_direct(system, control) {
+        true => replicated::<OneTier>(system, sessions, control, progress),
+        false => replicated::<Tiers>(system, sessions, control, progress),
+    }
+}
+
+/// Whether one tier is all that is between users and servers.
+fn is_direct(system: &System, control: &Control) -> bool {
+    system.is_plain() && !control.always_routed
+}
+
+fn replicated<R: Route>(
+    system: &System,
+    sessions: &Sessions,
+    control: &Control,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, SimError> {
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("sessions need a duration, e.g. duration = \"600 s\": users never end".into()));
     };
@@ -40,14 +61,9 @@ pub(crate) fn run(
     };
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
-    SessionsReplication::new(
-        system,
-        &Sessions { users: 1, ..sessions.clone() },
-        &control.catalogue,
-        control.seed,
-        horizon,
-        false,
-    )?;
+    let course = Course { keep_series: false, ..Course::of_plan(warm_up, horizon) };
+    let one = Sessions { users: 1, ..sessions.clone() };
+    replication::<R>(system, &one, &control.catalogue, control.seed, &course)?;
     let pool = pool(control)?;
     let mut outside = Outside::new(control, progress);
     let mut notes = sessions.notes();
@@ -61,7 +77,8 @@ pub(crate) fn run(
             (outcomes.len()..wanted).map(|number| (number, None)).collect();
         play(pool.as_ref(), &mut fresh, |(number, outcome)| {
             let seed = replication_seed(control.seed, *number);
-            *outcome = Some(replicate(system, sessions, &control.catalogue, seed, (horizon, warm_up), &outside));
+            let replication = replication::<R>(system, sessions, &control.catalogue, seed, &course);
+            *outcome = Some(replication.map(|replication| played(replication, (warm_up, horizon), &outside)));
         });
         for (_, outcome) in fresh {
             outcomes.push(outcome.expect("every replication was played")?);
@@ -117,13 +134,26 @@ const GRACE: Span = Span(10_000_000_000);
 pub(crate) fn run_plan(
     system: &System,
     sessions: &Sessions,
-    catalogue: &Catalogue,
-    seed: u64,
+    control: &Control,
     duration: Span,
     warm_up: Span,
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
-    let mut replication = SessionsReplication::new(system, sessions, catalogue, seed, duration, true)?;
+    match is_direct(system, control) {
+        true => one_plan::<OneTier>(system, sessions, control, duration, warm_up),
+        false => one_plan::<Tiers>(system, sessions, control, duration, warm_up),
+    }
+}
+
+fn one_plan<R: Route>(
+    system: &System,
+    sessions: &Sessions,
+    control: &Control,
+    duration: Span,
+    warm_up: Span,
+) -> Result<Report, SimError> {
+    let course = Course::of_plan(warm_up, duration);
+    let mut replication = replication::<R>(system, sessions, &control.catalogue, control.seed, &course)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
     replication.run_before(at(0));
     replication.start_measuring(at(0));
@@ -138,8 +168,8 @@ pub(crate) fn run_plan(
     let whole = before;
     // No user asks any more, but what is under way may still end.
     replication.run_before(Time(duration.0) + GRACE);
-    let left_out = replication.under_way();
-    let tally = &replication.tally;
+    let (ended, left_out) = (replication.ended(), replication.under_way());
+    let tally = &replication.cx.tally;
     let series = tally.series.as_ref().expect("the series was asked for");
     let names = ["response_time_", "page_response_time_", "file_response_time_"];
     let mut measures = Vec::new();
@@ -151,7 +181,7 @@ pub(crate) fn run_plan(
     }
     measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
     let mut notes = sessions.notes();
-    note_left_out(&mut notes, left_out, replication.ended());
+    note_left_out(&mut notes, left_out, ended);
     Ok(Report {
         response_time_cdf: summary::cdf(&tally.objects),
         connections: sums::shares(&whole.open),
@@ -177,10 +207,11 @@ pub fn visits_of_run(
     duration: Span,
 ) -> Result<Vec<Vec<Visit>>, SimError> {
     check(system, sessions)?;
-    let mut replication = SessionsReplication::new(system, sessions, &Catalogue::default(), seed, duration, false)?;
-    replication.visits = Some(vec![Vec::new(); sessions.users as usize]);
+    let course = Course::of_plan(Span::ZERO, duration);
+    let mut replication = replication::<Tiers>(system, sessions, &Catalogue::default(), seed, &course)?;
+    replication.clients.visits = Some(vec![Vec::new(); sessions.users as usize]);
     replication.run_before(Time::ZERO + duration);
-    Ok(replication.visits.unwrap_or_default())
+    Ok(replication.clients.visits.unwrap_or_default())
 }
 
 /// What is kept of a replication.
@@ -191,15 +222,29 @@ struct Outcome {
     under_way: u64,
 }
 
-fn replicate(
+/// One replication of users at a system.
+type Replication<R> = Engine<Browsing, Cluster<R>>;
+
+fn replication<R: Route>(
     system: &System,
     sessions: &Sessions,
     catalogue: &Catalogue,
     seed: u64,
-    (horizon, warm_up): (Span, Span),
+    course: &Course,
+) -> Result<Replication<R>, SimError> {
+    let clients = Browsing::new(sessions, seed, &demand_of(&system.hosts[0].server));
+    let fabric = Cluster::new(system, sessions, catalogue, seed)?;
+    let jobs = Connections::new(sessions.users, sessions.parallel);
+    let tally = Tally::new(system.hosts.len(), course.keep_series);
+    Ok(Engine::new(clients, fabric, jobs, tally, course))
+}
+
+/// Plays a replication from its warm-up to its horizon.
+fn played<R: Route>(
+    mut replication: Replication<R>,
+    (warm_up, horizon): (Span, Span),
     outside: &Outside<'_>,
-) -> Result<Outcome, SimError> {
-    let mut replication = SessionsReplication::new(system, sessions, catalogue, seed, horizon, false)?;
+) -> Outcome {
     let start = Time(warm_up.0);
     replication.run_before(start);
     replication.start_measuring(start);
@@ -214,7 +259,39 @@ fn replicate(
         outside.report(replication.ended() - before);
     }
     let (part, ended, under_way) = (replication.part(now), replication.ended(), replication.under_way());
-    Ok(Outcome { tally: replication.tally, part, ended, under_way })
+    Outcome { tally: replication.cx.tally, part, ended, under_way }
+}
+
+impl<F: Connected> Engine<Browsing, F> {
+    /// Objects that have ended since measuring began.
+    fn ended(&self) -> u64 {
+        self.cx.tally.counts.ended
+    }
+
+    /// Objects under way.
+    fn under_way(&self) -> u64 {
+        self.cx.jobs.asked.iter().flatten().count() as u64
+    }
+
+    /// What has been counted since measuring began, up to `now`: an instant between the last event and the next.
+    fn part(&self, now: Time) -> Sums {
+        let (tally, servers) = (&self.cx.tally, self.fabric.servers());
+        let busy = self.fabric.busy(now);
+        let busy_s = busy.iter().zip(&tally.busy_before).zip(servers);
+        let busy_s = busy_s
+            .map(|((after, before), server)| (*after - *before).as_secs_f64() / f64::from(server.cores))
+            .sum::<f64>();
+        let is_station = |server: &&Server| !matches!(server.discipline, Discipline::DelayCurve(_));
+        let stations = servers.iter().filter(is_station).count();
+        let (open, attached) = self.fabric.spent(now);
+        Sums {
+            elapsed_s: (now - tally.since).as_secs_f64(),
+            counts: tally.counts.clone(),
+            open,
+            attached,
+            busy_s: (stations > 0).then(|| busy_s / stations as f64),
+        }
+    }
 }
 
 fn rows(outcomes: &[Outcome]) -> Vec<Row> {

@@ -2,64 +2,68 @@
 
 use sojourn_stats::{Histogram, Span, Time};
 
+use crate::engine::Measured;
+
 /// Response times up to which an object is of high and of average quality (s): shown at its end, and shown as it loads
 /// (Bjornstad 2006, Table 2.2).
 const QUALITY: [[u64; 2]; 2] = [[5_000_000_000, 11_000_000_000], [39_000_000_000, 56_000_000_000]];
 
 /// Counts and response times.
 #[derive(Clone)]
-pub(super) struct Tally {
-    /// When measuring began.
-    pub(super) since: Time,
+pub(crate) struct Tally {
+    /// When measuring began, and the core time that each server had spent by then.
+    pub(crate) since: Time,
+    pub(crate) busy_before: Vec<Span>,
     /// Response times (ns) of objects, page files and files asked for since.
-    pub(super) objects: Histogram,
-    pub(super) pages: Histogram,
-    pub(super) files: Histogram,
+    pub(crate) objects: Histogram,
+    pub(crate) pages: Histogram,
+    pub(crate) files: Histogram,
     /// The same in the order of their ends (s), where they are asked for.
-    pub(super) series: Option<[Vec<f64>; 3]>,
-    pub(super) counts: Counts,
+    pub(crate) series: Option<[Vec<f64>; 3]>,
+    pub(crate) counts: Counts,
 }
 
 /// Counts that add up over replications and over sections of time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     /// Objects and files that were completed, and bytes sent, since measuring began.
-    pub(super) objects: u64,
-    pub(super) files: u64,
-    pub(super) bytes: u64,
+    pub(crate) objects: u64,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
     /// Objects that ended, refused and abandoned ones too; denials; objects given up.
-    pub(super) ended: u64,
-    pub(super) denied: u64,
-    pub(super) abandoned: u64,
+    pub(crate) ended: u64,
+    pub(crate) denied: u64,
+    pub(crate) abandoned: u64,
     /// Number and sum (ns) of the response times of objects, page files and files.
-    pub(super) responses: [(u64, u128); 3],
+    pub(crate) responses: [(u64, u128); 3],
     /// Objects of high, average and low quality, shown at their end and as they load.
-    pub(super) quality: [[u64; 3]; 2],
-    pub(super) servers: Vec<ServerCounts>,
+    pub(crate) quality: [[u64; 3]; 2],
+    pub(crate) servers: Vec<ServerCounts>,
 }
 
 /// What one server did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ServerCounts {
+pub(crate) struct ServerCounts {
     /// Objects whose page file it sent.
-    pub(super) objects: u64,
-    pub(super) bytes: u64,
+    pub(crate) objects: u64,
+    pub(crate) bytes: u64,
     /// Number and sum (ns) of the response times of these objects.
-    pub(super) responses: (u64, u128),
+    pub(crate) responses: (u64, u128),
 }
 
 /// What a response time is of.
 #[derive(Clone, Copy)]
-pub(super) enum Of {
+pub(crate) enum Of {
     Object,
     Page,
     File,
 }
 
 impl Tally {
-    pub(super) fn new(servers: usize, keep_series: bool) -> Tally {
+    pub(crate) fn new(servers: usize, keep_series: bool) -> Tally {
         Tally {
             since: Time::ZERO,
+            busy_before: vec![Span::ZERO; servers],
             objects: Histogram::new(),
             pages: Histogram::new(),
             files: Histogram::new(),
@@ -68,21 +72,16 @@ impl Tally {
         }
     }
 
-    /// Begins anew at `now`.
-    pub(super) fn restart(&mut self, now: Time) {
-        *self = Tally { since: now, ..Tally::new(self.counts.servers.len(), self.series.is_some()) };
-    }
-
     /// Bytes left a server.
     #[inline]
-    pub(super) fn sent(&mut self, server: u32, bytes: u64) {
+    pub(crate) fn sent(&mut self, server: u32, bytes: u64) {
         self.counts.bytes += bytes;
         self.counts.servers[server as usize].bytes += bytes;
     }
 
     /// A user has a file; a page's own, or one that it shows.
     #[inline]
-    pub(super) fn file(&mut self, asked: Time, now: Time, of_page: bool) {
+    pub(crate) fn file(&mut self, asked: Time, now: Time, of_page: bool) {
         self.counts.files += 1;
         if asked >= self.since {
             self.response(Of::File, now - asked);
@@ -94,7 +93,7 @@ impl Tally {
 
     /// A user has an object, whose page file came from `server`.
     #[inline]
-    pub(super) fn object(&mut self, asked: Time, now: Time, server: u32) {
+    pub(crate) fn object(&mut self, asked: Time, now: Time, server: u32) {
         self.counts.objects += 1;
         self.counts.ended += 1;
         let there = &mut self.counts.servers[server as usize];
@@ -112,19 +111,19 @@ impl Tally {
     }
 
     /// A user was refused a file of an object, which ends.
-    pub(super) fn refused(&mut self) {
+    pub(crate) fn refused(&mut self) {
         self.counts.ended += 1;
         self.counts.denied += 1;
     }
 
     /// A user gave an object up.
-    pub(super) fn abandoned(&mut self) {
+    pub(crate) fn abandoned(&mut self) {
         self.counts.ended += 1;
         self.counts.abandoned += 1;
     }
 
     /// A user was denied after an object.
-    pub(super) fn denied(&mut self) {
+    pub(crate) fn denied(&mut self) {
         self.counts.denied += 1;
     }
 
@@ -145,14 +144,24 @@ impl Tally {
     }
 }
 
+impl Measured for Tally {
+    fn restart(&mut self, now: Time, busy: Vec<Span>) {
+        let (servers, keep_series) = (self.counts.servers.len(), self.series.is_some());
+        *self = Tally { since: now, busy_before: busy, ..Tally::new(servers, keep_series) };
+    }
+
+    /// Nothing closes: what is under way at the horizon counts when it ends, and the counts of a window are read at its end.
+    fn close(&mut self, _: Time, _: Vec<Span>) {}
+}
+
 impl Counts {
     /// Adds what `other` counted.
-    pub(super) fn add(&mut self, other: &Counts) {
+    pub(crate) fn add(&mut self, other: &Counts) {
         self.merge(other, u64::wrapping_add, u128::wrapping_add);
     }
 
     /// What was counted after `before` was.
-    pub(super) fn since(&self, before: &Counts) -> Counts {
+    pub(crate) fn since(&self, before: &Counts) -> Counts {
         let mut after = self.clone();
         after.merge(before, u64::wrapping_sub, u128::wrapping_sub);
         after

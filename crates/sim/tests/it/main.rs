@@ -1,6 +1,7 @@
 //! What the simulator says against what is known exactly.
 
 mod balancing;
+mod browsing_tiers;
 mod classes;
 mod closed;
 mod determinism;

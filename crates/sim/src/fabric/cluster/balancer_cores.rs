@@ -14,7 +14,7 @@ const WINDOW: Span = Span(100_000_000);
 const LEAST_SHARE: f64 = 0.01;
 
 /// The balancer's cores.
-pub(super) struct BalancerCores {
+pub(crate) struct BalancerCores {
     /// When each core is free.
     free: Vec<Time>,
     /// Work taken on in this window.
@@ -26,7 +26,7 @@ pub(super) struct BalancerCores {
 
 impl BalancerCores {
     /// Idle cores; none where they are not counted.
-    pub(super) fn new(balancing: &Balancing) -> Option<BalancerCores> {
+    pub(crate) fn new(balancing: &Balancing) -> Option<BalancerCores> {
         let cores = balancing.cores?;
         let free = vec![Time::ZERO; cores as usize];
         Some(BalancerCores { free, taken: Span::ZERO, left: Span::ZERO, window_end: Time::ZERO + WINDOW })
@@ -34,7 +34,7 @@ impl BalancerCores {
 
     /// Work that comes at `now` is done then. Must be called in order of time.
     #[inline]
-    pub(super) fn work(&mut self, now: Time, work: Span) -> Time {
+    pub(crate) fn work(&mut self, now: Time, work: Span) -> Time {
         let free = self.free.iter_mut().min().expect("a balancer has a core");
         *free = now.max(*free) + work;
         self.taken += work;
@@ -43,12 +43,12 @@ impl BalancerCores {
 
     /// When the flow's rate is to be found anew.
     #[inline]
-    pub(super) fn window_end(&self) -> Time {
+    pub(crate) fn window_end(&self) -> Time {
         self.window_end
     }
 
     /// Ends the window: the rate (bit/s) that is left to replies; none: no limit.
-    pub(super) fn reply_rate(&mut self, balancing: &Balancing, tcp: &Tcp) -> Option<f64> {
+    pub(crate) fn reply_rate(&mut self, balancing: &Balancing, tcp: &Tcp) -> Option<f64> {
         let now = self.window_end;
         let left: Span = self.free.iter().map(|free| free.saturating_since(now)).sum();
         let done = self.left + self.taken - left;

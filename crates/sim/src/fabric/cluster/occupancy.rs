@@ -4,7 +4,7 @@ use sojourn_stats::{Span, Time};
 
 /// The number at each server, and for how long it had each value.
 #[derive(Clone, Default)]
-pub(super) struct Occupancy {
+pub(crate) struct Occupancy {
     counts: Vec<u32>,
     since: Vec<Time>,
     /// Time (ns) at each number, over all servers.
@@ -13,39 +13,39 @@ pub(super) struct Occupancy {
 
 impl Occupancy {
     /// `servers` without any.
-    pub(super) fn new(servers: usize) -> Occupancy {
+    pub(crate) fn new(servers: usize) -> Occupancy {
         Occupancy { counts: vec![0; servers], since: vec![Time::ZERO; servers], spent: vec![0] }
     }
 
     /// How many are at `server`.
     #[inline]
-    pub(super) fn at(&self, server: u32) -> u32 {
+    pub(crate) fn at(&self, server: u32) -> u32 {
         self.counts[server as usize]
     }
 
     /// One more.
     #[inline]
-    pub(super) fn enter(&mut self, server: u32, now: Time) {
+    pub(crate) fn enter(&mut self, server: u32, now: Time) {
         self.pass(server as usize, now);
         self.counts[server as usize] += 1;
     }
 
     /// One less.
     #[inline]
-    pub(super) fn leave(&mut self, server: u32, now: Time) {
+    pub(crate) fn leave(&mut self, server: u32, now: Time) {
         self.pass(server as usize, now);
         let count = &mut self.counts[server as usize];
         *count = count.checked_sub(1).expect("what leaves a server was there");
     }
 
     /// Forgets the past.
-    pub(super) fn restart(&mut self, now: Time) {
+    pub(crate) fn restart(&mut self, now: Time) {
         self.since.fill(now);
         self.spent.fill(0);
     }
 
     /// Time (ns) at each number up to `now`, over all servers.
-    pub(super) fn spent(&self, now: Time) -> Vec<u64> {
+    pub(crate) fn spent(&self, now: Time) -> Vec<u64> {
         let mut all = self.clone();
         (0..self.counts.len()).for_each(|server| all.pass(server, now));
         all.spent

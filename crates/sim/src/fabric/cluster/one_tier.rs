@@ -1,0 +1,189 @@
+//! One tier in front of all servers, or a single server: the fast path of users who browse.
+
+use sojourn_dispatch::{Catalogue, Signals};
+use sojourn_model::System;
+use sojourn_model::system::Level;
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Sessions;
+
+use super::{Counted, FirstByte, Route};
+use crate::balancer::{Asked, Balancer, Choice, signals};
+use crate::control::SimError;
+use crate::sessions::connections::{Lane, NOWHERE};
+
+/// The only tier; none: users go to the only server.
+pub(crate) struct OneTier {
+    level: Level,
+    balancer: Option<Balancer>,
+    first_byte: FirstByte,
+    /// The policy reads bytes.
+    bytes: bool,
+    poll_cost: Span,
+    servers: usize,
+    /// The choice that each user's session holds, where choices are made for sessions.
+    held: Vec<Held>,
+}
+
+/// A session's choice.
+#[derive(Clone, Copy)]
+struct Held {
+    server: u32,
+    chosen: Time,
+    /// Bytes that the session has had from there.
+    bytes: u64,
+}
+
+const NOTHING: Held = Held { server: NOWHERE, chosen: Time::ZERO, bytes: 0 };
+
+impl OneTier {
+    fn choose(&mut self, asked: Asked, now: Time) -> u32 {
+        match &mut self.balancer {
+            Some(balancer) => balancer.choose(asked, &[], now).map_or(NOWHERE, |choice| choice.server),
+            None => 0,
+        }
+    }
+
+    fn balancer(&mut self) -> &mut Balancer {
+        self.balancer.as_mut().expect("choices are made by a balancer")
+    }
+}
+
+impl Route for OneTier {
+    fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<OneTier, SimError> {
+        let tier = system.tier();
+        let servers = system.hosts.len();
+        let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
+        // Without a balancer a user simply goes to its server.
+        let level = tier.map_or(Level::Session, |tier| tier.level);
+        let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
+        let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
+        Ok(OneTier {
+            level,
+            balancer,
+            first_byte: FirstByte::new(requires, told),
+            bytes: requires.contains(Signals::BYTES),
+            poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
+            servers,
+            held: if level == Level::Session { vec![NOTHING; sessions.users as usize] } else { Vec::new() },
+        })
+    }
+
+    #[inline]
+    fn is_per_request(&self) -> bool {
+        self.level == Level::Request
+    }
+
+    fn opens(&mut self, _: u32, asked: Asked, now: Time) -> u32 {
+        match self.level {
+            Level::Session => match self.held[asked.client as usize].server {
+                NOWHERE => {
+                    let server = self.choose(asked, now);
+                    self.held[asked.client as usize] = Held { server, chosen: now, bytes: 0 };
+                    server
+                }
+                server => server,
+            },
+            Level::Connection => self.choose(asked, now),
+            Level::Request => NOWHERE,
+        }
+    }
+
+    fn requests(&mut self, _: u32, asked: Asked, now: Time) -> u32 {
+        self.choose(asked, now)
+    }
+
+    #[inline]
+    fn first_byte_seen(&self) -> FirstByte {
+        self.first_byte
+    }
+
+    fn first_byte(&mut self, _: u32, lane: &Lane, now: Time) {
+        self.balancer().first_byte(choice(lane.server), now - lane.sent, now);
+    }
+
+    #[inline]
+    fn sent(&mut self, _: u32, user: u32, lane: &Lane, now: Time) {
+        if self.level == Level::Session {
+            self.held[user as usize].bytes += lane.size;
+        }
+        if self.level == Level::Request {
+            self.balancer().completed(choice(lane.server), lane.size, now - lane.sent, now);
+        } else if self.bytes {
+            self.balancer().transmitted(choice(lane.server), lane.size, now);
+        }
+    }
+
+    fn failed(&mut self, _: u32, lane: &Lane, now: Time) {
+        self.balancer().failed(choice(lane.server), now - lane.sent, now);
+    }
+
+    fn cancelled(&mut self, _: u32, lane: &Lane, now: Time) {
+        self.balancer().cancelled(choice(lane.server), now);
+    }
+
+    fn closed(&mut self, _: u32, lane: &Lane, breaks: bool, now: Time) {
+        if self.level != Level::Connection || lane.server == NOWHERE {
+            return;
+        }
+        if breaks {
+            self.balancer().cancelled(choice(lane.server), now);
+        } else {
+            self.balancer().completed(choice(lane.server), lane.bytes, now - lane.chosen, now);
+        }
+    }
+
+    fn session_ended(&mut self, user: u32, now: Time) {
+        if self.level != Level::Session {
+            return;
+        }
+        let Held { server, chosen, bytes } = std::mem::replace(&mut self.held[user as usize], NOTHING);
+        if let (true, Some(balancer)) = (server != NOWHERE, &mut self.balancer) {
+            balancer.completed(choice(server), bytes, now - chosen, now);
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.balancer.as_ref().map_or(Time::NEVER, Balancer::deadline)
+    }
+
+    fn poll(&mut self, now: Time, polled: &mut Vec<u32>) {
+        self.balancer().poll(now, |server| {
+            polled.push(server as u32);
+            None
+        });
+    }
+
+    fn polls(&self) -> usize {
+        self.servers
+    }
+
+    fn counts(&self, server: u32) -> (Counted, Span) {
+        let counted = match self.level {
+            Level::Session => Counted::Users(server),
+            Level::Connection | Level::Request => Counted::Connections(server),
+        };
+        (counted, self.poll_cost)
+    }
+
+    fn reported(&mut self, server: u32, count: u32, measured: Time, now: Time) {
+        self.balancer().reported(server, count, measured, now);
+    }
+}
+
+impl FirstByte {
+    /// Where a policy that requires these signals looks for first bytes, told those.
+    pub(super) fn new(requires: Signals, told: Signals) -> FirstByte {
+        if !requires.intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE) {
+            FirstByte::Untold
+        } else if told.contains(Signals::CLIENT_FIRST_BYTE) {
+            FirstByte::AtUser
+        } else {
+            FirstByte::AtBalancer
+        }
+    }
+}
+
+fn choice(server: u32) -> Choice {
+    Choice { dispatcher: 0, server }
+}

@@ -1,0 +1,356 @@
+//! Several tiers in front of the servers of users who browse: each choice is held for what its tier says.
+//!
+//! | decided by | held | told the end |
+//! |---|---|---|
+//! | DNS | until the TTL ends, by a resolver or a client; asked when a connection opens | never |
+//! | a tier at level `session` | by the user, until its session ends | then |
+//! | a tier at level `connection` | until the connection closes | then |
+//! | a tier at level `request` | until the reply's last byte is sent | then |
+//!
+//! A connection's route is the stack of the choices that hold for it, the outermost first. Choices are made when a packet
+//! comes to the first tier: passing the others takes no time. Users' connections end at the first tier whose choices are for
+//! requests.
+
+use sojourn_dispatch::{Catalogue, Signals};
+use sojourn_model::system::{Face, Level, Target, Tier};
+use sojourn_model::{Balancing, System};
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Sessions;
+
+use super::super::deciders::{Decider, Next, deciders};
+use super::super::names::Names;
+use super::{Counted, FirstByte, Route, forwarding, has_hosts};
+use crate::balancer::{Asked, Balancer, Choice, signals};
+use crate::control::SimError;
+use crate::sessions::connections::{Lane, NOWHERE};
+
+/// Deciders in front of servers.
+pub(crate) struct Tiers {
+    /// All seats of all tiers, tier by tier; the first is where connections come in.
+    deciders: Vec<Decider>,
+    /// Answers of the DNS that are held; none where the first tier is no DNS.
+    names: Option<Names>,
+    is_per_request: bool,
+    first_byte: FirstByte,
+    /// The choice that each user's session holds, by decider, then by user.
+    held: Vec<Vec<Held>>,
+    /// The route of each lane.
+    routes: Vec<Stack>,
+    /// The decider that sends a poll, and which of its targets it polls, by the poll's number; and each decider's first.
+    polls: Vec<(u32, u32)>,
+    first_polls: Vec<u32>,
+}
+
+/// A session's choice.
+#[derive(Clone, Copy)]
+struct Held {
+    choice: Option<Choice>,
+    chosen: Time,
+    /// Bytes that the session has had from there.
+    bytes: u64,
+}
+
+const NOTHING: Held = Held { choice: None, chosen: Time::ZERO, bytes: 0 };
+
+/// The choices that hold for a connection.
+#[derive(Clone, Default)]
+struct Stack {
+    /// Where the connection comes in, as the DNS says where there is one.
+    entry: Option<Next>,
+    legs: Vec<Leg>,
+    /// Legs that hold as long as the connection; the others are the present request's.
+    held: usize,
+    /// Where the connection ends and requests are taken one by one.
+    ends_at: Option<u32>,
+}
+
+/// A choice.
+#[derive(Clone, Copy)]
+struct Leg {
+    decider: u32,
+    choice: Choice,
+}
+
+impl Tiers {
+    /// Follows the choices from `next` to a server; [`NOWHERE`] where one refuses, or where each request has a choice of
+    /// its own and this is not `for_request`.
+    fn follow(&mut self, number: u32, mut next: Next, asked: Asked, for_request: bool, now: Time) -> u32 {
+        loop {
+            let decider = match next {
+                Next::Server(server) => return server,
+                Next::Decider(decider) => decider,
+            };
+            let Decider { level, balancer, targets, .. } = &mut self.deciders[decider as usize];
+            let route = &mut self.routes[number as usize];
+            let choice = match *level {
+                Level::Request if !for_request => {
+                    route.ends_at = Some(decider);
+                    return NOWHERE;
+                }
+                Level::Session => {
+                    let held = &mut self.held[decider as usize][asked.client as usize];
+                    if held.choice.is_none() {
+                        *held = Held { choice: balancer.choose(asked, &[], now), chosen: now, bytes: 0 };
+                    }
+                    held.choice
+                }
+                Level::Connection | Level::Request => balancer.choose(asked, &[], now),
+            };
+            let Some(choice) = choice else { return NOWHERE };
+            route.legs.push(Leg { decider, choice });
+            next = targets[choice.server as usize];
+        }
+    }
+
+    /// Tells the deciders of the present request.
+    fn tell_of_request(&mut self, number: u32, tell: impl Fn(&mut Balancer, Choice)) {
+        let Stack { legs, held, .. } = &self.routes[number as usize];
+        for leg in &legs[*held..] {
+            tell(&mut self.deciders[leg.decider as usize].balancer, leg.choice);
+        }
+    }
+}
+
+impl Route for Tiers {
+    fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Tiers, SimError> {
+        let deciders = deciders(system, true, catalogue, seed)?;
+        let told = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, true), tier.seats.len()));
+        let looks = deciders.iter().zip(told).map(|(decider, told)| FirstByte::new(decider.balancer.requires(), told));
+        let looks: Vec<FirstByte> = looks.filter(|look| *look != FirstByte::Untold).collect();
+        if looks.windows(2).any(|two| two[0] != two[1]) {
+            return Err(SimError::NotYet("first bytes that one tier sees at itself, another at the user".into()));
+        }
+        let mut polls = Vec::new();
+        let mut first_polls = Vec::new();
+        for (number, decider) in deciders.iter().enumerate() {
+            first_polls.push(polls.len() as u32);
+            polls.extend((0..decider.targets.len() as u32).map(|target| (number as u32, target)));
+        }
+        let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
+        let held = |decider: &Decider| match decider.level {
+            Level::Session if decider.face != Face::Dns => vec![NOTHING; sessions.users as usize],
+            _ => Vec::new(),
+        };
+        Ok(Tiers {
+            names: names.map(|tier| Names::new(system, tier.ttl, vec![0; sessions.users as usize])),
+            is_per_request: forwarding(system).any(|tier| tier.level == Level::Request),
+            first_byte: looks.first().copied().unwrap_or(FirstByte::Untold),
+            held: deciders.iter().map(held).collect(),
+            routes: vec![Stack::default(); sessions.users as usize * sessions.parallel as usize],
+            deciders,
+            polls,
+            first_polls,
+        })
+    }
+
+    fn is_per_request(&self) -> bool {
+        self.is_per_request
+    }
+
+    /// The DNS is asked, or its answer is still held.
+    fn sets_out(&mut self, number: u32, asked: Asked, now: Time) {
+        let entry = match &mut self.names {
+            None => self.deciders.first().map_or(Some(Next::Server(0)), |_| Some(Next::Decider(0))),
+            Some(names) => {
+                let dns = &mut self.deciders[0];
+                let target = names.resolve(asked.client, now, |client| {
+                    Some(dns.balancer.choose(Asked { client, ..asked }, &[], now)?.server)
+                });
+                target.map(|target| dns.targets[target as usize])
+            }
+        };
+        self.routes[number as usize].entry = entry;
+    }
+
+    fn opens(&mut self, number: u32, asked: Asked, now: Time) -> u32 {
+        let route = &mut self.routes[number as usize];
+        route.legs.clear();
+        route.ends_at = None;
+        let server = match route.entry {
+            Some(next) => self.follow(number, next, asked, false, now),
+            None => NOWHERE,
+        };
+        let route = &mut self.routes[number as usize];
+        route.held = route.legs.len();
+        server
+    }
+
+    fn requests(&mut self, number: u32, asked: Asked, now: Time) -> u32 {
+        let route = &mut self.routes[number as usize];
+        route.legs.truncate(route.held);
+        let Some(decider) = route.ends_at else { return NOWHERE };
+        let server = self.follow(number, Next::Decider(decider), asked, true, now);
+        if server == NOWHERE {
+            self.tell_of_request(number, |balancer, choice| balancer.failed(choice, Span::ZERO, now));
+        }
+        server
+    }
+
+    fn first_byte_seen(&self) -> FirstByte {
+        self.first_byte
+    }
+
+    fn first_byte(&mut self, number: u32, lane: &Lane, now: Time) {
+        for leg in &self.routes[number as usize].legs {
+            let balancer = &mut self.deciders[leg.decider as usize].balancer;
+            if balancer.requires().intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE) {
+                balancer.first_byte(leg.choice, now - lane.sent, now);
+            }
+        }
+    }
+
+    fn sent(&mut self, number: u32, user: u32, lane: &Lane, now: Time) {
+        for &Leg { decider, choice } in &self.routes[number as usize].legs {
+            let Decider { level, balancer, .. } = &mut self.deciders[decider as usize];
+            if *level == Level::Session {
+                self.held[decider as usize][user as usize].bytes += lane.size;
+            }
+            if *level == Level::Request {
+                balancer.completed(choice, lane.size, now - lane.sent, now);
+            } else if balancer.requires().contains(Signals::BYTES) {
+                balancer.transmitted(choice, lane.size, now);
+            }
+        }
+    }
+
+    fn failed(&mut self, number: u32, lane: &Lane, now: Time) {
+        self.tell_of_request(number, |balancer, choice| balancer.failed(choice, now - lane.sent, now));
+    }
+
+    fn cancelled(&mut self, number: u32, _: &Lane, now: Time) {
+        self.tell_of_request(number, |balancer, choice| balancer.cancelled(choice, now));
+    }
+
+    fn closed(&mut self, number: u32, lane: &Lane, breaks: bool, now: Time) {
+        let route = &mut self.routes[number as usize];
+        for Leg { decider, choice } in route.legs.drain(..) {
+            let Decider { level, balancer, .. } = &mut self.deciders[decider as usize];
+            match level {
+                Level::Connection if breaks => balancer.cancelled(choice, now),
+                Level::Connection => balancer.completed(choice, lane.bytes, now - lane.chosen, now),
+                Level::Session | Level::Request => {}
+            }
+        }
+        route.held = 0;
+    }
+
+    fn session_ended(&mut self, user: u32, now: Time) {
+        for (decider, held) in self.deciders.iter_mut().zip(&mut self.held) {
+            let Some(held) = held.get_mut(user as usize) else { continue };
+            let Held { choice, chosen, bytes } = std::mem::replace(held, NOTHING);
+            if let Some(choice) = choice {
+                decider.balancer.completed(choice, bytes, now - chosen, now);
+            }
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.deciders.iter().map(|decider| decider.balancer.deadline()).min().unwrap_or(Time::NEVER)
+    }
+
+    fn poll(&mut self, now: Time, polled: &mut Vec<u32>) {
+        for (decider, first) in self.deciders.iter_mut().zip(&self.first_polls) {
+            if decider.balancer.deadline() > now {
+                continue;
+            }
+            decider.balancer.poll(now, |target| {
+                polled.push(first + target as u32);
+                None
+            });
+        }
+    }
+
+    fn polls(&self) -> usize {
+        self.polls.len()
+    }
+
+    fn counts(&self, number: u32) -> (Counted, Span) {
+        let (decider, target) = self.polls[number as usize];
+        let Decider { level, targets, poll_cost, .. } = &self.deciders[decider as usize];
+        let counted = match targets[target as usize] {
+            Next::Server(server) if *level == Level::Session => Counted::Users(server),
+            Next::Server(server) => Counted::Connections(server),
+            Next::Decider(other) => Counted::Forwarded(self.deciders[other as usize].balancer.in_flight()),
+        };
+        (counted, *poll_cost)
+    }
+
+    fn reported(&mut self, number: u32, count: u32, measured: Time, now: Time) {
+        let (decider, target) = self.polls[number as usize];
+        self.deciders[decider as usize].balancer.reported(target, count, measured, now);
+    }
+}
+
+/// Refuses by name what users who browse cannot be combined with yet.
+pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
+    let tiers = &system.tiers;
+    let seats = || tiers.iter().flat_map(|tier| &tier.seats);
+    let cost = |tier: &Tier| tier.balancing != Balancing::free(tier.balancing.mode);
+    let forwarding = || forwarding(system);
+    let outlasts = |tier: &Tier| {
+        let is_longer = |target: &Target| match *target {
+            Target::Seat { tier: inner, .. } => hold(tiers[inner].level) > hold(tier.level),
+            Target::Host(_) => false,
+        };
+        tier.seats.iter().flat_map(|seat| &seat.targets).any(is_longer)
+    };
+    let names_servers = tiers.first().is_some_and(|tier| tier.face == Face::Dns && has_hosts(tier));
+    let in_front: Vec<&Tier> = forwarding().filter(|tier| has_hosts(tier)).collect();
+    let differ = in_front.windows(2).any(|two| (two[0].level, two[0].attached) != (two[1].level, two[1].attached));
+    let rules = &system.rules;
+    let missing = [
+        (tiers.iter().any(|tier| tier.face == Face::Redirect), "redirect in front of users who browse"),
+        (tiers.iter().any(|tier| tier.face == Face::Client), "tier of face `client`"),
+        (tiers.iter().skip(1).any(|tier| tier.face == Face::Dns), "DNS behind another tier"),
+        (seats().any(|seat| seat.host.is_some()), "servers that forward what users who browse ask"),
+        (tiers.iter().any(|tier| !tier.pools.is_empty()), "pools by host and path"),
+        (
+            tiers.iter().any(|tier| tier.reports.is_some() || tier.probes.is_some()),
+            "reports and probes: use `information = \"polled every 1 s\"`",
+        ),
+        (
+            system.regions.len() > 1
+                || !system.paths.is_empty()
+                || system.regions.iter().any(|of| of.addresses.is_some()),
+            "regions and paths of users who browse: use [system.network]",
+        ),
+        (!system.faults.is_empty(), "faults while users browse"),
+        (
+            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some(),
+            "clients that wait, retry or hedge ([client])",
+        ),
+        (
+            system.servers().any(|server| server.machine.is_some()),
+            "resources, memory and files of servers that users browse",
+        ),
+        (
+            forwarding().count() > 1 && forwarding().any(cost),
+            "work of balancers behind one another while users browse: leave `balancing` out",
+        ),
+        (
+            forwarding().any(|tier| tier.seats.len() > 1 && tier.balancing.cores.is_some()),
+            "cores of several balancers while users browse: leave `cores` out",
+        ),
+        (
+            forwarding().any(outlasts),
+            "choice that is held longer than the choice in front of it: `level` goes from session to connection to request",
+        ),
+        (
+            differ || (names_servers && !in_front.is_empty()),
+            "servers behind tiers of different `level` or `attached` that users browse",
+        ),
+    ];
+    match missing.into_iter().find(|(is_written, _)| *is_written) {
+        Some((_, what)) => Err(SimError::NotYet(what.into())),
+        None => Ok(()),
+    }
+}
+
+/// Which of two choices is held longer.
+fn hold(level: Level) -> u8 {
+    match level {
+        Level::Session => 2,
+        Level::Connection => 1,
+        Level::Request => 0,
+    }
+}

@@ -1,0 +1,283 @@
+//! Requests of open and closed workloads, as traffic of the engine: what happens to them, how they end, and what a
+//! replication of them reports.
+//!
+//! The classes of events at equal time are those of the crate's documentation; within a class, what was entered first
+//! happens first. A request's state is one small struct in a slab.
+
+use sojourn_stats::{Histogram, Time};
+
+use crate::agenda::{self, Entry};
+use crate::course::{Course, Phases};
+use crate::engine::{self, Clients, Engine, Fabric, Inside, Traffic};
+use crate::jobs::{Job, Jobs};
+use crate::prediction::Errors;
+use crate::study::{Replication, merged};
+use crate::summary::{self, Counts, QUANTILES, Row};
+use crate::tally::Tally;
+
+/// Requests of open and closed workloads.
+pub(crate) enum Requests {}
+
+/// What clients and fabric share.
+pub(crate) type Cx = engine::Cx<Requests>;
+
+/// What happens to requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    /// The request reaches the balancer.
+    AtBalancer,
+    /// The request reaches its server.
+    AtServer,
+    /// The reply's first byte reaches the balancer.
+    FirstByte,
+    /// The reply's last byte reaches the balancer.
+    ReplyAtBalancer,
+    /// The reply's last byte reaches the client.
+    ReplyAtClient,
+    /// The client is told to ask elsewhere.
+    Redirected,
+    /// The client gives up.
+    PatienceEnds,
+    /// The user has thought.
+    UserAsks,
+    /// A switch hears that a connection is closed.
+    Closes,
+    /// A part breaks, or is whole again.
+    Fault,
+    /// Deciders learn whether a server is down.
+    HealthKnown,
+}
+
+/// A request's event in the agenda.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RequestEntry {
+    at: Time,
+    /// Class, then sequence.
+    order: u64,
+    event: agenda::Event<What>,
+}
+
+impl Traffic for Requests {
+    type Entry = RequestEntry;
+    type Jobs = Jobs;
+    type Tally = Tally;
+}
+
+impl What {
+    /// The event's class: see the crate's documentation.
+    fn class(self) -> u8 {
+        match self {
+            What::PatienceEnds => 3,
+            What::UserAsks => 4,
+            _ => 2,
+        }
+    }
+}
+
+impl engine::What for What {
+    #[inline]
+    fn is_of_clients(self) -> bool {
+        matches!(self, What::PatienceEnds | What::UserAsks)
+    }
+
+    #[inline]
+    fn has_generation(self) -> bool {
+        !matches!(self, What::UserAsks | What::Closes | What::Fault | What::HealthKnown)
+    }
+}
+
+impl Entry for RequestEntry {
+    type What = What;
+
+    #[inline]
+    fn new(at: Time, event: agenda::Event<What>, sequence: u64) -> RequestEntry {
+        RequestEntry { at, order: u64::from(event.what.class()) << 56 | sequence, event }
+    }
+
+    #[inline]
+    fn at(&self) -> Time {
+        self.at
+    }
+
+    #[inline]
+    fn event(self) -> agenda::Event<What> {
+        self.event
+    }
+}
+
+impl Inside for Jobs {
+    #[inline]
+    fn generation(&self, slot: u32) -> u32 {
+        self.slab[slot as usize].generation
+    }
+
+    fn planned(&self) -> impl Iterator<Item = Time> {
+        self.inside().map(|job| job.planned)
+    }
+}
+
+impl Cx {
+    /// The client has the whole reply.
+    #[inline(always)]
+    pub(crate) fn complete(&mut self, slot: u32) {
+        let Job { planned, number, client, .. } = self.jobs.release(slot);
+        self.tally.completed(planned, number, self.now);
+        self.ledger.completed();
+        if let Some(milestone) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
+            self.milestone = Some(milestone);
+        }
+        self.leave(planned, client);
+    }
+
+    /// A server or a balancer denied a request.
+    pub(crate) fn deny(&mut self, slot: u32) {
+        let Job { planned, client, .. } = self.jobs.release(slot);
+        self.tally.denied(planned);
+        self.ledger.lost();
+        self.leave(planned, client);
+    }
+
+    /// A client gave up.
+    pub(crate) fn abandon(&mut self, slot: u32) {
+        let Job { planned, client, .. } = self.jobs.release(slot);
+        self.tally.abandoned(planned);
+        self.ledger.lost();
+        self.leave(planned, client);
+    }
+
+    #[inline]
+    fn leave(&mut self, planned: Time, client: u32) {
+        self.ledger.leave(planned, self.now);
+        if self.clients_listen {
+            self.ended.push(client);
+        }
+    }
+}
+
+/// The replication of clients who send requests to a fabric, which `course` plays.
+pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
+    clients: C,
+    fabric: F,
+    course: &Course,
+) -> Engine<C, F> {
+    let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
+    tally.predictions = course.predict.map(|_| Errors::new());
+    Engine::new(clients, fabric, Jobs::default(), tally, course)
+}
+
+/// A replication that has been played, or is: what a plan's run and a study's report read of it.
+pub(crate) trait Played: Replication {
+    /// Takes the events before `end`.
+    fn run_before(&mut self, end: Time);
+    /// Begins measuring at `now`, unless that has happened.
+    fn start_measuring(&mut self, now: Time);
+    /// What has been counted since measuring began, with the window of throughput and utilisation up to `now`, an
+    /// instant between the last event and the next, unless that has closed.
+    fn counts_at(&self, now: Time) -> Counts;
+    /// What is measured.
+    fn tally(&mut self) -> &mut Tally;
+    /// The last event's time.
+    fn now(&self) -> Time;
+    /// Requests that have come so far, warm-up included.
+    fn arrived(&self) -> u64;
+}
+
+impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
+    fn run_before(&mut self, end: Time) {
+        Engine::run_before(self, end);
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        Engine::start_measuring(self, now);
+    }
+
+    fn counts_at(&self, now: Time) -> Counts {
+        let tally = &self.cx.tally;
+        let closed = self.cx.phases.is_draining();
+        let end = if closed { tally.until } else { now };
+        let busy = if closed { tally.busy_after.clone() } else { self.fabric.busy(now) };
+        let elapsed_s = end.saturating_since(tally.since).as_secs_f64();
+        let servers = self.fabric.servers();
+        let spent = busy.iter().zip(&tally.busy_before).zip(servers);
+        let busy_s = spent.map(|((after, before), server)| (*after - *before).as_secs_f64() / f64::from(server.cores));
+        Counts {
+            elapsed_s,
+            busy_s: busy_s.sum::<f64>() / servers.len() as f64,
+            completions: tally.completions,
+            served: tally.served,
+            waiting_s: tally.waiting_ns as f64 * 1e-9,
+            service_s: tally.service_ns as f64 * 1e-9,
+            ended: tally.ended(),
+            denied: tally.denied,
+            abandoned: tally.abandoned,
+            sent: tally.sent.clone(),
+        }
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.cx.tally
+    }
+
+    fn now(&self) -> Time {
+        self.cx.now
+    }
+
+    fn arrived(&self) -> u64 {
+        self.cx.ledger.arrived()
+    }
+}
+
+impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> {
+    fn phases(&self) -> &Phases {
+        &self.cx.phases
+    }
+
+    fn ended(&self) -> u64 {
+        self.cx.ledger.ended()
+    }
+
+    fn counted(&self) -> u64 {
+        self.cx.tally.ended()
+    }
+
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        let due = self.due();
+        let goes_on = due.of_jobs() != Time::NEVER;
+        if goes_on {
+            self.take(due);
+        }
+        goes_on
+    }
+
+    fn finish(&mut self) {
+        if let Some(milestone) = self.cx.phases.finished() {
+            self.pass(milestone);
+        }
+    }
+
+    fn settle_books(&self) {
+        Engine::settle_books(self);
+    }
+
+    fn responses(replications: &[&Engine<C, F>]) -> Histogram {
+        merged(&replications.iter().map(|engine| &engine.cx.tally.response).collect::<Vec<_>>())
+    }
+
+    fn rows(replications: &[&Engine<C, F>]) -> Vec<Row> {
+        let tallies: Vec<&Tally> = replications.iter().map(|engine| &engine.cx.tally).collect();
+        let histograms: Vec<&Histogram> = tallies.iter().map(|tally| &tally.response).collect();
+        let whole = merged(&histograms);
+        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
+        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+        let errors: Vec<&Errors> = tallies.iter().filter_map(|tally| tally.predictions.as_ref()).collect();
+        if !errors.is_empty() {
+            let mut all = Errors::new();
+            errors.iter().for_each(|errors| all.join(errors));
+            rows.extend(Errors::rows(&all, &errors));
+        }
+        let counts: Vec<Counts> = replications.iter().map(|engine| engine.counts_at(engine.cx.now)).collect();
+        rows.extend(summary::others(&Counts::sum(&counts), &counts));
+        rows
+    }
+}
