@@ -1,14 +1,15 @@
 //! The child's side: what a process does that a parent supervises.
 //!
 //! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
-//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT. A
-//! parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it.
+//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT; a second
+//! of these signals ends it at once, with exit code 130. SIGHUP is said and changes nothing, since there is nothing to
+//! reload. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it.
 //! PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -36,6 +37,9 @@ impl Events {
     }
 }
 
+/// The exit code of a child that was told twice.
+const INTERRUPTED: i32 = 130;
+
 /// Says `ready` and waits until the process is told to stop. `input` is the standard input, or none where its end means
 /// nothing (a service manager that connects it to `/dev/null`).
 ///
@@ -43,9 +47,10 @@ impl Events {
 /// When the system refuses a runtime, a thread or a signal handler; nothing has been written then.
 pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Read + Send + 'static>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    runtime.block_on(async {
+    let (mut terminate, mut interrupt) = runtime.block_on(async {
         // The handlers are there before the ready line, so that a parent may stop the child as soon as it has read it.
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let mut hang_up = signal(SignalKind::hangup())?;
         let (ended, mut end) = mpsc::channel::<()>(1);
         let kept = match input {
             Some(input) => {
@@ -60,14 +65,30 @@ pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Rea
             None => Some(ended),
         };
         events.emit(ready);
-        tokio::select! {
-            _ = end.recv() => {}
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        loop {
+            tokio::select! {
+                _ = end.recv() => break,
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = hang_up.recv() => {
+                    events.emit(&json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}));
+                }
+            }
         }
         drop(kept);
-        Ok(())
-    })
+        Ok::<_, io::Error>((terminate, interrupt))
+    })?;
+    // What is stopped in order may take its time. Told again, it ends in the middle of it.
+    let again = move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        });
+        std::process::exit(INTERRUPTED);
+    };
+    std::thread::Builder::new().name("told again".into()).spawn(again).map(drop)
 }
 
 fn read_to_end(mut input: impl Read) {

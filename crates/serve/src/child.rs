@@ -6,9 +6,10 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 use sojourn_bed::{Events, supervised};
 
+use crate::descriptors;
 use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError};
 
-/// Runs a node until it is told to stop. `input` is the standard input, or none where its end means nothing (a service
+/// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard input, or none where its end means nothing (a service
 /// manager that connects it to `/dev/null`).
 ///
 /// # Errors
@@ -18,6 +19,7 @@ pub fn node(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
+    descriptors::raise_limit();
     let events = Events::to(output);
     let name = config.name.clone();
     let node = Node::start(config)?;
@@ -37,6 +39,7 @@ pub fn gateway(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
+    descriptors::raise_limit();
     let events = Events::to(output);
     let policy = config.policy.clone();
     let kind = match config.face {

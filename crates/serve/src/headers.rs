@@ -1,10 +1,10 @@
 //! The headers that the live parts speak among themselves, and those that end at a proxy.
 
-use hyper::HeaderMap;
 use hyper::header::{
-    CONNECTION, EXPECT, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
-    UPGRADE,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+    TRANSFER_ENCODING, UPGRADE,
 };
+use hyper::{HeaderMap, Response, StatusCode};
 
 use crate::ServeError;
 
@@ -38,7 +38,46 @@ pub(crate) fn name_value(name: &str) -> Result<HeaderValue, ServeError> {
     }
 }
 
-/// Removes what concerns one connection only (RFC 9110, section 7.6.1), and whatever the connection header names.
+/// Whether a message's transfer coding, if any, is chunks alone, which the connection takes off and puts on again.
+pub(crate) fn is_plain_or_chunked(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    first.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")) && codings.next().is_none()
+}
+
+/// Makes the head of a backend's reply fit to be passed on: without what concerns its connection only, and with one
+/// length at most, the one that its body has (RFC 9112, section 6.3).
+pub(crate) fn settle_reply<B>(reply: &mut Response<B>) -> Result<(), ()> {
+    // An upgrade was not asked for, and a coding other than chunks would be lost with its name.
+    if reply.status() == StatusCode::SWITCHING_PROTOCOLS || !is_plain_or_chunked(reply.headers()) {
+        return Err(());
+    }
+    let is_chunked = reply.headers().contains_key(TRANSFER_ENCODING);
+    let headers = reply.headers_mut();
+    strip_hop_by_hop(headers);
+    if is_chunked {
+        headers.remove(CONTENT_LENGTH);
+        return Ok(());
+    }
+    let mut lines = headers.get_all(CONTENT_LENGTH).iter();
+    let is_plain = lines.next().is_none_or(|line| line.as_bytes().iter().all(u8::is_ascii_digit));
+    if !(is_plain && lines.next().is_none()) {
+        let length = only_length(headers).ok_or(())?;
+        headers.insert(CONTENT_LENGTH, length);
+    }
+    Ok(())
+}
+
+/// The one length that all lines and all items of a list name.
+fn only_length(headers: &HeaderMap) -> Option<HeaderValue> {
+    let lines = headers.get_all(CONTENT_LENGTH).iter().map(|line| line.to_str().unwrap_or(""));
+    let mut lengths = lines.flat_map(|line| line.split(',').map(str::trim));
+    let first = lengths.next().filter(|first| !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit()))?;
+    if lengths.all(|other| other == first) { HeaderValue::from_str(first).ok() } else { None }
+}
+
+/// Removes what concerns one connection only (RFC 9110, section 7.6.1), and whatever the connection header names except
+/// what says where a message goes and where it ends.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
     const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -49,6 +88,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','))
             .filter_map(|name| name.trim().parse().ok())
+            .filter(|name| ![HOST, CONTENT_LENGTH].contains(name))
             .collect();
         headers.remove(CONNECTION);
         headers.remove(KEEP_ALIVE);

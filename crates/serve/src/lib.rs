@@ -3,6 +3,7 @@
 mod alarm;
 pub mod child;
 mod clock;
+mod descriptors;
 mod error;
 pub mod gateway;
 pub mod headers;
@@ -10,6 +11,7 @@ mod listen;
 pub mod node;
 pub mod orca;
 pub mod program;
+mod target;
 mod threads;
 
 pub use clock::now;

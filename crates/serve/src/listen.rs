@@ -1,19 +1,28 @@
-//! Listening sockets, the loop that accepts on them until told to stop, and how connections are spoken on.
+//! Listening sockets, and the connections that they take in until told to stop.
 
-use std::future::Future;
+use std::convert::Infallible;
+use std::error::Error;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
-use hyper_util::rt::TokioTimer;
-use socket2::{Domain, Protocol, Socket, Type};
-use sojourn_stats::{Span, Time};
+use hyper::service::Service;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use sojourn_stats::Span;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::{ServeError, clock};
+use crate::ServeError;
+
+/// How long a connection stays open without a request where nothing else is said; nginx has the same.
+pub(crate) const KEEP_ALIVE: Span = Span(75_000_000_000);
 
 /// Connections that may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
@@ -48,51 +57,135 @@ fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
-/// HTTP/1 on connections that are closed when they are idle for `keep_alive`: counted from the end of the reply before,
-/// or from the connection's beginning, and a request's head must be complete by then. Zero: a connection per request.
-pub(crate) fn http(keep_alive: Option<Span>) -> http1::Builder {
-    let mut http = http1::Builder::new();
-    match keep_alive {
-        None => {}
-        Some(Span::ZERO) => drop(http.keep_alive(false)),
-        Some(idle) => drop(http.timer(TokioTimer::new()).header_read_timeout(idle.as_std())),
-    }
-    http
+/// The connections of clients to all threads: how each is kept, and how many may be open.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    http: http1::Builder,
+    /// How long a client may take nothing of what is sent to it.
+    patience: Duration,
+    /// How long requests in flight may take once told to stop.
+    grace: Duration,
+    free: Arc<Semaphore>,
+    held: Arc<AtomicU64>,
 }
 
-/// Accepts until `stop` says so, a task per connection; then waits at most `grace` for `idle` and drops what is left.
-pub(crate) async fn accept<F>(
-    listener: StdListener,
-    mut stop: watch::Receiver<bool>,
-    grace: Span,
-    idle: impl Fn() -> bool,
-    mut serve: impl FnMut(TcpStream, SocketAddr) -> F,
-) where
-    F: Future<Output = ()> + 'static,
-{
-    let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    // Replies leave whole; waiting for more to send would only add delay.
-                    let _ = stream.set_nodelay(true);
-                    connections.spawn_local(serve(stream, peer));
-                }
-                // The client left while it waited: only that connection is lost.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                // Out of descriptors or memory: it stays in the backlog until some are free again.
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            },
-            Some(_) = connections.join_next() => {}
-            _ = stop.wait_for(|stop| *stop) => break,
+impl Connections {
+    /// At most `limit` at once; further ones wait. One that is idle for `keep_alive` is closed: counted from the end of
+    /// the reply before, or from the connection's beginning, and a request's head must be complete by then. Zero: a
+    /// connection per request.
+    pub(crate) fn new(limit: usize, keep_alive: Span, patience: Span, grace: Span) -> Connections {
+        let mut http = http1::Builder::new();
+        let idle = if keep_alive == Span::ZERO { KEEP_ALIVE } else { keep_alive };
+        http.keep_alive(keep_alive > Span::ZERO).timer(TokioTimer::new()).header_read_timeout(idle.as_std());
+        let free = Arc::new(Semaphore::new(limit));
+        Connections { http, patience: patience.as_std(), grace: grace.as_std(), free, held: Arc::default() }
+    }
+
+    /// How many had to wait because too many were open.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Takes in what connects to `listener` until `stop` says so, and lets `service` answer each connection's requests.
+    /// Then the socket is closed, requests in flight are answered, and what is left after the grace is dropped.
+    pub(crate) async fn accept<S, B>(
+        &self,
+        listener: StdListener,
+        mut stop: watch::Receiver<bool>,
+        service: impl Fn(SocketAddr) -> S,
+    ) where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + 'static,
+        B: Body + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
+        let mut open = JoinSet::new();
+        let conversation = |stream, peer, permit: Option<OwnedSemaphorePermit>, stop: &watch::Receiver<bool>| {
+            let speaking = speak(self.http.clone(), stream, service(peer), self.patience, stop.clone());
+            async move {
+                speaking.await;
+                drop(permit);
+            }
+        };
+        loop {
+            let (stream, peer) = tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok(accepted) => accepted,
+                    // The client left while it waited: only that connection is lost.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                    // Out of descriptors or memory: it stays in the backlog until some are free again.
+                    Err(_) => {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        continue;
+                    }
+                },
+                Some(_) = open.join_next() => continue,
+                _ = stop.wait_for(|stop| *stop) => break,
+            };
+            let permit = tokio::select! {
+                permit = self.permit() => Some(permit),
+                // It has connected before the stop.
+                _ = stop.wait_for(|stop| *stop) => None,
+            };
+            open.spawn_local(conversation(stream, peer, permit, &stop));
         }
+        // What has connected before is served too. From then on connections are refused.
+        if let Ok(listener) = listener.into_std() {
+            while let Ok((stream, peer)) = listener.accept() {
+                if let Ok(stream) = TcpStream::from_std(stream) {
+                    open.spawn_local(conversation(stream, peer, None, &stop));
+                }
+            }
+        }
+        let all = async { while open.join_next().await.is_some() {} };
+        // What takes longer than the grace is dropped with the set.
+        let _ = tokio::time::timeout(self.grace, all).await;
+        open.shutdown().await;
     }
-    drop(listener);
-    let deadline: Time = clock::now() + grace;
-    while !idle() && clock::now() < deadline {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+
+    async fn permit(&self) -> OwnedSemaphorePermit {
+        let free = Arc::clone(&self.free);
+        if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
+            return permit;
+        }
+        self.held.fetch_add(1, Ordering::Relaxed);
+        free.acquire_owned().await.expect("the semaphore is never closed")
     }
-    connections.shutdown().await;
+}
+
+/// Speaks HTTP/1 on one connection until it ends; once told to stop, until what has arrived is answered.
+async fn speak<S, B>(
+    http: http1::Builder,
+    stream: TcpStream,
+    service: S,
+    patience: Duration,
+    mut stop: watch::Receiver<bool>,
+) where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    // Replies leave whole; waiting for more to send would only add delay.
+    let _ = stream.set_nodelay(true);
+    // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(patience));
+    let mut connection = http.serve_connection(TokioIo::new(stream), service);
+    let told = async {
+        let _ = stop.wait_for(|stop| *stop).await;
+        // What has arrived meanwhile is read before the connection may count as idle.
+        tokio::task::yield_now().await;
+    };
+    let ended = tokio::select! {
+        biased;
+        ended = &mut connection => ended,
+        () = told => {
+            std::pin::Pin::new(&mut connection).graceful_shutdown();
+            (&mut connection).await
+        }
+    };
+    // An error is mostly the client's: it left, or was idle for too long; its requests clean up by themselves. But a
+    // reply that broke off must not look whole, even to a client of HTTP/1.0, which reads to the connection's end.
+    if ended.is_err_and(|error| error.is_user()) {
+        let _ = SockRef::from(connection.into_parts().io.inner()).set_linger(Some(Duration::ZERO));
+    }
 }

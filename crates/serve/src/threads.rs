@@ -38,7 +38,7 @@ impl Threads {
             let run = move || {
                 let runtime = Builder::new_current_thread()
                     .enable_all()
-                    .max_blocking_threads(blocking.max(1))
+                    .max_blocking_threads(blocking)
                     .build_local(LocalOptions::default())
                     .map_err(ServeError::system("cannot start a runtime"));
                 let runtime = match runtime {

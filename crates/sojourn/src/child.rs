@@ -10,13 +10,11 @@ use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, Se
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::number::count;
 
 /// Serve: static files, /bytes/N, and /work
 #[derive(clap::Args)]
 pub(crate) struct Node {
-    /// Address to listen on; port 0 takes a free one and says which
-    #[arg(long, default_value = "127.0.0.1:0")]
-    listen: SocketAddr,
     /// Folder of static files
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
@@ -29,18 +27,14 @@ pub(crate) struct Node {
     /// Name, told to clients in the header x-sojourn-backend
     #[arg(long, default_value = "node")]
     name: String,
-    /// Close connections that are idle for this long, e.g. `15 s`; `0 s`: a connection per request
-    #[arg(long, value_name = "TIME")]
-    keep_alive: Option<String>,
     /// Threads
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value = "1", value_parser = count::<usize>)]
     threads: usize,
     /// Seed of the demands that no request names
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Serve until standard input closes, as a child of a run
-    #[arg(long, hide = true)]
-    child: bool,
+    #[command(flatten)]
+    serving: Serving,
 }
 
 /// Forward HTTP requests to backends by a policy
@@ -69,9 +63,6 @@ pub(crate) struct Redirect {
 /// How a backend is chosen
 #[derive(clap::Args)]
 struct Choice {
-    /// Address to listen on; port 0 takes a free one and says which
-    #[arg(long, default_value = "127.0.0.1:0")]
-    listen: SocketAddr,
     /// A backend: ADDRESS, or NAME=ADDRESS, or NAME=ADDRESS*WEIGHT; once per backend
     #[arg(long = "backend", value_name = "BACKEND", required = true)]
     backends: Vec<String>,
@@ -83,7 +74,7 @@ struct Choice {
     #[arg(long, value_name = "EVERY")]
     poll: Option<String>,
     /// Threads; each has a dispatcher with state of its own
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value = "1", value_parser = count::<usize>)]
     threads: usize,
     /// One dispatcher for all threads, behind a lock
     #[arg(long)]
@@ -97,32 +88,52 @@ struct Choice {
     /// Names of the classes of requests (header x-sojourn-class), by class number, e.g. `static,dynamic`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     classes: Vec<String>,
-    /// Close clients' connections that are idle for this long, e.g. `15 s`; `0 s`: a connection per request
-    #[arg(long, value_name = "TIME")]
-    keep_alive: Option<String>,
     /// Record every decision in this file (JSON lines)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Say why in the reply header x-sojourn-reason
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    serving: Serving,
+}
+
+/// Where and for how long clients are served
+#[derive(clap::Args)]
+struct Serving {
+    /// Address to listen on; port 0 takes a free one and says which
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Close clients' connections that are idle, or whose request's head is not complete, for this long;
+    /// `0 s`: a connection per request
+    #[arg(long, value_name = "TIME", default_value = "75 s", allow_hyphen_values = true)]
+    keep_alive: String,
+    /// Most connections of clients at once; further ones wait [default: as many as file descriptors suffice for]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
+    connections: Option<usize>,
+    /// Told to stop (SIGTERM, Ctrl-C), give requests in flight this long; told twice, end at once [default: 30 s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    grace: Option<String>,
     /// Serve until standard input closes, as a child of a run
     #[arg(long, hide = true)]
     child: bool,
 }
 
 pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
+    let serving = &arguments.serving;
     let mut config = NodeConfig {
-        listen: arguments.listen,
-        threads: arguments.threads.max(1),
+        listen: serving.listen,
+        threads: arguments.threads,
         files: arguments.files.clone(),
         model: arguments.model.as_deref().map(model).transpose()?,
-        keep_alive: arguments.keep_alive.as_deref().map(keep_alive).transpose()?,
+        keep_alive: serving.keep_alive()?,
+        connections: serving.connections,
+        grace: serving.grace()?,
         seed: arguments.seed,
         ..NodeConfig::new(arguments.name.clone())
     };
     name_classes(&arguments.classes, &mut config.classes)?;
-    let input = arguments.child.then(std::io::stdin);
+    let input = serving.child.then(std::io::stdin);
     child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
 }
 
@@ -153,13 +164,15 @@ impl Choice {
         let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index));
         let policy = self.policy.as_deref().unwrap_or(policy);
         let mut config = GatewayConfig {
-            listen: self.listen,
+            listen: self.serving.listen,
             information: information(self.poll.as_deref())?,
-            threads: self.threads.max(1),
+            threads: self.threads,
             shared: self.shared,
             seed: self.seed,
             client_header: self.client_header.clone(),
-            keep_alive: self.keep_alive.as_deref().map(keep_alive).transpose()?,
+            keep_alive: self.serving.keep_alive()?,
+            connections: self.serving.connections,
+            grace: self.serving.grace()?,
             record: self.record.clone(),
             explain: self.explain,
             ..GatewayConfig::new(policy, backends.collect::<Result<_, _>>()?)
@@ -169,8 +182,20 @@ impl Choice {
     }
 
     fn serve(&self, config: GatewayConfig) -> Result<Exit, Failure> {
-        let input = self.child.then(std::io::stdin);
+        let input = self.serving.child.then(std::io::stdin);
         child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+    }
+}
+
+impl Serving {
+    fn keep_alive(&self) -> Result<Span, Failure> {
+        time("--keep-alive", &self.keep_alive)
+    }
+
+    /// A run waits for its children, and has asked all that it wants to know before it stops them.
+    fn grace(&self) -> Result<Span, Failure> {
+        let default = if self.child { "1 s" } else { "30 s" };
+        time("--grace", self.grace.as_deref().unwrap_or(default))
     }
 }
 
@@ -203,9 +228,12 @@ fn model(text: &str) -> Result<Server, Failure> {
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
 }
 
-/// How long an idle connection stays open.
-fn keep_alive(text: &str) -> Result<Span, Failure> {
-    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("--keep-alive: {e}")))?;
+/// Reads a time, which may be zero.
+fn time(flag: &str, text: &str) -> Result<Span, Failure> {
+    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
+    if seconds < 0.0 {
+        return Err(bad_input(format!("{flag} {text}: a time is not negative, as in `15 s`")));
+    }
     Ok(Span::from_secs_f64(seconds))
 }
 

@@ -16,6 +16,7 @@ mod exit;
 mod experiment;
 mod interrupt;
 mod load;
+mod number;
 mod plan;
 mod queue;
 mod report;

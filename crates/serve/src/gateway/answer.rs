@@ -7,24 +7,27 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::refusal::text;
+use super::refusal::{rejection, text};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
 use super::{Face, proxy, redirect};
-use crate::{headers, orca};
+use crate::{headers, orca, target};
 
 /// Answers one request. Dropped when the client goes away, and with it whatever is in flight for it.
 pub(super) async fn answer(
     worker: Rc<Worker>,
     peer: Rc<Peer>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Result<Response<Reply>, Infallible> {
     if let Some(reply) = probed(&worker, &request) {
         return Ok(reply);
     }
     worker.board.counts.requests.add(1);
     if request.method() == Method::CONNECT {
-        return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "this gateway makes no tunnels".into()));
+        return Ok(rejection(&worker, StatusCode::METHOD_NOT_ALLOWED, "this gateway makes no tunnels"));
+    }
+    if let Err((status, wrong)) = target::settle(&mut request) {
+        return Ok(rejection(&worker, status, wrong));
     }
     Ok(match worker.config.face {
         Face::Proxy => proxy::forward(worker, peer, request).await,

@@ -76,7 +76,7 @@ impl Decider {
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
         let seen = backends.iter().map(|_| Seen::default()).collect();
-        let users = if config.shared { config.threads.max(1) } else { 1 };
+        let users = if config.shared { config.threads } else { 1 };
         Ok(Decider { dispatcher, alarm, armed: Time::NEVER, seen, users })
     }
 
@@ -112,7 +112,7 @@ impl Board {
         config: &GatewayConfig,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let (fall, watched) = (u64::from(config.health.fall.max(1)), config.health.probe != Probe::Off);
+        let (fall, watched) = (u64::from(config.health.fall), config.health.probe != Probe::Off);
         let about = |decider: &Decider| (decider.dispatcher.requires(), decider.seen());
         let (requires, seen) = match &decider {
             Access::Own(decider) => about(&decider.borrow()),
@@ -192,17 +192,23 @@ impl Board {
 
     /// No program listens at the backend.
     pub(super) fn refused(&self, backend: BackendId) {
-        self.struck(backend, self.fall, "no program listens there");
+        let fall = self.fall;
+        self.struck(backend, |seen| seen.strikes.add(fall), "no program listens there");
     }
 
-    /// The backend failed once.
+    /// A request failed at the backend.
     pub(super) fn strike(&self, backend: BackendId, why: &str) {
-        self.struck(backend, 1, why);
+        self.struck(backend, |seen| seen.strikes.add(1), why);
     }
 
-    /// The backend has answered a request: what failed before was not in a row.
+    /// A probe failed at the backend.
+    pub(super) fn probe_failed(&self, backend: BackendId, why: &str) {
+        self.struck(backend, |seen| seen.failed_probes.add(1), why);
+    }
+
+    /// The backend has served a request whole: what failed before was not in a row.
     #[inline]
-    pub(super) fn replied(&self, backend: BackendId) {
+    pub(super) fn served(&self, backend: BackendId) {
         let strikes = &self.seen[backend.0 as usize].strikes;
         if strikes.now() > 0 {
             strikes.set(0);
@@ -211,12 +217,13 @@ impl Board {
 
     /// The backend has answered a probe.
     pub(super) fn probed(&self, backend: BackendId) {
-        self.replied(backend);
         let came_back = self.with(|decider, now| {
-            let down = &self.seen[backend.0 as usize].down;
-            let came_back = decider.users > 0 && down.now() == 1;
+            let seen = &self.seen[backend.0 as usize];
+            seen.failed_probes.set(0);
+            let came_back = decider.users > 0 && seen.down.now() == 1;
             if came_back {
-                down.set(0);
+                seen.strikes.set(0);
+                seen.down.set(0);
                 decider.dispatcher.observe(Event::Joined { backend }, now);
                 decider.arm();
             }
@@ -228,14 +235,21 @@ impl Board {
         }
     }
 
-    fn struck(&self, backend: BackendId, more: u64, why: &str) {
+    /// No probe could be made, for want of something on this side.
+    pub(super) fn not_probed(&self, backend: BackendId, why: &str) {
+        let name = self.name(backend);
+        self.events.emit(&json!({"event": "probe_failed", "backend": name, "why": why, "thread": self.thread}));
+    }
+
+    fn struck(&self, backend: BackendId, count: impl FnOnce(&Seen), why: &str) {
         if !self.watched {
             return;
         }
         let fell = self.with(|decider, now| {
             let seen = &self.seen[backend.0 as usize];
-            seen.strikes.add(more);
-            let fell = decider.users > 0 && seen.down.now() == 0 && seen.strikes.now() >= self.fall;
+            count(seen);
+            let in_a_row = seen.strikes.now().max(seen.failed_probes.now());
+            let fell = decider.users > 0 && seen.down.now() == 0 && in_a_row >= self.fall;
             if fell {
                 seen.down.set(1);
                 decider.dispatcher.observe(Event::Down { backend }, now);

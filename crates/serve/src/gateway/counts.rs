@@ -16,7 +16,7 @@ pub struct GatewayCounts {
     pub reconnected: u64,
     /// Attempts that failed because no connection could be made.
     pub connect_failed: u64,
-    /// Attempts that failed because the connection broke before the head of the reply.
+    /// Attempts that failed because the connection broke before the head of the reply, or the head was malformed.
     pub broken: u64,
     /// Attempts that failed because the connection broke within the reply.
     pub truncated: u64,
@@ -24,10 +24,12 @@ pub struct GatewayCounts {
     pub timed_out: u64,
     /// Requests answered 502 or 504 because they could not be tried again.
     pub failed: u64,
-    /// Requests answered 503 because no backend was up.
+    /// Requests that no backend got: none was up (503), or the request was wrong or had been here before.
     pub refused: u64,
-    /// Attempts whose client went away first.
+    /// Attempts whose client went away first, or broke its upload.
     pub cancelled: u64,
+    /// Connections that had to wait because as many as may be open were open.
+    pub held: u64,
     /// Per backend, in their order.
     pub backends: Vec<BackendCounts>,
 }
@@ -43,7 +45,7 @@ pub struct BackendCounts {
     pub completed: u64,
     /// Those without.
     pub failed: u64,
-    /// Those whose client went away first.
+    /// Those whose client went away first, or broke its upload.
     pub cancelled: u64,
     /// Those going on.
     pub in_flight: u64,
@@ -111,8 +113,10 @@ pub(super) struct PerBackend {
 pub(super) struct Seen {
     /// Requests in flight, as the table has it.
     pub(super) in_flight: Count,
-    /// Failures in a row.
+    /// Requests that failed in a row.
     pub(super) strikes: Count,
+    /// Probes that failed in a row.
+    pub(super) failed_probes: Count,
     /// 1 when it does not answer.
     pub(super) down: Count,
 }
@@ -129,7 +133,7 @@ impl Counts {
 }
 
 /// All threads' counts together.
-pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[Seen]>]) -> GatewayCounts {
+pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[Seen]>], held: u64) -> GatewayCounts {
     let sum = |of: fn(&Counts) -> &Count| threads.iter().map(|thread| of(thread).now()).sum::<u64>();
     let backend = |(index, name): (usize, &String)| {
         let sum =
@@ -159,6 +163,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
         failed: sum(|counts| &counts.failed),
         refused: sum(|counts| &counts.refused),
         cancelled: backends.iter().map(|backend| backend.cancelled).sum(),
+        held,
         backends,
     }
 }

@@ -7,6 +7,7 @@ use sojourn_dispatch::{BackendId, Event, Signals};
 use sojourn_stats::{Span, Time};
 
 use super::counts::Count;
+use super::upload::{Stage, Upload};
 use super::worker::Worker;
 use crate::clock;
 
@@ -21,6 +22,9 @@ pub(super) struct Flight {
     bytes: u64,
     /// Its key among the worker's deadlines.
     deadline: usize,
+    /// How long the backend may take for what comes next.
+    patience: Span,
+    upload: Option<Rc<Upload>>,
     over: bool,
 }
 
@@ -31,10 +35,16 @@ pub(super) enum Failure {
     Connect,
     /// The connection broke before the head of the reply.
     Broken,
+    /// The reply is not HTTP as it should be.
+    Malformed,
     /// The connection broke within the reply.
     Truncated,
     /// It took too long.
     TimedOut,
+    /// The client broke its upload off, or sent a malformed one.
+    Spoiled,
+    /// The client took too long to upload.
+    Stalled,
 }
 
 impl Flight {
@@ -43,7 +53,9 @@ impl Flight {
         count.requests.add(1);
         count.in_flight.add(1);
         let deadline = worker.deadlines.insert(Time::NEVER);
-        Flight { worker: Rc::clone(worker), backend, chosen, sent: chosen, bytes: 0, deadline, over: false }
+        let patience = worker.config.timeouts.reply;
+        let worker = Rc::clone(worker);
+        Flight { worker, backend, chosen, sent: chosen, bytes: 0, deadline, patience, upload: None, over: false }
     }
 
     pub(super) fn worker(&self) -> &Rc<Worker> {
@@ -54,28 +66,33 @@ impl Flight {
         self.backend
     }
 
-    /// It left for the backend.
-    pub(super) fn sent(&mut self) {
+    /// It left for the backend, and with it the first of its body.
+    pub(super) fn sent(&mut self, upload: Option<&Rc<Upload>>) {
         let backend = self.backend;
+        self.upload = upload.cloned();
         self.sent = self.worker.board.tell(|_| Event::Sent { backend });
-        self.wait_until(self.sent + self.worker.config.timeouts.reply);
+        self.wait_from(self.sent);
     }
 
     /// The head of its reply came.
     pub(super) fn first_byte(&mut self) {
         let (backend, sent) = (self.backend, self.sent);
-        self.worker.board.replied(backend);
-        let came = self
-            .tell_if(Signals::FIRST_BYTE, |now| Event::FirstByte { backend, round_trip: now.saturating_since(sent) });
-        self.wait_until(came + self.worker.config.timeouts.idle);
+        self.tell_if(Signals::FIRST_BYTE, |now| Event::FirstByte { backend, round_trip: now.saturating_since(sent) });
+        self.patience = self.worker.config.timeouts.idle;
+        self.wait_for_client();
     }
 
     /// A part of its reply was handed on, not the last one.
     pub(super) fn transmitted(&mut self, bytes: u64) {
         let backend = self.backend;
         self.bytes += bytes;
-        let passed = self.tell_if(Signals::BYTES, |_| Event::Transmitted { backend, bytes });
-        self.wait_until(passed + self.worker.config.timeouts.idle);
+        self.tell_if(Signals::BYTES, |_| Event::Transmitted { backend, bytes });
+        self.wait_for_client();
+    }
+
+    /// The next part of its reply is the backend's to send.
+    pub(super) fn wait_for_backend(&mut self) {
+        self.wait_from(clock::now());
     }
 
     /// The last `bytes` of its reply were handed on.
@@ -87,42 +104,73 @@ impl Flight {
             |count| &count.completed,
             |now| Event::Completed { backend, status, bytes, latency: now.saturating_since(chosen) },
         );
+        self.worker.board.served(backend);
     }
 
-    /// It failed.
+    /// It failed. What its client did is not the backend's failure: then it is cancelled.
     pub(super) fn failed(&mut self, failure: Failure) {
         let (backend, chosen) = (self.backend, self.chosen);
-        let counts = &self.worker.board.counts;
-        match failure {
-            Failure::Connect => &counts.connect_failed,
-            Failure::Broken => &counts.broken,
-            Failure::Truncated => &counts.truncated,
-            Failure::TimedOut => &counts.timed_out,
-        }
-        .add(1);
-        self.end(|count| &count.failed, |now| Event::Failed { backend, after: now.saturating_since(chosen) });
-        match failure {
+        let board = Rc::clone(&self.worker.board);
+        let counts = &board.counts;
+        let (count, why) = match failure {
             // Said where the connection was tried.
-            Failure::Connect => {}
-            Failure::Broken => self.worker.board.strike(backend, "it breaks connections"),
-            Failure::Truncated => self.worker.board.strike(backend, "it breaks replies off"),
-            Failure::TimedOut => self.worker.board.strike(backend, "it does not reply in time"),
+            Failure::Connect => (&counts.connect_failed, None),
+            Failure::Broken => (&counts.broken, Some("it breaks connections")),
+            Failure::Malformed => (&counts.broken, Some("its replies are malformed")),
+            Failure::Truncated => (&counts.truncated, Some("it breaks replies off")),
+            Failure::TimedOut => (&counts.timed_out, Some("it does not reply in time")),
+            Failure::Spoiled | Failure::Stalled => {
+                return self.end(|count| &count.cancelled, |_| Event::Cancelled { backend });
+            }
+        };
+        count.add(1);
+        // A server may refuse an upload by closing the connection; any client could then take it out.
+        let refuses = failure != Failure::TimedOut && self.stage() != Stage::Whole;
+        self.end(|count| &count.failed, |now| Event::Failed { backend, after: now.saturating_since(chosen) });
+        if let Some(why) = why
+            && !refuses
+        {
+            board.strike(backend, why);
         }
     }
 
-    /// Whether it waits for longer than it may.
-    pub(super) fn poll_deadline(&self, context: &Context<'_>) -> Poll<()> {
-        self.worker.deadlines.poll(self.deadline, context)
+    /// Why the connection to the backend broke, where the backend seems to have done so `otherwise`.
+    pub(super) fn cause(&self, otherwise: Failure) -> Failure {
+        if self.stage() == Stage::Spoiled { Failure::Spoiled } else { otherwise }
     }
 
-    /// Tells what only some policies read; the time it is now.
-    fn tell_if(&self, signal: Signals, event: impl FnOnce(Time) -> Event) -> Time {
+    /// Whether it waits for longer than it may, and for what.
+    pub(super) fn poll_deadline(&mut self, context: &Context<'_>) -> Poll<Failure> {
+        if self.upload.as_ref().is_some_and(|upload| upload.has_moved()) {
+            self.wait_from(clock::now());
+        }
+        self.worker.deadlines.poll(self.deadline, context).map(|()| match self.stage() {
+            Stage::Client => Failure::Stalled,
+            _ => Failure::TimedOut,
+        })
+    }
+
+    fn stage(&self) -> Stage {
+        self.upload.as_ref().map_or(Stage::Whole, |upload| upload.stage())
+    }
+
+    /// Tells what only some policies read.
+    fn tell_if(&self, signal: Signals, event: impl FnOnce(Time) -> Event) {
         let board = &self.worker.board;
-        if board.requires.contains(signal) { board.tell(event) } else { clock::now() }
+        if board.requires.contains(signal) {
+            board.tell(event);
+        }
     }
 
-    fn wait_until(&self, deadline: Time) {
-        self.worker.deadlines.set(self.deadline, deadline);
+    /// The backend has the next part of the upload to take or of the reply to send, or the client of the upload to send.
+    fn wait_from(&self, now: Time) {
+        let patience = if self.stage() == Stage::Whole { self.patience } else { self.worker.config.timeouts.idle };
+        self.worker.deadlines.set(self.deadline, now + patience);
+    }
+
+    /// The client has the next part of the reply to take: its pace is its own, and the kernel sees when it stops.
+    fn wait_for_client(&self) {
+        self.worker.deadlines.set(self.deadline, Time::NEVER);
     }
 
     fn end(&mut self, how: fn(&super::counts::PerBackend) -> &Count, event: impl FnOnce(Time) -> Event) {
@@ -147,13 +195,8 @@ impl Drop for Flight {
 }
 
 impl Failure {
-    /// What to tell the client.
-    pub(super) fn words(self, patience: Span) -> String {
-        match self {
-            Failure::Connect => "cannot be reached".into(),
-            Failure::Broken => "broke the connection before it replied".into(),
-            Failure::Truncated => "broke its reply off".into(),
-            Failure::TimedOut => format!("did not reply within {patience}"),
-        }
+    /// Whether the client failed, and not the backend.
+    pub(super) fn is_the_clients(self) -> bool {
+        matches!(self, Failure::Spoiled | Failure::Stalled)
     }
 }

@@ -1,6 +1,7 @@
 //! Active health checks: one small conversation per backend and interval, on a connection of its own, because whether a
 //! new connection is answered is the question.
 
+use std::io;
 use std::rc::Rc;
 
 use sojourn_dispatch::BackendId;
@@ -8,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::Probe;
+use super::link::is_own;
 use super::worker::Worker;
 use crate::headers;
 
@@ -20,6 +22,7 @@ pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
         Probe::Get(path) => Some(path.as_str()),
     };
     let address = worker.config.backends[backend.0 as usize].address;
+    let mut was_made = true;
     loop {
         tokio::time::sleep(health.every.as_std()).await;
         let probe = async {
@@ -29,18 +32,28 @@ pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
                 None => Ok(true),
             }
         };
-        match tokio::time::timeout(health.timeout.as_std(), probe).await {
+        let outcome = tokio::time::timeout(health.timeout.as_std(), probe).await;
+        if let Ok(Err(error)) = &outcome
+            && is_own(error)
+        {
+            if std::mem::replace(&mut was_made, false) {
+                worker.board.not_probed(backend, &error.to_string());
+            }
+            continue;
+        }
+        was_made = true;
+        match outcome {
             Ok(Ok(true)) => worker.board.probed(backend),
-            Ok(Ok(false)) => worker.board.strike(backend, "it answers its health check with an error"),
-            Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => worker.board.refused(backend),
-            Ok(Err(_)) => worker.board.strike(backend, "its health check fails"),
-            Err(_) => worker.board.strike(backend, "it does not answer its health check in time"),
+            Ok(Ok(false)) => worker.board.probe_failed(backend, "it answers its health check with an error"),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => worker.board.refused(backend),
+            Ok(Err(_)) => worker.board.probe_failed(backend, "its health check fails"),
+            Err(_) => worker.board.probe_failed(backend, "it does not answer its health check in time"),
         }
     }
 }
 
 /// Whether a GET is answered with a status below 500.
-async fn is_alive(stream: &mut TcpStream, path: &str, host: &str) -> std::io::Result<bool> {
+async fn is_alive(stream: &mut TcpStream, path: &str, host: &str) -> io::Result<bool> {
     let probe = headers::PROBE;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{probe}: 1\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;

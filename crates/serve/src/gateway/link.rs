@@ -12,12 +12,13 @@ use std::task::Context;
 
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
+use nix::errno::Errno;
 use sojourn_dispatch::{BackendId, Event};
 use sojourn_stats::Span;
 use tokio::net::TcpStream;
 
 use super::board::Board;
-use super::request_body::RequestBody;
+use super::upload::RequestBody;
 
 /// A connection to a backend.
 pub(super) struct Link {
@@ -42,14 +43,10 @@ impl Link {
         let stream = match tokio::time::timeout(timeout.as_std(), TcpStream::connect(address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
-                match error.kind() {
-                    io::ErrorKind::ConnectionRefused => board.refused(backend),
-                    io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::HostUnreachable
-                    | io::ErrorKind::NetworkUnreachable
-                    | io::ErrorKind::TimedOut => board.strike(backend, "it cannot be reached"),
-                    // Out of descriptors or ports: this side's fault.
-                    _ => {}
+                if error.kind() == io::ErrorKind::ConnectionRefused {
+                    board.refused(backend);
+                } else if !is_own(&error) {
+                    board.strike(backend, "it cannot be reached");
                 }
                 return Err(error);
             }
@@ -77,6 +74,21 @@ impl Link {
     pub(super) fn is_idle(&self) -> bool {
         !self.ended && self.sender.is_ready()
     }
+}
+
+/// Whether a connection failed for want of something on this side: descriptors, memory or ports, or the right to connect.
+pub(super) fn is_own(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    let own = [
+        Errno::EMFILE,
+        Errno::ENFILE,
+        Errno::ENOMEM,
+        Errno::ENOBUFS,
+        Errno::EADDRNOTAVAIL,
+        Errno::EACCES,
+        Errno::EPERM,
+    ];
+    errno.is_some_and(|errno| own.contains(&errno))
 }
 
 impl Drop for Link {

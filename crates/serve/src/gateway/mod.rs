@@ -26,7 +26,7 @@ mod proxy;
 mod redirect;
 mod refusal;
 mod reply;
-mod request_body;
+mod upload;
 mod worker;
 
 use std::net::SocketAddr;
@@ -36,15 +36,13 @@ use std::sync::Arc;
 
 use hyper::service::service_fn;
 use hyper::{StatusCode, Uri};
-use hyper_util::rt::TokioIo;
-use socket2::SockRef;
 use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_stats::Span;
 
-use crate::listen::{accept, http, listeners};
+use crate::listen::{Connections, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
-use crate::{ServeError, headers};
+use crate::{ServeError, descriptors, headers};
 use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
@@ -80,7 +78,8 @@ pub struct GatewayConfig {
     /// without, or of another name, is of class 0.
     pub classes: Vec<String>,
     /// How many further backends a request may be tried at: any request whose connection was refused, and after that
-    /// those that may safely reach a backend twice (an idempotent method, no body) and had no byte of a reply.
+    /// those that may safely reach a backend twice (an idempotent method, no body) and had no byte of a reply. One that
+    /// took too long is not tried again.
     pub retries: u32,
     /// How the state of the backends is watched.
     pub health: Health,
@@ -88,15 +87,17 @@ pub struct GatewayConfig {
     pub timeouts: Timeouts,
     /// How long an idle connection of a client stays open, as [`crate::NodeConfig::keep_alive`]; those to the backends
     /// stay open for as long as the backends want.
-    pub keep_alive: Option<Span>,
-    /// Idle connections kept per backend and thread.
+    pub keep_alive: Span,
+    /// Most connections of clients at once, as [`crate::NodeConfig::connections`].
+    pub connections: Option<usize>,
+    /// Idle connections kept per backend and thread, as far as there are descriptors for them.
     pub keep: usize,
     /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
     pub record: Option<PathBuf>,
     /// Whether replies say why their backend was chosen (`x-sojourn-reason`) and what each candidate had to offer
     /// (`x-sojourn-candidates`), and the record as well.
     pub explain: bool,
-    /// How long it waits for requests in flight when it is stopped.
+    /// How long requests in flight may take when it is stopped.
     pub grace: Span,
 }
 
@@ -139,8 +140,11 @@ pub enum RedirectStatus {
 
 /// How the state of the backends is watched.
 ///
-/// A refused connection says that no program listens there, and takes the backend out at once; so do `fall` failures in a row.
-/// A backend that is out is probed until it answers, and is then chosen again.
+/// A refused connection says that no program listens there, and takes the backend out at once; so do `fall` requests in
+/// a row that failed there, and `fall` probes in a row, each counted on its own: a backend that answers probes but breaks
+/// its replies off is taken out, and so is one that serves requests but calls itself unfit. What a client breaks (it
+/// leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A backend that is
+/// out is probed until it answers, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
     /// What is tried.
@@ -149,7 +153,7 @@ pub struct Health {
     pub every: Span,
     /// How long an answer may take.
     pub timeout: Span,
-    /// Failures in a row, of requests or probes, that take a backend out.
+    /// Failures in a row, of requests or of probes, that take a backend out; at least 1.
     pub fall: u32,
 }
 
@@ -169,9 +173,10 @@ pub enum Probe {
 pub struct Timeouts {
     /// For a connection to a backend.
     pub connect: Span,
-    /// For the head of a reply, from when the request's head was sent: uploads must be done by then.
+    /// For the head of a reply, from when the request was sent, its body included.
     pub reply: Span,
-    /// For the next part of a reply, and for the client to take it.
+    /// For the next part of a reply and for the client to take it, and for the next part of an upload and for the backend
+    /// to take it.
     pub idle: Span,
 }
 
@@ -196,7 +201,8 @@ impl GatewayConfig {
             retries: 1,
             health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
             timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },
-            keep_alive: None,
+            keep_alive: KEEP_ALIVE,
+            connections: None,
             keep: 256,
             record: None,
             explain: false,
@@ -245,6 +251,7 @@ pub struct Gateway {
     counts: Arc<[Arc<Counts>]>,
     deciders: Vec<Arc<[Seen]>>,
     names: Vec<String>,
+    connections: Connections,
     threads: Threads,
 }
 
@@ -254,9 +261,16 @@ impl Gateway {
     /// # Errors
     /// When the address is in use, the policy is unknown or asks for what a gateway cannot see, a setting is
     /// impossible, or the record cannot be written.
-    pub fn start(config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
+    pub fn start(mut config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
         check(&config)?;
-        let threads = config.threads.max(1);
+        let threads = config.threads;
+        // A client's connection may need one to a backend, and leave it behind idle. Besides, each thread has some
+        // descriptors of its own, and a probe and a poll per backend.
+        let links = config.backends.len() * threads;
+        let own = 16 + 4 * threads + 2 * links;
+        let limit = descriptors::connections(config.connections, 3, own as u64)?;
+        config.keep = config.keep.min(limit.div_ceil(links));
+        let connections = Connections::new(limit, config.keep_alive, config.timeouts.idle, config.grace);
         let count = if config.shared { 1 } else { threads };
         let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
         let deciders = made.iter().map(Decider::seen).collect();
@@ -276,12 +290,14 @@ impl Gateway {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let config = Arc::new(config);
         let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
+        let clients = connections.clone();
         let threads = Threads::start("gateway", inputs, 1, move |index, (listener, decider), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
             let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), &config));
             let bell = acts.then(|| board.bell()).transpose()?;
             let worker = Rc::new(Worker::new(board, Arc::clone(&config), Arc::clone(&id))?);
+            let clients = clients.clone();
             Ok(Box::pin(async move {
                 let mut chores = tokio::task::JoinSet::new();
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
@@ -291,26 +307,16 @@ impl Gateway {
                         chores.spawn_local(health::watch(Rc::clone(&worker), backend));
                     }
                 }
-                let (grace, keep_alive) = (worker.config.grace, worker.config.keep_alive);
-                let idle = || worker.board.counts.in_flight() == 0;
-                accept(listener, stop, grace, idle, |stream, address| {
-                    // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
-                    let patience = worker.config.timeouts.idle.as_std();
-                    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(patience));
+                let service = |address: SocketAddr| {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
-                    async move {
-                        let serve =
-                            service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request));
-                        // An error is the client's end, or that it was idle too long; its requests clean up by themselves.
-                        let _ = http(keep_alive).serve_connection(TokioIo::new(stream), serve).await;
-                    }
-                })
-                .await;
+                    service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request))
+                };
+                clients.accept(listener, stop, service).await;
                 chores.shutdown().await;
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, names, threads })
+        Ok(Gateway { address, counts, deciders, names, connections, threads })
     }
 
     /// Where it listens.
@@ -320,7 +326,7 @@ impl Gateway {
 
     /// What it has done so far.
     pub fn counts(&self) -> GatewayCounts {
-        total(&self.names, &self.counts, &self.deciders)
+        total(&self.names, &self.counts, &self.deciders, self.connections.held())
     }
 
     /// Stops it and says what it has done.
@@ -331,6 +337,13 @@ impl Gateway {
 }
 
 fn check(config: &GatewayConfig) -> Result<(), ServeError> {
+    for (count, what) in
+        [(config.threads, "threads"), (config.health.fall as usize, "failures that take a backend out")]
+    {
+        if count == 0 {
+            return Err(ServeError::Config(format!("0 {what}: at least 1 is needed")));
+        }
+    }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));
     }

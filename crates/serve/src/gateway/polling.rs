@@ -13,7 +13,7 @@ use sojourn_dispatch::{BackendId, Command, Report};
 use sojourn_stats::Time;
 use tokio::task::JoinSet;
 
-use super::request_body::RequestBody;
+use super::upload::RequestBody;
 use super::worker::Worker;
 use crate::alarm::Bell;
 use crate::{clock, headers, orca};

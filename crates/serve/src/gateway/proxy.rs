@@ -6,18 +6,18 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use hyper::body::{Body, Incoming};
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use sojourn_dispatch::{Action, BackendId};
 
 use super::asked::asked;
 use super::flight::{Failure, Flight};
 use super::id::GatewayId;
 use super::link::Link;
-use super::refusal::{refusal, text};
+use super::refusal::{refusal, rejection};
 use super::reply::{Reply, Upstream};
-use super::request_body::RequestBody;
+use super::upload::{RequestBody, Upload};
 use super::worker::{Peer, Worker};
 use crate::headers;
 
@@ -27,6 +27,8 @@ struct Message {
     parts: Option<Parts>,
     /// None for a request without a body.
     body: Option<Incoming>,
+    /// How far the body is, where there is one.
+    upload: Option<Rc<Upload>>,
     /// Whether it may reach a backend twice (RFC 9110, section 9.2.2) and needs no body for that.
     repeatable: bool,
 }
@@ -35,9 +37,8 @@ struct Message {
 pub(super) async fn forward(worker: Rc<Worker>, peer: Rc<Peer>, request: Request<Incoming>) -> Response<Reply> {
     let board = &worker.board;
     if worker.id.has_sent(request.headers()) {
-        board.counts.refused.add(1);
         let words = "this request has been here before: the gateways forward to each other in a circle";
-        return text(StatusCode::LOOP_DETECTED, words.into());
+        return rejection(&worker, StatusCode::LOOP_DETECTED, words);
     }
     let asked = asked(&worker, &peer, &request);
     let mut message = Message::new(request, &peer, &worker.id);
@@ -65,6 +66,7 @@ pub(super) async fn forward(worker: Rc<Worker>, peer: Rc<Peer>, request: Request
             Err(why) => {
                 flight.failed(why);
                 failure = Some((backend, why));
+                // One that took too long may still be worked on, and another backend would be no faster under that load.
                 let again = why != Failure::TimedOut && message.parts.is_some();
                 if !again || tried.len() >= worker.config.retries as usize {
                     return refusal(&worker, &choice.decision, failure);
@@ -88,7 +90,7 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
         let request = message.next(worker.host(backend));
         let mut sending = pin!(link.sender.try_send_request(request));
         // The future only waits for the reply: the request is already the connection's.
-        flight.sent();
+        flight.sent(message.upload.as_ref());
         let outcome = poll_fn(|context| {
             link.drive(context);
             if let Poll::Ready(outcome) = sending.as_mut().poll(context) {
@@ -98,7 +100,8 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
         })
         .await;
         match outcome {
-            Ok(Ok(reply)) => {
+            Ok(Ok(mut reply)) => {
+                headers::settle_reply(&mut reply).map_err(|()| Failure::Malformed)?;
                 flight.first_byte();
                 return Ok((reply, link));
             }
@@ -108,12 +111,13 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
                     message.take_back(request);
                 }
                 if !(link.used && message.parts.is_some()) {
-                    return Err(Failure::Broken);
+                    let malformed = error.error().is_parse();
+                    return Err(flight.cause(if malformed { Failure::Malformed } else { Failure::Broken }));
                 }
                 // The backend had closed the kept connection; that is no failure of its.
                 worker.board.counts.reconnected.add(1);
             }
-            Err(()) => return Err(Failure::TimedOut),
+            Err(late) => return Err(late),
         }
     }
 }
@@ -121,7 +125,6 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
 /// The reply as the client gets it: complete where it has no body, still coming in otherwise.
 async fn deliver(reply: Response<Incoming>, mut flight: Flight, link: Box<Link>) -> Response<Reply> {
     let (mut parts, body) = reply.into_parts();
-    headers::strip_hop_by_hop(&mut parts.headers);
     parts.version = Version::HTTP_11;
     let status = parts.status.as_u16();
     if body.is_end_stream() {
@@ -138,27 +141,23 @@ impl Message {
         let (mut parts, body) = request.into_parts();
         headers::strip_hop_by_hop(&mut parts.headers);
         id.sign(&mut parts.headers, parts.version);
-        let forwarded = match parts.headers.get(headers::FORWARDED_FOR) {
-            None => peer.address.clone(),
-            Some(before) => {
-                let chain = [before.as_bytes(), b", ", peer.address.as_bytes()].concat();
-                HeaderValue::from_bytes(&chain).unwrap_or_else(|_| peer.address.clone())
-            }
-        };
-        parts.headers.insert(headers::FORWARDED_FOR, forwarded);
+        let before = parts.headers.get_all(headers::FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
+        let chain: Vec<_> = before.chain([peer.address.as_bytes()]).collect();
+        let chain = HeaderValue::from_bytes(&chain.join(&b", "[..])).expect("header values and commas make one");
+        parts.headers.insert(headers::FORWARDED_FOR, chain);
         parts.version = Version::HTTP_11;
-        if parts.uri.authority().is_some() {
-            // A client may name the whole URL (RFC 9112, section 3.2.2); a server is asked for the path.
-            let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-            parts.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
-        }
         let body = (!body.is_end_stream()).then_some(body);
+        if body.as_ref().is_some_and(|body| body.size_hint().exact().is_none()) {
+            // Unless it is said, a GET's body would not be sent.
+            parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        let upload = body.is_some().then(Rc::default);
         let idempotent = matches!(
             parts.method,
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
         );
         let repeatable = idempotent && body.is_none();
-        Message { parts: Some(parts), body, repeatable }
+        Message { parts: Some(parts), body, upload, repeatable }
     }
 
     /// The request to send now. One that may be repeated is kept.
@@ -169,7 +168,10 @@ impl Message {
             // HTTP/1.0 clients need not send one; HTTP/1.1 servers insist.
             parts.headers.insert(HOST, host.clone());
         }
-        let body = self.body.take().map_or(RequestBody::Empty, RequestBody::Stream);
+        let body = match (self.body.take(), &self.upload) {
+            (Some(body), Some(upload)) => RequestBody::Stream(body, Rc::clone(upload)),
+            _ => RequestBody::Empty,
+        };
         Request::from_parts(parts, body)
     }
 
@@ -178,7 +180,7 @@ impl Message {
         self.parts = Some(parts);
         self.body = match body {
             RequestBody::Empty => None,
-            RequestBody::Stream(body) => Some(body),
+            RequestBody::Stream(body, _) => Some(body),
         };
     }
 }

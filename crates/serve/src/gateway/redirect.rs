@@ -15,7 +15,7 @@ use sojourn_dispatch::{Action, BackendId};
 
 use super::RedirectStatus;
 use super::asked::asked;
-use super::refusal::{refusal, text};
+use super::refusal::{refusal, rejection};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
 
@@ -36,7 +36,7 @@ pub(super) fn redirect(
         return refusal(worker, &choice.decision, None);
     };
     let Ok(location) = location(worker, backend, &request) else {
-        return text(StatusCode::BAD_REQUEST, "this path cannot stand in a header".into());
+        return rejection(worker, StatusCode::BAD_REQUEST, "this path cannot stand in a header");
     };
     let count = board.count(backend);
     count.requests.add(1);

@@ -1,6 +1,6 @@
 //! The replies of the gateway itself, where no backend could serve.
 
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use sojourn_dispatch::{Action, BackendId, Decision};
 
@@ -23,12 +23,34 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
         };
         return text(StatusCode::SERVICE_UNAVAILABLE, words);
     };
-    counts.failed.add(1);
-    let status = if failure == Failure::TimedOut { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
-    let words = failure.words(worker.config.timeouts.reply);
-    let mut reply = text(status, format!("backend {} {words}", worker.board.name(backend)));
-    reply.headers_mut().insert(headers::BACKEND, worker.name(backend).clone());
+    let name = worker.board.name(backend);
+    let (status, words) = match failure {
+        Failure::Connect => (StatusCode::BAD_GATEWAY, format!("backend {name} cannot be reached")),
+        Failure::Broken => (StatusCode::BAD_GATEWAY, format!("backend {name} broke the connection before it replied")),
+        Failure::Malformed => (StatusCode::BAD_GATEWAY, format!("the reply of backend {name} is malformed")),
+        Failure::Truncated => (StatusCode::BAD_GATEWAY, format!("backend {name} broke its reply off")),
+        Failure::TimedOut => {
+            let patience = worker.config.timeouts.reply;
+            (StatusCode::GATEWAY_TIMEOUT, format!("backend {name} did not reply within {patience}"))
+        }
+        Failure::Spoiled => (StatusCode::BAD_REQUEST, "the body of the request is malformed or was broken off".into()),
+        Failure::Stalled => (StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly".into()),
+    };
+    let mut reply = text(status, words);
+    if failure.is_the_clients() {
+        // The rest of the body may still come, and would be taken for a request.
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    } else {
+        counts.failed.add(1);
+        reply.headers_mut().insert(headers::BACKEND, worker.name(backend).clone());
+    }
     reply
+}
+
+/// Says what is wrong with a request that no backend gets.
+pub(super) fn rejection(worker: &Worker, status: StatusCode, words: &str) -> Response<Reply> {
+    worker.board.counts.refused.add(1);
+    text(status, words.into())
 }
 
 /// A reply of the gateway itself.

@@ -20,6 +20,8 @@ pub(super) struct Upstream {
     body: Incoming,
     status: u16,
     flight: Flight,
+    /// It is the backend's turn to send.
+    waits: bool,
     /// None once the reply is complete or has failed.
     link: Option<Box<Link>>,
 }
@@ -31,7 +33,7 @@ pub(super) struct Stopped(Failure);
 
 impl Upstream {
     pub(super) fn new(body: Incoming, status: u16, flight: Flight, link: Box<Link>) -> Upstream {
-        Upstream { body, status, flight, link: Some(link) }
+        Upstream { body, status, flight, waits: false, link: Some(link) }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
@@ -41,10 +43,17 @@ impl Upstream {
             link.drive(context);
             frame = Pin::new(&mut self.body).poll_frame(context);
         }
-        if frame.is_pending() && self.flight.poll_deadline(context).is_ready() {
-            return Poll::Ready(Some(Err(self.stop(Failure::TimedOut))));
+        if frame.is_pending() {
+            if !std::mem::replace(&mut self.waits, true) {
+                self.flight.wait_for_backend();
+            }
+            if let Poll::Ready(late) = self.flight.poll_deadline(context) {
+                return Poll::Ready(Some(Err(self.stop(late))));
+            }
         }
-        match ready!(frame) {
+        let frame = ready!(frame);
+        self.waits = false;
+        match frame {
             Some(Ok(frame)) => {
                 let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
                 if self.body.is_end_stream() {
@@ -54,7 +63,7 @@ impl Upstream {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            Some(Err(_)) => Poll::Ready(Some(Err(self.stop(Failure::Truncated)))),
+            Some(Err(_)) => Poll::Ready(Some(Err(self.stop(self.flight.cause(Failure::Truncated))))),
             None => {
                 self.finish(0, context);
                 Poll::Ready(None)

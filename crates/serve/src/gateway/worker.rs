@@ -192,9 +192,10 @@ impl Deadlines {
         }
     }
 
-    /// Puts a deadline off.
+    /// Puts a deadline off, even one that has passed.
     pub(super) fn set(&self, key: usize, at: Time) {
-        self.state.borrow_mut().entries[key].at = at;
+        let entry = &mut self.state.borrow_mut().entries[key];
+        (entry.at, entry.expired) = (at, false);
     }
 
     /// Whether a deadline has passed; the task is woken when it does.

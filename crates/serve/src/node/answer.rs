@@ -15,8 +15,8 @@ use super::files::{Files, percent_decoded};
 use super::processor::Processor;
 use super::requests::Requests;
 use super::spin::{Amount, spin};
-use super::{NodeConfig, NodeCounts};
-use crate::{ServeError, clock, headers, orca};
+use super::{BYTES_MAX, DEMAND_MAX, NodeConfig, NodeCounts, PATIENCE};
+use crate::{ServeError, clock, headers, orca, target};
 
 /// Load is averaged over the last one to two of these.
 const LOAD_WINDOW: Span = Span(1_000_000_000);
@@ -87,13 +87,17 @@ impl Handler {
             busy_s: totals.busy.as_secs_f64(),
             demand_s: totals.demand.as_secs_f64(),
             elapsed_s: now.saturating_since(self.started).as_secs_f64(),
+            ..NodeCounts::default()
         }
     }
 
     /// Answers one request. Dropped when the client goes away, and whatever it waits for with it.
-    pub(crate) async fn answer(self: Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Infallible> {
+    pub(crate) async fn answer(self: Arc<Handler>, mut request: Request<Incoming>) -> Result<Reply, Infallible> {
         let head = request.method() == Method::HEAD;
-        let mut reply = self.route(request).await;
+        let mut reply = match target::settle(&mut request) {
+            Ok(()) => self.route(request).await,
+            Err((status, wrong)) => text(status, format!("{wrong}\n")),
+        };
         reply.headers_mut().insert(headers::BACKEND, self.name.clone());
         if head {
             let size = reply.body().size();
@@ -124,8 +128,8 @@ impl Handler {
         }
         let reply = match path.strip_prefix("/bytes/") {
             Some(size) => match size.parse() {
-                Ok(size) => bytes(NodeBody::filler(size), "application/octet-stream"),
-                Err(_) => text(StatusCode::BAD_REQUEST, "/bytes/N wants a whole number of bytes\n"),
+                Ok(size) if size <= BYTES_MAX => bytes(NodeBody::filler(size), "application/octet-stream"),
+                _ => text(StatusCode::BAD_REQUEST, format!("/bytes/N wants a whole number up to {BYTES_MAX}\n")),
             },
             None => match self.files.as_ref().and_then(|files| files.open(path)) {
                 Some((body, media_type)) => bytes(body, media_type),
@@ -138,12 +142,17 @@ impl Handler {
     async fn work(self: &Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Reply> {
         let asked = Asked::parse(&request).map_err(|why| text(StatusCode::BAD_REQUEST, format!("{why}\n")))?;
         let body = request.into_body();
-        if !body.is_end_stream() {
-            drain(body).await;
+        if !body.is_end_stream() && !drain(body).await {
+            return Err(text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"));
         }
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => {
                 let service = emulation.server.service_time(emulation.work_of(&asked));
+                if service > DEMAND_MAX {
+                    let words =
+                        format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
+                    return Err(text(StatusCode::INTERNAL_SERVER_ERROR, words));
+                }
                 let Some(service) = emulation.processor.admit(emulation.class_of(&asked), service) else {
                     return Err(text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"));
                 };
@@ -246,6 +255,12 @@ impl Asked {
             let wrong = || format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str());
             asked.demand = Some(Span(ns.ok_or_else(wrong)?));
         }
+        if let Some(demand) = asked.demand.filter(|demand| *demand > DEMAND_MAX) {
+            return Err(format!("a demand of {demand} is too long: at most {DEMAND_MAX} are served"));
+        }
+        if asked.size > BYTES_MAX {
+            return Err(format!("{} bytes are too many: at most {BYTES_MAX} are served", asked.size));
+        }
         if let Some(Ok(class)) = request.headers().get(headers::CLASS).map(HeaderValue::to_str) {
             asked.class = class.to_owned();
         }
@@ -269,9 +284,15 @@ fn service_value(departure: &Departure) -> HeaderValue {
     HeaderValue::from_str(&format!("waited={waited} stayed={stayed}")).expect("digits are plain text")
 }
 
-async fn drain(mut body: Incoming) {
-    // An error here means that the client left, which ends the whole request.
-    while let Some(Ok(_)) = body.frame().await {}
+/// Whether a body came to its end in time. An error means that the client left, which ends the whole request.
+async fn drain(mut body: Incoming) -> bool {
+    loop {
+        match tokio::time::timeout(PATIENCE.as_std(), body.frame()).await {
+            Ok(Some(Ok(_))) => {}
+            Ok(_) => return true,
+            Err(_) => return false,
+        }
+    }
 }
 
 fn bytes(body: NodeBody, media_type: &'static str) -> Reply {

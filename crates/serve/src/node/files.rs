@@ -6,7 +6,10 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
+
+use nix::fcntl::OFlag;
 
 use crate::ServeError;
 
@@ -46,14 +49,19 @@ impl Files {
         if !path.starts_with(&self.root) {
             return None;
         }
-        let mut file = File::open(&path).ok()?;
+        // A device is not even opened, since that may do something. Opening a FIFO would wait for its other end and hold
+        // the thread; where one has just taken the file's place, it does not wait, and is seen then.
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
+        let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(&path).ok()?;
         let about = file.metadata().ok()?;
         if !about.is_file() {
             return None;
         }
         let body = if about.len() <= SMALL {
             let mut bytes = Vec::with_capacity(about.len() as usize + 1);
-            file.read_to_end(&mut bytes).ok()?;
+            file.take(about.len()).read_to_end(&mut bytes).ok()?;
             NodeBody::whole(bytes)
         } else {
             NodeBody::file(file, about.len())

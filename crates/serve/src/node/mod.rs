@@ -6,6 +6,9 @@
 //! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
 //! thread.
 //!
+//! What a request may ask for is limited, so that no sum of it overflows: [`DEMAND_MAX`] and [`BYTES_MAX`]. More is
+//! answered with 400.
+//!
 //! A node runs on one thread by default, so that eight of them fit on two cores; the price is that its HTTP handling
 //! (some tens of microseconds per request) is serial.
 
@@ -21,16 +24,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
 
-use crate::listen::{accept, http, listeners};
+use crate::listen::{Connections, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
-use crate::{ServeError, clock};
+use crate::{ServeError, clock, descriptors};
 use answer::Handler;
 use processor::Processor;
+
+/// The longest service that a request for `/work` may ask for: 24 h.
+pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);
+
+/// Most bytes that a request for `/bytes/N` or `/work` may ask for: 1 PB.
+pub const BYTES_MAX: u64 = 1_000_000_000_000_000;
+
+/// How long a client may take for the next part of an upload, and take nothing of a reply.
+const PATIENCE: Span = Span(60_000_000_000);
 
 /// What a node is.
 #[derive(Clone, Debug)]
@@ -52,10 +63,11 @@ pub struct NodeConfig {
     pub name: String,
     /// The run's seed, for demands that no request brings along.
     pub seed: u64,
-    /// How long an idle connection stays open (and a request's head may take); zero: a connection per request; none: for
-    /// as long as the client wants.
-    pub keep_alive: Option<Span>,
-    /// How long it waits for requests in flight when it is stopped.
+    /// How long an idle connection stays open, and how long a request's head may take; zero: a connection per request.
+    pub keep_alive: Span,
+    /// Most connections at once; further ones wait until one is closed. None: as many as there are descriptors for.
+    pub connections: Option<usize>,
+    /// How long requests in flight may take when it is stopped.
     pub grace: Span,
 }
 
@@ -71,7 +83,8 @@ impl NodeConfig {
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             name: name.into(),
             seed: 1,
-            keep_alive: None,
+            keep_alive: KEEP_ALIVE,
+            connections: None,
             grace: Span(1_000_000_000),
         }
     }
@@ -94,6 +107,8 @@ pub struct NodeCounts {
     pub busy_s: f64,
     /// Core time that the finished services asked for (s).
     pub demand_s: f64,
+    /// Connections that had to wait because as many as may be open were open.
+    pub held: u64,
     /// Time since the node started (s).
     pub elapsed_s: f64,
 }
@@ -102,6 +117,7 @@ pub struct NodeCounts {
 pub struct Node {
     address: SocketAddr,
     handler: Arc<Handler>,
+    connections: Connections,
     threads: Threads,
 }
 
@@ -111,15 +127,22 @@ impl Node {
     /// # Errors
     /// When the address is in use, the root is no directory, or the name cannot stand in a header.
     pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
-        let listeners = listeners(config.listen, config.threads.max(1))?;
+        for (count, what) in [(config.threads, "threads"), (config.workers, "workers")] {
+            if count == 0 {
+                return Err(ServeError::Config(format!("0 {what}: a node needs at least 1")));
+            }
+        }
+        // A connection may take a file besides; each thread has some descriptors of its own.
+        let each = if config.files.is_some() { 2 } else { 1 };
+        let limit = descriptors::connections(config.connections, each, 16 + 4 * config.threads as u64)?;
+        let connections = Connections::new(limit, config.keep_alive, PATIENCE, config.grace);
+        let listeners = listeners(config.listen, config.threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
-        let grace = config.grace;
-        let keep_alive = config.keep_alive;
         let workers = config.workers;
         let handler = Arc::new(Handler::new(config)?);
-        let shared = Arc::clone(&handler);
+        let (shared, clients) = (Arc::clone(&handler), connections.clone());
         let threads = Threads::start("node", listeners, workers, move |index, listener, stop| {
-            let handler = Arc::clone(&shared);
+            let (handler, clients) = (Arc::clone(&shared), clients.clone());
             let bell = match handler.processor() {
                 Some(processor) if index == 0 => Some(processor.bell()?),
                 _ => None,
@@ -129,23 +152,17 @@ impl Node {
                     let processor = Arc::clone(handler.processor().expect("a bell belongs to a processor"));
                     tokio::task::spawn_local(async move { Processor::drive(&processor, bell).await })
                 });
-                let idle = || handler.in_flight() == 0;
-                accept(listener, stop, grace, idle, |stream, _| {
+                let service = |_| {
                     let handler = Arc::clone(&handler);
-                    async move {
-                        let answer = service_fn(move |request| Handler::answer(Arc::clone(&handler), request));
-                        // A connection ends in an error when its client leaves or was idle for too long; the requests
-                        // in it clean up by themselves.
-                        let _ = http(keep_alive).serve_connection(TokioIo::new(stream), answer).await;
-                    }
-                })
-                .await;
+                    service_fn(move |request| Handler::answer(Arc::clone(&handler), request))
+                };
+                clients.accept(listener, stop, service).await;
                 if let Some(driver) = driver {
                     driver.abort();
                 }
             }) as Work)
         })?;
-        Ok(Node { address, handler, threads })
+        Ok(Node { address, handler, connections, threads })
     }
 
     /// Where it listens.
@@ -155,7 +172,7 @@ impl Node {
 
     /// What it has done so far.
     pub fn counts(&self) -> NodeCounts {
-        self.handler.counts(clock::now())
+        NodeCounts { held: self.connections.held(), ..self.handler.counts(clock::now()) }
     }
 
     /// Stops it and says what it has done.

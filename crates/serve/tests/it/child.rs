@@ -9,15 +9,23 @@ use serde_json::Value;
 use sojourn_bed::{Child, SpawnError};
 use sojourn_serve::{Backend, GatewayConfig, NodeConfig, child};
 
-use crate::support::{Client, get};
+use crate::support::{Client, get, ms};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-#[ignore = "serves as a child of the tests below"]
+#[ignore = "serves as a child of other tests"]
 fn as_node() {
-    let listen = std::env::var("LISTEN").map_or_else(|_| ([127, 0, 0, 1], 0).into(), |to| to.parse().expect("a port"));
-    let config = NodeConfig { listen, ..NodeConfig::new("n") };
+    let mut config = NodeConfig::new("n");
+    let mut set = |name: &str, apply: &mut dyn FnMut(&mut NodeConfig, String)| {
+        if let Ok(value) = std::env::var(name) {
+            apply(&mut config, value);
+        }
+    };
+    set("LISTEN", &mut |config, to| config.listen = to.parse().expect("an address"));
+    set("THREADS", &mut |config, threads| config.threads = threads.parse().expect("a number"));
+    set("GRACE_MS", &mut |config, grace| config.grace = ms(grace.parse().expect("a number")));
+    set("FILES", &mut |config, folder| config.files = Some(folder.into()));
     if let Err(error) = child::node(config, std::io::stdout(), Some(std::io::stdin())) {
         std::io::Write::write_all(&mut std::io::stderr(), format!("{error}\n").as_bytes()).expect("it is read");
         std::process::exit(2);
@@ -25,10 +33,18 @@ fn as_node() {
 }
 
 #[test]
-#[ignore = "serves as a child of the tests below"]
+#[ignore = "serves as a child of other tests"]
 fn as_gateway() {
     let backend = std::env::var("BACKEND").expect("a backend").parse().expect("an address");
-    let config = GatewayConfig::new("random", vec![Backend::new("n", backend)]);
+    let mut config = GatewayConfig::new("random", vec![Backend::new("n", backend)]);
+    let mut set = |name: &str, apply: &mut dyn FnMut(&mut GatewayConfig, u64)| {
+        if let Ok(value) = std::env::var(name) {
+            apply(&mut config, value.parse().expect("a number"));
+        }
+    };
+    set("THREADS", &mut |config, threads| config.threads = threads as usize);
+    set("GRACE_MS", &mut |config, grace| config.grace = ms(grace));
+    set("PROBE_MS", &mut |config, every| config.health.every = ms(every));
     child::gateway(config, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
 }
 
@@ -38,7 +54,7 @@ pub(crate) fn command(test: &str) -> Command {
     command
 }
 
-fn address(child: &Child) -> std::net::SocketAddr {
+pub(crate) fn address(child: &Child) -> std::net::SocketAddr {
     ([127, 0, 0, 1], child.port()).into()
 }
 

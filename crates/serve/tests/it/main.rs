@@ -2,13 +2,11 @@
 
 mod apache;
 mod child;
-mod gateway_faces;
-mod gateway_failures;
-mod gateway_forwards;
-mod gateway_policies;
-mod gateway_tiers;
+mod gateway;
+mod limits;
 mod node_files;
 mod node_work;
 mod program;
 mod redirector;
+mod stopping;
 mod support;

@@ -2,10 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use sojourn_bed::Child;
 use sojourn_serve::{Node, NodeConfig, now};
 
-use crate::support::{Client, ms};
+use crate::child::{PATIENCE, address, command};
+use crate::support::{Client, get, ms};
 
 #[test]
 fn files_below_the_root_and_nothing_else() {
@@ -57,6 +62,27 @@ fn files_below_the_root_and_nothing_else() {
     assert_eq!(node.stop().in_flight, 0);
 }
 
+/// Opened for reading, a FIFO waits for its other end: the node would hang, and every request with it.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let root = tempfile::tempdir().expect("a folder");
+    fs::create_dir(root.path().join("sub")).expect("a folder");
+    for name in ["pipe", "sub/index.html"] {
+        mkfifo(&root.path().join(name), Mode::S_IRWXU).expect("a FIFO");
+    }
+    symlink(root.path().join("pipe"), root.path().join("link")).expect("a link");
+    let _socket = UnixListener::bind(root.path().join("socket")).expect("a socket");
+    fs::write(root.path().join("a.txt"), "a").expect("a file");
+    let mut node = command("child::as_node");
+    node.env("FILES", root.path());
+    // A child of its own: in this process a thread that hangs would be there to the end.
+    let node = Child::start(node, PATIENCE).expect("a node starts");
+    for path in ["/pipe", "/sub/", "/sub/index.html", "/link", "/socket"] {
+        assert_eq!(get(address(&node), path).status, 404, "{path}");
+    }
+    assert_eq!(get(address(&node), "/a.txt").text(), "a");
+}
+
 #[test]
 fn a_root_that_is_no_folder_is_said() {
     let error = Node::start(NodeConfig { files: Some("/no/such/folder".into()), ..NodeConfig::new("n") });
@@ -67,7 +93,7 @@ fn a_root_that_is_no_folder_is_said() {
 #[test]
 fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
     let keep_alive = ms(200);
-    let config = NodeConfig { keep_alive: Some(keep_alive), ..NodeConfig::new("n") };
+    let config = NodeConfig { keep_alive, ..NodeConfig::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
     // A reply may take longer than an idle connection stays open. Counted from before the request, because the node's
@@ -82,7 +108,7 @@ fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
     assert!(client.reply(true).is_none(), "it is closed without a word");
     assert!(now() - asked >= keep_alive, "and not before its time: {}", now() - asked);
 
-    let config = NodeConfig { keep_alive: Some(ms(0)), ..NodeConfig::new("n") };
+    let config = NodeConfig { keep_alive: ms(0), ..NodeConfig::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
     assert_eq!(client.get("/bytes/1").header("connection"), Some("close"));

@@ -260,8 +260,11 @@ fn receive(client: &mut Client) -> Option<Got> {
     if got.header("transfer-encoding") == Some("chunked") {
         client.chunks(&mut got.body)?;
     } else if let Some(length) = got.header("content-length") {
-        let length = length.parse().ok()?;
+        let length: u64 = length.parse().ok()?;
         (&mut client.reader).take(length).read_to_end(&mut got.body).ok()?;
+        if (got.body.len() as u64) < length {
+            return None;
+        }
     }
     Some(got)
 }
@@ -270,6 +273,27 @@ fn receive(client: &mut Client) -> Option<Got> {
 pub(crate) fn ok(stream: &mut TcpStream, body: &str) -> bool {
     let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     stream.write_all(text.as_bytes()).is_ok()
+}
+
+/// Where events go for a test to read.
+#[derive(Clone, Default)]
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A port that refuses connections until a test listens on it: bound, so that no other program gets it.

@@ -3,14 +3,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use sojourn_model::Discipline;
 use sojourn_serve::{Events, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
 
 use crate::support::{
-    Client, Got, Origin, Reply, address_of, backends, gateway, get, ms, node, ok, silent_port, until,
+    Client, Got, Lines, Origin, Reply, address_of, backends, gateway, get, ms, node, ok, silent_port, until,
 };
 
 fn config(addresses: &[std::net::SocketAddr]) -> GatewayConfig {
@@ -220,17 +220,6 @@ fn a_post_is_not_sent_twice() {
 
 #[test]
 fn a_backend_goes_down_and_comes_back() {
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-    impl Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().expect("no panic").extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     for (probe, shared) in [(Probe::Connect, false), (Probe::Get("/health".into()), true)] {
         let threads = if shared { 2 } else { 1 };
         let lines = Lines::default();
@@ -248,7 +237,7 @@ fn a_backend_goes_down_and_comes_back() {
         assert_eq!(get(gateway.address(), "/").text(), "back");
         drop(origin);
         assert_eq!(settle(gateway).refused, 1);
-        let said = String::from_utf8(lines.0.lock().expect("no panic").clone()).expect("text");
+        let said = lines.text();
         let (down, up) = (said.find("backend_down").expect("it says so"), said.find("backend_up").expect("it says so"));
         assert!(down < up, "{said}");
     }

@@ -117,9 +117,9 @@ fn a_connection_closed_meanwhile_is_no_failure() {
 #[test]
 fn a_clients_idle_connection_is_closed() {
     // The backend closes idle connections too, and sooner: that is no failure of its, and no client hears of it.
-    let node = Node::start(NodeConfig { keep_alive: Some(ms(50)), ..NodeConfig::new("s1") }).expect("a node starts");
+    let node = Node::start(NodeConfig { keep_alive: ms(50), ..NodeConfig::new("s1") }).expect("a node starts");
     let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { keep_alive: Some(ms(200)), ..config });
+    let gateway = gateway(GatewayConfig { keep_alive: ms(200), ..config });
     for _ in 0..3 {
         let mut client = Client::new(gateway.address());
         let asked = now();
