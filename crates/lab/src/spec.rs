@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
 use sojourn_model::{Knowledge, System};
 use sojourn_sim::Precision;
@@ -126,6 +127,8 @@ pub struct Live {
     pub spin: bool,
     /// Record every decision in the run folder.
     pub record: bool,
+    /// How much the run may be disturbed before it is SUSPECT.
+    pub limits: Limits,
 }
 
 /// An engine.
@@ -350,6 +353,8 @@ struct RawLive {
     threads: Option<Spanned<u32>>,
     pacing: Option<Text>,
     record: Option<bool>,
+    #[serde(default)]
+    limits: BTreeMap<String, Text>,
 }
 
 // --- From the shape to types ---------------------------------------------------------------------------------------
@@ -430,6 +435,10 @@ impl Reader<'_> {
             Some((_, "spin")) => true,
             Some((text, other)) => return Err(self.at(text, "pacing", &unknown("pacing", other, &["timer", "spin"]))),
         };
+        let mut limits = Limits::default();
+        for (name, text) in &raw.live.limits {
+            limits.set(name, text.get_ref()).map_err(|error| self.at(text, name, &error.to_string()))?;
+        }
         Ok(Run {
             by,
             warm_up,
@@ -449,6 +458,7 @@ impl Reader<'_> {
                 load_threads: raw.live.threads.as_ref().map_or(1, |n| *n.get_ref()).max(1),
                 spin,
                 record: raw.live.record.unwrap_or(false),
+                limits,
             },
         })
     }

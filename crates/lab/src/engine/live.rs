@@ -364,6 +364,7 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),
+        limits: live.limits,
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
@@ -397,11 +398,12 @@ fn pacing(experiment: &Experiment) -> Pacing {
 
 /// How far the run can be trusted, and on what that rests.
 fn trust(report: &sojourn_load::Report, told: &Told) -> LiveFile {
-    let (verdict, reasons) = match &report.verdict {
-        sojourn_load::Verdict::Valid => (Verdict::Valid, Vec::new()),
-        sojourn_load::Verdict::Suspect(reasons) => (Verdict::Suspect, reasons.clone()),
-        sojourn_load::Verdict::Incomplete(reason) => (Verdict::Incomplete, vec![reason.clone()]),
+    let verdict = match &report.verdict {
+        sojourn_load::Verdict::Valid => Verdict::Valid,
+        sojourn_load::Verdict::Suspect(_) => Verdict::Suspect,
+        sojourn_load::Verdict::Incomplete(_) => Verdict::Incomplete,
     };
+    let reasons = report.verdict.reasons();
     let mut facts = facts(report);
     for (name, gateway) in &told.deciders {
         for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused"] {
