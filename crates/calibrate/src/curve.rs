@@ -247,7 +247,7 @@ fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -
         predicted_share: f64::NAN,
         kept_out: false,
         doubts: match &report.verdict {
-            Verdict::Suspect(doubts) => doubts.clone(),
+            Verdict::Suspect(_) => report.verdict.reasons(),
             _ => Vec::new(),
         },
     })

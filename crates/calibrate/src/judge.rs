@@ -106,7 +106,7 @@ pub(crate) fn measure(
     let warm_up = warm_up(duration);
     let measured = Predicted::of(replies.iter().filter(|reply| reply.planned.0 >= warm_up.0).map(Reply::response_s));
     let doubts = match report.verdict {
-        Verdict::Suspect(doubts) => doubts,
+        Verdict::Suspect(_) => report.verdict.reasons(),
         _ => Vec::new(),
     };
     Ok(Run { measured, doubts, workload, rate, seed, duration })

@@ -294,13 +294,7 @@ pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
 /// # Errors
 /// When it cannot be written; the message names it, and nothing of it is left.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let result = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    if result.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    result.map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display())))
+    sojourn_load::whole::write(path, bytes)
 }
 
 fn curves_to_csv(curves: &[Curve]) -> io::Result<Vec<u8>> {

@@ -81,6 +81,21 @@ impl Objective {
         if self.below { value < self.limit } else { value > self.limit }
     }
 
+    /// Whether its metric is a time.
+    pub(crate) fn is_of_a_time(&self) -> bool {
+        dimension(&self.metric) == Some(Dimension::Time)
+    }
+
+    /// Whether its metric is so much per second.
+    pub(crate) fn is_of_a_rate(&self) -> bool {
+        dimension(&self.metric) == Some(Dimension::Rate)
+    }
+
+    /// Whether its metric counts what failed.
+    pub(crate) fn is_of_errors(&self) -> bool {
+        matches!(self.metric.as_str(), "error_ratio" | "denied_ratio")
+    }
+
     /// What `estimate` says about it; a formula's interval is a point.
     pub fn judge(&self, estimate: &Estimate) -> Judgement {
         let (low, high) = match (estimate.interval(), estimate.value()) {

@@ -1,10 +1,13 @@
 //! The highest rate at which an objective still holds: doubling until it fails, then bisection.
 //!
-//! A trial is a whole run with a warm-up of its own, judged by its interval. One that cannot decide is repeated for
-//! twice as long, twice at most; one that still cannot, and one that is SUSPECT, counts as not holding and says so: the
-//! rate found is one that was seen to hold. The price is that a noisy metric is found lower than it is. That what
-//! holds at one rate holds at all lower ones is taken for granted, as every bisection does.
+//! A trial is a whole run with a warm-up of its own, judged by its interval. Its doubts are weighed against the objective:
+//! a response time that stays below its limit in spite of a late generator stays below it ([`sojourn_load::Effect`]), and
+//! one above it is not above it for sure if the lateness can be the reason. A trial that cannot decide is repeated for
+//! twice as long, twice at most; one that still cannot counts as not holding and says why: the rate found is one that was
+//! seen to hold. The price is that a noisy metric is found lower than it is. That what holds at one rate holds at all
+//! lower ones is taken for granted, as every bisection does.
 
+use sojourn_load::{Cause, Doubt, Effect};
 use sojourn_stats::Estimate;
 
 use crate::objective::{Judgement, Objective};
@@ -23,8 +26,21 @@ pub struct Search {
 pub struct Measured {
     /// The objective's metric; none where the run does not measure it.
     pub estimate: Option<Estimate>,
+    /// How late the generator itself was (s); a response time contains as much of it.
+    pub lateness_s: f64,
     /// Why the run is SUSPECT; empty when it is not.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Doubt>,
+}
+
+/// What a run says about an objective once its doubts are weighed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It holds.
+    Holds,
+    /// It does not.
+    Fails,
+    /// This run cannot decide it; why.
+    Open(String),
 }
 
 /// A rate that was tried.
@@ -36,29 +52,81 @@ pub struct Trial {
     pub stretch: u32,
     /// What it measured.
     pub measured: Measured,
-    /// What that says about the objective.
+    /// What that says about the objective, doubts aside.
     pub judgement: Judgement,
+    /// And what with them.
+    pub finding: Finding,
 }
 
 impl Trial {
+    fn of(objective: &Objective, rate: f64, stretch: u32, measured: Measured) -> Trial {
+        let judgement = measured.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
+        let finding = measured.weigh(objective, judgement);
+        Trial { rate, stretch, measured, judgement, finding }
+    }
+
     /// Whether the objective was seen to hold.
     pub fn holds(&self) -> bool {
-        self.judgement == Judgement::Holds && self.measured.doubts.is_empty()
+        self.finding == Finding::Holds
     }
 
     /// What came of it, in words.
     pub fn words(&self) -> String {
-        let judged = match self.judgement {
-            Judgement::Holds => "holds",
-            Judgement::Fails => "does not hold",
-            Judgement::Undecided => "cannot be decided",
-            Judgement::TooFew => "too few samples",
-            Judgement::Unknown => "not measured",
-        };
-        match self.measured.doubts.first() {
-            Some(doubt) => format!("SUSPECT: {doubt}"),
-            None => judged.to_owned(),
+        match &self.finding {
+            Finding::Holds => "holds".into(),
+            Finding::Fails => "does not hold".into(),
+            Finding::Open(why) => format!("cannot be decided: {why}"),
         }
+    }
+
+    /// Whether a longer run may decide it. One of a load that was not the one asked for would not either.
+    fn may_be_longer(&self) -> bool {
+        let other = |doubt: &Doubt| doubt.cause.effect() == Effect::OtherLoad;
+        matches!(self.judgement, Judgement::Undecided | Judgement::TooFew) && !self.measured.doubts.iter().any(other)
+    }
+}
+
+impl Measured {
+    /// What is left of `judgement` when the doubts are weighed.
+    fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
+        // A generator's trouble makes response times longer and rates lower, never the other way round.
+        let looks_worse = objective.below != objective.is_of_a_rate();
+        let doubt = |matters: &dyn Fn(Effect) -> bool| {
+            let concerns = |doubt: &&Doubt| doubt.cause != Cause::Errors || !objective.is_of_errors();
+            self.doubts.iter().filter(concerns).find(|doubt| matters(doubt.cause.effect())).map(ToString::to_string)
+        };
+        let open = |doubt: Option<String>, otherwise| doubt.map_or(otherwise, Finding::Open);
+        match judgement {
+            Judgement::Holds => open(
+                doubt(&|effect| match effect {
+                    Effect::None => false,
+                    Effect::OtherLoad => true,
+                    Effect::Late | Effect::Slower => !looks_worse,
+                }),
+                Finding::Holds,
+            ),
+            Judgement::Fails if !looks_worse => open(doubt(&|effect| effect == Effect::OtherLoad), Finding::Fails),
+            Judgement::Fails => {
+                let own = self.own_lateness(objective).or_else(|| match objective.is_of_a_time() {
+                    true => None,
+                    false => doubt(&|effect| effect == Effect::Late),
+                });
+                open(doubt(&|effect| matches!(effect, Effect::OtherLoad | Effect::Slower)).or(own), Finding::Fails)
+            }
+            Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
+            Judgement::TooFew => Finding::Open("too few samples".into()),
+            Judgement::Unknown => Finding::Open("this run does not measure it".into()),
+        }
+    }
+
+    /// That a time would meet the objective without the generator's lateness, where it would.
+    fn own_lateness(&self, objective: &Objective) -> Option<String> {
+        let estimate = self.estimate.as_ref().filter(|_| objective.is_of_a_time())?;
+        let (low, value) = (estimate.interval().map(|ends| ends.0).or(estimate.value())?, estimate.value()?);
+        let ms = |seconds: f64| format!("{:.3} ms", seconds * 1e3);
+        objective
+            .met(low - self.lateness_s)
+            .then(|| format!("up to {} of the {} are the generator's own lateness", ms(self.lateness_s), ms(value)))
     }
 }
 
@@ -76,19 +144,19 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether lower rates will not do either: they have even fewer samples, or runs are SUSPECT whatever the rate.
+    /// Whether lower rates will not do either: they have even fewer samples, or nothing is decided whatever the rate.
     fn is_hopeless(&self) -> bool {
         let last = |count: usize| self.trials.iter().rev().take(count);
-        let suspect = |trial: &Trial| trial.judgement != Judgement::Fails && !trial.measured.doubts.is_empty();
+        let open = |trial: &Trial| matches!(trial.finding, Finding::Open(_)) && !trial.may_be_longer();
         let starved = |trial: &Trial| matches!(trial.judgement, Judgement::TooFew | Judgement::Unknown);
-        last(1).any(starved) || (self.trials.len() >= SUSPECT_MAX && last(SUSPECT_MAX).all(suspect))
+        last(1).any(starved) || (self.trials.len() >= OPEN_MAX && last(OPEN_MAX).all(open))
     }
 }
 
 /// A rate is doubled or halved no more often than this: a factor of a million.
 const OCTAVES: u32 = 20;
-/// So many SUSPECT runs one after another, at ever lower rates, say that it is not the rate.
-const SUSPECT_MAX: usize = 3;
+/// So many runs one after another that decide nothing, at ever lower rates, say that it is not the rate.
+const OPEN_MAX: usize = 3;
 /// How many times as long as asked a run may become.
 const STRETCHES: [u32; 3] = [1, 2, 4];
 
@@ -141,12 +209,10 @@ fn try_rate<E>(
 ) -> Result<Option<bool>, E> {
     for stretch in STRETCHES {
         let Some(measured) = run(rate, stretch)? else { return Ok(None) };
-        let judgement = measured.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
-        let trial = Trial { rate, stretch, measured, judgement };
-        // A longer run of a load that was not the one asked for would not be either.
-        let open = matches!(judgement, Judgement::Undecided | Judgement::TooFew) && trial.measured.doubts.is_empty();
+        let trial = Trial::of(objective, rate, stretch, measured);
+        let longer = trial.may_be_longer();
         found.trials.push(trial);
-        if !open {
+        if !longer {
             break;
         }
     }
@@ -166,8 +232,16 @@ mod tests {
             let value = if rate < 1000.0 { 1.0 / (1000.0 - rate) } else { 10.0 };
             let half = value * noise / f64::from(stretch);
             let estimate = Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples: 1000 };
-            Ok(Some(Measured { estimate: Some(estimate), doubts: Vec::new() }))
+            Ok(Some(measured(estimate, 0.0)))
         }
+    }
+
+    fn measured(estimate: Estimate, lateness_s: f64) -> Measured {
+        Measured { estimate: Some(estimate), lateness_s, doubts: Vec::new() }
+    }
+
+    fn doubt(cause: Cause, text: &str) -> Doubt {
+        Doubt { cause, text: text.into() }
     }
 
     fn p99() -> Objective {
@@ -191,33 +265,97 @@ mod tests {
         assert!(found.holds.unwrap() < 900.0, "what was found was seen to hold");
         let stretched: Vec<&Trial> = found.trials.iter().filter(|trial| trial.stretch == 4).collect();
         assert!(!stretched.is_empty());
-        assert!(stretched.iter().any(|trial| !trial.holds() && trial.words() == "cannot be decided"));
+        assert!(stretched.iter().any(|trial| !trial.holds() && trial.words().contains("inside the interval")));
     }
 
     #[test]
-    fn suspect_runs_do_not_hold_and_are_not_repeated() {
+    fn runs_of_another_load_do_not_hold_and_are_not_repeated() {
         let mut good = server(0.5);
         let mut run = |rate: f64, stretch| {
             let mut measured = good(rate, stretch)?.unwrap();
             if rate > 500.0 {
-                measured.doubts.push("the client was the limit".into());
+                measured.doubts.push(doubt(Cause::Missed, "7 requests were not sent"));
             }
             Ok::<_, ()>(Some(measured))
         };
         let found = search(&p99(), Search { start: 100.0, within: 0.02 }, &mut run).unwrap();
         assert!(found.holds.unwrap() <= 500.0 && found.fails.unwrap() > 500.0);
         let suspect: Vec<&Trial> = found.trials.iter().filter(|trial| trial.rate > 500.0).collect();
-        assert!(suspect.iter().all(|trial| trial.stretch == 1 && trial.words().contains("the client was the limit")));
+        assert!(suspect.iter().all(|trial| trial.stretch == 1 && trial.words().contains("7 requests were not sent")));
+    }
+
+    /// What a run of p99 = 5 ms give or take 1 ms says about `objective` with a doubt of `cause`.
+    fn weighed(objective: &str, lateness_s: f64, cause: Option<Cause>) -> Finding {
+        let objective = Objective::parse(objective).unwrap();
+        let estimate = Estimate::Sampled { value: 5e-3, ci_low: 4e-3, ci_high: 6e-3, samples: 1000 };
+        let mut measured = measured(estimate, lateness_s);
+        measured.doubts.extend(cause.map(|cause| doubt(cause, "why")));
+        Trial::of(&objective, 1.0, 1, measured).finding
+    }
+
+    #[test]
+    fn a_doubt_is_weighed_against_the_objective() {
+        let open = |why: &str| Finding::Open(why.into());
+        let later = [Cause::Late, Cause::Unnoticed, Cause::Emission, Cause::Shortfall];
+        let slower = [Cause::Busy, Cause::RunQueue, Cause::Cores, Cause::Stolen, Cause::Queued];
+        let other = [Cause::Nothing, Cause::Missed, Cause::Plan, Cause::Start, Cause::Errors];
+        for cause in later.into_iter().chain(slower).chain([Cause::LostRecords]) {
+            assert_eq!(weighed("p99 < 50 ms", 1e-3, Some(cause)), Finding::Holds, "{cause:?} adds to what is met");
+        }
+        for cause in other {
+            assert_eq!(weighed("p99 < 50 ms", 0.0, Some(cause)), open("why"), "{cause:?}");
+        }
+        for cause in slower {
+            assert_eq!(weighed("p99 < 2 ms", 0.0, Some(cause)), open("why"), "{cause:?} may be why it is missed");
+        }
+        // The lower end without the lateness decides, whether or not that was a doubt of the run.
+        for cause in later.into_iter().map(Some).chain([None]) {
+            assert_eq!(weighed("p99 < 2 ms", 1e-3, cause), Finding::Fails, "3 ms are left of it");
+            let why = "up to 2.500 ms of the 5.000 ms are the generator's own lateness";
+            assert_eq!(weighed("p99 < 2 ms", 2.5e-3, cause), open(why), "1.5 ms are left");
+        }
+    }
+
+    #[test]
+    fn a_limit_from_below_is_weighed_the_other_way_round() {
+        let open = Finding::Open("why".into());
+        assert_eq!(weighed("p99 > 2 ms", 0.0, Some(Cause::Late)), open, "lateness helps to be late");
+        assert_eq!(weighed("p99 > 50 ms", 1.0, Some(Cause::Late)), Finding::Fails, "and still it is not");
+        // Throughput: 0.005 /s.
+        assert_eq!(weighed("throughput > 0.001 /s", 1.0, Some(Cause::Busy)), Finding::Holds);
+        assert_eq!(weighed("throughput > 1 /s", 1.0, Some(Cause::Shortfall)), open);
+        assert_eq!(weighed("throughput > 1 /s", 1.0, None), Finding::Fails);
+        assert_eq!(weighed("throughput < 1 /s", 0.0, Some(Cause::Shortfall)), open);
+        // Errors are what is judged.
+        assert_eq!(weighed("error_ratio < 1%", 0.0, Some(Cause::Errors)), Finding::Holds);
+        assert_eq!(weighed("error_ratio < 0.1%", 0.0, Some(Cause::Errors)), Finding::Fails);
+    }
+
+    #[test]
+    fn a_late_generator_does_not_end_the_search_where_the_objective_is_met() {
+        // Fast enough at any rate, and late by half of what is measured at every one.
+        let mut late = |_, _| {
+            let estimate = Estimate::Sampled { value: 4e-4, ci_low: 3e-4, ci_high: 5e-4, samples: 1000 };
+            let doubts = vec![doubt(Cause::Unnoticed, "53 % of the mean is lateness")];
+            Ok::<_, ()>(Some(Measured { doubts, ..measured(estimate, 2e-4) }))
+        };
+        let found = search(&p99(), Search { start: 500.0, within: 0.1 }, &mut late).unwrap();
+        assert!(found.fails.is_none() && found.holds.unwrap() > 1e6, "{found:?}");
+        // A limit that is as short as the lateness cannot be decided, and lower rates do not mend it.
+        let tight = Objective::parse("p99 < 0.25 ms").unwrap();
+        let found = search(&tight, Search { start: 500.0, within: 0.1 }, &mut late).unwrap();
+        assert_eq!((found.trials.len(), found.holds), (3, None), "{found:?}");
+        assert!(found.trials.iter().all(|trial| trial.words().contains("own lateness")), "{found:?}");
     }
 
     #[test]
     fn what_lower_rates_cannot_mend_ends_the_search() {
-        let mut starved = |_, _| Ok::<_, ()>(Some(Measured { estimate: Some(TOO_FEW), doubts: Vec::new() }));
+        let mut starved = |_, _| Ok::<_, ()>(Some(measured(TOO_FEW, 0.0)));
         let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut starved).unwrap();
         assert_eq!((found.trials.len(), found.complete, found.holds), (3, true, None), "stretched, then given up");
         let mut good = server(0.0);
         let mut suspect = |rate, stretch| {
-            let doubts = vec!["every core was busy".to_string()];
+            let doubts = vec![doubt(Cause::Plan, "the gaps do not follow the law")];
             Ok::<_, ()>(Some(Measured { doubts, ..good(rate, stretch)?.unwrap() }))
         };
         let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut suspect).unwrap();

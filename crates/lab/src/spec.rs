@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
 use sojourn_model::{Knowledge, System};
 use sojourn_sim::Precision;
@@ -125,6 +126,8 @@ pub struct Live {
     pub spin: bool,
     /// Record every decision in the run folder.
     pub record: bool,
+    /// How much the run may be disturbed before it is SUSPECT.
+    pub limits: Limits,
 }
 
 /// An engine.
@@ -349,6 +352,8 @@ struct RawLive {
     threads: Option<Spanned<u32>>,
     pacing: Option<Text>,
     record: Option<bool>,
+    #[serde(default)]
+    limits: BTreeMap<String, Text>,
 }
 
 // --- From the shape to types ---------------------------------------------------------------------------------------
@@ -429,6 +434,10 @@ impl Reader<'_> {
             Some((_, "spin")) => true,
             Some((text, other)) => return Err(self.at(text, "pacing", &unknown("pacing", other, &["timer", "spin"]))),
         };
+        let mut limits = Limits::default();
+        for (name, text) in &raw.live.limits {
+            limits.set(name, text.get_ref()).map_err(|error| self.at(text, name, &error.to_string()))?;
+        }
         Ok(Run {
             by,
             warm_up,
@@ -448,6 +457,7 @@ impl Reader<'_> {
                 load_threads: raw.live.threads.as_ref().map_or(1, |n| *n.get_ref()).max(1),
                 spin,
                 record: raw.live.record.unwrap_or(false),
+                limits,
             },
         })
     }

@@ -71,7 +71,7 @@
 //! fn tell(report: &Report) {
 //!     match &report.verdict {
 //!         Verdict::Valid => {}
-//!         Verdict::Suspect(doubts) => eprintln!("do not trust this run: {}", doubts.join("; ")),
+//!         Verdict::Suspect(_) => eprintln!("do not trust this run: {}", report.verdict.reasons().join("; ")),
 //!         Verdict::Incomplete(why) => eprintln!("not a whole run: {why}"),
 //!     }
 //!     for measure in &report.measures {
@@ -98,6 +98,7 @@ mod request;
 mod schedule;
 mod setting;
 mod share;
+pub mod whole;
 mod wire;
 
 pub use error::LoadError;
@@ -112,7 +113,9 @@ pub use recorder::objects::{Objects, ObjectsOfBackend};
 pub use recorder::record::{ObjectRecord, Record};
 pub use recorder::watch::Recent;
 pub use recorder::{emitted, records};
-pub use report::gaps::Gaps;
+pub use report::doubt::{Cause, Doubt, Effect};
+pub use report::gaps::{Gaps, Order};
+pub use report::limits::Limits;
 pub use report::measured::ShareReport;
 pub use report::verdict::Verdict;
 pub use report::{Pace, Report, Second, estimate, verdict};

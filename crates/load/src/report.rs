@@ -1,9 +1,13 @@
 //! What a run measured, merged from its shares.
 
+pub(crate) mod doubt;
 pub mod estimate;
 pub(crate) mod gaps;
 mod hdr;
+pub(crate) mod limits;
 pub(crate) mod measured;
+#[cfg(test)]
+mod proof;
 pub mod verdict;
 
 use std::collections::BTreeMap;
@@ -158,7 +162,7 @@ impl Report {
                 emitted.shift(-share.clock_offset_ns);
             }
         }
-        let Facts { warm_up, open, paced, pacing, connections_max, .. } = shares[0].facts;
+        let Facts { warm_up, open, paced, pacing, connections_max, limits, .. } = shares[0].facts;
         let known_end = shares.iter().filter_map(|share| share.facts.end).max();
         let ended = shares.iter().map(|share| share.ended).max().unwrap_or_default();
         let wall_s = ended.as_secs_f64().max(1e-9);
@@ -246,7 +250,7 @@ impl Report {
             records: all.records,
             record_files,
             pace,
-            gaps: runs.as_deref().and_then(|runs| Gaps::of(runs, asked.as_ref())),
+            gaps: runs.as_deref().and_then(|runs| Gaps::of(runs, asked.as_ref(), Span::from_secs_f64(limits.late_s))),
             pacing,
             threads: threads.len(),
             client_cpu_s: threads.iter().map(|thread| thread.cpu.as_secs_f64()).sum(),
@@ -262,12 +266,12 @@ impl Report {
         };
         let evidence = Evidence {
             inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
+            rate: counts.planned as f64 / wall_s,
             open,
             paced,
             incomplete,
             connections_max,
-            response_mean_s: report.response.mean().unwrap_or(0.0) * 1e-9,
-            lateness_p99_s: report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9,
+            limits,
         };
         report.verdict = verdict(&report, &evidence);
         report

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::json;
 use sojourn_load::agents::{Agent, Host};
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
     child: bool,
 }
 
+/// How long a coordinator has to prove that it knows the secret.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 pub(crate) fn agent(arguments: &Arguments) -> Result<Exit, Failure> {
     let secret = match (&arguments.token_file, arguments.child) {
         (Some(path), _) => Some(token(path)?),
@@ -61,7 +65,7 @@ pub(crate) fn agent(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     table::outln(&json!({"event": "ready", "kind": "agent", "port": address.port(), "address": address}).to_string());
     let host = Machine { files: secret.is_some(), yes_i_may: arguments.yes_i_may };
-    let served = Agent { host, secret, quit }.serve(&listener);
+    let served = Agent { host, secret, patience: PATIENCE, quit }.serve(&listener);
     served.map(|()| Exit::Ok).map_err(|error| failed(format!("cannot accept connections: {error}")))
 }
 

@@ -68,7 +68,8 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.flags.record.is_some() {
         return Err(bad_input("--record writes one run; a comparison is several"));
     }
-    let orders = [&arguments.a, &arguments.b].map(|url| Order::new(std::slice::from_ref(url), &arguments.flags));
+    let order = |url| Order::new(std::slice::from_ref(url), &arguments.flags);
+    let orders = [order(&arguments.a)?, order(&arguments.b)?];
     // What is wrong with the second is said before the first has run for a while.
     for order in &orders {
         order.load()?;

@@ -77,7 +77,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(bad_input("--record writes one run; a search and a scan are several"));
     }
     let _awake = awake(&arguments.flags.awake)?;
-    let order = Order::new(&arguments.url, &arguments.flags);
+    let order = Order::new(&arguments.url, &arguments.flags)?;
     let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
     if let Some(text) = &arguments.search {
         let within = quantity::parse(&arguments.within, Dimension::Number);

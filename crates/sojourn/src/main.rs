@@ -70,6 +70,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    interrupt::survive_full_files();
     let result = match Arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),

@@ -180,11 +180,17 @@ pub(crate) fn wrote(path: &Path) {
     eprintln!("wrote {}", path.display());
 }
 
-/// A line on stdout; a closed pipe is no failure of ours.
+/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would be
+/// missing without a word.
 pub(crate) fn outln(line: &str) {
-    use std::io::Write;
-    if writeln!(std::io::stdout(), "{line}").is_err() {
-        std::process::exit(0);
+    use std::io::{ErrorKind, Write};
+    match writeln!(std::io::stdout(), "{line}") {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            eprintln!("sojourn: cannot write to standard output: {error}");
+            std::process::exit(Exit::Failed as i32);
+        }
     }
 }
 

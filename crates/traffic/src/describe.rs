@@ -23,7 +23,7 @@ use serde::Serialize;
 
 pub use self::cache::CachePoint;
 pub use self::capture::describe_capture;
-pub use self::column::{ColumnError, describe_numbers, read_column};
+pub use self::column::{ColumnError, NUMBERS_MAX, describe_numbers, read_column};
 pub use self::hurst::Memory;
 pub use self::input::{Input, InputError, column_text};
 pub use self::log::{describe, spread_s};

@@ -374,6 +374,7 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr
         warm_up: live.warm_up,
         timeout: live.timeout,
         stop: Stop::After(live.duration),
+        limits: live.limits,
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
@@ -407,11 +408,12 @@ fn pacing(experiment: &Experiment) -> Pacing {
 
 /// How far the run can be trusted, and on what that rests.
 fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
-    let (mut verdict, mut reasons) = match &report.verdict {
-        sojourn_load::Verdict::Valid => (Verdict::Valid, Vec::new()),
-        sojourn_load::Verdict::Suspect(reasons) => (Verdict::Suspect, reasons.clone()),
-        sojourn_load::Verdict::Incomplete(reason) => (Verdict::Incomplete, vec![reason.clone()]),
+    let mut verdict = match &report.verdict {
+        sojourn_load::Verdict::Valid => Verdict::Valid,
+        sojourn_load::Verdict::Suspect(_) => Verdict::Suspect,
+        sojourn_load::Verdict::Incomplete(_) => Verdict::Incomplete,
     };
+    let mut reasons = report.verdict.reasons();
     for incident in &told.incidents {
         verdict = verdict.max(Verdict::Suspect);
         reasons.push(incident.reason(start));

@@ -1,7 +1,7 @@
 //! An agent: it runs its share of a load when a coordinator says so, and reports what it measured.
 
 use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, poll};
 use serde::de::DeserializeOwned;
 
-use super::message::{FromAgent, Messages, PROVED_MAX, ToAgent, UNPROVED_MAX, send};
+use super::message::{FromAgent, Heard, Messages, PROVED_MAX, ToAgent, UNPROVED_MAX, send};
 use super::secret::{new_secret, proves};
 use crate::error::LoadError;
 use crate::generator::clock::realtime_ns;
@@ -45,14 +45,15 @@ pub struct Agent<H> {
     pub host: H,
     /// What a coordinator has to know; none: anyone may be the coordinator.
     pub secret: Option<Vec<u8>>,
+    /// How long a coordinator has for its proof.
+    pub patience: Duration,
     /// Set when it is to stop.
     pub quit: Arc<AtomicBool>,
 }
 
-/// How long a coordinator may be silent while a load runs: it says that it is there each second.
+/// How long a coordinator has for a message that it has begun, may be silent while a load runs (it says that it is there
+/// each second), and may leave unread what it is told.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long a coordinator has for its proof.
-const HELLO: Duration = Duration::from_secs(10);
 /// How often an agent looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -80,14 +81,19 @@ impl<H: Host + Sync> Agent<H> {
     fn attend(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(HELLO))?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(SILENCE))?;
         let mut messages = Messages::new(stream.try_clone()?);
         let output = Mutex::new(stream.try_clone()?);
-        let reply = |message: &FromAgent| send(&*output.lock().expect("no thread panics while it sends"), message);
+        let reply = |message: &FromAgent| {
+            let output = output.lock().expect("no thread panics while it sends");
+            // Half a message is the last one: what follows would not be understood.
+            send(&*output, message).inspect_err(|_| drop(output.shutdown(Shutdown::Both)))
+        };
         let refuse = |message: String| reply(&FromAgent::Failed { message });
         let (version, nonce) = (env!("CARGO_PKG_VERSION").to_string(), new_secret()?);
         reply(&FromAgent::Hello { version: version.clone(), nonce: nonce.clone() })?;
-        match messages.next(UNPROVED_MAX)? {
+        match self.first(&mut messages)? {
             Some(ToAgent::<H::Order>::Hello { version: theirs, .. }) if theirs != version => {
                 return refuse(format!("it is version {version} and the coordinator {theirs}"));
             }
@@ -99,32 +105,33 @@ impl<H: Host + Sync> Agent<H> {
             _ => return Ok(()),
         }
         reply(&FromAgent::Welcome)?;
-        stream.set_read_timeout(Some(LOOK))?;
 
         let cancel = Arc::new(AtomicBool::new(false));
         std::thread::scope(|scope| {
             let mut ready: Option<Load> = None;
             let mut running: Option<ScopedJoinHandle<'_, ()>> = None;
-            let mut silent = Duration::ZERO;
+            let (mut heard_at, mut midway) = (realtime_ns(), false);
             let result = loop {
                 let busy = running.as_ref().is_some_and(|thread| !thread.is_finished());
                 if self.quit.load(Ordering::Relaxed) {
                     break Ok(());
                 }
-                let message = match messages.next(PROVED_MAX) {
-                    Ok(Some(message)) => message,
-                    Ok(None) => break Ok(()),
-                    Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                        silent += LOOK;
-                        if busy && silent >= SILENCE {
-                            break Err(error);
-                        }
+                if (busy || midway) && passed(heard_at) >= SILENCE {
+                    break Err(ErrorKind::TimedOut.into());
+                }
+                let message = match messages.hear(PROVED_MAX) {
+                    Ok(Heard::Message(message)) => message,
+                    Ok(Heard::Part) => {
+                        // One who was silent for long with nothing to say begins to speak.
+                        heard_at = if midway || busy { heard_at } else { realtime_ns() };
+                        midway = true;
                         continue;
                     }
-                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Ok(Heard::End) => break Ok(()),
+                    Err(error) if is_a_pause(&error) => continue,
                     Err(error) => break Err(error),
                 };
-                silent = Duration::ZERO;
+                (heard_at, midway) = (realtime_ns(), false);
                 let replied = match message {
                     ToAgent::Ping { number } => reply(&FromAgent::Pong { number, at_ns: realtime_ns() }),
                     ToAgent::Prepare { order, share, watched } => match self.host.prepare(*order) {
@@ -162,6 +169,21 @@ impl<H: Host + Sync> Agent<H> {
         })
     }
 
+    /// The coordinator's first message; none where it does not come in time, or the agent is to stop.
+    fn first(&self, messages: &mut Messages<TcpStream>) -> io::Result<Option<ToAgent<H::Order>>> {
+        let began = realtime_ns();
+        while passed(began) < self.patience && !self.quit.load(Ordering::Relaxed) {
+            match messages.hear(UNPROVED_MAX) {
+                Ok(Heard::Message(message)) => return Ok(Some(message)),
+                Ok(Heard::Part) => {}
+                Ok(Heard::End) => break,
+                Err(error) if is_a_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
     /// Runs the share and sends what came of it.
     fn work(&self, load: Load, cancel: &Arc<AtomicBool>, reply: &(impl Fn(&FromAgent) -> io::Result<()> + Sync)) {
         // A coordinator that went away is noticed where messages are read.
@@ -171,6 +193,16 @@ impl<H: Host + Sync> Agent<H> {
             Err(error) => reply(&FromAgent::Failed { message: self.host.explain(error) }),
         };
     }
+}
+
+/// Nothing came for a moment.
+fn is_a_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Time since the clock said this (ns).
+fn passed(since_ns: u64) -> Duration {
+    Duration::from_nanos(realtime_ns().saturating_sub(since_ns))
 }
 
 /// The file of records that a share writes: each has its own, so that they may lie side by side.

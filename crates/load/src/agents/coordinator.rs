@@ -18,6 +18,7 @@ use crate::generator::progress::Progress;
 use crate::outcome::Counts;
 use crate::recorder::watch::Recent;
 use crate::report::Report;
+use crate::report::doubt::{Cause, Doubt};
 use crate::report::measured::ShareReport;
 use crate::report::verdict::Verdict;
 use crate::share::Share;
@@ -193,11 +194,7 @@ impl Coordinator {
             first.asked = asked;
         }
         let mut report = Report::of_shares(shares);
-        let doubts = self.clocks.iter().filter(|clock| clock.within_ns > WITHIN_MAX_NS).map(|clock| {
-            let (within, limit) = (clock.within_ns as f64 * 1e-6, WITHIN_MAX_NS as f64 * 1e-6);
-            format!("{}: its start is known only within {within:.1} ms (limit {limit:.0} ms)", clock.name)
-        });
-        let doubts: Vec<String> = doubts.collect();
+        let doubts = doubts(&self.clocks);
         match &mut report.verdict {
             Verdict::Valid if !doubts.is_empty() => report.verdict = Verdict::Suspect(doubts),
             Verdict::Suspect(reasons) => reasons.extend(doubts),
@@ -335,6 +332,17 @@ impl Coordinator {
     }
 }
 
+/// The agents whose start is not known well enough.
+fn doubts(clocks: &[AgentClock]) -> Vec<Doubt> {
+    let vague = clocks.iter().filter(|clock| clock.within_ns > WITHIN_MAX_NS);
+    let doubt = |clock: &AgentClock| {
+        let (within, limit) = (clock.within_ns as f64 * 1e-6, WITHIN_MAX_NS as f64 * 1e-6);
+        let text = format!("{}: its start is known only within {within:.1} ms (limit {limit:.0} ms)", clock.name);
+        Cause::Start.doubt(text)
+    };
+    vague.map(doubt).collect()
+}
+
 /// How far all are together; takes what was seen since the last time.
 fn sum(latest: &[Option<Progress>], unseen: &mut Recent) -> Progress {
     let all = || latest.iter().flatten();
@@ -347,5 +355,18 @@ fn sum(latest: &[Option<Progress>], unseen: &mut Recent) -> Progress {
         ok: all().map(|one| one.ok).sum(),
         failed: all().map(|one| one.failed).sum(),
         seen: Some(Box::new((counts, std::mem::take(unseen)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_not_known_well_is_a_doubt() {
+        let clock = |within_ns| AgentClock { name: "agent a".into(), offset_ns: 1_000_000_000, within_ns };
+        assert_eq!(doubts(&[clock(9_900_000)]), [], "however far it is ahead");
+        let found = doubts(&[clock(9_900_000), clock(10_100_000)]);
+        assert!(found.len() == 1 && found[0].text.contains("agent a: its start is known only within 10.1 ms"));
     }
 }

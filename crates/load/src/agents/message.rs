@@ -77,19 +77,45 @@ impl<R: Read> Messages<R> {
 
     /// The next message, at most `limit` bytes long; none at the end. After a timeout it may be asked again.
     pub(super) fn next<T: DeserializeOwned>(&mut self, limit: usize) -> io::Result<Option<T>> {
-        let left = limit.saturating_sub(self.line.len()) as u64;
-        self.from.by_ref().take(left).read_until(b'\n', &mut self.line)?;
-        match self.line.last() {
-            None => Ok(None),
-            Some(b'\n') => {
-                let message = serde_json::from_slice(&self.line);
-                self.line.clear();
-                message.map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        loop {
+            match self.hear(limit)? {
+                Heard::Message(message) => return Ok(Some(message)),
+                Heard::Part => {}
+                Heard::End => return Ok(None),
             }
-            Some(_) if self.line.len() >= limit => Err(io::Error::new(io::ErrorKind::InvalidData, "a line too long")),
-            Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
+
+    /// The same after one read at most: who sends byte by byte cannot hold the caller.
+    pub(super) fn hear<T: DeserializeOwned>(&mut self, limit: usize) -> io::Result<Heard<T>> {
+        let bytes = self.from.fill_buf()?;
+        if bytes.is_empty() {
+            return if self.line.is_empty() { Ok(Heard::End) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let read = end.map_or(bytes.len(), |at| at + 1);
+        self.line.extend_from_slice(&bytes[..read]);
+        self.from.consume(read);
+        if self.line.len() > limit {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line too long"));
+        }
+        if end.is_none() {
+            return Ok(Heard::Part);
+        }
+        let message = serde_json::from_slice(&self.line);
+        self.line.clear();
+        message.map(Heard::Message).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    }
+}
+
+/// What one read has brought.
+pub(super) enum Heard<T> {
+    /// A whole message.
+    Message(T),
+    /// A part of one.
+    Part,
+    /// Nothing: the other side is gone.
+    End,
 }
 
 #[cfg(test)]

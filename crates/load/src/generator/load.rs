@@ -7,6 +7,7 @@ use sojourn_traffic::Http;
 
 use crate::error::LoadError;
 use crate::recorder::records::RecordFile;
+use crate::report::limits::Limits;
 use crate::request::endpoint::Endpoint;
 use crate::request::url::Url;
 use crate::request::{Body, Method, Targets};
@@ -85,6 +86,8 @@ pub struct Load {
     pub asked: Option<Law>,
     /// Where to write a record of every request, in flat memory; see [`crate::recorder::records`].
     pub record_file: Option<RecordFile>,
+    /// How much it may be disturbed before its verdict doubts it.
+    pub limits: Limits,
     /// Which share of the schedule this process runs. The numbers of connections, requests and users are those of all
     /// shares together.
     pub share: Share,
@@ -147,6 +150,7 @@ impl Load {
             keep_records: false,
             asked: None,
             record_file: None,
+            limits: Limits::default(),
             share: Share::WHOLE,
             start_at: None,
         }

@@ -209,6 +209,7 @@ pub fn run_share(
             paced,
             pacing: load.pacing,
             connections_max: load.connections_max,
+            limits: load.limits,
         },
     })
 }

@@ -3,7 +3,7 @@
 //! A thread fills blocks of 4096 records from a small pool of its own and hands each full one to the one thread
 //! that writes: one message per block, nothing per request. When the writer cannot follow, a thread that finds its pool
 //! empty loses the block and counts it, rather than let the load wait for a disk; the verdict then says so. The file
-//! has another name until it is whole. When it cannot be written (no space left) it is removed, the run goes on and its
+//! has another name until it is whole ([`crate::whole`]). When it cannot be written (no space left) it is removed, the run goes on and its
 //! report says why there is no file. The rows stand in the order in which blocks came, not sorted by anything.
 //!
 //! Columns, in CSV and Parquet alike: `k`, `client`, `class`, `outcome`, `status`, `backend`, then the instants
@@ -17,7 +17,8 @@ mod parquet;
 mod read;
 pub(crate) mod write;
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,13 +55,6 @@ impl RecordFile {
         let path = path.into();
         let parquet = path.extension().is_some_and(|extension| extension == "parquet");
         RecordFile { path, format: if parquet { Format::Parquet } else { Format::Csv } }
-    }
-
-    /// Its name until it is whole.
-    fn unfinished(&self) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".unfinished");
-        PathBuf::from(name)
     }
 }
 
@@ -116,9 +110,8 @@ trait Rows: Send {
     fn finish(self: Box<Self>) -> Result<(), String>;
 }
 
-fn create(file: &RecordFile) -> Result<Box<dyn Rows>, String> {
-    let at: &Path = &file.unfinished();
-    match file.format {
+fn create(format: Format, at: File) -> Result<Box<dyn Rows>, String> {
+    match format {
         Format::Csv => csv::create(at),
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::create(at),

@@ -5,6 +5,7 @@ use sojourn_stats::{Law, Span, Time};
 
 use crate::recorder::Recorder;
 use crate::recorder::records::Recorded;
+use crate::report::limits::Limits;
 use crate::setting::Pacing;
 use crate::share::Share;
 
@@ -49,6 +50,7 @@ pub(crate) struct Facts {
     pub(crate) pacing: Pacing,
     /// Of all shares.
     pub(crate) connections_max: u32,
+    pub(crate) limits: Limits,
 }
 
 /// One thread of the generator.

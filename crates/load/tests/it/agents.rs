@@ -1,9 +1,12 @@
 //! A coordinator and its agents, in threads of this process.
 
-use std::net::{SocketAddr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sojourn_load::agents::{Agent, Coordinator, Host, new_secret};
@@ -40,9 +43,13 @@ struct Running {
 
 impl Running {
     fn start(secret: &str) -> Running {
+        Running::patient(secret, Duration::from_secs(10))
+    }
+
+    fn patient(secret: &str, patience: Duration) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, quit) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        let agent = Agent { host: Here, secret: Some(secret.into()), quit: Arc::clone(&quit) };
+        let agent = Agent { host: Here, secret: Some(secret.into()), patience, quit: Arc::clone(&quit) };
         let thread = std::thread::spawn(move || agent.serve(&listener).unwrap());
         Running { address, quit, thread: Some(thread) }
     }
@@ -101,4 +108,34 @@ fn who_does_not_know_the_secret_is_refused() {
     assert!(why.contains("agent x") && why.contains("secret"), "{why}");
     let why = run(&mut coordinator, &Order { addresses: Vec::new(), requests: 1 }).unwrap_err();
     assert!(why.contains("no agent"), "{why}");
+}
+
+/// Sends a byte of a line without an end every 20 ms, 1000 at most; whether it was kept from going on.
+fn drip(mut to: TcpStream, stop: &Receiver<()>) -> bool {
+    (0..1000).any(|_| {
+        let stopped = stop.recv_timeout(Duration::from_millis(20)) != Err(RecvTimeoutError::Timeout);
+        to.write_all(b"x").is_err() || stopped
+    })
+}
+
+#[test]
+fn who_sends_byte_by_byte_holds_no_agent() {
+    let secret = new_secret().unwrap();
+    let agent = Running::patient(&secret, Duration::from_millis(100));
+    let (stop, stopped) = channel();
+    let dripping = TcpStream::connect(agent.address).unwrap();
+    let dripper = std::thread::spawn(move || drip(dripping, &stopped));
+    let mut coordinator = Coordinator::new();
+    coordinator.join("agent".into(), agent.address, secret.as_bytes()).unwrap();
+    drop((coordinator, stop));
+    assert!(dripper.join().unwrap());
+
+    // An agent that is told to stop does, whoever it listens to.
+    let agent = Running::patient(&secret, Duration::from_secs(600));
+    let (_stop, stopped) = channel();
+    let mut dripping = TcpStream::connect(agent.address).unwrap();
+    dripping.read_exact(&mut [0]).unwrap();
+    let dripper = std::thread::spawn(move || drip(dripping, &stopped));
+    drop(agent);
+    assert!(dripper.join().unwrap(), "its connection was closed long before its last byte");
 }

@@ -18,7 +18,7 @@ fn half(act: fn() -> Vec<Act>) -> Counts {
     let report = run(load);
     assert_eq!(report.response.count(), report.counts.ok, "failures are not in the sample");
     let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
-    assert!(doubts.iter().any(|doubt| doubt.contains("requests failed")), "{doubts:?}");
+    assert!(doubts.iter().any(|doubt| doubt.text.contains("requests failed")), "{doubts:?}");
     assert_eq!(report.counts.ok, 5);
     report.counts
 }

@@ -1,10 +1,20 @@
 //! The distance between planned and emitted gaps sees what changes a server's load, and nothing else.
 
-use sojourn_load::Gaps;
-use sojourn_stats::{Dimension, Law, Stream, Time};
+use sojourn_load::{Cause, Gaps};
+use sojourn_stats::{Dimension, Law, Span, Stream, Time};
 
 fn from_plan(runs: &[Vec<(Time, Time)>]) -> Option<f64> {
-    Gaps::of(runs, None).map(|gaps| gaps.from_plan)
+    Gaps::of(runs, None, Span::ZERO).map(|gaps| gaps.from_plan)
+}
+
+/// What is found of these instants where `law` was asked for and no lateness is forgiven.
+fn found(runs: &[Vec<(Time, Time)>], law: &Law) -> Gaps {
+    Gaps::of(runs, Some(law), Span::ZERO).expect("there are gaps")
+}
+
+/// The doubts, in sentences.
+fn doubts(gaps: &Gaps) -> Vec<String> {
+    gaps.doubts().iter().map(ToString::to_string).collect()
 }
 
 /// 10,000 requests, one each millisecond, that go out in bunches of `bunch`, each up to `jitter` ns late.
@@ -65,21 +75,43 @@ fn law(text: &str) -> Law {
 fn gaps_of_the_law_asked_for_raise_no_doubt() {
     for text in ["exponential(mean = 1 ms)", "lognormal(mean = 1 ms, cv = 2)", "erlang(k = 4, mean = 1 ms)", "1 ms"] {
         let law = law(text);
-        let gaps = Gaps::of(&drawn(20_000, |stream| law.sample(stream)), Some(&law)).unwrap();
-        assert_eq!(gaps.doubts(), Vec::<String>::new(), "{text}: {gaps:?}");
-        assert_eq!(gaps.correlation.is_some(), text != "1 ms", "{text}");
+        let gaps = found(&drawn(20_000, |stream| law.sample(stream)), &law);
+        assert_eq!(doubts(&gaps), Vec::<String>::new(), "{text}: {gaps:?}");
+        assert_eq!((gaps.plan_order.is_some(), gaps.order.is_some()), (text != "1 ms", text != "1 ms"), "{text}");
     }
 }
 
 #[test]
 fn gaps_of_another_law_do() {
     let (poisson, regular) = (law("exponential(mean = 1 ms)"), law("erlang(k = 2, mean = 1 ms)"));
-    let gaps = Gaps::of(&drawn(2000, |stream| regular.sample(stream)), Some(&poisson)).unwrap();
-    assert!(gaps.doubts()[0].contains("do not follow the law asked for"), "{gaps:?}");
+    let gaps = found(&drawn(2000, |stream| regular.sample(stream)), &poisson);
+    assert!(doubts(&gaps)[0].contains("do not follow the law asked for"), "{gaps:?}");
     // Half as many requests as were asked for.
     let slower = law("exponential(mean = 2 ms)");
-    let gaps = Gaps::of(&drawn(2000, |stream| slower.sample(stream)), Some(&poisson)).unwrap();
-    assert!(gaps.doubts()[0].contains("do not follow the law asked for"), "{gaps:?}");
+    let gaps = found(&drawn(2000, |stream| slower.sample(stream)), &poisson);
+    assert!(doubts(&gaps)[0].contains("do not follow the law asked for"), "{gaps:?}");
+    assert!(gaps.doubts().iter().all(|doubt| doubt.cause == Cause::Plan), "the plan is at fault, and told once");
+}
+
+/// Poisson arrivals of 50,000/s that go out by a timer of 100 us, and by one of 20 ms: what moves them by less than is
+/// forgiven is no doubt, what moves them by more is one of the emission and not of the plan.
+#[test]
+fn a_coarse_timer_is_forgiven_as_far_as_its_lateness_is() {
+    let poisson = law("exponential(mean = 20 us)");
+    let by_timer = |period_ns: u64| {
+        let mut runs = drawn(20_000, |stream| poisson.sample(stream));
+        runs[0].iter_mut().for_each(|(at, begun)| *begun = Time(at.0.div_ceil(period_ns) * period_ns));
+        runs
+    };
+    let late = Span(1_000_000);
+    let gaps = Gaps::of(&by_timer(100_000), Some(&poisson), late).unwrap();
+    assert_eq!((gaps.doubts(), gaps.order), (Vec::new(), None), "{gaps:?}");
+    let strict = found(&by_timer(100_000), &poisson);
+    assert!(strict.doubts().iter().all(|doubt| doubt.cause == Cause::Emission), "{strict:?}");
+    assert!(strict.from_plan > 0.5 && strict.from_law.unwrap() > 0.5 && strict.order.is_some(), "{strict:?}");
+    // A thousand requests in a bunch, with 1 us forgiven.
+    let coarse = Gaps::of(&by_timer(20_000_000), Some(&poisson), Span(1_000)).unwrap();
+    assert!(coarse.doubts().iter().any(|doubt| doubt.cause == Cause::Emission), "{coarse:?}");
 }
 
 #[test]
@@ -87,10 +119,9 @@ fn clocks_side_by_side_are_no_poisson_process() {
     let poisson = law("exponential(mean = 1 ms)");
     for clocks in [8, 50, 400] {
         // A hundred rounds of them are enough.
-        let gaps = Gaps::of(&[side_by_side(clocks, 100 * clocks)], Some(&poisson)).unwrap();
-        let doubts = gaps.doubts().join("; ");
-        assert!(doubts.contains("many schedules ran side by side"), "{clocks}: {gaps:?}");
-        let (_, ratio) = gaps.dispersion.unwrap();
+        let gaps = found(&[side_by_side(clocks, 100 * clocks)], &poisson);
+        assert!(doubts(&gaps).join("; ").contains("many schedules ran side by side"), "{clocks}: {gaps:?}");
+        let (_, ratio) = gaps.plan_order.unwrap().dispersion.unwrap();
         assert!(ratio < 0.5, "{clocks}: {gaps:?}");
     }
 }
@@ -105,7 +136,7 @@ fn gaps_that_alternate_depend_on_one_another() {
         let share = 0.5 * stream.uniform() + if below { 0.0 } else { 0.5 };
         -1e-3 * (1.0 - share).max(1e-12).ln()
     };
-    let gaps = Gaps::of(&drawn(4000, gap), Some(&poisson)).unwrap();
+    let gaps = found(&drawn(4000, gap), &poisson);
     assert!(gaps.from_law.unwrap() < 0.05, "gap by gap it is the law: {gaps:?}");
-    assert!(gaps.doubts()[0].contains("rank correlation of neighbours -0.7"), "{:?}", gaps.doubts());
+    assert!(doubts(&gaps)[0].contains("rank correlation of neighbours -0.7"), "{:?}", gaps.doubts());
 }

@@ -51,7 +51,7 @@ fn a_stalled_server_is_seen_by_all_who_wait_behind_it() {
     // The service times of all but the stalled one know nothing of it, and the report says that requests queued.
     assert!(report.counts.queued > 100, "{:?}", report.counts);
     let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
-    assert!(doubts.iter().any(|doubt| doubt.contains("had to wait for one of the 1 connections")), "{doubts:?}");
+    assert!(doubts.iter().any(|doubt| doubt.text.contains("had to wait for one of the 1 connections")), "{doubts:?}");
 }
 
 #[test]

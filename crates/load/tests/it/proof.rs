@@ -32,7 +32,7 @@ fn p99_s(report: &Report) -> (f64, f64) {
 
 fn doubts(report: &Report) -> String {
     match &report.verdict {
-        Verdict::Suspect(doubts) => doubts.join("; "),
+        Verdict::Suspect(_) => report.verdict.reasons().join("; "),
         other => format!("{other:?}"),
     }
 }

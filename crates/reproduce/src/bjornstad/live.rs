@@ -18,7 +18,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use sojourn_bed::Child;
 use sojourn_lab::{folder::write_whole, host};
-use sojourn_load::{Awake, Load, Outcome, Pacing, Record, Report, Schedule, Stop, Targets, Template, Verdict, Version};
+use sojourn_load::{Awake, Load, Outcome, Pacing, Record, Report, Schedule, Stop, Targets, Template, Version};
 use sojourn_serve::node::NodeConfig;
 use sojourn_serve::program::{Kind, Program, Running, Workers};
 use sojourn_stats::{Span, Time};
@@ -134,11 +134,7 @@ fn measure(name: &str, at: &Path, cells: &[Cell], requests: usize) -> Result<(),
         write(&at.join(format!("{}.csv", cell.key())), &rows)?;
         let lateness_s = report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9;
         let stolen = report.cores_stolen.iter().copied().fold(0.0, f64::max);
-        let reasons = match &report.verdict {
-            Verdict::Valid => Vec::new(),
-            Verdict::Suspect(reasons) => reasons.clone(),
-            Verdict::Incomplete(reason) => vec![reason.clone()],
-        };
+        let reasons = report.verdict.reasons();
         let (utilization, elapsed_s) = (worked_s / span_s, report.elapsed_s);
         let suspect = u8::from(!reasons.is_empty());
         let _ = writeln!(

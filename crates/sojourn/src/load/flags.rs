@@ -153,6 +153,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "TIME", default_value = "1 s", help_heading = "Measurement")]
     pub(crate) catch_up: String,
 
+    /// How much may be disturbed before the run is SUSPECT, e.g. 'late=2 ms' or 'stolen=5%'; may be repeated
+    #[arg(long = "limit", value_name = "NAME=VALUE", help_heading = "Measurement")]
+    pub(crate) limits: Vec<String>,
+    /// TOML file of such limits
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
+    pub(crate) limits_file: Option<PathBuf>,
+
     /// Write a record of every request, as CSV or Parquet by the name's end; with several clients one file each, numbered
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sojourn_load::records::RecordFile;
 use sojourn_load::{
-    Allowed, Body, Load, Method, Pacing, Rotation, Schedule, Stop, Targets, Template, Tls, Url, UrlList, Version,
+    Allowed, Body, Limits, Load, Method, Pacing, Rotation, Schedule, Stop, Targets, Template, Tls, Url, UrlList,
+    Version,
 };
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
@@ -24,6 +25,8 @@ pub(crate) struct Order {
     pub(crate) urls: Vec<String>,
     /// With what.
     pub(crate) flags: Flags,
+    /// How much may be disturbed, read where the order is given.
+    limits: Limits,
     /// What a search, a scan or a comparison changes from run to run.
     pub(crate) tuning: Tuning,
 }
@@ -45,8 +48,9 @@ pub(crate) struct Tuning {
 
 impl Order {
     /// An order as asked for.
-    pub(crate) fn new(urls: &[String], flags: &Flags) -> Order {
-        Order { urls: urls.to_vec(), flags: flags.clone(), tuning: Tuning::default() }
+    pub(crate) fn new(urls: &[String], flags: &Flags) -> Result<Order, Failure> {
+        let limits = limits(flags)?;
+        Ok(Order { urls: urls.to_vec(), flags: flags.clone(), limits, tuning: Tuning::default() })
     }
 
     /// The same with other numbers.
@@ -95,6 +99,7 @@ impl Order {
             seed: self.seed(),
             asked,
             record_file: flags.record.as_ref().map(RecordFile::new),
+            limits: self.limits,
             headers: super::headers(&flags.headers)?,
             cookies: flags.cookies,
             connections_max: self.connections(),
@@ -375,6 +380,26 @@ fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Fail
 fn resolver(text: &str) -> Result<SocketAddr, Failure> {
     let address = text.parse::<SocketAddr>().or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53)));
     address.map_err(|_| bad_input(format!("--resolver {text}: write an address, e.g. 127.0.0.1 or 127.0.0.1:5353")))
+}
+
+/// The limits of the file, and those of the flags in their place.
+fn limits(flags: &Flags) -> Result<Limits, Failure> {
+    let mut limits = Limits::default();
+    if let Some(path) = &flags.limits_file {
+        let wrong = |why: String| bad_input(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
+        for (name, value) in &table {
+            let value = value.as_str().map_or_else(|| value.to_string(), String::from);
+            limits.set(name, &value).map_err(|error| wrong(error.to_string()))?;
+        }
+    }
+    for text in &flags.limits {
+        let wrong = |why: String| bad_input(format!("--limit {text}: {why}"));
+        let (name, value) = text.split_once('=').ok_or_else(|| wrong("write NAME=VALUE, e.g. stolen=5%".into()))?;
+        limits.set(name.trim(), value.trim()).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(limits)
 }
 
 fn law(flag: &str, text: &str, dimension: Dimension) -> Result<Law, Failure> {

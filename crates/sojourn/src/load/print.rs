@@ -65,11 +65,12 @@ pub(crate) fn exit(report: &Report) -> Exit {
 
 /// The verdict in a word, and its reasons.
 pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
-    match &report.verdict {
-        Verdict::Valid => ("VALID", Vec::new()),
-        Verdict::Suspect(reasons) => ("SUSPECT", reasons.clone()),
-        Verdict::Incomplete(reason) => ("INCOMPLETE", vec![reason.clone()]),
-    }
+    let word = match &report.verdict {
+        Verdict::Valid => "VALID",
+        Verdict::Suspect(_) => "SUSPECT",
+        Verdict::Incomplete(_) => "INCOMPLETE",
+    };
+    (word, report.verdict.reasons())
 }
 
 /// What `report` says about `objective`.

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use sojourn_lab::objective::Objective;
-use sojourn_lab::search::{Found, Measured, Search, Trial, search as look};
+use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, search as look};
+use sojourn_load::{Report, Verdict};
 use sojourn_stats::Estimate;
 
 use super::order::{Order, Tuning};
-use super::print;
 use super::run::Runner;
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table;
@@ -32,7 +32,11 @@ pub(crate) fn search(
         }
         let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
         let estimate = measure.map(|measure| measure.estimate.clone());
-        Ok::<_, Failure>(Some(Measured { estimate, doubts: print::verdict(&report).1 }))
+        let doubts = match &report.verdict {
+            Verdict::Suspect(doubts) => doubts.clone(),
+            _ => Vec::new(),
+        };
+        Ok::<_, Failure>(Some(Measured { estimate, lateness_s: lateness_s(objective, &report), doubts }))
     };
     let found = look(objective, Search { start, within }, &mut run)?;
     if as_json {
@@ -47,6 +51,16 @@ pub(crate) fn search(
     })
 }
 
+/// How much of the objective's metric may be the generator's own lateness (s): of a mean the mean, of all others what
+/// 99 % of the requests stay below.
+fn lateness_s(objective: &Objective, report: &Report) -> f64 {
+    let lateness_ns = match objective.metric.ends_with("_mean") {
+        true => report.lateness.mean(),
+        false => report.lateness.quantile(0.99).map(|ns| ns as f64),
+    };
+    lateness_ns.unwrap_or(0.0) * 1e-9
+}
+
 fn text(objective: &Objective, found: &Found) -> String {
     let mut rows = table::new_table(&["rate", objective.metric.as_str(), "length", "judged"]);
     let unit = unit(objective);
@@ -58,24 +72,35 @@ fn text(objective: &Objective, found: &Found) -> String {
     let stopped = if found.complete { "" } else { "interrupted; until then: " };
     let conclusion = match (found.holds, found.fails) {
         (Some(low), Some(high)) => {
-            let doubt = ending(found, high).map_or(String::new(), |words| format!(" ({words})"));
-            format!("highest rate seen to hold: {} /s; not at {} /s{doubt}", number(low), number(high))
+            let end = match open(found, high) {
+                None => format!("it does not hold at {} /s", number(high)),
+                Some(why) => format!("at {} /s it cannot be decided: {why}", number(high)),
+            };
+            format!("highest rate seen to hold: {} /s; {end}", number(low))
         }
         (Some(low), None) => format!("it held at every rate tried, up to {} /s", number(low)),
-        (None, Some(high)) => {
-            let why = ending(found, high).map_or(String::new(), |words| format!(" ({words})"));
-            format!("it was seen to hold at no rate tried, down to {} /s{why}", number(high))
-        }
+        (None, Some(high)) => match open(found, high) {
+            None => format!("it held at no rate tried, down to {} /s", number(high)),
+            Some(why) => format!("it could be decided at no rate, down to {} /s: {why}", number(high)),
+        },
         (None, None) => "nothing was tried".into(),
     };
-    format!("{rows}\n\n{}: {stopped}{conclusion}", objective.text)
+    let mut lines = vec![rows.to_string()];
+    // What was found to leave the objective alone is told all the same.
+    for trial in found.trials.iter().filter(|trial| !matches!(trial.finding, Finding::Open(_))) {
+        let doubts = trial.measured.doubts.iter();
+        lines.extend(doubts.map(|doubt| format!("  {} /s: decided in spite of this: {doubt}", number(trial.rate))));
+    }
+    lines.push(format!("\n{}: {stopped}{conclusion}", objective.text));
+    lines.join("\n")
 }
 
-/// Why the rate at the upper end of the bracket does not hold, unless it is plain that it does not.
-fn ending(found: &Found, rate: f64) -> Option<String> {
-    let last = found.trials.iter().rev().find(|trial| trial.rate == rate)?;
-    let words = last.words();
-    (words != "does not hold").then_some(words)
+/// Why it could not be decided at `rate`, where it could not.
+fn open(found: &Found, rate: f64) -> Option<&str> {
+    match &found.trials.iter().rev().find(|trial| trial.rate == rate)?.finding {
+        Finding::Open(why) => Some(why),
+        Finding::Holds | Finding::Fails => None,
+    }
 }
 
 fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
@@ -91,7 +116,7 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
             "samples": estimate.and_then(Estimate::samples),
             "holds": trial.holds(),
             "why": trial.words(),
-            "reasons": trial.measured.doubts,
+            "reasons": trial.measured.doubts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })
     };
     json!({

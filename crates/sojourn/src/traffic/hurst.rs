@@ -1,6 +1,7 @@
 //! `sojourn traffic hurst`: how self-similar is a column of numbers?
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::folder::write_whole;
@@ -31,15 +32,13 @@ pub(crate) struct Arguments {
 pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
     let name =
         if arguments.file == Path::new("-") { "standard input".into() } else { arguments.file.display().to_string() };
-    let text = match arguments.file == Path::new("-") {
-        true => column_text(std::io::stdin(), &name),
-        false => File::open(&arguments.file)
-            .map_err(|e| bad_input(format!("cannot read {name}: {e}")))
-            .map(|file| column_text(file, &name))?,
+    let unreadable = |error: io::Error| bad_input(format!("cannot read {name}: {error}"));
+    let source: Box<dyn Read> = match arguments.file == Path::new("-") {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(&arguments.file).map_err(unreadable)?),
     };
-    let text = text.map_err(bad_input)?;
-    let series = read_column(&text, arguments.column.as_deref(), &name).map_err(bad_input)?;
-    drop(text);
+    let text = column_text(source).map_err(unreadable)?;
+    let series = read_column(text, arguments.column.as_deref(), &name).map_err(bad_input)?;
     let hurst = hurst::estimate(&series).map_err(|e| bad_input(format!("{name}: {e}")))?;
     if let Some(path) = &arguments.plot {
         write_whole(path, plots::hurst::svg(&hurst, &series, &name).as_bytes()).map_err(failed)?;

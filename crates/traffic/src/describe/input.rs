@@ -1,7 +1,7 @@
 //! What a file is, by its content: an access log, a capture, or a column of numbers.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
@@ -67,8 +67,8 @@ impl Input {
             return Ok(Input::Capture(Capture::read(path)?));
         }
         if column.is_some() || is_column(&head) {
-            let text = column_text(File::open(path).map_err(io)?, &name)?;
-            return Ok(Input::Numbers(read_column(&text, column.flatten(), &name)?));
+            let text = column_text(File::open(path).map_err(io)?).map_err(io)?;
+            return Ok(Input::Numbers(read_column(text, column.flatten(), &name)?));
         }
         match Log::read(path) {
             Ok(log) => Ok(Input::Log(log)),
@@ -80,16 +80,12 @@ impl Input {
     }
 }
 
-/// The text of a column of numbers, plain or gzip; `name` is what messages call it.
+/// The text of a column of numbers, plain or gzip.
 ///
 /// # Errors
-/// When it cannot be read, or is no text.
-pub fn column_text(source: impl Read + 'static, name: &str) -> Result<String, InputError> {
-    let io = |error: io::Error| InputError::Io(format!("cannot read {name}: {error}"));
-    let mut bytes = Vec::new();
-    unpack(source).and_then(|mut source| source.read_to_end(&mut bytes)).map_err(io)?;
-    let no_text = |_| ColumnError(format!("{name}: a binary file, not a column of numbers"));
-    Ok(String::from_utf8(bytes).map_err(no_text)?)
+/// When its first bytes cannot be read.
+pub fn column_text(source: impl Read + 'static) -> io::Result<impl BufRead> {
+    Ok(BufReader::with_capacity(1 << 16, unpack(source)?))
 }
 
 /// The bytes, unpacked where they are gzip.

@@ -83,9 +83,12 @@ fn numbers() {
 
 #[test]
 fn columns() {
-    assert_eq!(read_column("1\n\n# no\n2.5e3\n", None, "c").unwrap(), [1.0, 2500.0]);
-    assert_eq!(read_column("size\n1\n", None, "c").unwrap(), [1.0]);
-    assert_eq!(read_column("at_s,size_bytes\n0.1,20\n0.2,30\n", Some("size_bytes"), "c").unwrap(), [20.0, 30.0]);
+    assert_eq!(read_column("1\n\n# no\n2.5e3\n".as_bytes(), None, "c").unwrap(), [1.0, 2500.0]);
+    assert_eq!(read_column("size\n1\n".as_bytes(), None, "c").unwrap(), [1.0]);
+    assert_eq!(
+        read_column("at_s,size_bytes\n0.1,20\n0.2,30\n".as_bytes(), Some("size_bytes"), "c").unwrap(),
+        [20.0, 30.0]
+    );
     for (text, column, says) in [
         ("1\ntwo\n", None, "c:2: `two` is not a number"),
         ("1\nNaN\n", None, "c:2: `NaN` is not a number"),
@@ -94,7 +97,7 @@ fn columns() {
         ("at_s,size\n1,2\n", Some("sizes"), "c: no column `sizes` among at_s, size; did you mean `size`?"),
         ("a,b\n1\n", Some("b"), "c:2: `` is not a number"),
     ] {
-        assert_eq!(read_column(text, column, "c").unwrap_err().to_string(), says);
+        assert_eq!(read_column(text.as_bytes(), column, "c").unwrap_err().to_string(), says);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 use super::{COLUMNS, Rows};
 use crate::recorder::record::Record;
@@ -12,9 +11,8 @@ struct Text {
     line: Vec<u8>,
 }
 
-/// A CSV file at `at`, with its header.
-pub(super) fn create(at: &Path) -> Result<Box<dyn Rows>, String> {
-    let file = File::create(at).map_err(|error| error.to_string())?;
+/// Rows of CSV into `file`, with their header.
+pub(super) fn create(file: File) -> Result<Box<dyn Rows>, String> {
     let (before, between, after) = &COLUMNS;
     let mut names: Vec<&str> = before.iter().map(|column| column.name).collect();
     names.push("outcome");

@@ -2,7 +2,6 @@
 //! differences (`DELTA_BINARY_PACKED`), which does most of what compression would.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::Encoding;
@@ -25,9 +24,8 @@ struct Columns {
     rows: Vec<(Record, Option<ByteArray>)>,
 }
 
-/// A Parquet file at `at`.
-pub(super) fn create(at: &Path) -> Result<Box<dyn Rows>, String> {
-    let file = File::create(at).map_err(|error| error.to_string())?;
+/// Rows of Parquet into `file`.
+pub(super) fn create(file: File) -> Result<Box<dyn Rows>, String> {
     open(file).map(|out| Box::new(Columns { out, rows: Vec::with_capacity(GROUP) }) as Box<dyn Rows>).map_err(text)
 }
 

@@ -1,13 +1,13 @@
 //! From the threads of a run to one file.
 
-use std::fs;
-use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::{BLOCK, BLOCKS, RecordFile, Recorded, Rows, create};
 use crate::error::LoadError;
 use crate::recorder::record::Record;
+use crate::whole::Place;
 
 /// A thread's end: takes its records.
 #[derive(Debug)]
@@ -43,8 +43,13 @@ impl Drain {
     /// # Errors
     /// When it cannot be created.
     pub(crate) fn open(file: RecordFile, threads: usize) -> Result<(Drain, Vec<Sink>), LoadError> {
-        let rows = create(&file)
-            .map_err(|why| LoadError::Invalid(format!("records: cannot write {}: {why}", file.path.display())))?;
+        let wrong = |why: String| LoadError::Invalid(format!("records: cannot write {}: {why}", file.path.display()));
+        let place = Place::of(&file.path, ".unfinished").map_err(|error| wrong(error.to_string()))?;
+        let opened = place.open().map_err(|error| wrong(error.to_string()))?;
+        let rows = create(file.format, opened).map_err(|why| {
+            place.vanish();
+            wrong(why)
+        })?;
         let (full, batches) = channel();
         let mut back = Vec::with_capacity(threads);
         let sinks = (0..threads).map(|thread| {
@@ -56,11 +61,11 @@ impl Drain {
             Sink { thread, block: Vec::with_capacity(BLOCK), names: Vec::new(), full: full.clone(), free, lost: 0 }
         });
         let sinks = sinks.collect();
-        let unfinished = file.unfinished();
+        let (path, at) = (file.path, place.clone());
         let writer =
-            std::thread::Builder::new().name("records".into()).spawn(move || write(&file, rows, &batches, &back));
+            std::thread::Builder::new().name("records".into()).spawn(move || write(path, &at, rows, &batches, &back));
         let writer = writer.map_err(|error| {
-            let _ = fs::remove_file(unfinished);
+            place.vanish();
             LoadError::System(error)
         })?;
         Ok((Drain { writer }, sinks))
@@ -110,8 +115,14 @@ impl Sink {
 }
 
 /// Writes batches until no sink is left. After an error it only gives the blocks back.
-fn write(file: &RecordFile, rows: Box<dyn Rows>, batches: &Receiver<Batch>, back: &[Sender<Vec<Record>>]) -> Recorded {
-    let mut recorded = Recorded { path: file.path.clone(), written: 0, lost: 0, error: None };
+fn write(
+    path: PathBuf,
+    place: &Place,
+    rows: Box<dyn Rows>,
+    batches: &Receiver<Batch>,
+    back: &[Sender<Vec<Record>>],
+) -> Recorded {
+    let mut recorded = Recorded { path, written: 0, lost: 0, error: None };
     let mut rows = Some(rows);
     let mut names: Vec<Vec<String>> = vec![Vec::new(); back.len()];
     let mut open = back.len();
@@ -134,7 +145,7 @@ fn write(file: &RecordFile, rows: Box<dyn Rows>, batches: &Receiver<Batch>, back
     }
     let finished = match rows {
         Some(_) if open > 0 => Err("the run broke off".to_owned()),
-        Some(rows) => rows.finish().and_then(|()| rename(file).map_err(|error| error.to_string())),
+        Some(rows) => rows.finish().and_then(|()| place.appear().map_err(|error| error.to_string())),
         None => Ok(()),
     };
     if let Err(why) = finished {
@@ -142,11 +153,7 @@ fn write(file: &RecordFile, rows: Box<dyn Rows>, batches: &Receiver<Batch>, back
     }
     if recorded.error.is_some() {
         recorded.written = 0;
-        let _ = fs::remove_file(file.unfinished());
+        place.vanish();
     }
     recorded
-}
-
-fn rename(file: &RecordFile) -> io::Result<()> {
-    fs::rename(file.unfinished(), &file.path)
 }

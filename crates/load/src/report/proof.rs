@@ -1,0 +1,287 @@
+//! Each doubt of the verdict on scripted runs: one in which it is the only one, and one close by in which it is silent.
+//!
+//! A script says of each request when it was planned, noticed, begun and done; the recorder is told so in order of time,
+//! as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
+
+use sojourn_stats::{Dimension, Law, Span, Stream, Time};
+use sojourn_traffic::Request;
+
+use crate::outcome::Outcome;
+use crate::recorder::division::{Division, Windowing};
+use crate::recorder::records::Recorded;
+use crate::recorder::{Keep, Recorder, ReplyFacts};
+use crate::report::Report;
+use crate::report::doubt::Cause;
+use crate::report::limits::Limits;
+use crate::report::measured::{Facts, ShareReport, ThreadFacts};
+use crate::report::verdict::Verdict;
+use crate::schedule::job::{ANYWHERE, Job};
+use crate::setting::Pacing;
+use crate::share::Share;
+use crate::wire::exchange::Exchange;
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const REQUESTS: u64 = 10_000;
+
+/// A request: its instants (ns), and what became of it.
+#[derive(Clone, Copy)]
+struct Scripted {
+    planned: u64,
+    noticed: u64,
+    begun: u64,
+    done: u64,
+    queued: bool,
+    outcome: Outcome,
+}
+
+/// A run.
+struct Script {
+    requests: Vec<Scripted>,
+    end: u64,
+    warm_up: u64,
+    asked: Option<Law>,
+    busy: f64,
+    waiting: f64,
+    pacing: Pacing,
+    cores: [(f64, f64); 2],
+    lost: u64,
+    disk: Option<&'static str>,
+    limits: Limits,
+}
+
+/// 10,000 requests with gaps of this law, 1 ms in the mean; each is noticed 20 us after its time, begun 2 us later, and
+/// answered within 5 ms. A doubt about it has a chance of at most 4 in a million; the seed is fixed.
+fn run_of(gaps: &str) -> Script {
+    let law = Law::parse(gaps, Dimension::Time).expect("the test's law is one");
+    let mut stream = Stream::new(1, "proof", "plan");
+    let mut at = 0;
+    let requests = (0..REQUESTS).map(|_| {
+        at += Span::from_secs_f64(law.sample(&mut stream)).0;
+        let (noticed, begun) = (at + 20 * US, at + 22 * US);
+        Scripted { planned: at, noticed, begun, done: begun + 5 * MS, queued: false, outcome: Outcome::Ok }
+    });
+    Script {
+        requests: requests.collect(),
+        end: at + 50 * MS,
+        warm_up: 0,
+        asked: Law::parse("exponential(mean = 1 ms)", Dimension::Time).ok(),
+        busy: 0.3,
+        waiting: 0.001,
+        pacing: Pacing::Timer,
+        cores: [(0.5, 0.0), (0.4, 0.0)],
+        lost: 0,
+        disk: None,
+        limits: Limits::default(),
+    }
+}
+
+fn clean() -> Script {
+    run_of("exponential(mean = 1 ms)")
+}
+
+impl Script {
+    /// With `change` to every `each`-th request.
+    fn every(mut self, each: usize, change: fn(&mut Scripted)) -> Script {
+        self.requests.iter_mut().step_by(each).for_each(change);
+        self
+    }
+
+    /// With another setting.
+    fn with(mut self, change: impl FnOnce(&mut Script)) -> Script {
+        change(&mut self);
+        self
+    }
+
+    fn report(&self) -> Report {
+        let windowing = Windowing::Until(Time(self.end));
+        let keep = Keep { emitted: true, ..Keep::default() };
+        let mut recorder = Recorder::new(Division { warm_up: Time(self.warm_up), windowing }, keep, None);
+        // Taken up, begun, over: what happens at one instant happens in this order.
+        let mut events: Vec<(u64, u8, usize)> = Vec::new();
+        for (index, one) in self.requests.iter().enumerate() {
+            events.extend([(one.noticed, 0, index), (one.begun, 1, index), (one.done, 2, index)]);
+        }
+        events.sort_unstable();
+        for (at, what, index) in events {
+            let (one, at) = (&self.requests[index], Time(at));
+            let request =
+                Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+            let job = Job::new(index as u64, ANYWHERE, Time(one.planned), Time(one.planned), request);
+            let missed = one.outcome == Outcome::Missed;
+            match what {
+                0 => {
+                    recorder.taken(&job, at);
+                    if one.queued {
+                        recorder.queued(&job);
+                    }
+                }
+                1 if !missed => recorder.begun(&job, at, !one.queued),
+                1 => {}
+                _ => {
+                    let sent = Some(Time(one.begun));
+                    let exchange = Exchange { sent, first_byte: Some(at), ..Exchange::new(job, Time(one.begun)) };
+                    let exchange = (!missed).then_some(&exchange);
+                    recorder.over(&job, exchange, one.outcome, at, ReplyFacts::default());
+                }
+            }
+        }
+        recorder.close();
+        let ended = Time(self.requests.iter().map(|one| one.done).max().unwrap_or(0).max(self.end));
+        Report::of_shares(vec![ShareReport {
+            share: Share::WHOLE,
+            clock_offset_ns: 0,
+            started_at_ns: 0,
+            machine: String::new(),
+            cores: self.cores.to_vec(),
+            asked: self.asked.clone(),
+            record_file: Some(Recorded {
+                path: "records.csv".into(),
+                written: 0,
+                lost: self.lost,
+                error: self.disk.map(String::from),
+            }),
+            recorder,
+            facts: Facts {
+                warm_up: Span(self.warm_up),
+                end: Some(Time(self.end)),
+                open: true,
+                paced: true,
+                pacing: self.pacing,
+                connections_max: 8,
+                limits: self.limits,
+            },
+            threads: vec![ThreadFacts { cpu: Span(MS), busy: self.busy, waiting: Some(self.waiting) }],
+            ended,
+            cancelled: false,
+        }])
+    }
+
+    /// What is doubted, each once.
+    fn causes(&self) -> Vec<Cause> {
+        let mut causes = match self.report().verdict {
+            Verdict::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
+            _ => Vec::new(),
+        };
+        causes.dedup();
+        causes
+    }
+}
+
+/// Goes out late by so much, though noticed in time.
+fn late(one: &mut Scripted, by: u64) {
+    one.begun += by;
+    one.done += by;
+}
+
+/// Is noticed late by so much.
+fn unnoticed(one: &mut Scripted, by: u64) {
+    one.noticed += by;
+    late(one, by);
+}
+
+/// Answered within a second, and sent at the next tick of a clock.
+fn ticking(one: &mut Scripted, period: u64) {
+    one.begun = one.planned.div_ceil(period) * period + 22 * US;
+    one.noticed = one.begun - 2 * US;
+    one.done = one.begun + 1000 * MS;
+}
+
+/// These last requests of the plan come together at its end, and are begun just after it.
+fn crowded(count: usize) -> Script {
+    let mut script = Script { asked: None, ..clean() };
+    let (end, first) = (script.end, script.requests.len() - count);
+    for one in &mut script.requests[first..] {
+        (one.planned, one.noticed, one.begun, one.done) = (end - MS / 2, end, end + MS / 4, end + 5 * MS);
+    }
+    script
+}
+
+#[test]
+fn each_doubt_is_raised_alone_and_silent_close_by() {
+    let every = |each, change| clean().every(each, change);
+    let with = |change: fn(&mut Script)| clean().with(change);
+    let failed = |one: &mut Scripted| one.outcome = Outcome::ServerError;
+    let queued = |one: &mut Scripted| one.queued = true;
+    let cases = [
+        (Cause::Nothing, with(|run| run.warm_up = run.end), with(|run| run.warm_up = run.end / 2)),
+        (Cause::Late, every(50, |one| late(one, 5 * MS)), every(200, |one| late(one, 5 * MS))),
+        (Cause::Late, every(1, |one| late(one, MS)), every(1, |one| late(one, MS - 50 * US))),
+        (Cause::Unnoticed, every(200, |one| unnoticed(one, 200 * MS)), every(1000, |one| unnoticed(one, 200 * MS))),
+        (Cause::Emission, every(1, |one| ticking(one, 50 * MS)), every(1, |one| ticking(one, MS))),
+        (Cause::Shortfall, crowded(500), crowded(50)),
+        (Cause::Missed, every(5000, |one| one.outcome = Outcome::Missed), clean()),
+        (Cause::Queued, every(500, queued), every(2000, queued)),
+        (Cause::Errors, every(66, failed), every(200, failed)),
+        (Cause::Busy, with(|run| run.busy = 0.92), with(|run| run.busy = 0.88)),
+        (Cause::RunQueue, with(|run| run.waiting = 0.06), with(|run| run.waiting = 0.04)),
+        (
+            Cause::Cores,
+            with(|run| run.cores = [(0.96, 0.0), (0.97, 0.0)]),
+            with(|run| run.cores = [(1.0, 0.0), (0.94, 0.0)]),
+        ),
+        (
+            Cause::Stolen,
+            with(|run| run.cores = [(0.5, 0.0), (0.5, 0.03)]),
+            with(|run| run.cores = [(0.5, 0.01), (0.5, 0.01)]),
+        ),
+        (Cause::LostRecords, with(|run| run.lost = 1), clean()),
+        (Cause::LostRecords, with(|run| run.disk = Some("No space left on device")), clean()),
+        (Cause::Plan, run_of("erlang(k = 2, mean = 1 ms)"), run_of("exponential(mean = 1.02 ms)")),
+    ];
+    for (number, (cause, beyond, inside)) in cases.iter().enumerate() {
+        let found = beyond.report();
+        assert_eq!(beyond.causes(), [*cause], "case {number}: {:?}", found.verdict.reasons());
+        assert_eq!(inside.causes(), [], "case {number}, close by: {:?}", inside.report().verdict.reasons());
+    }
+}
+
+#[test]
+fn a_spinning_generator_is_busy_by_design() {
+    let spins = clean().with(|run| (run.busy, run.pacing) = (1.0, Pacing::Spin));
+    assert_eq!(spins.causes(), []);
+}
+
+#[test]
+fn lateness_that_never_matters_is_no_part_of_littles_doubt() {
+    // A fifth of the mean response time, and none of it beyond 1 ms.
+    let usual = clean().every(1, |one| unnoticed(one, MS - 50 * US));
+    assert_eq!(usual.causes(), []);
+    let strict = usual.with(|run| run.limits = Limits { late_s: 0.1e-3, late_of_response: 0.5, ..run.limits });
+    assert!(strict.causes().contains(&Cause::Unnoticed), "{:?}", strict.report().verdict.reasons());
+}
+
+#[test]
+fn each_limit_is_a_setting() {
+    let set = |change: fn(&mut Limits)| change as fn(&mut Limits);
+    let cases = [
+        (Cause::Late, set(|limits| (limits.late_s, limits.late_of_gap, limits.late_of_response) = (0.0, 0.0, 0.0))),
+        (Cause::Busy, set(|limits| limits.busy = 0.2)),
+        (Cause::RunQueue, set(|limits| limits.waiting = 0.0)),
+        (Cause::Cores, set(|limits| limits.cores_busy = 0.3)),
+        (Cause::Errors, set(|limits| limits.errors = 0.0)),
+        (Cause::Queued, set(|limits| limits.queued = 0.0)),
+        (Cause::Stolen, set(|limits| limits.stolen = 0.0)),
+    ];
+    for (cause, change) in cases {
+        let mut run = clean();
+        run.cores[0].1 = 0.01;
+        run.requests[70].queued = true;
+        run.requests[80].outcome = Outcome::ServerError;
+        assert_eq!(run.causes(), []);
+        change(&mut run.limits);
+        assert!(run.causes().contains(&cause), "{cause:?}: {:?}", run.report().verdict.reasons());
+    }
+}
+
+#[test]
+fn gaps_emitted_instants_and_lateness_are_those_of_the_script() {
+    let report = clean().every(1, |one| ticking(one, 8 * MS)).report();
+    // Late by up to 8 ms, evenly: 8 quantiles of a millisecond each, within a bucket of 0.8 % and five standard errors.
+    let p50_ms = report.lateness.quantile(0.5).unwrap() as f64 / MS as f64;
+    assert!((p50_ms - 4.0).abs() < 0.25, "{p50_ms} ms");
+    let gaps = report.gaps.unwrap();
+    // Of eight requests one goes out with a tick of its own; less what 1 ms forgives.
+    assert_eq!(gaps.count, REQUESTS - 1);
+    assert!(gaps.from_plan > 0.2 && gaps.plan_from_law.unwrap() < 0.05, "{gaps:?}");
+}
