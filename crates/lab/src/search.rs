@@ -52,6 +52,7 @@ impl Trial {
             Judgement::Holds => "holds",
             Judgement::Fails => "does not hold",
             Judgement::Undecided => "cannot be decided",
+            Judgement::NoInterval => "cannot be decided: no interval",
             Judgement::TooFew => "too few samples",
             Judgement::Unknown => "not measured",
         };
@@ -80,7 +81,8 @@ impl Found {
     fn is_hopeless(&self) -> bool {
         let last = |count: usize| self.trials.iter().rev().take(count);
         let suspect = |trial: &Trial| trial.judgement != Judgement::Fails && !trial.measured.doubts.is_empty();
-        let starved = |trial: &Trial| matches!(trial.judgement, Judgement::TooFew | Judgement::Unknown);
+        let starved =
+            |trial: &Trial| matches!(trial.judgement, Judgement::NoInterval | Judgement::TooFew | Judgement::Unknown);
         last(1).any(starved) || (self.trials.len() >= SUSPECT_MAX && last(SUSPECT_MAX).all(suspect))
     }
 }
@@ -144,7 +146,8 @@ fn try_rate<E>(
         let judgement = measured.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
         let trial = Trial { rate, stretch, measured, judgement };
         // A longer run of a load that was not the one asked for would not be either.
-        let open = matches!(judgement, Judgement::Undecided | Judgement::TooFew) && trial.measured.doubts.is_empty();
+        let decided = !matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+        let open = !decided && trial.measured.doubts.is_empty();
         found.trials.push(trial);
         if !open {
             break;
