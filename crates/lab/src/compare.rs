@@ -119,11 +119,12 @@ impl Comparison {
         })
     }
 
-    /// Two estimates as independent; none where one says nothing.
+    /// Two estimates as independent; none where one has no interval.
     pub fn of_estimates(metric: &str, unit: &str, a: &Estimate, b: &Estimate) -> Option<Comparison> {
-        let half = |estimate: &Estimate| estimate.interval().map_or(0.0, |(low, high)| 0.5 * (high - low));
-        let (value_a, value_b) = (a.value()?, b.value()?);
-        let (half_a, half_b) = (half(a), half(b));
+        // A formula's interval is a point.
+        let known = |of: &Estimate| of.ends().map(|_| (of.value(), of.half_width().unwrap_or(0.0)));
+        let ((value_a, half_a), (value_b, half_b)) = (known(a)?, known(b)?);
+        let (value_a, value_b) = (value_a?, value_b?);
         let positive = value_a > 0.0 && value_b > 0.0;
         // The delta method: the logarithm of an estimate is known within its relative half width.
         let relative = positive.then(|| (half_a / value_a).hypot(half_b / value_b));
@@ -227,7 +228,8 @@ pub struct VariantComparison {
 }
 
 /// Sets two run folders beside each other: variants of the same name (or the only ones), engine by engine. Replications
-/// are paired where both runs have the same seed and as many of them.
+/// are paired where both runs have the same seed and as many of them. A metric that has no interval in one of them is left
+/// out.
 ///
 /// # Errors
 /// When they have no variant in common.
@@ -266,6 +268,8 @@ fn metric(
 ) -> Option<Comparison> {
     let (metric, unit) = (row.measure.metric.as_str(), row.measure.unit.as_str());
     let other = b.rows(in_b, engine).find(|other| other.measure.metric == metric)?;
+    // Where the run was too short for an interval its replications say no more.
+    row.measure.estimate.ends().and(other.measure.estimate.ends())?;
     let replications = |folder: &Folder, variant| -> Option<Vec<Option<f64>>> {
         let same = |r: &&crate::folder::Replicated| r.variant == variant && r.engine == engine && r.metric == metric;
         folder.replications.iter().find(same).map(|found| found.values.clone())

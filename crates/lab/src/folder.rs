@@ -23,8 +23,8 @@ use crate::outcome::{self, Outcome};
 use crate::spec::SpecError;
 use crate::variants::Setting;
 
-/// The version of the layout above.
-pub const SCHEMA: u32 = 1;
+/// The version of the layout above. Version 1, in which every estimate had an interval, is read too.
+pub const SCHEMA: u32 = 2;
 
 /// `run.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -107,8 +107,11 @@ pub struct ObjectiveFile {
     pub variant: usize,
     /// The engine that answers.
     pub engine: String,
-    /// Whether it holds; none where that engine has no number.
+    /// Whether it holds; none where that engine has no number, or one that does not decide.
     pub met: Option<bool>,
+    /// There is a number, and its interval does not decide, or it has none.
+    #[serde(default)]
+    pub undecided: bool,
 }
 
 /// One response-time distribution.
@@ -261,8 +264,8 @@ impl Folder {
         };
         let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
         let run: RunFile = serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
-        if run.schema != SCHEMA {
-            return Err(inside(format!("run.json: schema {} is not the known {SCHEMA}", run.schema)));
+        if !(1..=SCHEMA).contains(&run.schema) {
+            return Err(inside(format!("run.json: schema {} is none of the known 1 to {SCHEMA}", run.schema)));
         }
         let (_, outcomes) = outcome::read_csv(&text("outcomes.csv")?).map_err(inside)?;
         let curves = curves_from_csv(&text("curves.csv")?).map_err(inside)?;

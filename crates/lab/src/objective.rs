@@ -33,6 +33,8 @@ pub enum Judgement {
     Fails,
     /// The limit lies inside the interval.
     Undecided,
+    /// There is a number without an interval.
+    NoInterval,
     /// There are too few samples for this metric.
     TooFew,
     /// Nothing measures this metric here.
@@ -44,8 +46,9 @@ impl fmt::Display for Judgement {
         f.write_str(match self {
             Judgement::Holds => "met",
             Judgement::Fails => "MISSED",
-            Judgement::Undecided => "MISSED: the limit is inside the interval; measure longer",
-            Judgement::TooFew => "MISSED: too few samples; measure longer",
+            Judgement::Undecided => "UNDECIDED: the limit is inside the interval; measure longer",
+            Judgement::NoInterval => "UNDECIDED: the number has no interval; measure longer",
+            Judgement::TooFew => "UNDECIDED: too few samples; measure longer",
             Judgement::Unknown => "MISSED: this run does not measure it",
         })
     }
@@ -98,9 +101,9 @@ impl Objective {
 
     /// What `estimate` says about it; a formula's interval is a point.
     pub fn judge(&self, estimate: &Estimate) -> Judgement {
-        let (low, high) = match (estimate.interval(), estimate.value()) {
+        let (low, high) = match (estimate.ends(), estimate.value()) {
             (Some(ends), _) => ends,
-            (None, Some(value)) => (value, value),
+            (None, Some(_)) => return Judgement::NoInterval,
             (None, None) => return Judgement::TooFew,
         };
         match (self.met(low), self.met(high)) {
@@ -138,6 +141,8 @@ pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::measure::NoInterval;
+
     use super::*;
 
     #[test]
@@ -168,6 +173,8 @@ mod tests {
         assert_eq!(below.judge(&of(0.02, 0.06)), Judgement::Undecided, "its middle would hold");
         assert_eq!(below.judge(&of(0.06, 0.07)), Judgement::Fails);
         assert_eq!(below.judge(&Estimate::TooFew { samples: 3 }), Judgement::TooFew);
+        let bare = Estimate::WithoutInterval { value: 0.01, samples: 99, why: NoInterval::TooShort };
+        assert_eq!(below.judge(&bare), Judgement::NoInterval, "its number would hold");
         assert_eq!(below.judge(&Estimate::Exact { value: 0.04 }), Judgement::Holds);
         let above = Objective::parse("throughput > 100 /s").unwrap();
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);

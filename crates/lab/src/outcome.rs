@@ -1,12 +1,16 @@
 //! Outcomes as tidy rows: one column per varied setting, then
 //! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine.
 //!
-//! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A quantile with
-//! too few samples has no estimate: the column says `too-few`.
+//! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
+//! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
+//! has no estimate: that column says `too-few`. (Schema 1 of the run folder had no estimate without an interval; it is read
+//! by the same rules.) Intervals of what cannot be negative end at 0 here, and only here: what is computed from them
+//! before, such as the stopping rule, has them whole.
 
 use std::io;
 
 use serde_json::{Value, json};
+use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
 use crate::spec::Engine;
@@ -14,6 +18,9 @@ use crate::variants::Setting;
 
 /// The columns behind the varied settings.
 pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
+
+/// The only metrics that can be negative: the bias of predictions.
+const SIGNED: [&str; 1] = ["prediction_error_mean"];
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +39,7 @@ impl Outcome {
         let row = |measure: &Measure| Outcome {
             settings: settings.to_vec(),
             engine: engine.name().into(),
-            measure: measure.clone(),
+            measure: told(measure),
         };
         measures.iter().map(row).collect()
     }
@@ -48,14 +55,31 @@ impl Outcome {
     }
 }
 
+/// `measure` as it is told: what cannot be negative has an interval that ends at 0.
+pub fn told(measure: &Measure) -> Measure {
+    let mut told = measure.clone();
+    if let Estimate::Sampled { ci_low, .. } = &mut told.estimate
+        && !SIGNED.contains(&measure.metric.as_str())
+    {
+        *ci_low = ci_low.max(0.0);
+    }
+    told
+}
+
 /// A measure as a JSON object, for every verb's `--json`.
 pub fn measure_to_json(measure: &Measure) -> Value {
+    let measure = told(measure);
     let mut object = json!({ "metric": measure.metric, "unit": measure.unit });
     match measure.estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             object["estimate"] = json!(value);
             object["ci_low"] = json!(ci_low);
             object["ci_high"] = json!(ci_high);
+            object["samples"] = json!(samples);
+        }
+        Estimate::WithoutInterval { value, samples, why } => {
+            object["estimate"] = json!(value);
+            object["note"] = json!(format!("no interval: {}", why.words()));
             object["samples"] = json!(samples);
         }
         Estimate::Exact { value } | Estimate::Approximate { value } => {
@@ -91,6 +115,9 @@ pub fn write_csv(rows: &[Outcome], keys: &[String], out: impl io::Write) -> io::
             Estimate::Sampled { value, ci_low, ci_high, samples } => {
                 (number(value), number(ci_low), number(ci_high), samples.to_string())
             }
+            Estimate::WithoutInterval { value, samples, why } => {
+                (number(value), why.name().into(), why.name().into(), samples.to_string())
+            }
             Estimate::Exact { value } | Estimate::Approximate { value } => {
                 (number(value), String::new(), String::new(), method(estimate).into())
             }
@@ -122,10 +149,13 @@ pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
         let float =
             |column: usize| field(column).parse::<f64>().map_err(|_| bad(&format!("`{}` is no number", field(column))));
         let count = || field(6).parse::<u64>().map_err(|_| bad("`samples` is no count"));
-        let estimate = match (field(3), field(6)) {
-            ("too-few", _) => Estimate::TooFew { samples: count()? },
-            (_, "exact") => Estimate::Exact { value: float(3)? },
-            (_, "approximate") => Estimate::Approximate { value: float(3)? },
+        let without = |why| Ok::<_, String>(Estimate::WithoutInterval { value: float(3)?, samples: count()?, why });
+        let estimate = match (field(3), field(4), field(6)) {
+            ("too-few", ..) => Estimate::TooFew { samples: count()? },
+            (_, "too-few", _) => without(NoInterval::TooFew)?,
+            (_, "too-short", _) => without(NoInterval::TooShort)?,
+            (.., "exact") => Estimate::Exact { value: float(3)? },
+            (.., "approximate") => Estimate::Approximate { value: float(3)? },
             _ => Estimate::Sampled { value: float(3)?, ci_low: float(4)?, ci_high: float(5)?, samples: count()? },
         };
         rows.push(Outcome {

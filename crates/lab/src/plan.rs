@@ -71,6 +71,7 @@ impl Answered {
         let is_below = self.estimate.as_ref().and_then(Estimate::value).map(|value| value < self.limit);
         let by = match (self.judgement, self.times_off()) {
             (Judgement::Holds, _) => return None,
+            (Judgement::NoInterval, _) => "its number has no interval".into(),
             (Judgement::TooFew, _) => "too few samples to say".into(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
             (_, None) => "not measured".into(),

@@ -164,6 +164,8 @@ pub struct Objective {
     pub engine: Engine,
     /// Whether it was met, where the engine could tell.
     pub met: Option<bool>,
+    /// The engine has a number, and its interval, or the lack of one, leaves that open.
+    pub undecided: bool,
 }
 
 /// The whole page. The same report gives the same bytes.

@@ -17,6 +17,7 @@ use crate::folder::{
     Connections, Curve, Folder, ObjectiveFile, Replicated, RunFile, SCHEMA, VariantFile, Verdict, Writer,
 };
 use crate::host;
+use crate::objective::Judgement;
 use crate::outcome::Outcome;
 use crate::spec::{Engine, SpecError};
 use crate::variants::{Source, Variant};
@@ -223,11 +224,17 @@ fn judge(variants: &[Variant], answers: &[Vec<(Engine, Answer)>]) -> Vec<Objecti
         for objective in &variant.experiment.objectives {
             for (engine, answer) in answers {
                 let measure = answer.measures.iter().find(|measure| measure.metric == objective.metric);
+                let judgement = measure.map(|measure| objective.judge(&measure.estimate));
                 objectives.push(ObjectiveFile {
                     text: objective.text.clone(),
                     variant: index,
                     engine: engine.name().into(),
-                    met: measure.and_then(|measure| measure.estimate.value()).map(|value| objective.met(value)),
+                    met: match judgement {
+                        Some(Judgement::Holds) => Some(true),
+                        Some(Judgement::Fails) => Some(false),
+                        _ => None,
+                    },
+                    undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
                 });
             }
         }
@@ -249,9 +256,12 @@ fn conclude(run: &mut RunFile, interrupted: bool) {
 }
 
 impl RunFile {
-    /// Whether at least one variant meets every objective, as far as engines have numbers; true without objectives.
+    /// Whether at least one variant was seen to meet every objective, by each engine that has a number; true without
+    /// objectives.
     pub fn objectives_met(&self) -> bool {
-        let fails = |variant: usize| self.objectives.iter().any(|o| o.variant == variant && o.met == Some(false));
+        let fails = |variant: usize| {
+            self.objectives.iter().any(|o| o.variant == variant && (o.met == Some(false) || o.undecided))
+        };
         self.objectives.is_empty() || (0..self.variants.len()).any(|variant| !fails(variant))
     }
 }

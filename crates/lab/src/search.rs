@@ -82,7 +82,8 @@ impl Trial {
     /// Whether a longer run may decide it. One of a load that was not the one asked for would not either.
     fn may_be_longer(&self) -> bool {
         let other = |doubt: &Doubt| doubt.cause.effect() == Effect::OtherLoad;
-        matches!(self.judgement, Judgement::Undecided | Judgement::TooFew) && !self.measured.doubts.iter().any(other)
+        matches!(self.judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew)
+            && !self.measured.doubts.iter().any(other)
     }
 }
 
@@ -114,6 +115,7 @@ impl Measured {
                 open(doubt(&|effect| matches!(effect, Effect::OtherLoad | Effect::Slower)).or(own), Finding::Fails)
             }
             Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
+            Judgement::NoInterval => Finding::Open("the estimate has no interval".into()),
             Judgement::TooFew => Finding::Open("too few samples".into()),
             Judgement::Unknown => Finding::Open("this run does not measure it".into()),
         }
@@ -148,7 +150,8 @@ impl Found {
     fn is_hopeless(&self) -> bool {
         let last = |count: usize| self.trials.iter().rev().take(count);
         let open = |trial: &Trial| matches!(trial.finding, Finding::Open(_)) && !trial.may_be_longer();
-        let starved = |trial: &Trial| matches!(trial.judgement, Judgement::TooFew | Judgement::Unknown);
+        let starved =
+            |trial: &Trial| matches!(trial.judgement, Judgement::NoInterval | Judgement::TooFew | Judgement::Unknown);
         last(1).any(starved) || (self.trials.len() >= OPEN_MAX && last(OPEN_MAX).all(open))
     }
 }

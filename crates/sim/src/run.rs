@@ -337,5 +337,6 @@ fn arrivals_hurst(arrivals: &Arrivals, seed: u64, arrived: &[u64], pool: Option<
     };
     let known: Vec<f64> = parts.iter().flatten().copied().collect();
     let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
-    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples: arrived.iter().sum() })
+    let samples = arrived.iter().sum();
+    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples, needs_every_part: false })
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sojourn_stats::{Estimate, Histogram, Measure, Stream};
+use sojourn_stats::{Histogram, Measure, Stream};
 
 use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
@@ -311,8 +311,7 @@ impl<'a, E: Replication> Study<'a, E> {
         rows.extend(more_rows);
         self.notes.extend(more_notes);
         let measures = summary::measures(&rows, self.control.confidence());
-        let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
-        let converged = self.converged && measures.iter().filter(too_few).count() < measures.len();
+        let converged = self.converged && measures.iter().any(|measure| measure.estimate.interval().is_some());
         Report {
             response_time_cdf: summary::cdf(&whole),
             jobs,

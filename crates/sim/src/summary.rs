@@ -1,5 +1,6 @@
 //! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
 
+use sojourn_stats::measure::{NoInterval, quantile_stands};
 use sojourn_stats::{Estimate, Histogram, Measure, interval};
 
 /// A metric of the whole, and of each part.
@@ -10,12 +11,18 @@ pub(crate) struct Row {
     pub(crate) parts: Vec<Option<f64>>,
     /// Samples behind the whole.
     pub(crate) samples: u64,
+    /// There is no interval unless every part has a value; else parts without one are left out.
+    pub(crate) needs_every_part: bool,
 }
 
 impl Row {
     /// The metric with its interval.
     pub(crate) fn measure(&self, confidence: f64) -> Measure {
-        let estimate = of_parts(self.whole, &self.parts, self.samples, confidence);
+        let estimate = if self.needs_every_part && self.parts.contains(&None) {
+            Estimate::without_interval(self.whole, self.samples, NoInterval::TooFew)
+        } else {
+            of_parts(self.whole, &self.parts, self.samples, confidence)
+        };
         Measure::new(self.metric.as_str(), self.unit, estimate)
     }
 }
@@ -74,7 +81,7 @@ pub(crate) fn of_parts(whole: Option<f64>, parts: &[Option<f64>], samples: u64, 
     let variance = squares / (count.max(2) - 1) as f64;
     match (whole, interval::mean_half_width(count, variance, confidence)) {
         (Some(value), Some(half)) => Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples },
-        _ => Estimate::TooFew { samples },
+        (value, _) => Estimate::without_interval(value, samples, NoInterval::TooFew),
     }
 }
 
@@ -82,17 +89,18 @@ pub(crate) fn of_parts(whole: Option<f64>, parts: &[Option<f64>], samples: u64, 
 pub(crate) fn mean(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row {
     let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
     let parts = parts.iter().map(|part| seconds(part)).collect();
-    Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples: whole.count() }
+    let samples = whole.count();
+    Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples, needs_every_part: false }
 }
 
-/// The `p` quantile (s) of all response times; of the whole only if every part has enough of them.
+/// The `p` quantile (s) of all response times; with an interval only if every part has enough of them.
 pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p: f64) -> Row {
     let enough = |part: &Histogram| part.count() as f64 * (1.0 - p) * (1.0 + 1e-12) >= BEYOND;
     let seconds = |histogram: &Histogram| histogram.quantile(p).map(|ns| ns as f64 * 1e-9);
-    let all = parts.iter().all(|part| enough(part));
     let parts = parts.iter().map(|part| if enough(part) { seconds(part) } else { None }).collect();
-    let value = if all { seconds(whole) } else { None };
-    Row { metric: metric.into(), unit: "s", whole: value, parts, samples: whole.count() }
+    let samples = whole.count();
+    let whole = if quantile_stands(samples, p) { seconds(whole) } else { None };
+    Row { metric: metric.into(), unit: "s", whole, parts, samples, needs_every_part: true }
 }
 
 /// Every metric but the response times.
@@ -100,7 +108,7 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
         let parts = parts.iter().map(of).collect();
-        rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples });
+        rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples, needs_every_part: false });
     };
     let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));

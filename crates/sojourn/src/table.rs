@@ -75,13 +75,18 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     let header: &[&str] =
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
     let mut table = new_table(header);
-    for measure in measures {
+    for measure in measures.iter().map(sojourn_lab::outcome::told) {
         let scale = Scale::of(&measure.unit, measure.estimate.value());
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
-        let interval = measure.estimate.interval();
-        let interval = interval.map(|(low, high)| format!("{} to {}", scale.number(low), scale.unit(high)));
+        let interval = match measure.estimate {
+            Estimate::Sampled { ci_low, ci_high, .. } => Some(scale.ends(ci_low, ci_high)),
+            Estimate::WithoutInterval { why, .. } => Some(format!("none: {}", why.words())),
+            _ => None,
+        };
         let from = match measure.estimate {
-            Estimate::Sampled { samples, .. } | Estimate::TooFew { samples } => format!("{samples} samples"),
+            Estimate::Sampled { samples, .. }
+            | Estimate::WithoutInterval { samples, .. }
+            | Estimate::TooFew { samples } => format!("{samples} samples"),
             Estimate::Exact { .. } => "exact".into(),
             Estimate::Approximate { .. } => "approximate".into(),
         };
@@ -135,10 +140,13 @@ pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
 
 /// The same in this scale.
 pub(crate) fn with_interval_in(estimate: &Estimate, scale: &Scale) -> String {
-    let Some(value) = estimate.value() else { return "too few samples".into() };
-    match estimate.interval() {
-        Some((low, high)) => format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high)),
-        None => scale.unit(value),
+    match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, .. } => {
+            format!("{} ({})", scale.unit(value), scale.ends(ci_low.max(0.0), ci_high))
+        }
+        Estimate::WithoutInterval { value, why, .. } => format!("{} (no interval: {})", scale.unit(value), why.words()),
+        Estimate::Exact { value } | Estimate::Approximate { value } => scale.unit(value),
+        Estimate::TooFew { .. } => "too few samples".into(),
     }
 }
 
@@ -236,6 +244,7 @@ fn text(folder: &Folder, path: &Path) -> String {
         let met = match objective.met {
             Some(true) => "met",
             Some(false) => "MISSED",
+            None if objective.undecided => "UNDECIDED: the interval does not tell; measure longer",
             None => "no number",
         };
         lines.push(format!(
@@ -390,10 +399,19 @@ pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
 
 fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
     match *estimate {
-        Estimate::Sampled { value, ci_low, ci_high, .. } => {
-            let digits = scale.digits(value);
-            let half_width = (ci_high - ci_low) / 2.0 * scale.factor;
-            format!("{} ± {half_width:.digits$} {}", scale.number(value), scale.unit).trim_end().into()
+        Estimate::Sampled { value, .. } => {
+            let half_width = estimate.half_width().unwrap_or(f64::NAN) * scale.factor;
+            if half_width == 0.0 {
+                return format!("exactly {}", scale.unit(value));
+            }
+            // Enough digits that an interval is not shown as 0.
+            let seen = (-half_width.log10().floor()).clamp(0.0, 12.0) as usize;
+            let digits = scale.digits(value).max(seen);
+            format!("{:.digits$} ± {half_width:.digits$} {}", value * scale.factor, scale.unit).trim_end().into()
+        }
+        Estimate::WithoutInterval { value, why, .. } => {
+            let why = why.name().replace('-', " ");
+            format!("{} ({why})", scale.unit(value))
         }
         Estimate::Exact { value } => scale.unit(value),
         Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
@@ -456,6 +474,11 @@ impl Scale {
             0.0 => 0,
             _ => 3,
         }
+    }
+
+    /// An interval; one without width is exact.
+    fn ends(&self, low: f64, high: f64) -> String {
+        if low == high { "exactly".into() } else { format!("{} to {}", self.number(low), self.unit(high)) }
     }
 
     fn unit(&self, value: f64) -> String {

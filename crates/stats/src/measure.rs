@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::interval;
 use crate::moments::Moments;
 
-/// The chance that an [`Estimate::Sampled`] covers the truth.
+/// The chance that the interval of an [`Estimate::Sampled`] covers the truth.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Batches that a series is cut into: with more the t quantile hardly shrinks, but the batches are more correlated
@@ -47,6 +47,15 @@ pub enum Estimate {
         /// Samples behind it.
         samples: u64,
     },
+    /// From samples that give a number, but no interval that could be trusted.
+    WithoutInterval {
+        /// The best single number.
+        value: f64,
+        /// Samples behind it.
+        samples: u64,
+        /// Why there is no interval.
+        why: NoInterval,
+    },
     /// From a formula that is exact for the system asked about.
     Exact {
         /// The number.
@@ -64,13 +73,58 @@ pub enum Estimate {
     },
 }
 
+/// Why a number from samples has no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoInterval {
+    /// There are too few samples, or too few of them beyond a quantile.
+    TooFew,
+    /// There are enough, but what follows one another is alike for so long that the run was too short.
+    TooShort,
+}
+
+impl NoInterval {
+    /// Its name in files: `too-few` or `too-short`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NoInterval::TooFew => "too-few",
+            NoInterval::TooShort => "too-short",
+        }
+    }
+
+    /// The same for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            NoInterval::TooFew => "too few samples",
+            NoInterval::TooShort => "too short a run",
+        }
+    }
+}
+
 impl Estimate {
+    /// `value` without an interval; where there is not even a number, too few samples.
+    pub fn without_interval(value: Option<f64>, samples: u64, why: NoInterval) -> Estimate {
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => Estimate::WithoutInterval { value, samples, why },
+            None => Estimate::TooFew { samples },
+        }
+    }
+
+    /// The same estimate without its interval, if it has one.
+    pub fn withheld(self, why: NoInterval) -> Estimate {
+        match self {
+            Estimate::Sampled { value, samples, .. } => Estimate::WithoutInterval { value, samples, why },
+            other => other,
+        }
+    }
+
     /// The number, where there is one.
     pub fn value(&self) -> Option<f64> {
         match *self {
-            Estimate::Sampled { value, .. } | Estimate::Exact { value } | Estimate::Approximate { value } => {
-                Some(value)
-            }
+            Estimate::Sampled { value, .. }
+            | Estimate::WithoutInterval { value, .. }
+            | Estimate::Exact { value }
+            | Estimate::Approximate { value } => Some(value),
             Estimate::TooFew { .. } => None,
         }
     }
@@ -83,10 +137,30 @@ impl Estimate {
         }
     }
 
+    /// Between which ends the truth is: those of the interval, or a formula's number twice; none where nothing is known
+    /// of them.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match *self {
+            Estimate::Exact { value } | Estimate::Approximate { value } => Some((value, value)),
+            _ => self.interval(),
+        }
+    }
+
+    /// Half the width of the interval, where there is one; of an interval that was cut off at 0, its upper half.
+    pub fn half_width(&self) -> Option<f64> {
+        match *self {
+            Estimate::Sampled { value, ci_low: 0.0, ci_high, .. } => Some((0.5 * ci_high).max(ci_high - value)),
+            Estimate::Sampled { ci_low, ci_high, .. } => Some(0.5 * (ci_high - ci_low)),
+            _ => None,
+        }
+    }
+
     /// The number of samples behind it; `None` of a formula.
     pub fn samples(&self) -> Option<u64> {
         match *self {
-            Estimate::Sampled { samples, .. } | Estimate::TooFew { samples } => Some(samples),
+            Estimate::Sampled { samples, .. }
+            | Estimate::WithoutInterval { samples, .. }
+            | Estimate::TooFew { samples } => Some(samples),
             _ => None,
         }
     }
@@ -100,7 +174,7 @@ impl Estimate {
                 half => half / value.abs(),
             },
             Estimate::Exact { .. } | Estimate::Approximate { .. } => 0.0,
-            Estimate::TooFew { .. } => f64::INFINITY,
+            Estimate::WithoutInterval { .. } | Estimate::TooFew { .. } => f64::INFINITY,
         }
     }
 }
@@ -112,21 +186,22 @@ impl Measure {
     }
 }
 
-/// The mean of independent samples, or of replications' results, with Student's interval. Too few below two.
+/// The mean of independent samples, or of replications' results, with Student's interval; without one below two.
 pub fn mean_of_samples(moments: &Moments) -> Estimate {
     around(moments.mean(), moments, moments.count())
 }
 
 /// A number known from the whole of `samples` observations, with the interval that its values in equal independent
 /// parts of them (replications, sections) imply: Student's t on the parts' spread *around the whole*. Right for
-/// quantiles, whose parts must not be averaged (Nakayama, ACM TOMACS 24(4), 2014, sectioning). Too few below two parts.
+/// quantiles, whose parts must not be averaged (Nakayama, ACM TOMACS 24(4), 2014, sectioning). Without an interval below
+/// two parts.
 pub fn of_parts(whole: f64, parts: &[f64], samples: u64) -> Estimate {
     let count = parts.len() as u64;
     let squares: f64 = parts.iter().map(|part| (part - whole).powi(2)).sum();
     let variance = squares / (count.max(2) - 1) as f64;
     match interval::mean_half_width(count, variance, CONFIDENCE) {
         Some(half) => Estimate::Sampled { value: whole, ci_low: whole - half, ci_high: whole + half, samples },
-        None => Estimate::TooFew { samples },
+        None => Estimate::without_interval(Some(whole), samples, NoInterval::TooFew),
     }
 }
 
@@ -140,24 +215,32 @@ pub fn ratio(successes: u64, samples: u64) -> Estimate {
     }
 }
 
-/// The `p` quantile of independent samples, with the order-statistic interval, valid for any law. Too few when no
-/// order statistic lies above the interval's upper end.
+/// Whether a quantile of so many samples is more than an extreme: a sample lies beyond it.
+pub fn quantile_stands(samples: u64, p: f64) -> bool {
+    beyond(samples, p) >= 1.0
+}
+
+/// The `p` quantile of independent samples, with the order-statistic interval, valid for any law; without one when no
+/// order statistic lies above the interval's upper end. Too few when no sample lies beyond it.
 pub fn quantile_of_samples(samples: &[f64], p: f64) -> Estimate {
     let count = samples.len() as u64;
-    let Some((low, high)) = interval::quantile_ranks(count, p, CONFIDENCE) else {
+    if !quantile_stands(count, p) {
         return Estimate::TooFew { samples: count };
-    };
+    }
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let value = sorted[rank(sorted.len(), p)];
+    let Some((low, high)) = interval::quantile_ranks(count, p, CONFIDENCE) else {
+        return Estimate::without_interval(Some(value), count, NoInterval::TooFew);
+    };
     Estimate::Sampled { value, ci_low: sorted[low as usize], ci_high: sorted[high as usize], samples: count }
 }
 
 /// The mean of an autocorrelated series in its order of time, after its warm-up, by 20 batch means.
 ///
 /// Should neighbouring batch means still be correlated beyond chance, the variance is raised by (1 + r)/(1 - r), r
-/// being their lag-one correlation (as in Skart: Tafazzoli et al., INFORMS J. Computing 23(1), 2011). Too few below
-/// 20 samples.
+/// being their lag-one correlation (as in Skart: Tafazzoli et al., INFORMS J. Computing 23(1), 2011). Without an interval
+/// below 20 samples.
 pub fn mean_of_series(series: &[f64]) -> Estimate {
     mean_of_batches(series, series.len() as u64)
 }
@@ -166,35 +249,33 @@ pub fn mean_of_series(series: &[f64]) -> Estimate {
 /// [`crate::Batches`] for a way to keep in bounded memory.
 pub fn mean_of_batches(batch_means: &[f64], samples: u64) -> Estimate {
     let size = batch_means.len() / BATCHES;
-    if size == 0 {
-        return Estimate::TooFew { samples };
-    }
     let whole: Moments = batch_means.iter().copied().collect();
+    if size == 0 {
+        let value = (whole.count() > 0).then(|| whole.mean());
+        return Estimate::without_interval(value, samples, NoInterval::TooFew);
+    }
     let means: Vec<f64> = sections(batch_means, BATCHES).map(|batch| batch.iter().sum::<f64>() / size as f64).collect();
     let batches: Moments = means.iter().copied().collect();
     let inflation = inflation(&means, &batches);
-    match interval::mean_half_width(batches.count(), batches.variance() * inflation, CONFIDENCE) {
-        Some(half) => {
-            let value = whole.mean();
-            Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples }
-        }
-        None => Estimate::TooFew { samples },
-    }
+    let half = interval::mean_half_width(batches.count(), batches.variance() * inflation, CONFIDENCE)
+        .expect("there are twenty batches");
+    let value = whole.mean();
+    Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples }
 }
 
 /// The `p` quantile of an autocorrelated series in its order of time: by [`quantile_by_share`] from the shares at or
-/// below it in 20 batches. A p99 takes 1,000 samples.
+/// below it in 20 batches. The interval of a p99 takes 1,000 samples.
 pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
     let samples = series.len() as u64;
-    let mut sorted = series.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    if sorted.len() < BATCHES {
+    if !quantile_stands(samples, p) {
         return Estimate::TooFew { samples };
     }
+    let mut sorted = series.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
     let at = sorted[rank(sorted.len(), p)];
     let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= at))).collect();
     let Some((low, high)) = mean_of_batches(&below, samples).interval() else {
-        return Estimate::TooFew { samples };
+        return Estimate::without_interval(Some(at), samples, NoInterval::TooFew);
     };
     quantile_by_share(p, (high - low) / 2.0, samples, |share| sorted[rank(sorted.len(), share)])
 }
@@ -203,17 +284,31 @@ pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
 /// the share's interval are mapped back through the values' own `quantile` function (Heidelberger and Lewis, Quantile
 /// estimation in dependent sequences, Operations Research 32(1), 1984).
 ///
-/// Too few when fewer than 10 samples lie beyond it on either side (a p99 of 71 samples is their maximum), or when the
-/// interval would end beyond the smallest or largest sample, where nothing is known.
+/// Without an interval when fewer than 10 samples lie beyond it on either side (too few), or when the interval would end
+/// beyond the smallest or largest sample, where nothing is known (too short: as many independent samples would do). Too
+/// few altogether when no sample lies beyond it (a p99 of 71 samples is their maximum).
 pub fn quantile_by_share(p: f64, half_width: f64, samples: u64, quantile: impl Fn(f64) -> f64) -> Estimate {
+    let (low, high) = (p - half_width, p + half_width);
+    let value = quantile_stands(samples, p).then(|| quantile(p));
+    match value {
+        Some(value) if beyond(samples, p) >= BEYOND_LEAST && low > 0.0 && high < 1.0 => {
+            Estimate::Sampled { value, ci_low: quantile(low), ci_high: quantile(high), samples }
+        }
+        _ => Estimate::without_interval(value, samples, too_few_or_too_short(samples, p)),
+    }
+}
+
+/// Why the `p` quantile of so many correlated samples has no interval: with fewer than 10 samples beyond it, these are too
+/// few; with more, the run was too short.
+pub fn too_few_or_too_short(samples: u64, p: f64) -> NoInterval {
+    if beyond(samples, p) < BEYOND_LEAST { NoInterval::TooFew } else { NoInterval::TooShort }
+}
+
+/// How many samples lie beyond the `p` quantile, on the side where there are fewer.
+fn beyond(samples: u64, p: f64) -> f64 {
     assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
     // The hair makes up for 1 - 0.99 being a little less than 0.01.
-    let beyond = samples as f64 * p.min(1.0 - p) * (1.0 + 1e-12);
-    let (low, high) = (p - half_width, p + half_width);
-    if beyond < BEYOND_LEAST || low <= 0.0 || high >= 1.0 {
-        return Estimate::TooFew { samples };
-    }
-    Estimate::Sampled { value: quantile(p), ci_low: quantile(low), ci_high: quantile(high), samples }
+    samples as f64 * p.min(1.0 - p) * (1.0 + 1e-12)
 }
 
 /// Rank (from 0) of the `p` quantile among `count` sorted samples: the smallest with at least a share p at or below.
@@ -232,7 +327,7 @@ fn sections(series: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
 fn around(value: f64, moments: &Moments, samples: u64) -> Estimate {
     match interval::mean_half_width(moments.count(), moments.variance(), CONFIDENCE) {
         Some(half) => Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples },
-        None => Estimate::TooFew { samples },
+        None => Estimate::without_interval((samples > 0).then_some(value), samples, NoInterval::TooFew),
     }
 }
 

@@ -78,13 +78,9 @@ pub(super) fn difference(variant: &Variant, metric: &str) -> Option<Difference> 
     Difference::between(variant.estimate(Engine::Live, metric)?, variant.estimate(Engine::Twin, metric)?)
 }
 
-/// An estimate's value and the ends of its interval; a formula's interval is a point.
+/// An estimate's value and the ends of its interval; a formula's interval is a point. None without an interval.
 pub(super) fn interval(estimate: &Estimate) -> Option<(f64, f64, f64)> {
-    let (value, low, high) = match *estimate {
-        Estimate::Sampled { value, ci_low, ci_high, .. } => (value, ci_low, ci_high),
-        Estimate::Exact { value } | Estimate::Approximate { value } => (value, value, value),
-        Estimate::TooFew { .. } => return None,
-    };
+    let ((low, high), value) = (estimate.ends()?, estimate.value()?);
     value
         .is_finite()
         .then(|| (value, if low.is_finite() { low } else { value }, if high.is_finite() { high } else { value }))
@@ -128,7 +124,10 @@ pub(super) fn short(metric: &str) -> &str {
 pub(super) fn finding(report: &Report) -> Option<String> {
     let answered = |engine: Engine| {
         let means = report.variants.iter().filter_map(move |v| {
-            let (value, low, high) = interval(v.estimate(engine, MEAN)?)?;
+            let estimate = v.estimate(engine, MEAN)?;
+            // Without an interval it may be anywhere.
+            let unknown = || Some((estimate.value()?, f64::NEG_INFINITY, f64::INFINITY));
+            let (value, low, high) = interval(estimate).or_else(unknown)?;
             Some((v, value, low, high))
         });
         means.collect::<Vec<_>>()
@@ -152,6 +151,8 @@ pub(super) fn finding(report: &Report) -> Option<String> {
         }
         [(first, value, _, high), rest @ ..] => {
             let (last, worst, ..) = rest[rest.len() - 1];
+            let without = |(.., high): &&(&Variant, f64, f64, f64)| high.is_infinite();
+            let unknown: Vec<String> = means.iter().filter(without).map(|(v, ..)| name(v)).collect();
             let tied: Vec<String> = rest.iter().filter(|(_, _, low, _)| low <= high).map(|(v, ..)| name(v)).collect();
             let mut text = format!(
                 "By {}, {} has the lowest mean response time, {}; {} the highest, {} ({} times as long).",
@@ -162,7 +163,10 @@ pub(super) fn finding(report: &Report) -> Option<String> {
                 number::quantity(worst, "s"),
                 times(worst / value)
             );
-            if !tied.is_empty() {
+            if !unknown.is_empty() {
+                let has = if unknown.len() == 1 { "has" } else { "have" };
+                text += &format!(" The order is not certain: {} {has} no interval.", html::and_list(&unknown, 3));
+            } else if !tied.is_empty() {
                 text += &format!(
                     " The order at the top is not certain: the interval of {} overlaps that of the lowest.",
                     html::and_list(&tied, 3)
@@ -207,6 +211,8 @@ fn agreement(report: &Report) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::measure::NoInterval;
+
     use super::*;
 
     fn sampled(value: f64, half: f64) -> Estimate {
@@ -220,6 +226,8 @@ mod tests {
         let d = Difference::between(&sampled(1.0, 0.03), &sampled(1.0, 0.04)).unwrap();
         assert!((d.high - 0.05).abs() < 1e-12 && (d.low + 0.05).abs() < 1e-12, "{d:?}");
         assert_eq!(Difference::between(&sampled(1.0, 0.1), &Estimate::TooFew { samples: 3 }), None);
+        let bare = Estimate::WithoutInterval { value: 1.0, samples: 30, why: NoInterval::TooShort };
+        assert_eq!(Difference::between(&sampled(1.0, 0.1), &bare), None, "how far off it may be is not known");
         assert_eq!(Difference::between(&sampled(1.0, 0.1), &Estimate::Exact { value: f64::INFINITY }), None);
         assert_eq!(Difference::between(&sampled(0.0, 0.1), &sampled(0.0, 0.1)), None);
     }

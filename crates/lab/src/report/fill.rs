@@ -9,7 +9,13 @@ impl Report {
         let run = &folder.run;
         let objectives = run.objectives.iter().filter_map(|o| {
             let variant = run.variants.get(o.variant)?.label.clone();
-            Some(Objective { text: o.text.clone(), variant, engine: from_name(&o.engine)?, met: o.met })
+            Some(Objective {
+                text: o.text.clone(),
+                variant,
+                engine: from_name(&o.engine)?,
+                met: o.met,
+                undecided: o.undecided,
+            })
         });
         Report {
             name: run.name.clone(),

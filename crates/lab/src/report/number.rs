@@ -45,21 +45,27 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     join(&significant(value * per_si), &unit)
 }
 
-/// `value` with its half width, both to two digits of the half width: "83.1 ± 1.2 ms".
+/// `value` with its half width, both to two digits of the half width: "83.1 ± 1.2 ms"; without one, "exactly 83.1 ms".
 pub(crate) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
     let (per_si, unit) = scaled(value, unit);
     let (value, half) = (value * per_si, half * per_si);
-    if half <= 0.0 || !half.is_finite() {
+    if half == 0.0 {
+        return format!("exactly\u{a0}{}", join(&significant(value), &unit));
+    }
+    if half < 0.0 || !half.is_finite() {
         return join(&significant(value), &unit);
     }
     let decimals = decimals_for(half, 2);
     join(&format!("{value:.decimals$}\u{a0}\u{b1}\u{a0}{half:.decimals$}"), &unit)
 }
 
-/// An estimate as the tables show it: with its half width, or the word that says why there is none.
+/// An estimate as the tables show it: with its half width, or the words that say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     match *estimate {
-        Estimate::Sampled { value, ci_low, ci_high, .. } => with_half_width(value, (ci_high - ci_low) / 2.0, unit),
+        Estimate::Sampled { value, .. } => with_half_width(value, estimate.half_width().unwrap_or(f64::NAN), unit),
+        Estimate::WithoutInterval { value, why, .. } => {
+            format!("{} (no interval: {})", quantity(value, unit), why.words())
+        }
         Estimate::Exact { value } => quantity(value, unit),
         Estimate::Approximate { value } => format!("\u{2248}\u{a0}{}", quantity(value, unit)),
         Estimate::TooFew { .. } => "too few samples".to_owned(),
@@ -117,6 +123,8 @@ fn join(number: &str, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::measure::NoInterval;
+
     use super::*;
 
     /// Without the no-break spaces, which are hard to read in a test.
@@ -153,7 +161,8 @@ mod tests {
         assert_eq!(plain(with_half_width(0.08312, 0.0400, "s")), "83 \u{b1} 40 ms");
         assert_eq!(plain(with_half_width(1.5, 0.2499, "s")), "1.50 \u{b1} 0.25 s");
         assert_eq!(plain(with_half_width(1.5, 0.0999, "s")), "1.50 \u{b1} 0.10 s");
-        assert_eq!(plain(with_half_width(0.083, 0.0, "s")), "83.0 ms");
+        assert_eq!(plain(with_half_width(0.083, 0.0, "s")), "exactly 83.0 ms");
+        assert_eq!(plain(with_half_width(0.083, 1e-9, "s")), "83.0000000 \u{b1} 0.0000010 ms", "never \u{b1} 0.0");
     }
 
     #[test]
@@ -161,6 +170,10 @@ mod tests {
         assert_eq!(plain(estimate(&Estimate::Exact { value: 0.05 }, "s")), "50.0 ms");
         assert_eq!(plain(estimate(&Estimate::Approximate { value: 0.05 }, "s")), "\u{2248} 50.0 ms");
         assert_eq!(estimate(&Estimate::TooFew { samples: 71 }, "s"), "too few samples");
+        let bare = Estimate::WithoutInterval { value: 0.05, samples: 71, why: NoInterval::TooShort };
+        assert_eq!(plain(estimate(&bare, "s")), "50.0 ms (no interval: too short a run)");
+        let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
+        assert_eq!(plain(estimate(&clipped, "s")), "10 \u{b1} 20 ms", "the interval went on below 0");
     }
 
     #[test]

@@ -85,10 +85,11 @@ pub(super) fn objectives(report: &Report) -> String {
     }
     let answer = |text: &str, variant: &str, engine: Engine| {
         let found = report.objectives.iter().find(|o| o.text == text && o.variant == variant && o.engine == engine);
-        match found.map(|objective| objective.met) {
-            Some(Some(true)) => ("good", "\u{2713} met"),
-            Some(Some(false)) => ("bad", "\u{2717} missed"),
-            Some(None) => ("muted", "? unknown"),
+        match found.map(|objective| (objective.met, objective.undecided)) {
+            Some((Some(true), _)) => ("good", "\u{2713} met"),
+            Some((Some(false), _)) => ("bad", "\u{2717} missed"),
+            Some((None, true)) => ("warn", "? undecided"),
+            Some((None, false)) => ("muted", "? unknown"),
             None => ("muted", "\u{2013}"),
         }
     };
@@ -177,7 +178,7 @@ fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> Stri
         .filter_map(|metric| {
             let estimate = variant.estimate(engine, metric)?;
             let text = match estimate {
-                Estimate::TooFew { .. } => number::estimate(estimate, "s"),
+                Estimate::TooFew { .. } | Estimate::WithoutInterval { .. } => number::estimate(estimate, "s"),
                 other => number::quantity(other.value()?, "s"),
             };
             Some(format!("<span class=\"quantile\"><b>{}</b>\u{a0}{text}</span>", compare::short(metric)))
@@ -333,7 +334,8 @@ pub(super) fn glossary() -> String {
          <dt>Response time</dt><dd>From the moment a request was planned until its last byte, waiting and service \
          together. A late load generator cannot hide in it.</dd>\n\
          <dt>Mean, p90, p99</dt><dd>The average; the times within which 90\u{a0}% and 99\u{a0}% of the requests were \
-         answered. A quantile that rests on too few samples is not given.</dd>\n\
+         answered. A number whose interval would rest on too few samples, or on too short a run, says so in its place.\
+         </dd>\n\
          <dt>Utilisation</dt><dd>The share of time that a server is busy. Waiting grows without bound as it nears \
          100\u{a0}%.</dd>\n\
          <dt>\u{b1}</dt><dd>Half the width of the confidence interval, 95\u{a0}% unless the experiment file says \
@@ -413,6 +415,10 @@ fn outcome_cells(estimate: &Estimate) -> String {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             let digits = |x: f64| cell(&six_digits(x));
             [digits(value), digits(ci_low), digits(ci_high), cell(&samples.to_string())].concat()
+        }
+        Estimate::WithoutInterval { value, samples, why } => {
+            let why = format!("<td colspan=\"2\">{}</td>", why.name());
+            [cell(&six_digits(value)), why, cell(&samples.to_string())].concat()
         }
         Estimate::Exact { value } => [cell(&six_digits(value)), "<td colspan=\"3\">exact</td>".to_owned()].concat(),
         Estimate::Approximate { value } => {

@@ -2,6 +2,7 @@
 //! sticks out of a phone's screen.
 
 use sojourn_lab::report::{Engine, EngineAnswer, Objective, Report, Variant, Verdict, render};
+use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 use std::path::Path;
 use std::process::Command;
@@ -72,6 +73,7 @@ fn sample() -> Report {
         variant: variant.to_owned(),
         engine,
         met,
+        undecided: false,
     };
     Report {
         name: "Which dispatcher for four servers?".to_owned(),
@@ -365,4 +367,29 @@ fn numbers_without_sense_are_said_in_words() {
     let html = render(&report);
     assert!(html.contains("infinite") && html.contains("too few samples"));
     assert!(!html.contains("NaN") && !html.contains("inf\u{a0}"), "a number that is none");
+}
+
+/// What `outcomes.csv` withholds is marked nowhere; a number without an interval is marked hollow and says why.
+#[test]
+fn a_figure_marks_no_more_than_the_outcomes_tell() {
+    let html = |estimate: Option<Estimate>| {
+        let mut report = sample();
+        let sim = report.variants[3].engines.iter_mut().find(|answer| answer.engine == Engine::Sim).unwrap();
+        let p99 = sim.measures.iter_mut().find(|measure| measure.metric == "response_time_p99").unwrap();
+        if let Some(estimate) = estimate {
+            p99.estimate = estimate;
+        }
+        render(&report)
+    };
+    let (before, after) = (html(None), html(Some(Estimate::TooFew { samples: 71 })));
+    // Two circles for each mark of sim, three for a hollow one.
+    let circles = |html: &str| {
+        let from = html.find("id=\"plot-cdf\"").unwrap();
+        html[from..html.find("id=\"plot-shares\"").unwrap()].matches("<circle").count()
+    };
+    assert_eq!(circles(&before) - circles(&after), 4, "the mark of p99 on the curve and on its tail");
+    let why = NoInterval::TooShort;
+    let bare = html(Some(Estimate::WithoutInterval { value: 0.09, samples: 71, why }));
+    assert_eq!(circles(&bare) - circles(&before), 2, "both are hollow");
+    assert!(bare.contains("no interval: too short a run") && bare.contains("<td colspan=\"2\">too-short</td>"));
 }

@@ -2,7 +2,8 @@
 //! an M/M/1 queue at utilisation 0.8, which follow an exponential law with a mean of five services.
 
 use sojourn_load::estimate::{WINDOWS, quantile, ratio};
-use sojourn_stats::{Histogram, Stream};
+use sojourn_stats::measure::NoInterval;
+use sojourn_stats::{Estimate, Histogram, Stream};
 
 /// Response times of one run (services of 1 s on average), in nanoseconds and by windows.
 fn run(seed: u64, customers: usize) -> Vec<Histogram> {
@@ -62,7 +63,7 @@ fn intervals_cover_the_truth() {
 }
 
 #[test]
-fn a_quantile_of_too_few_is_refused() {
+fn a_quantile_of_too_few_has_no_interval() {
     let windows = |count: u64| {
         let mut windows = vec![Histogram::new(); WINDOWS];
         (0..count).for_each(|k| windows[(k % WINDOWS as u64) as usize].record(1000 + k * 7919 % 1_000_000));
@@ -72,10 +73,34 @@ fn a_quantile_of_too_few_is_refused() {
         let windows = windows(count);
         let mut all = Histogram::new();
         windows.iter().for_each(|window| all.merge(window));
-        quantile(q, &all, windows.iter()).value().is_some()
+        quantile(q, &all, windows.iter())
     };
+    let sharp = |count: u64, q: f64| told(count, q).interval().is_some();
     // Ten have to lie beyond it.
-    assert!(!told(90, 0.9) && told(400, 0.9));
-    assert!(!told(990, 0.99) && told(4000, 0.99));
-    assert!(!told(9_990, 0.999) && told(40_000, 0.999));
+    assert!(!sharp(90, 0.9) && sharp(400, 0.9));
+    assert!(!sharp(990, 0.99) && sharp(4000, 0.99));
+    assert!(!sharp(9_990, 0.999) && sharp(40_000, 0.999));
+    // One, for a number at all.
+    assert!(matches!(told(990, 0.99), Estimate::WithoutInterval { why: NoInterval::TooFew, .. }));
+    assert_eq!(told(99, 0.99), Estimate::TooFew { samples: 99 });
+}
+
+/// A hundred thousand requests of which all slow ones came in one window: the number stands, and the run was too short
+/// for an interval.
+#[test]
+fn many_requests_in_one_clump_have_a_number_without_an_interval() {
+    let mut windows = vec![Histogram::new(); WINDOWS];
+    for (number, window) in windows.iter_mut().enumerate() {
+        (0..5000).for_each(|k| window.record(if number == 7 && k < 2500 { 50_000_000 } else { 1_000_000 + k }));
+    }
+    let mut all = Histogram::new();
+    windows.iter().for_each(|window| all.merge(window));
+    let p99 = quantile(0.99, &all, windows.iter());
+    assert!(matches!(p99, Estimate::WithoutInterval { samples: 100_000, why: NoInterval::TooShort, .. }), "{p99:?}");
+    assert!((p99.value().unwrap() / 0.05 - 1.0).abs() < 0.01, "{p99:?}");
+    // A run that was cut off after its second window.
+    let cut: Vec<(f64, f64)> = [(100.0, 1000.0), (120.0, 1000.0)].to_vec();
+    let mean = ratio(&cut, 2000);
+    assert_eq!(mean, Estimate::WithoutInterval { value: 0.11, samples: 2000, why: NoInterval::TooShort });
+    assert_eq!(ratio(&[], 0), Estimate::TooFew { samples: 0 });
 }

@@ -124,7 +124,8 @@ pub(super) fn rows(layout: &Layout, tallies: &[&Tally], parts: &[Counts]) -> Vec
 fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
-        rows.push(Row { metric, unit, whole: of(whole), parts: parts.iter().map(of).collect(), samples });
+        let parts = parts.iter().map(of).collect();
+        rows.push(Row { metric, unit, whole: of(whole), parts, samples, needs_every_part: false });
     };
     let rate = |count: u64, part: &Counts| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
     let completions = |part: &Counts| part.chains.iter().map(|chain| chain.completions).sum::<u64>();

@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::{Discipline, Server, System};
-use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
+use sojourn_stats::{Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::{Sessions, Visit};
 
 use super::browsing::Browsing;
@@ -112,14 +112,13 @@ fn replicated<R: Route>(
     let rows = rows(&outcomes);
     let measures = summary::measures(&rows, control.confidence());
     let whole = Sums::sum(&parts(&outcomes));
-    let too_few = |measure: &&Measure| matches!(measure.estimate, Estimate::TooFew { .. });
     Ok(Report {
         response_time_cdf: summary::cdf(&histogram(&outcomes, |tally| &tally.objects)),
         connections: sums::shares(&whole.open),
         attached: sums::shares(&whole.attached),
         jobs: whole.counts.responses[0].0,
         replications: outcomes.len() as u32,
-        converged: converged && measures.iter().filter(too_few).count() < measures.len(),
+        converged: converged && measures.iter().any(|measure| measure.estimate.interval().is_some()),
         measures,
         replications_values: summary::values(rows),
         notes,

@@ -58,7 +58,8 @@ impl Sums {
 pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Sums) -> Option<f64>| {
-        rows.push(Row { metric, unit, whole: of(whole), parts: parts.iter().map(of).collect(), samples });
+        let parts = parts.iter().map(of).collect();
+        rows.push(Row { metric, unit, whole: of(whole), parts, samples, needs_every_part: false });
     };
     let Counts { objects, files, ended, responses, .. } = whole.counts;
     let per_second = |count: u64, part: &Sums| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);

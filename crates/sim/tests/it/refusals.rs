@@ -1,6 +1,7 @@
 //! What is refused, in one line that says what would be right.
 
 use sojourn_sim::{Control, SimError};
+use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Span};
 
 use crate::support::{Scenario, cluster, estimate, queue, run_plan, simulate};
@@ -47,12 +48,14 @@ fn scenarios_that_make_no_sense_are_refused() {
     assert!(run_plan(&scenario, 1, Span(10), Span(10)).is_err());
 }
 
-/// A percentile that the samples do not bear is not given.
+/// A percentile that the samples do not bear has no interval, and one that is their maximum no number either.
 #[test]
 fn too_few_samples_are_said() {
     let scenario = queue("exponential(rate = 0.5 /s)", FCFS);
     let report = run_plan(&scenario, 1, Span(100_000_000_000), Span(0)).unwrap();
-    assert!(matches!(estimate(&report, "response_time_p99"), Estimate::TooFew { samples: 1.. }));
+    let (p90, p99) = (estimate(&report, "response_time_p90"), estimate(&report, "response_time_p99"));
+    assert!(matches!(p90, Estimate::WithoutInterval { samples: 10..100, why: NoInterval::TooFew, .. }), "{p90:?}");
+    assert!(matches!(p99, Estimate::TooFew { samples: 1.. }), "{p99:?}");
     let one = simulate(&scenario, &Control { max_jobs: 1, precision: None, ..Control::default() }).unwrap();
     assert!(one.jobs <= 10 && !one.measures.is_empty());
 }

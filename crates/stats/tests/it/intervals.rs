@@ -1,7 +1,7 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
 use sojourn_stats::interval::{normal_quantile, quantile_ranks, ratio, t_quantile};
-use sojourn_stats::measure::{self, mean_of_samples, of_parts, quantile_of_samples};
+use sojourn_stats::measure::{self, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
 use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
 
 /// Three decimals as in every printed table, e.g. Fisher and Yates (1963), table III.
@@ -64,7 +64,10 @@ fn order_statistics_bracket_a_quantile() {
     assert!((low as f64 - (9e7 - 1.959964 * 3000.0)).abs() < 3.0, "{low}");
     assert!((high as f64 - (9e7 + 1.959964 * 3000.0)).abs() < 3.0, "{high}");
     let few: Vec<f64> = (0..71).map(f64::from).collect();
-    assert_eq!(quantile_of_samples(&few, 0.99), Estimate::TooFew { samples: 71 });
+    assert_eq!(quantile_of_samples(&few, 0.99), Estimate::TooFew { samples: 71 }, "it is their maximum");
+    let more: Vec<f64> = (0..100).map(f64::from).collect();
+    let bare = Estimate::WithoutInterval { value: 98.0, samples: 100, why: NoInterval::TooFew };
+    assert_eq!(quantile_of_samples(&more, 0.99), bare, "one sample lies beyond it");
     let ten: Vec<f64> = (1..=10).rev().map(f64::from).collect();
     assert_eq!(
         quantile_of_samples(&ten, 0.5),
@@ -106,7 +109,14 @@ fn estimates_know_their_sharpness() {
     assert_eq!((sampled.value(), sampled.samples(), sampled.relative_half_width()), (Some(10.0), Some(4), 0.1));
     assert_eq!(Estimate::Exact { value: 1.0 }.relative_half_width(), 0.0);
     assert_eq!(Estimate::TooFew { samples: 1 }.relative_half_width(), f64::INFINITY);
-    assert_eq!(mean_of_samples(&[1.0].into_iter().collect()), Estimate::TooFew { samples: 1 });
+    let one = mean_of_samples(&[1.0].into_iter().collect());
+    assert_eq!(one, Estimate::WithoutInterval { value: 1.0, samples: 1, why: NoInterval::TooFew });
+    assert_eq!((one.interval(), one.ends(), one.relative_half_width()), (None, None, f64::INFINITY));
+    assert_eq!(mean_of_samples(&Moments::default()), Estimate::TooFew { samples: 0 });
+    assert_eq!(sampled.clone().withheld(NoInterval::TooShort).value(), Some(10.0));
+    assert_eq!((sampled.half_width(), Estimate::Exact { value: 1.0 }.ends()), (Some(1.0), Some((1.0, 1.0))));
+    let clipped = Estimate::Sampled { value: 1.0, ci_low: 0.0, ci_high: 4.0, samples: 4 };
+    assert_eq!(clipped.half_width(), Some(3.0), "the lower half was cut off");
     // Two replications at 9 and 11: 10 -+ 12.706 * sqrt(2/2).
     let (low, high) = of_parts(10.0, &[9.0, 11.0], 1000).interval().expect("two parts");
     assert!((low + 2.706).abs() < 1e-3 && (high - 22.706).abs() < 1e-3, "{low} to {high}");

@@ -1,6 +1,6 @@
 //! Intervals from one autocorrelated series.
 
-use sojourn_stats::measure::{mean_of_batches, mean_of_samples, mean_of_series, quantile_of_series};
+use sojourn_stats::measure::{NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_of_series};
 use sojourn_stats::{Batches, Dimension, Estimate, Law, Moments, Stream};
 
 /// First-order autoregression around 0 with correlation 0.8 and standard normal marginals.
@@ -43,15 +43,21 @@ fn series_intervals_cover_where_the_naive_one_does_not() {
 #[test]
 fn too_few_samples_are_said() {
     let series: Vec<f64> = (0..1000).map(|i| f64::from(i * 37 % 100)).collect();
-    assert_eq!(mean_of_series(&series[..19]), Estimate::TooFew { samples: 19 });
-    assert!(mean_of_series(&series[..20]).value().is_some());
-    assert!(quantile_of_series(&series[..1000], 0.99).value().is_some());
-    assert_eq!(quantile_of_series(&series[..999], 0.99), Estimate::TooFew { samples: 999 });
-    assert!(quantile_of_series(&series[..100], 0.9).value().is_some());
-    assert_eq!(quantile_of_series(&series[..99], 0.9), Estimate::TooFew { samples: 99 });
+    let without = |value: f64, samples, why| Estimate::WithoutInterval { value, samples, why };
+    let mean = series[..19].iter().sum::<f64>() / 19.0;
+    assert_eq!(mean_of_series(&series[..19]), without(mean, 19, NoInterval::TooFew));
+    assert_eq!(mean_of_series(&[]), Estimate::TooFew { samples: 0 });
+    assert!(mean_of_series(&series[..20]).interval().is_some());
+    assert!(quantile_of_series(&series[..1000], 0.99).interval().is_some());
+    assert_eq!(quantile_of_series(&series[..999], 0.99), without(98.0, 999, NoInterval::TooFew));
+    assert!(quantile_of_series(&series[..100], 0.9).interval().is_some());
+    assert_eq!(quantile_of_series(&series[..99], 0.9), without(89.0, 99, NoInterval::TooFew));
+    // With no sample beyond it a quantile is an extreme, and not even a number.
+    assert_eq!(quantile_of_series(&series[..99], 0.99), Estimate::TooFew { samples: 99 });
+    assert!(quantile_of_series(&series[..100], 0.99).value().is_some());
     // One long excursion: the share below is so uncertain that the interval would end beyond the largest sample.
     let excursion: Vec<f64> = (0..1000).map(|i| if (500..570).contains(&i) { f64::from(i) } else { 1.0 }).collect();
-    assert_eq!(quantile_of_series(&excursion, 0.95), Estimate::TooFew { samples: 1000 });
+    assert_eq!(quantile_of_series(&excursion, 0.95), without(519.0, 1000, NoInterval::TooShort));
     assert_eq!(quantile_of_series(&[], 0.5), Estimate::TooFew { samples: 0 });
 }
 

@@ -65,7 +65,7 @@ pub(super) fn figure(report: &Report) -> String {
         drawings: panels(Kind::Body, &body_axes),
         caption: format!(
             "The share of requests (up) that were answered within a time (right); a curve further left and higher is \
-             better. Markers sit at the median, p90 and p99. Every panel has the same scale.{rest}"
+             better. Markers sit at the median, p90 and p99 as far as these are known, hollow ones without an interval. Every panel has the same scale.{rest}"
         ),
     };
     let tail = Figure {
@@ -76,7 +76,7 @@ pub(super) fn figure(report: &Report) -> String {
         drawings: panels(Kind::Tail, &tail_axes),
         caption: "The share of requests (up) that took longer than a time (right), both on logarithmic scales, so that \
                   one in a thousand is as easy to see as one in two. A heavy tail falls as a straight line, a light one \
-                  bends down. Markers sit at p90, p99 and p99.9; the last stretch of a curve rests on very few requests."
+                  bends down. Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve rests on very few requests."
             .to_owned(),
     };
     body.html() + &tail.html()
@@ -104,12 +104,15 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
         for engine in ENGINES {
             let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
             let quantiles = match kind {
-                Kind::Body => [0.5, 0.9, 0.99],
-                Kind::Tail => [0.9, 0.99, 0.999],
+                Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
+                Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
             };
-            for p in quantiles {
+            for (name, p) in quantiles {
+                // What is no outcome is not marked, however far the curve goes.
+                let outcome = variant.estimate(engine, &format!("response_time_{name}"));
+                let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
                 let Some(t) = quantile(&answer.cdf, p).filter(|t| x.shows(*t)) else { continue };
-                canvas.marker(engine, (x.at(t), height_of(p, kind, y)), 3.2, false);
+                canvas.marker(engine, (x.at(t), height_of(p, kind, y)), 3.2, known.interval().is_none());
             }
         }
     })

@@ -33,8 +33,7 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: 
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
-    let known: Vec<(f64, f64, f64)> =
-        groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e, _)| compare::interval(e)).collect();
+    let known: Vec<(f64, f64, f64)> = groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e, _)| place(e)).collect();
     let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
     let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
     if known.is_empty() || highest <= 0.0 {
@@ -52,12 +51,13 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: 
         time_axis(canvas, &axis, height - FOOT, title, ticks(width));
         rows(canvas, &groups, width, |(engine, estimate, suspect), y| {
             canvas.text(engine.name(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
-            match compare::interval(estimate) {
+            match place(estimate) {
                 Some((value, low, high)) => {
                     if matches!(estimate, Estimate::Sampled { .. }) {
                         canvas.interval(*engine, axis.at(low), axis.at(high), y);
                     }
-                    let hollow = *suspect || matches!(estimate, Estimate::Approximate { .. });
+                    let unsure = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
+                    let hollow = *suspect || unsure;
                     canvas.marker(*engine, (axis.at(value), y), 5.0, hollow);
                 }
                 None => {
@@ -68,6 +68,12 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: 
         });
     });
     Some(drawing)
+}
+
+/// Where an estimate is drawn, and the ends of its bar; one without an interval is a mark alone.
+fn place(estimate: &Estimate) -> Option<(f64, f64, f64)> {
+    let alone = || estimate.value().filter(|value| value.is_finite()).map(|value| (value, value, value));
+    compare::interval(estimate).or_else(alone)
 }
 
 /// Live minus twin, relative, for every variant and metric that has both.
