@@ -1,8 +1,9 @@
 //! Users who browse: sessions of pages over connections to a cluster.
 //!
 //! A user thinks, asks for a page's file, then for the files that the page shows over up to `parallel` connections, and
-//! thinks again when all are there: one *object*. The replication's unit is the connection; packets are not simulated. What
-//! happens in one replication is in `replication`, read top-down; this module says what can be asked.
+//! thinks again when all are there: one *object*. The replication's unit is the connection; packets are not simulated.
+//! Users are clients of the engine (`browsing`), the system is its fabric (`fabric::cluster`), and what both share is in
+//! `connections`. This module says what can be asked.
 //!
 //! # What takes how long
 //!
@@ -31,7 +32,8 @@
 //! [`sojourn_model::system::Attached`] can say otherwise: users count where their session began, and until the next one begins.
 //!
 //! At the level of requests users' connections end at the balancer, and a server's open connections are its requests:
-//! its side is pooled. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
+//! its side is pooled. Where there are several tiers, each holds its own choices, and the tier in front of the servers says
+//! when users are attached. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
 //! no balancer, and the level is that of sessions.
 //!
 //! A server that closes an idle connection closes it just before whatever else happens then. A delay curve's users do

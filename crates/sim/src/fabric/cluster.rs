@@ -645,7 +645,11 @@ pub(crate) fn innermost(system: &System) -> Option<&Tier> {
 }
 
 fn has_hosts(tier: &Tier) -> bool {
-    tier.seats.iter().flat_map(|seat| &seat.targets).any(|target| matches!(target, Target::Host(_)))
+    targets(tier).any(|target| matches!(target, Target::Host(_)))
+}
+
+fn targets(tier: &Tier) -> impl Iterator<Item = &Target> {
+    tier.seats.iter().flat_map(|seat| &seat.targets)
 }
 
 /// What a policy is asked about: the simulator tells it no paths of users who browse.

@@ -19,7 +19,7 @@ use sojourn_traffic::Sessions;
 
 use super::super::deciders::{Decider, Next, deciders};
 use super::super::names::Names;
-use super::{Counted, FirstByte, Route, forwarding, has_hosts};
+use super::{Counted, FirstByte, Route, forwarding, has_hosts, targets};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
@@ -292,8 +292,11 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             Target::Seat { tier: inner, .. } => hold(tiers[inner].level) > hold(tier.level),
             Target::Host(_) => false,
         };
-        tier.seats.iter().flat_map(|seat| &seat.targets).any(is_longer)
+        targets(tier).any(is_longer)
     };
+    let in_a_row = forwarding().flat_map(targets).any(|target| matches!(target, Target::Seat { .. }));
+    let costs_differ =
+        forwarding().any(|tier| Some(tier.balancing) != forwarding().next().map(|first| first.balancing));
     let names_servers = tiers.first().is_some_and(|tier| tier.face == Face::Dns && has_hosts(tier));
     let in_front: Vec<&Tier> = forwarding().filter(|tier| has_hosts(tier)).collect();
     let differ = in_front.windows(2).any(|two| (two[0].level, two[0].attached) != (two[1].level, two[1].attached));
@@ -324,11 +327,12 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             "resources, memory and files of servers that users browse",
         ),
         (
-            forwarding().count() > 1 && forwarding().any(cost),
-            "work of balancers behind one another while users browse: leave `balancing` out",
+            (in_a_row || costs_differ) && forwarding().any(cost),
+            "work of balancers that differ or are behind one another while users browse: leave `balancer` out",
         ),
         (
-            forwarding().any(|tier| tier.seats.len() > 1 && tier.balancing.cores.is_some()),
+            forwarding().map(|tier| tier.seats.len()).sum::<usize>() > 1
+                && forwarding().any(|tier| tier.balancing.cores.is_some()),
             "cores of several balancers while users browse: leave `cores` out",
         ),
         (
