@@ -29,7 +29,7 @@
 //! | connection | every connection | open connections | while it has a connection there |
 //! | request | every file | requests | while it has a request there |
 //!
-//! [`sojourn_model::system::Attached`] can say otherwise: users count where their session began, and until the next one begins.
+//! [`sojourn_model::system::Attachment`] can say otherwise: users count where their session began, and until the next one begins.
 //!
 //! At the level of requests users' connections end at the balancer, and a server's open connections are its requests:
 //! its side is pooled. Where there are several tiers, each holds its own choices, and the tier in front of the servers says
@@ -70,7 +70,7 @@ mod study;
 mod summary;
 mod tally;
 
-use sojourn_model::system::{Attached, Face, Level};
+use sojourn_model::system::{Affinity, Attachment, Face};
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
@@ -98,14 +98,14 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
         tier.balancing.check().map_err(SimError::Invalid)?;
     }
     let curve = |server: &Server| matches!(server.discipline, Discipline::DelayCurve(_));
-    let has = |level: Level, of: fn(Attached) -> bool| {
-        innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.level == level && of(tier.attached))
+    let has = |affinity: Affinity, of: fn(Attachment) -> bool| {
+        innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.affinity == affinity && of(tier.attachment))
     };
     let fault = if system.tiers.iter().any(|tier| tier.dispatchers != 1) {
         "users who browse have one dispatcher"
-    } else if has(Level::Session, |attached| attached == Attached::WhileConnected) {
+    } else if has(Affinity::Session, |attached| attached == Attachment::WhileConnected) {
         "sessions have a server until they end: attached is `session` or `until-next`"
-    } else if has(Level::Request, |attached| attached != Attached::WhileConnected) {
+    } else if has(Affinity::Request, |attached| attached != Attachment::WhileConnected) {
         "requests have a server each: attached is `while-connected`"
     } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(ENTITY_LIMIT) {
         "users x parallel: at most 16 million connections"
