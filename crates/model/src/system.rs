@@ -20,7 +20,7 @@ use sojourn_stats::Law;
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
 pub use path::{Medium, Path, Paths};
-pub use tier::{Attached, Face, Level, Pool, Probes, Reports, Seat, Target, Tier, Told};
+pub use tier::{Affinity, Attachment, Face, Pool, Probes, Reports, Seat, Target, Tier, Told};
 
 use crate::{ClusterNetwork, Server};
 

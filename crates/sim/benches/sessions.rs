@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use sojourn_model::system::{Attached, Face, Level, Tier};
+use sojourn_model::system::{Affinity, Attachment, Face, Tier};
 use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, System, Tcp};
 use sojourn_sim::{Control, Report, WarmUp, run};
 use sojourn_stats::Span;
@@ -49,8 +49,8 @@ fn cluster(site: &Arc<Site>, policy: &str, mode: Mode, cluster_rate: f64) -> (Sy
     let server = Server::from_toml(CURVE).expect("a server model");
     let tier = Tier {
         polled: Some(Span(1_000_000_000)),
-        level: Level::Session,
-        attached: Attached::Session,
+        affinity: Affinity::Session,
+        attachment: Attachment::Session,
         balancing: Balancing { mode, per_packet: Span(75_000), per_connection: Span::ZERO, cores: None },
         ..Tier::new(Face::Gateway, policy)
     };

@@ -78,8 +78,7 @@
 //! # 3. One queue, a network of queues
 //!
 //! A single queue without links or balancer has a faster way, for 10^9 jobs and more: [`single`]. Networks of queues
-//! ([`run_network`]) and users who browse (a workload of sessions, by [`run`]) have event loops of their own; all share
-//! stations, intervals and conservation.
+//! ([`run_network`]) have an event loop of their own; all share stations, intervals and conservation.
 //!
 //! ```
 //! use sojourn_model::network::Network;
@@ -109,8 +108,9 @@
 //! # How it runs
 //!
 //! [`run`] plays independent replications; number 0 has the seed itself, the others seeds derived from it. One
-//! `engine::Engine` per replication takes one event after another, ordered by (time, class, sequence). The classes at
-//! equal time are, in this order:
+//! `engine::Engine` per replication takes one event after another. Requests of open and closed workloads are ordered by
+//! (time, class, sequence); users who browse have an order of their own (`sessions::connections`). The classes at equal
+//! time are:
 //!
 //! | class | why there |
 //! |---|---|

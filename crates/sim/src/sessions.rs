@@ -1,8 +1,9 @@
 //! Users who browse: sessions of pages over connections to a cluster.
 //!
 //! A user thinks, asks for a page's file, then for the files that the page shows over up to `parallel` connections, and
-//! thinks again when all are there: one *object*. The replication's unit is the connection; packets are not simulated. What
-//! happens in one replication is in `replication`, read top-down; this module says what can be asked.
+//! thinks again when all are there: one *object*. The replication's unit is the connection; packets are not simulated.
+//! Users are clients of the engine (`browsing`), the system is its fabric (`fabric::cluster`), and what both share is in
+//! `connections`. This module says what can be asked.
 //!
 //! # What takes how long
 //!
@@ -28,10 +29,11 @@
 //! | connection | every connection | open connections | while it has a connection there |
 //! | request | every file | requests | while it has a request there |
 //!
-//! [`sojourn_model::system::Attached`] can say otherwise: users count where their session began, and until the next one begins.
+//! [`sojourn_model::system::Attachment`] can say otherwise: users count where their session began, and until the next one begins.
 //!
 //! At the level of requests users' connections end at the balancer, and a server's open connections are its requests:
-//! its side is pooled. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
+//! its side is pooled. Where there are several tiers, each holds its own choices, and the tier in front of the servers says
+//! when users are attached. Under HTTP/1.0 every file has a connection of its own. Without a policy there is one server and
 //! no balancer, and the level is that of sessions.
 //!
 //! A server that closes an idle connection closes it just before whatever else happens then. A delay curve's users do
@@ -68,7 +70,7 @@ mod study;
 mod summary;
 mod tally;
 
-use sojourn_model::system::{Attached, Face, Level};
+use sojourn_model::system::{Affinity, Attachment, Face};
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::Span;
 use sojourn_traffic::{Sessions, Workload};
@@ -96,14 +98,14 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
         tier.balancing.check().map_err(SimError::Invalid)?;
     }
     let curve = |server: &Server| matches!(server.discipline, Discipline::DelayCurve(_));
-    let has = |level: Level, of: fn(Attached) -> bool| {
-        innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.level == level && of(tier.attached))
+    let has = |affinity: Affinity, of: fn(Attachment) -> bool| {
+        innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.affinity == affinity && of(tier.attachment))
     };
     let fault = if system.tiers.iter().any(|tier| tier.dispatchers != 1) {
         "users who browse have one dispatcher"
-    } else if has(Level::Session, |attached| attached == Attached::WhileConnected) {
+    } else if has(Affinity::Session, |attached| attached == Attachment::WhileConnected) {
         "sessions have a server until they end: attached is `session` or `until-next`"
-    } else if has(Level::Request, |attached| attached != Attached::WhileConnected) {
+    } else if has(Affinity::Request, |attached| attached != Attachment::WhileConnected) {
         "requests have a server each: attached is `while-connected`"
     } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(ENTITY_LIMIT) {
         "users x parallel: at most 16 million connections"

@@ -16,7 +16,7 @@ use sojourn_bed::{Child, Loopback, clock};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
 use sojourn_model::System;
-use sojourn_model::system::{Face, Host, Level, Resolves, Tier, server_name};
+use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
@@ -92,7 +92,7 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     if tier.reports.is_some() || tier.probes.is_some() {
         return not_yet("reports and probes");
     }
-    if tier.level != Level::Request && browses {
+    if tier.affinity != Affinity::Request && browses {
         return Err(
             "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
         );

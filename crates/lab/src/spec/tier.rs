@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::{DispatchError, Dispatcher};
-use sojourn_model::system::{Attached, Face, Level, Probes, Reports, Seat, Tier, Told, server_name};
+use sojourn_model::system::{Affinity, Attachment, Face, Probes, Reports, Seat, Tier, Told, server_name};
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
@@ -152,8 +152,8 @@ impl Reader<'_> {
     /// A tier with these deciders, without its pools; one of so many `tiers`.
     pub(super) fn tier(&self, raw: &RawTier, name: &str, seats: &[Seat], tiers: usize) -> Result<Tier, SpecError> {
         let face = self.face(raw, tiers)?;
-        let (level, balancing) = (self.level(raw, face)?, self.balancing(raw, face)?);
-        let attached = self.attached(raw, level)?;
+        let (affinity, balancing) = (self.affinity(raw, face)?, self.balancing(raw, face)?);
+        let attachment = self.attachment(raw, affinity)?;
         let (told, poll_cost) = (self.told(raw, face)?, self.poll_cost(raw)?);
         let polled = self.polled(raw)?;
         let weights = self.weights(raw, seats)?;
@@ -173,8 +173,8 @@ impl Reader<'_> {
             polled,
             poll_cost,
             weights,
-            level,
-            attached,
+            affinity,
+            attachment,
             balancing,
             told,
             ttl: self.ttl(raw, face)?,
@@ -378,34 +378,34 @@ impl Reader<'_> {
     }
 
     /// What is given a server: our gateway gives it requests, a switch connections.
-    fn level(&self, raw: &RawTier, face: Face) -> Result<Level, SpecError> {
+    fn affinity(&self, raw: &RawTier, face: Face) -> Result<Affinity, SpecError> {
         let Some(text) = &raw.level else {
-            return Ok(if face == Face::Switch { Level::Connection } else { Level::Request });
+            return Ok(if face == Face::Switch { Affinity::Connection } else { Affinity::Request });
         };
         match text.get_ref().as_str() {
             _ if !self.browses => Err(self.at(text, "level", ONLY_SESSIONS)),
-            "session" => Ok(Level::Session),
-            "connection" => Ok(Level::Connection),
-            "request" if face != Face::Switch => Ok(Level::Request),
+            "session" => Ok(Affinity::Session),
+            "connection" => Ok(Affinity::Connection),
+            "request" if face != Face::Switch => Ok(Affinity::Request),
             "request" => Err(self.at(text, "level", "a switch sees no requests: `connection` or `session`")),
             other => Err(self.at(text, "level", &unknown("level", other, &["session", "connection", "request"]))),
         }
     }
 
     /// When users count as attached: by default to the server of their session, where sessions are given one.
-    fn attached(&self, raw: &RawTier, level: Level) -> Result<Attached, SpecError> {
+    fn attachment(&self, raw: &RawTier, affinity: Affinity) -> Result<Attachment, SpecError> {
         let Some(text) = &raw.attached else {
-            return Ok(if level == Level::Session { Attached::Session } else { Attached::WhileConnected });
+            return Ok(if affinity == Affinity::Session { Attachment::Session } else { Attachment::WhileConnected });
         };
-        let known: &[(&str, Attached)] = match level {
+        let known: &[(&str, Attachment)] = match affinity {
             _ if !self.browses => return Err(self.at(text, "attached", ONLY_SESSIONS)),
-            Level::Session => &[("session", Attached::Session), ("until-next", Attached::UntilNext)],
-            Level::Connection => &[
-                ("while-connected", Attached::WhileConnected),
-                ("session", Attached::Session),
-                ("until-next", Attached::UntilNext),
+            Affinity::Session => &[("session", Attachment::Session), ("until-next", Attachment::UntilNext)],
+            Affinity::Connection => &[
+                ("while-connected", Attachment::WhileConnected),
+                ("session", Attachment::Session),
+                ("until-next", Attachment::UntilNext),
             ],
-            Level::Request => &[("while-connected", Attached::WhileConnected)],
+            Affinity::Request => &[("while-connected", Attachment::WhileConnected)],
         };
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let found = known.iter().find(|(name, _)| name == text.get_ref());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sojourn_lab::{Source, Variant};
 use sojourn_model::Mode;
-use sojourn_model::system::{Face, Level, Told};
+use sojourn_model::system::{Affinity, Face, Told};
 use sojourn_traffic::{Http, Workload};
 
 const CLUSTER: &str = r#"name = "cluster"
@@ -47,7 +47,7 @@ fn a_cluster_is_read_as_written() {
     assert_eq!(sessions.http, Http::V11 { keep_alive: sojourn_stats::Span(10_000_000_000) });
     assert_eq!(sessions.site.files().len(), 200);
     let tier = asked.system.tier().unwrap();
-    assert_eq!((tier.face, tier.level, tier.balancing.mode), (Face::Switch, Level::Session, Mode::MacForwarding));
+    assert_eq!((tier.face, tier.affinity, tier.balancing.mode), (Face::Switch, Affinity::Session, Mode::MacForwarding));
     assert!(tier.told.contains(&Told::ClientFirstByte) && tier.told.contains(&Told::Bytes));
     assert_eq!(asked.system.network.tcp.segment, 1000);
     assert!(experiment.run.precision.is_none() && experiment.run.duration.is_some());

@@ -23,10 +23,10 @@ pub struct Tier {
     pub poll_cost: Span,
     /// A weight per target; empty: all equal.
     pub weights: Vec<f64>,
-    /// What a choice is made for, where users browse.
-    pub level: Level,
+    /// What a choice is held for, where users browse.
+    pub affinity: Affinity,
     /// When users count as attached to a target, where they browse.
-    pub attached: Attached,
+    pub attachment: Attachment,
     /// What passing it costs.
     pub balancing: Balancing,
     /// What a simulator tells the policy beyond what the face sees.
@@ -81,20 +81,20 @@ pub enum Target {
     },
 }
 
-/// What a choice is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A session: all of its connections go to one server.
-    Session,
-    /// A connection.
-    Connection,
+/// What a choice is held for, shortest first: session affinity (stickiness, persistence) or less. An experiment says `level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Affinity {
     /// A request.
     Request,
+    /// A connection.
+    Connection,
+    /// A session: all of its connections go to one server.
+    Session,
 }
 
 /// When a user counts as attached to a server: what delay curves read, and what dispatchers of sessions count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attached {
+pub enum Attachment {
     /// While it has a connection there (a request, where choices are made for them).
     WhileConnected,
     /// To the server of its session's first connection, until the session's last byte.
@@ -162,8 +162,8 @@ impl Tier {
             polled: None,
             poll_cost: Span::ZERO,
             weights: Vec::new(),
-            level: if face == Face::Switch { Level::Connection } else { Level::Request },
-            attached: Attached::WhileConnected,
+            affinity: if face == Face::Switch { Affinity::Connection } else { Affinity::Request },
+            attachment: Attachment::WhileConnected,
             balancing: Balancing::free(mode),
             told: Vec::new(),
             ttl: Span::ZERO,
@@ -187,13 +187,13 @@ impl Face {
     }
 }
 
-impl Level {
+impl Affinity {
     /// Its name in an experiment.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Session => "session",
-            Level::Connection => "connection",
-            Level::Request => "request",
+            Affinity::Session => "session",
+            Affinity::Connection => "connection",
+            Affinity::Request => "request",
         }
     }
 }

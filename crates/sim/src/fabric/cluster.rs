@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sojourn_dispatch::Catalogue;
-use sojourn_model::system::{Attached, Face, Target, Tier};
+use sojourn_model::system::{Attachment, Face, Target, Tier};
 use sojourn_model::{
     Admission, Balancing, ClusterNetwork, DelayCurve, Discipline, Flows, Mode, Server, Station, System,
 };
@@ -36,7 +36,7 @@ use crate::timers::Timers;
 /// Connections to servers.
 pub(crate) struct Cluster<R> {
     route: R,
-    attachment: Attached,
+    attachment: Attachment,
     delays: Delays,
     network: ClusterNetwork,
     balancing: Balancing,
@@ -195,7 +195,7 @@ impl<R: Route> Cluster<R> {
         };
         let half = Span(network.rtt.0 / 2);
         Ok(Cluster {
-            attachment: innermost(system).map_or(Attached::Session, |tier| tier.attached),
+            attachment: innermost(system).map_or(Attachment::Session, |tier| tier.attachment),
             delays: Delays {
                 there: half,
                 inbound: balancing.inbound(network),
@@ -232,11 +232,11 @@ impl<R: Route> Cluster<R> {
         let began = &mut self.users[user as usize].server;
         match self.attachment {
             _ if server == NOWHERE => {}
-            Attached::Session | Attached::UntilNext if *began == NOWHERE => {
+            Attachment::Session | Attachment::UntilNext if *began == NOWHERE => {
                 *began = server;
                 self.attached.enter(server, now);
             }
-            Attached::WhileConnected if !self.is_at(user, server, cx) => self.attached.enter(server, now),
+            Attachment::WhileConnected if !self.is_at(user, server, cx) => self.attached.enter(server, now),
             _ => {}
         }
         let window = self.network.tcp.initial_window;
@@ -578,10 +578,10 @@ impl<R: Route> Fabric for Cluster<R> {
             let open = lanes.iter().filter(|lane| self.counts_at(lane, server)).count();
             assert_eq!(self.open.at(server) as usize, open, "connections that are open are counted");
             let attached = match self.attachment {
-                Attached::WhileConnected => {
+                Attachment::WhileConnected => {
                     (0..self.users.len() as u32).filter(|user| self.is_at(*user, server, cx)).count()
                 }
-                Attached::Session | Attached::UntilNext => {
+                Attachment::Session | Attachment::UntilNext => {
                     self.users.iter().filter(|user| user.server == server).count()
                 }
             };
@@ -599,7 +599,7 @@ impl<R: Route> Connected for Cluster<R> {
         if lane.server != NOWHERE && !self.route.is_per_request() {
             self.open.leave(lane.server, now);
             let user = cx.jobs.user_of(number);
-            if self.attachment == Attached::WhileConnected && !self.is_at(user, lane.server, cx) {
+            if self.attachment == Attachment::WhileConnected && !self.is_at(user, lane.server, cx) {
                 self.attached.leave(lane.server, now);
             }
         }
@@ -608,9 +608,9 @@ impl<R: Route> Connected for Cluster<R> {
 
     fn end_session(&mut self, user: u32, cx: &mut Cx) {
         match self.attachment {
-            Attached::Session => self.detach(user, cx.now),
-            Attached::UntilNext => self.users[user as usize].session_over = true,
-            Attached::WhileConnected => self.route.session_ended(user, cx.now),
+            Attachment::Session => self.detach(user, cx.now),
+            Attachment::UntilNext => self.users[user as usize].session_over = true,
+            Attachment::WhileConnected => self.route.session_ended(user, cx.now),
         }
     }
 
@@ -645,7 +645,11 @@ pub(crate) fn innermost(system: &System) -> Option<&Tier> {
 }
 
 fn has_hosts(tier: &Tier) -> bool {
-    tier.seats.iter().flat_map(|seat| &seat.targets).any(|target| matches!(target, Target::Host(_)))
+    targets(tier).any(|target| matches!(target, Target::Host(_)))
+}
+
+fn targets(tier: &Tier) -> impl Iterator<Item = &Target> {
+    tier.seats.iter().flat_map(|seat| &seat.targets)
 }
 
 /// What a policy is asked about: the simulator tells it no paths of users who browse.

@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::System;
-use sojourn_model::system::{Face, Level, Target};
+use sojourn_model::system::{Affinity, Face, Target};
 use sojourn_stats::Span;
 
 use crate::balancer::{Balancer, signals};
@@ -12,7 +12,7 @@ use crate::control::SimError;
 pub(super) struct Decider {
     pub(super) face: Face,
     /// What its choices are held for, where users browse.
-    pub(super) level: Level,
+    pub(super) affinity: Affinity,
     pub(super) balancer: Balancer,
     pub(super) targets: Vec<Next>,
     /// Its site; none where nothing is said of places.
@@ -63,7 +63,7 @@ pub(super) fn deciders(
             let (names, signals) = (seat.targets.iter().map(name), signals(tier, browses));
             deciders.push(Decider {
                 face: tier.face,
-                level: tier.level,
+                affinity: tier.affinity,
                 balancer: Balancer::of(tier, names, signals, catalogue, seed, &stream)?,
                 targets: seat.targets.iter().map(next).collect(),
                 site: seat.site,

@@ -1,7 +1,7 @@
 //! Users who browse at several tiers: how long each choice is held, and that each end is told once.
 
 use sojourn_model::system::{
-    Attached, Face, Fault, Level, Resolver, Seat, Subject, Target, Tier, Told, Trouble, TtlUse,
+    Affinity, Attachment, Face, Fault, Resolver, Seat, Subject, Target, Tier, Told, Trouble, TtlUse,
 };
 use sojourn_model::{Server, System};
 use sojourn_sim::{Control, Report, SimError, WarmUp};
@@ -16,7 +16,7 @@ const FIVE_MS: &str = "discipline = \"delay-curve\"\n[[delay]]\nup_to = 1\nsecon
 /// A page of 1 kB that shows a file of 2 kB.
 const PAIR: &str = "path,kind,class,bytes,requests,embedded\n/p,base,static,1000,1,/a\n/a,embedded,static,2000,,\n";
 
-const LEVELS: [Level; 3] = [Level::Session, Level::Connection, Level::Request];
+const AFFINITIES: [Affinity; 3] = [Affinity::Session, Affinity::Connection, Affinity::Request];
 
 /// One user with one connection, whose sessions are 3 pages of 2 files.
 fn one_user(http: Http) -> Sessions {
@@ -35,9 +35,9 @@ fn servers(count: usize, server: &str) -> System {
     system
 }
 
-fn tier(face: Face, policy: &str, level: Level, seats: Vec<Seat>) -> Tier {
-    let attached = if level == Level::Session { Attached::Session } else { Attached::WhileConnected };
-    Tier { seats, level, attached, ..Tier::new(face, policy) }
+fn tier(face: Face, policy: &str, affinity: Affinity, seats: Vec<Seat>) -> Tier {
+    let attachment = if affinity == Affinity::Session { Attachment::Session } else { Attachment::WhileConnected };
+    Tier { seats, affinity, attachment, ..Tier::new(face, policy) }
 }
 
 fn hosts(hosts: impl IntoIterator<Item = usize>) -> Seat {
@@ -65,22 +65,22 @@ fn simulate(system: &System, sessions: Sessions) -> Result<Report, SimError> {
 /// first server and what they show, twice as long, from the second; where a session has one, each has half.
 #[test]
 fn a_choice_is_held_for_what_its_tier_says() {
-    for (level, http, exact) in [
-        (Level::Session, Http::V10, 1.0 / 2.0),
-        (Level::Session, kept(), 1.0 / 2.0),
-        (Level::Connection, Http::V10, 1.0 / 3.0),
-        (Level::Connection, kept(), 1.0 / 2.0),
-        (Level::Request, Http::V10, 1.0 / 3.0),
-        (Level::Request, kept(), 1.0 / 3.0),
+    for (affinity, http, exact) in [
+        (Affinity::Session, Http::V10, 1.0 / 2.0),
+        (Affinity::Session, kept(), 1.0 / 2.0),
+        (Affinity::Connection, Http::V10, 1.0 / 3.0),
+        (Affinity::Connection, kept(), 1.0 / 2.0),
+        (Affinity::Request, Http::V10, 1.0 / 3.0),
+        (Affinity::Request, kept(), 1.0 / 3.0),
     ] {
-        for inner in LEVELS.into_iter().skip_while(|inner| *inner != level) {
+        for inner in AFFINITIES.into_iter().skip_while(|inner| *inner != affinity) {
             let mut system = servers(2, FIVE_MS);
             system.tiers = vec![
-                tier(Face::Gateway, "round-robin", level, over(2)),
+                tier(Face::Gateway, "round-robin", affinity, over(2)),
                 tier(Face::Gateway, "random", inner, vec![hosts([0]), hosts([1])]),
             ];
             let share = value(&simulate(&system, one_user(http)).unwrap(), "byte_share_1");
-            assert!((share - exact).abs() < 0.01, "{level:?} over {inner:?}, {http:?}: {share}");
+            assert!((share - exact).abs() < 0.01, "{affinity:?} over {inner:?}, {http:?}: {share}");
         }
     }
 }
@@ -90,18 +90,18 @@ fn a_choice_is_held_for_what_its_tier_says() {
 #[test]
 fn each_end_is_told_once() {
     let policy = "least-connections-lowest-id";
-    for (outer, level) in LEVELS.into_iter().enumerate() {
-        for inner in &LEVELS[outer..] {
+    for (outer, affinity) in AFFINITIES.into_iter().enumerate() {
+        for inner in &AFFINITIES[outer..] {
             for http in [Http::V10, kept()] {
                 for patience in [None, Some(Law::constant(0.030))] {
                     let mut system = servers(4, FIVE_MS);
                     system.tiers = vec![
-                        tier(Face::Gateway, policy, level, over(2)),
+                        tier(Face::Gateway, policy, affinity, over(2)),
                         tier(Face::Gateway, policy, *inner, vec![hosts(0..2), hosts(2..4)]),
                     ];
                     let sessions = Sessions { patience, ..one_user(http) };
                     let report = simulate(&system, sessions).unwrap();
-                    assert!(value(&report, "byte_share_1") == 1.0, "{level:?} over {inner:?}, {http:?}: {report:?}");
+                    assert!(value(&report, "byte_share_1") == 1.0, "{affinity:?} over {inner:?}, {http:?}: {report:?}");
                 }
             }
         }
@@ -115,8 +115,8 @@ fn a_name_is_held_until_its_ttl_ends() {
     let share = |ttl: Span, resolver: Option<TtlUse>| {
         let mut system = servers(2, FIVE_MS);
         system.tiers = vec![
-            Tier { ttl, ..tier(Face::Dns, "round-robin", Level::Request, over(2)) },
-            tier(Face::Gateway, "random", Level::Request, vec![hosts([0]), hosts([1])]),
+            Tier { ttl, ..tier(Face::Dns, "round-robin", Affinity::Request, over(2)) },
+            tier(Face::Gateway, "random", Affinity::Request, vec![hosts([0]), hosts([1])]),
         ];
         system.resolvers =
             resolver.into_iter().map(|ttl| Resolver { name: "isp".into(), region: 0, share: 1.0, ttl }).collect();
@@ -144,13 +144,12 @@ fn the_books_balance_behind_random_tiers() {
         let (outer, seats) = (draw(3), 1 + draw(3));
         let inner = outer + draw(3 - outer);
         let mut system = servers(2 * seats, disciplines[draw(3)]);
-        let level = |place: usize| LEVELS[place];
         let pairs = (0..seats).map(|seat| hosts(2 * seat..2 * seat + 2)).collect();
         let front = match draw(3) {
-            0 => Tier { ttl: Span(SECOND / 2), ..tier(Face::Dns, policies[draw(2)], Level::Request, over(seats)) },
-            _ => tier(Face::Gateway, policies[draw(6)], level(outer), over(seats)),
+            0 => Tier { ttl: Span(SECOND / 2), ..tier(Face::Dns, policies[draw(2)], Affinity::Request, over(seats)) },
+            _ => tier(Face::Gateway, policies[draw(6)], AFFINITIES[outer], over(seats)),
         };
-        system.tiers = vec![front, tier(Face::Gateway, policies[draw(6)], level(inner), pairs)];
+        system.tiers = vec![front, tier(Face::Gateway, policies[draw(6)], AFFINITIES[inner], pairs)];
         for tier in system.tiers.iter_mut().filter(|tier| tier.face == Face::Gateway) {
             tier.polled = [None, Some(Span(SECOND / 3))][draw(2)];
         }
@@ -173,8 +172,8 @@ fn what_users_who_browse_cannot_have_yet_is_refused() {
     let two = || {
         let mut system = servers(2, FIVE_MS);
         system.tiers = vec![
-            tier(Face::Gateway, "round-robin", Level::Connection, over(2)),
-            tier(Face::Gateway, "round-robin", Level::Connection, vec![hosts([0]), hosts([1])]),
+            tier(Face::Gateway, "round-robin", Affinity::Connection, over(2)),
+            tier(Face::Gateway, "round-robin", Affinity::Connection, vec![hosts([0]), hosts([1])]),
         ];
         system
     };
@@ -189,7 +188,7 @@ fn what_users_who_browse_cannot_have_yet_is_refused() {
         ("faults", &|system| system.faults = vec![fault.clone()]),
         ("regions and paths", &|system| system.regions.push(system.regions[0].clone())),
         ("work of balancers", &|system| system.tiers[1].balancing.per_packet = Span(1)),
-        ("held longer", &|system| system.tiers[0].level = Level::Request),
+        ("held longer", &|system| system.tiers[0].affinity = Affinity::Request),
         ("first bytes", &|system| {
             system.tiers.iter_mut().for_each(|tier| tier.policy = "round-trip".into());
             system.tiers[1].told = vec![Told::ClientFirstByte];

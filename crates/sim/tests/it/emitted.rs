@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_model::system::{Attached, Level};
+use sojourn_model::system::{Affinity, Attachment};
 use sojourn_sim::demand_of;
 use sojourn_stats::Span;
 use sojourn_stats::goodness::kolmogorov;
@@ -22,7 +22,7 @@ fn surge(users: u32) -> Cluster {
     let site = Arc::new(Site::generate(&SiteLaw::surge(), 1).unwrap());
     many.sessions = Sessions { time_scale: 100.0, ..Sessions::surge(users, site) };
     (many.network.client_rate, many.network.cluster_rate) = (None, None);
-    behind(many, "round-robin", 8, Level::Connection)
+    behind(many, "round-robin", 8, Affinity::Connection)
 }
 
 fn visits_of_run(cluster: &Cluster, seed: u64, duration: Span) -> Vec<Vec<Visit>> {
@@ -39,8 +39,8 @@ fn users_follow_their_scripts_whatever_the_policy() {
         assert!(visits.len() > 20 && *visits == script);
     }
     let mut other = many.clone();
-    (other.tier.policy, other.tier.level) = ("least-connections".into(), Level::Session);
-    other.tier.attached = Attached::Session;
+    (other.tier.policy, other.tier.affinity) = ("least-connections".into(), Affinity::Session);
+    other.tier.attachment = Attachment::Session;
     let others = visits_of_run(&other, 5, Span(10_000_000_000));
     let agree = |(one, other): (&Vec<Visit>, &Vec<Visit>)| one.iter().zip(other).all(|(one, other)| one == other);
     assert!(emitted.iter().zip(&others).all(agree));

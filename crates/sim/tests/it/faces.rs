@@ -1,7 +1,7 @@
 //! What the simulators really tell a policy: every policy runs, or is refused by name for exactly the missing signal.
 
 use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals, policies};
-use sojourn_model::system::{Face, Level, Told};
+use sojourn_model::system::{Affinity, Face, Told};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Span, Stream};
 
@@ -86,7 +86,7 @@ fn users_who_browse() {
     let seen = Signals::GATEWAY.difference(Signals::PATH) | Signals::CLIENT_FIRST_BYTE;
     for (polled, reports) in [(None, Signals::empty()), (POLLED, Signals::REPORTS)] {
         for (name, requires) in &names {
-            let mut cluster = behind(users(SITE, 2, 2.0, FCFS), name, 2, Level::Connection);
+            let mut cluster = behind(users(SITE, 2, 2.0, FCFS), name, 2, Affinity::Connection);
             (cluster.tier.polled, cluster.tier.told) = (polled, vec![Told::ClientFirstByte]);
             let ran = run_sessions(&cluster, &short, &|_| {});
             check(name, *requires, seen | reports, ran.err().map(|error| error.to_string()));

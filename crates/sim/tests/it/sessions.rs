@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_model::system::{Attached, Face, Level, Tier, Told};
+use sojourn_model::system::{Affinity, Attachment, Face, Tier, Told};
 use sojourn_model::{Balancing, ClusterNetwork, Mode, Server, System, Tcp};
 use sojourn_sim::{Control, Precision, Progress, Report, SimError, WarmUp};
 use sojourn_stats::{Estimate, Law, Span, Stream};
@@ -90,11 +90,12 @@ pub(crate) fn cluster(site: &str, users: u32, pages: f64, server: &str) -> Clust
     }
 }
 
-pub(crate) fn behind(mut cluster: Cluster, policy: &str, servers: usize, level: Level) -> Cluster {
+pub(crate) fn behind(mut cluster: Cluster, policy: &str, servers: usize, affinity: Affinity) -> Cluster {
     (cluster.has_tier, cluster.tier.policy) = (true, policy.into());
     cluster.servers = vec![cluster.servers[0].clone(); servers];
-    cluster.tier.level = level;
-    cluster.tier.attached = if level == Level::Session { Attached::Session } else { Attached::WhileConnected };
+    cluster.tier.affinity = affinity;
+    cluster.tier.attachment =
+        if affinity == Affinity::Session { Attachment::Session } else { Attachment::WhileConnected };
     cluster
 }
 
@@ -163,8 +164,8 @@ fn a_connection_per_file_by_hand() {
     let mut slow = one.clone();
     slow.network.tcp.initial_window = 1;
     by_hand(&slow, 91.0, "slow start");
-    for level in [Level::Session, Level::Connection, Level::Request] {
-        let mut gateway = behind(one.clone(), "round-robin", 1, level);
+    for affinity in [Affinity::Session, Affinity::Connection, Affinity::Request] {
+        let mut gateway = behind(one.clone(), "round-robin", 1, affinity);
         gateway.tier.balancing.per_packet = Span(MS);
         // Set-up 12, request 6, server 5, flow, back 6: 30; `a` at 63; `c` at 93.
         by_hand(&gateway, 93.0, "gateway");
@@ -225,8 +226,8 @@ fn idle_connections_close() {
 /// What a choice is made for decides where files come from.
 #[test]
 fn choices_are_made_at_their_level() {
-    let share = |level, http, pages| {
-        let mut two = behind(cluster(PAIR, 1, pages, FIVE_MS), "round-robin", 2, level);
+    let share = |affinity, http, pages| {
+        let mut two = behind(cluster(PAIR, 1, pages, FIVE_MS), "round-robin", 2, affinity);
         two.sessions.http = http;
         let report = simulate(&two, Span(400 * SECOND));
         (value(&report, "share_1"), value(&report, "byte_share_1"))
@@ -236,15 +237,15 @@ fn choices_are_made_at_their_level() {
     };
     let v11 = Http::V11 { keep_alive: Span(15 * SECOND) };
     // Requests take turns: the page from one, what it shows from the other.
-    near(share(Level::Request, v11, 1.0), 1.0, 1.0 / 3.0);
-    near(share(Level::Request, Http::V10, 3.0), 1.0, 1.0 / 3.0);
+    near(share(Affinity::Request, v11, 1.0), 1.0, 1.0 / 3.0);
+    near(share(Affinity::Request, Http::V10, 3.0), 1.0, 1.0 / 3.0);
     // Connections do: one for a whole session of HTTP/1.1, as it needs but one; one for each file of HTTP/1.0.
-    near(share(Level::Connection, v11, 1.0), 0.5, 0.5);
-    near(share(Level::Connection, v11, 1e6), 1.0, 1.0);
-    near(share(Level::Connection, Http::V10, 1.0), 1.0, 1.0 / 3.0);
+    near(share(Affinity::Connection, v11, 1.0), 0.5, 0.5);
+    near(share(Affinity::Connection, v11, 1e6), 1.0, 1.0);
+    near(share(Affinity::Connection, Http::V10, 1.0), 1.0, 1.0 / 3.0);
     // Sessions do.
-    near(share(Level::Session, v11, 3.0), 0.5, 0.5);
-    near(share(Level::Session, Http::V10, 3.0), 0.5, 0.5);
+    near(share(Affinity::Session, v11, 3.0), 0.5, 0.5);
+    near(share(Affinity::Session, Http::V10, 3.0), 0.5, 0.5);
 }
 
 /// After each object that is denied the user waits for the penalty, too.
@@ -267,13 +268,13 @@ fn denials_lengthen_thinking() {
 fn every_user_thinks_or_waits() {
     let users = 60;
     let many = cluster(PAGE, users, 3.0, "discipline = \"ps\"\ndemand = \"exponential(mean = 4 ms)\"");
-    for level in [Level::Session, Level::Connection, Level::Request] {
-        let many = behind(many.clone(), "least-connections", 3, level);
+    for affinity in [Affinity::Session, Affinity::Connection, Affinity::Request] {
+        let many = behind(many.clone(), "least-connections", 3, affinity);
         let report = simulate(&many, Span(301 * SECOND));
         let (x, r) = (value(&report, "throughput"), value(&report, "response_time_mean"));
         let law = x * (r + 1.0);
         let hair = f64::from(users) / 300.0 * (r + 1.0) * 2.0;
-        assert!((law - f64::from(users)).abs() < hair && hair < 1.5, "{level:?}: {law} users, {users} in truth");
+        assert!((law - f64::from(users)).abs() < hair && hair < 1.5, "{affinity:?}: {law} users, {users} in truth");
         assert!((value(&report, "file_throughput") / x - 4.0).abs() < 0.05);
     }
 }
@@ -284,7 +285,7 @@ fn every_user_thinks_or_waits() {
 #[test]
 fn a_nat_balancer_saturates_where_its_packets_say() {
     let site = "path,kind,class,bytes,requests,embedded\n/p,loner,static,10000,1,\n";
-    let mut many = behind(cluster(site, 700, 1e6, FIVE_MS), "round-robin", 4, Level::Session);
+    let mut many = behind(cluster(site, 700, 1e6, FIVE_MS), "round-robin", 4, Affinity::Session);
     many.sessions.think = Law::exponential(1.0);
     (many.network.client_rate, many.network.cluster_rate) = (None, None);
     many.tier.balancing = Balancing { per_packet: Span(MS / 10), cores: Some(1), ..Balancing::free(Mode::Nat) };
@@ -306,7 +307,7 @@ fn a_nat_balancer_saturates_where_its_packets_say() {
 #[test]
 fn a_shared_link_caps_throughput() {
     let site = "path,kind,class,bytes,requests,embedded\n/p,loner,static,12500,1,\n";
-    let mut many = behind(cluster(site, 300, 5.0, FIVE_MS), "random", 4, Level::Session);
+    let mut many = behind(cluster(site, 300, 5.0, FIVE_MS), "random", 4, Affinity::Session);
     many.sessions.think = Law::exponential(1.0);
     many.network.cluster_rate = Some(10e6);
     let throughput = value(&simulate(&many, Span(101 * SECOND)), "byte_throughput");
@@ -322,11 +323,11 @@ fn a_shared_link_caps_throughput() {
 #[test]
 fn a_full_station_refuses() {
     let server = "discipline = \"fcfs\"\ndemand = \"200 ms\"\nlimits = { jobs = 2 }";
-    for level in [Level::Session, Level::Connection, Level::Request] {
-        let report = simulate(&behind(cluster(PAIR, 30, 4.0, server), "random", 2, level), Span(201 * SECOND));
-        assert!(value(&report, "denied_ratio") > 0.3, "{level:?}: {:?}", report.measures);
+    for affinity in [Affinity::Session, Affinity::Connection, Affinity::Request] {
+        let report = simulate(&behind(cluster(PAIR, 30, 4.0, server), "random", 2, affinity), Span(201 * SECOND));
+        assert!(value(&report, "denied_ratio") > 0.3, "{affinity:?}: {:?}", report.measures);
         // What gets in waits for at most one other: both files within 0.4 s and their ways.
-        assert!(value(&report, "response_time_p99") < 0.85, "{level:?}");
+        assert!(value(&report, "response_time_p99") < 0.85, "{affinity:?}");
         assert!(value(&report, "utilization") > 0.8);
     }
 }
@@ -335,19 +336,19 @@ fn a_full_station_refuses() {
 fn every_policy_runs_at_every_level_and_the_books_balance() {
     let many = cluster(PAGE, 80, 3.0, "discipline = \"ps\"\ndemand = \"exponential(mean = 3 ms)\"");
     for policy in ["round-robin", "random", "least-connections", "round-trip", "transmitted-size", "address-hash"] {
-        for level in [Level::Session, Level::Connection, Level::Request] {
+        for affinity in [Affinity::Session, Affinity::Connection, Affinity::Request] {
             for polled in [None, Some(Span(SECOND))] {
-                let mut many = behind(many.clone(), policy, 4, level);
+                let mut many = behind(many.clone(), policy, 4, affinity);
                 many.tier.polled = polled;
                 many.tier.poll_cost = Span(MS / 10);
                 let report = simulate(&many, Span(21 * SECOND));
                 let shares: f64 = (1..=4).map(|k| value(&report, &format!("share_{k}"))).sum();
-                assert!((shares - 1.0).abs() < 1e-9 && value(&report, "throughput") > 60.0, "{policy}, {level:?}");
+                assert!((shares - 1.0).abs() < 1e-9 && value(&report, "throughput") > 60.0, "{policy}, {affinity:?}");
             }
         }
     }
     // A switch that is told what only a simulator can tell.
-    let mut switch = behind(many, "round-trip", 4, Level::Session);
+    let mut switch = behind(many, "round-trip", 4, Affinity::Session);
     switch.tier.face = Face::Switch;
     let refused = run_sessions(&switch, &Control { horizon: Some(Span(SECOND)), ..Control::default() }, &|_| {});
     assert!(refused.unwrap_err().to_string().contains("first byte"));
@@ -359,7 +360,7 @@ fn every_policy_runs_at_every_level_and_the_books_balance() {
 /// Counts that are 8 s old make a herd of sessions.
 #[test]
 fn stale_counts_make_a_herd() {
-    let mut many = behind(cluster(PAGE, 300, 3.0, FIVE_MS), "least-connections", 4, Level::Session);
+    let mut many = behind(cluster(PAGE, 300, 3.0, FIVE_MS), "least-connections", 4, Affinity::Session);
     many.sessions.think = Law::exponential(1.0);
     let fresh = value(&simulate(&many, Span(101 * SECOND)), "attached_imbalance_index");
     many.tier.polled = Some(Span(8 * SECOND));
@@ -370,7 +371,7 @@ fn stale_counts_make_a_herd() {
 #[test]
 fn threads_and_precision_change_no_numbers() {
     let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 3 ms)\"";
-    let many = behind(cluster(PAGE, 40, 3.0, server), "random", 2, Level::Connection);
+    let many = behind(cluster(PAGE, 40, 3.0, server), "random", 2, Affinity::Connection);
     let control = |threads, seed| Control {
         seed,
         threads,
@@ -389,7 +390,7 @@ fn threads_and_precision_change_no_numbers() {
 #[test]
 fn the_plan_of_a_seed_is_one_run() {
     let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 3 ms)\"";
-    let many = behind(cluster(PAGE, 100, 3.0, server), "round-robin", 4, Level::Request);
+    let many = behind(cluster(PAGE, 100, 3.0, server), "round-robin", 4, Affinity::Request);
     let report = run_sessions_plan(&many, 3, Span(60 * SECOND), Span(6 * SECOND)).unwrap();
     assert_eq!(report, run_sessions_plan(&many, 3, Span(60 * SECOND), Span(6 * SECOND)).unwrap());
     for metric in ["response_time_mean", "response_time_p90", "page_response_time_mean", "file_response_time_p90"] {
@@ -412,17 +413,17 @@ fn clusters_that_make_no_sense_are_refused() {
     let control = || Control { horizon, ..Control::default() };
     refused(one(), Control::default(), "duration");
     refused(one(), Control { warm_up: WarmUp::Fixed(Span(10 * SECOND)), ..control() }, "warm-up");
-    let mut fault = behind(one(), "random", 2, Level::Session);
+    let mut fault = behind(one(), "random", 2, Affinity::Session);
     fault.has_tier = false;
     refused(fault, control(), "policy");
-    refused(behind(one(), "rondom", 2, Level::Session), control(), "random");
+    refused(behind(one(), "rondom", 2, Affinity::Session), control(), "random");
     let mut fault = one();
     fault.network.cluster_rate = Some(-1.0);
     refused(fault, control(), "cluster_rate");
-    let mut fault = behind(one(), "random", 2, Level::Session);
+    let mut fault = behind(one(), "random", 2, Affinity::Session);
     fault.tier.poll_cost = Span(1);
     refused(fault, control(), "poll_cost");
-    let mut fault = behind(one(), "random", 2, Level::Session);
+    let mut fault = behind(one(), "random", 2, Affinity::Session);
     fault.tier.weights = vec![1.0];
     refused(fault, control(), "weight");
     let mut fault = one();
@@ -449,7 +450,7 @@ fn a_curve_counts_users() {
     assert_is(&report, "response_time_mean", 0.211 + 0.214 + 0.211);
     assert_is(&report, "attached_mean", 2.0);
     // Behind a balancer of sessions two users have a server each.
-    let report = run_sessions(&behind(two, "round-robin", 2, Level::Session), &control, &|_| {}).unwrap();
+    let report = run_sessions(&behind(two, "round-robin", 2, Affinity::Session), &control, &|_| {}).unwrap();
     assert_is(&report, "page_response_time_mean", 0.111);
     assert_is(&report, "attached_imbalance_index", 1.0);
 }
@@ -472,7 +473,12 @@ fn the_books_balance_in_random_clusters() {
         let mut draw = |among: usize| stream.below(among);
         let mut many = cluster(PAGE, 1 + draw(60) as u32, 1.0 + draw(5) as f64, servers[draw(4)]);
         let count = 1 + draw(5);
-        many = behind(many, policies[draw(6)], count, [Level::Session, Level::Connection, Level::Request][draw(3)]);
+        many = behind(
+            many,
+            policies[draw(6)],
+            count,
+            [Affinity::Session, Affinity::Connection, Affinity::Request][draw(3)],
+        );
         if draw(2) == 0 {
             many.sessions.site = Arc::clone(&site);
         }
@@ -538,15 +544,15 @@ fn impatient_users_give_up() {
 /// those who count for their session are there 1.110 - 0.005 of every 2.110 s.
 #[test]
 fn users_can_stay_attached_between_sessions() {
-    for level in [Level::Session, Level::Connection] {
-        let mut cluster = behind(cluster(PAGE, 40, 2.0, FIVE_MS), "round-robin", 4, level);
-        cluster.tier.attached = Attached::UntilNext;
+    for affinity in [Affinity::Session, Affinity::Connection] {
+        let mut cluster = behind(cluster(PAGE, 40, 2.0, FIVE_MS), "round-robin", 4, affinity);
+        cluster.tier.attachment = Attachment::UntilNext;
         let always = simulate(&cluster, Span(212 * SECOND));
         // Measured from 1 s on; the first are attached 5 ms later.
-        assert!((value(&always, "attached_mean") - 10.0).abs() < 0.01, "{level:?}");
-        cluster.tier.attached = Attached::Session;
+        assert!((value(&always, "attached_mean") - 10.0).abs() < 0.01, "{affinity:?}");
+        cluster.tier.attachment = Attachment::Session;
         let sessions = simulate(&cluster, Span(212 * SECOND));
-        assert!((value(&sessions, "attached_mean") / 10.0 - 1.105 / 2.110).abs() < 0.01, "{level:?}");
+        assert!((value(&sessions, "attached_mean") / 10.0 - 1.105 / 2.110).abs() < 0.01, "{affinity:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::System;
-use sojourn_model::system::Level;
+use sojourn_model::system::Affinity;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
@@ -13,7 +13,7 @@ use crate::sessions::connections::{Lane, NOWHERE};
 
 /// The only tier; none: users go to the only server.
 pub(crate) struct OneTier {
-    level: Level,
+    affinity: Affinity,
     balancer: Option<Balancer>,
     first_byte: FirstByte,
     /// The policy reads bytes.
@@ -54,28 +54,28 @@ impl Route for OneTier {
         let servers = system.hosts.len();
         let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
         // Without a balancer a user simply goes to its server.
-        let level = tier.map_or(Level::Session, |tier| tier.level);
+        let affinity = tier.map_or(Affinity::Session, |tier| tier.affinity);
         let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         Ok(OneTier {
-            level,
+            affinity,
             balancer,
             first_byte: FirstByte::new(requires, told),
             bytes: requires.contains(Signals::BYTES),
             poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
             servers,
-            held: if level == Level::Session { vec![NOTHING; sessions.users as usize] } else { Vec::new() },
+            held: if affinity == Affinity::Session { vec![NOTHING; sessions.users as usize] } else { Vec::new() },
         })
     }
 
     #[inline]
     fn is_per_request(&self) -> bool {
-        self.level == Level::Request
+        self.affinity == Affinity::Request
     }
 
     fn opens(&mut self, _: u32, asked: Asked, now: Time) -> u32 {
-        match self.level {
-            Level::Session => match self.held[asked.client as usize].server {
+        match self.affinity {
+            Affinity::Session => match self.held[asked.client as usize].server {
                 NOWHERE => {
                     let server = self.choose(asked, now);
                     self.held[asked.client as usize] = Held { server, chosen: now, bytes: 0 };
@@ -83,8 +83,8 @@ impl Route for OneTier {
                 }
                 server => server,
             },
-            Level::Connection => self.choose(asked, now),
-            Level::Request => NOWHERE,
+            Affinity::Connection => self.choose(asked, now),
+            Affinity::Request => NOWHERE,
         }
     }
 
@@ -103,10 +103,10 @@ impl Route for OneTier {
 
     #[inline]
     fn sent(&mut self, _: u32, user: u32, lane: &Lane, now: Time) {
-        if self.level == Level::Session {
+        if self.affinity == Affinity::Session {
             self.held[user as usize].bytes += lane.size;
         }
-        if self.level == Level::Request {
+        if self.affinity == Affinity::Request {
             self.balancer().completed(choice(lane.server), lane.size, now - lane.sent, now);
         } else if self.bytes {
             self.balancer().transmitted(choice(lane.server), lane.size, now);
@@ -122,7 +122,7 @@ impl Route for OneTier {
     }
 
     fn closed(&mut self, _: u32, lane: &Lane, breaks: bool, now: Time) {
-        if self.level != Level::Connection || lane.server == NOWHERE {
+        if self.affinity != Affinity::Connection || lane.server == NOWHERE {
             return;
         }
         if breaks {
@@ -133,7 +133,7 @@ impl Route for OneTier {
     }
 
     fn session_ended(&mut self, user: u32, now: Time) {
-        if self.level != Level::Session {
+        if self.affinity != Affinity::Session {
             return;
         }
         let Held { server, chosen, bytes } = std::mem::replace(&mut self.held[user as usize], NOTHING);
@@ -159,9 +159,9 @@ impl Route for OneTier {
     }
 
     fn counts(&self, server: u32) -> (Counted, Span) {
-        let counted = match self.level {
-            Level::Session => Counted::Users(server),
-            Level::Connection | Level::Request => Counted::Connections(server),
+        let counted = match self.affinity {
+            Affinity::Session => Counted::Users(server),
+            Affinity::Connection | Affinity::Request => Counted::Connections(server),
         };
         (counted, self.poll_cost)
     }

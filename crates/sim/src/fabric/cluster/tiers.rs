@@ -12,14 +12,14 @@
 //! requests.
 
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_model::system::{Face, Level, Target, Tier};
+use sojourn_model::system::{Affinity, Face, Target, Tier};
 use sojourn_model::{Balancing, System};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
 use super::super::deciders::{Decider, Next, deciders};
 use super::super::names::Names;
-use super::{Counted, FirstByte, Route, forwarding, has_hosts};
+use super::{Counted, FirstByte, Route, forwarding, has_hosts, targets};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
@@ -80,21 +80,21 @@ impl Tiers {
                 Next::Server(server) => return server,
                 Next::Decider(decider) => decider,
             };
-            let Decider { level, balancer, targets, .. } = &mut self.deciders[decider as usize];
+            let Decider { affinity, balancer, targets, .. } = &mut self.deciders[decider as usize];
             let route = &mut self.routes[number as usize];
-            let choice = match *level {
-                Level::Request if !for_request => {
+            let choice = match *affinity {
+                Affinity::Request if !for_request => {
                     route.ends_at = Some(decider);
                     return NOWHERE;
                 }
-                Level::Session => {
+                Affinity::Session => {
                     let held = &mut self.held[decider as usize][asked.client as usize];
                     if held.choice.is_none() {
                         *held = Held { choice: balancer.choose(asked, &[], now), chosen: now, bytes: 0 };
                     }
                     held.choice
                 }
-                Level::Connection | Level::Request => balancer.choose(asked, &[], now),
+                Affinity::Connection | Affinity::Request => balancer.choose(asked, &[], now),
             };
             let Some(choice) = choice else { return NOWHERE };
             route.legs.push(Leg { decider, choice });
@@ -127,13 +127,13 @@ impl Route for Tiers {
             polls.extend((0..decider.targets.len() as u32).map(|target| (number as u32, target)));
         }
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
-        let held = |decider: &Decider| match decider.level {
-            Level::Session if decider.face != Face::Dns => vec![NOTHING; sessions.users as usize],
+        let held = |decider: &Decider| match decider.affinity {
+            Affinity::Session if decider.face != Face::Dns => vec![NOTHING; sessions.users as usize],
             _ => Vec::new(),
         };
         Ok(Tiers {
             names: names.map(|tier| Names::new(system, tier.ttl, vec![0; sessions.users as usize])),
-            is_per_request: forwarding(system).any(|tier| tier.level == Level::Request),
+            is_per_request: forwarding(system).any(|tier| tier.affinity == Affinity::Request),
             first_byte: looks.first().copied().unwrap_or(FirstByte::Untold),
             held: deciders.iter().map(held).collect(),
             routes: vec![Stack::default(); sessions.users as usize * sessions.parallel as usize],
@@ -201,11 +201,11 @@ impl Route for Tiers {
 
     fn sent(&mut self, number: u32, user: u32, lane: &Lane, now: Time) {
         for &Leg { decider, choice } in &self.routes[number as usize].legs {
-            let Decider { level, balancer, .. } = &mut self.deciders[decider as usize];
-            if *level == Level::Session {
+            let Decider { affinity, balancer, .. } = &mut self.deciders[decider as usize];
+            if *affinity == Affinity::Session {
                 self.held[decider as usize][user as usize].bytes += lane.size;
             }
-            if *level == Level::Request {
+            if *affinity == Affinity::Request {
                 balancer.completed(choice, lane.size, now - lane.sent, now);
             } else if balancer.requires().contains(Signals::BYTES) {
                 balancer.transmitted(choice, lane.size, now);
@@ -224,11 +224,11 @@ impl Route for Tiers {
     fn closed(&mut self, number: u32, lane: &Lane, breaks: bool, now: Time) {
         let route = &mut self.routes[number as usize];
         for Leg { decider, choice } in route.legs.drain(..) {
-            let Decider { level, balancer, .. } = &mut self.deciders[decider as usize];
-            match level {
-                Level::Connection if breaks => balancer.cancelled(choice, now),
-                Level::Connection => balancer.completed(choice, lane.bytes, now - lane.chosen, now),
-                Level::Session | Level::Request => {}
+            let Decider { affinity, balancer, .. } = &mut self.deciders[decider as usize];
+            match affinity {
+                Affinity::Connection if breaks => balancer.cancelled(choice, now),
+                Affinity::Connection => balancer.completed(choice, lane.bytes, now - lane.chosen, now),
+                Affinity::Session | Affinity::Request => {}
             }
         }
         route.held = 0;
@@ -266,9 +266,9 @@ impl Route for Tiers {
 
     fn counts(&self, number: u32) -> (Counted, Span) {
         let (decider, target) = self.polls[number as usize];
-        let Decider { level, targets, poll_cost, .. } = &self.deciders[decider as usize];
+        let Decider { affinity, targets, poll_cost, .. } = &self.deciders[decider as usize];
         let counted = match targets[target as usize] {
-            Next::Server(server) if *level == Level::Session => Counted::Users(server),
+            Next::Server(server) if *affinity == Affinity::Session => Counted::Users(server),
             Next::Server(server) => Counted::Connections(server),
             Next::Decider(other) => Counted::Forwarded(self.deciders[other as usize].balancer.in_flight()),
         };
@@ -289,14 +289,18 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     let forwarding = || forwarding(system);
     let outlasts = |tier: &Tier| {
         let is_longer = |target: &Target| match *target {
-            Target::Seat { tier: inner, .. } => hold(tiers[inner].level) > hold(tier.level),
+            Target::Seat { tier: inner, .. } => tiers[inner].affinity > tier.affinity,
             Target::Host(_) => false,
         };
-        tier.seats.iter().flat_map(|seat| &seat.targets).any(is_longer)
+        targets(tier).any(is_longer)
     };
+    let in_a_row = forwarding().flat_map(targets).any(|target| matches!(target, Target::Seat { .. }));
+    let costs_differ =
+        forwarding().any(|tier| Some(tier.balancing) != forwarding().next().map(|first| first.balancing));
     let names_servers = tiers.first().is_some_and(|tier| tier.face == Face::Dns && has_hosts(tier));
     let in_front: Vec<&Tier> = forwarding().filter(|tier| has_hosts(tier)).collect();
-    let differ = in_front.windows(2).any(|two| (two[0].level, two[0].attached) != (two[1].level, two[1].attached));
+    let differ =
+        in_front.windows(2).any(|two| (two[0].affinity, two[0].attachment) != (two[1].affinity, two[1].attachment));
     let rules = &system.rules;
     let missing = [
         (tiers.iter().any(|tier| tier.face == Face::Redirect), "redirect in front of users who browse"),
@@ -324,11 +328,12 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             "resources, memory and files of servers that users browse",
         ),
         (
-            forwarding().count() > 1 && forwarding().any(cost),
-            "work of balancers behind one another while users browse: leave `balancing` out",
+            (in_a_row || costs_differ) && forwarding().any(cost),
+            "work of balancers that differ or are behind one another while users browse: leave `balancer` out",
         ),
         (
-            forwarding().any(|tier| tier.seats.len() > 1 && tier.balancing.cores.is_some()),
+            forwarding().map(|tier| tier.seats.len()).sum::<usize>() > 1
+                && forwarding().any(|tier| tier.balancing.cores.is_some()),
             "cores of several balancers while users browse: leave `cores` out",
         ),
         (
@@ -343,14 +348,5 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     match missing.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(SimError::NotYet(what.into())),
         None => Ok(()),
-    }
-}
-
-/// Which of two choices is held longer.
-fn hold(level: Level) -> u8 {
-    match level {
-        Level::Session => 2,
-        Level::Connection => 1,
-        Level::Request => 0,
     }
 }
