@@ -438,13 +438,17 @@ impl Reader<'_> {
         for (name, text) in &raw.live.limits {
             limits.set(name, text.get_ref()).map_err(|error| self.at(text, name, &error.to_string()))?;
         }
+        let max_jobs = self.count(raw.max_jobs.as_ref(), "max_jobs", 1, "at least 1 request is needed")?;
+        let wanted = "at least 2 replications are needed, or there is no interval";
+        let replications = self.count(raw.replications.as_ref(), "replications", 2, wanted)?;
+        let load_threads = self.count(raw.live.threads.as_ref(), "threads", 1, "at least 1 thread is needed")?;
         Ok(Run {
             by,
             warm_up,
             duration: simulated,
             precision,
-            max_jobs: raw.max_jobs.as_ref().map_or(50_000_000, |n| *n.get_ref()),
-            replications: raw.replications.as_ref().map_or(10, |n| *n.get_ref()).max(2),
+            max_jobs: max_jobs.unwrap_or(50_000_000),
+            replications: replications.unwrap_or(10),
             predict: raw.predict.as_ref().map(|text| self.knowledge(text)).transpose()?,
             live: Live {
                 one_request_per_connection: false,
@@ -454,12 +458,26 @@ impl Reader<'_> {
                     Some(text) => self.span(text, "timeout")?,
                     None => Span::from_secs_f64(10.0),
                 },
-                load_threads: raw.live.threads.as_ref().map_or(1, |n| *n.get_ref()).max(1),
+                load_threads: load_threads.unwrap_or(1),
                 spin,
                 record: raw.live.record.unwrap_or(false),
                 limits,
             },
         })
+    }
+
+    /// A number of at least `least`, if one is written.
+    fn count<N: Copy + PartialOrd>(
+        &self,
+        number: Option<&Spanned<N>>,
+        key: &str,
+        least: N,
+        wanted: &str,
+    ) -> Result<Option<N>, SpecError> {
+        match number {
+            Some(number) if *number.get_ref() < least => Err(self.at(number, key, wanted)),
+            number => Ok(number.map(|number| *number.get_ref())),
+        }
     }
 
     fn objectives(&self, raw: BTreeMap<String, Text>) -> Result<Vec<Objective>, SpecError> {

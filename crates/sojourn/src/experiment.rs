@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::{Context, Progress, RunError, Source};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::number::count;
 
 /// What every verb takes that answers an experiment.
 #[derive(clap::Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Flags {
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Threads of the simulator [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     jobs: Option<usize>,
 }
 
@@ -45,7 +46,7 @@ impl Flags {
         Ok(Context {
             program: std::env::current_exe().map_err(failed)?,
             out,
-            threads: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
+            threads: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
             cancel: Arc::clone(cancel),
             command,
             progress,

@@ -16,6 +16,7 @@ use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::number::count;
 use crate::table::{self, outln};
 
 /// Make or understand input
@@ -57,7 +58,7 @@ struct Generate {
     #[arg(long, default_value = "0 s")]
     demand: String,
     /// Stop after this many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     requests: Option<u64>,
     /// Stop at this instant of the plan, e.g. `1 min`
     #[arg(long, value_name = "TIME")]

@@ -146,6 +146,51 @@ fn logs_that_are_not() {
     }
 }
 
+/// With none of it, nothing would be done, or something else than was asked for.
+#[test]
+fn counts_of_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    for (set, expected) in [
+        ("run.max_jobs=0", "max_jobs: at least 1 request"),
+        ("run.replications=0", "replications: at least 2"),
+        ("run.replications=1", "replications: at least 2"),
+        ("run.live.threads=0", "threads: at least 1 thread"),
+    ] {
+        let path = experiment("four-servers.toml").display().to_string();
+        let complaint = refused(&["run", &path, "--by", "theory", "--out", &out, "--set", set]);
+        assert!(complaint.contains(expected), "{set}: {complaint}");
+    }
+    let path = experiment("four-servers.toml").display().to_string();
+    let gateway = ["gateway", "--backend", "a=127.0.0.1:9"];
+    for (arguments, flag) in [
+        (&["run", &path, "--out", &out, "--jobs", "0"][..], "--jobs"),
+        (&["plan", &path, "--jobs", "0"], "--jobs"),
+        (&["queue", "M/M/1", "--by", "sim", "--jobs", "0"], "--jobs"),
+        (&["traffic", "generate", "--arrivals", "exponential(rate = 9 /s)", "--requests", "0"], "--requests"),
+        (&["node", "--threads", "0"], "--threads"),
+        (&["node", "--connections", "0"], "--connections"),
+        (&[&gateway[..], &["--threads", "0"]].concat(), "--threads"),
+        (&[&gateway[..], &["--connections", "0"]].concat(), "--connections"),
+        (&["redirect", "--backend", "a=127.0.0.1:9", "--connections", "0"], "--connections"),
+    ] {
+        let output = sojourn(arguments);
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        let first = complaint.lines().next().unwrap_or("");
+        assert!(first.contains(flag) && first.contains("at least 1"), "{arguments:?}: {complaint}");
+    }
+    for (arguments, expected) in [
+        (&["node", "--grace", "-1 s"][..], "--grace -1 s: a time is not negative"),
+        (&["node", "--keep-alive", "soon"], "--keep-alive: "),
+        (&["node", "--connections", "1000000000"], "file descriptors"),
+    ] {
+        let complaint = refused(arguments);
+        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+    assert!(!folder.path().join("out").exists(), "something was left behind");
+}
+
 #[test]
 fn a_port_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -90,6 +90,22 @@ fn a_backend_that_breaks_its_reply_off() {
     }
 }
 
+/// A client of HTTP/1.0 reads to the end of the connection, so that must not look like an end.
+#[test]
+fn a_reply_that_breaks_off_is_not_whole_to_an_old_client_either() {
+    let origin = Origin::new(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n");
+        false
+    });
+    let gateway = gateway(config(&[origin.address]));
+    let mut client = TcpStream::connect(gateway.address()).expect("it accepts");
+    client.set_read_timeout(Some(ms(20_000).as_std())).expect("a timeout");
+    client.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("it reads");
+    let ended = client.read_to_end(&mut Vec::new()).map_err(|error| error.kind());
+    assert_eq!(ended, Err(std::io::ErrorKind::ConnectionReset));
+    assert_eq!(settle(gateway).truncated, 1);
+}
+
 #[test]
 fn a_backend_that_hangs() {
     let (reply, counts, _) = one("GET", 3, |_, stream| hang(stream));

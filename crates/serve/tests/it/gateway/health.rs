@@ -91,12 +91,22 @@ fn neither_probes_nor_requests_make_up_for_the_other() {
     until("a probe brings it back", || gateway.counts().backends[0].up);
     drop(gateway);
 
-    let origin = Origin::new(|got, stream| match got.line.starts_with("GET /check") {
-        true => stream.write_all(b"HTTP/1.1 503 Unfit\r\ncontent-length: 0\r\n\r\n").is_ok(),
-        false => ok(stream, "ok"),
+    let (served, is_out) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count, over) = (Arc::clone(&served), Arc::clone(&is_out));
+    let origin = Origin::new(move |got, stream| {
+        if !got.line.starts_with("GET /check") {
+            count.fetch_add(1, Ordering::SeqCst);
+            return ok(stream, "ok");
+        }
+        // Between two probes there is always a request that is served.
+        let before = count.load(Ordering::SeqCst);
+        until("requests are served", || count.load(Ordering::SeqCst) >= before + 2 || over.load(Ordering::SeqCst) > 0);
+        stream.write_all(b"HTTP/1.1 503 Unfit\r\ncontent-length: 0\r\n\r\n").is_ok()
     });
     let (gateway, lines) = watched(&origin, Probe::Get("/check".into()), 2);
     let mut client = Client::new(gateway.address());
     until("it is taken out", || client.get("/good").status == 503);
+    is_out.store(1, Ordering::SeqCst);
+    assert!(served.load(Ordering::SeqCst) >= 4, "requests were served all the while");
     assert!(lines.text().contains("answers its health check with an error"), "{}", lines.text());
 }

@@ -1,10 +1,13 @@
 //! What a client does with its upload is the client's: no backend is blamed for it.
 
-use std::net::{Shutdown, TcpStream};
+use std::io::Read;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
+use sojourn_serve::program::Program;
 use sojourn_serve::{Gateway, GatewayConfig, Health, Probe, Timeouts};
 
+use crate::program::{site, start};
 use crate::support::{Client, Origin, backends, gateway, ms, ok, until};
 
 const HEAD: &str = "POST /x HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -111,7 +114,7 @@ fn a_slow_upload_takes_as_long_as_it_takes() {
 fn a_backend_that_takes_no_upload_is_late() {
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
     // It accepts, and reads nothing.
-    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let deaf = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(20_000), idle: ms(200) };
     let addresses = [deaf.local_addr().expect("an address"), origin.address];
@@ -130,4 +133,51 @@ fn a_backend_that_takes_no_upload_is_late() {
     let counts = gateway.stop();
     assert_eq!((counts.timed_out, counts.cancelled), (1, 0), "{counts:?}");
     assert_eq!((counts.backends[0].up, counts.backends[1].up), (false, true), "{counts:?}");
+}
+
+/// Without an answer it cannot be told whether the server has failed or does not want the upload; any client could send
+/// such uploads. The probe tells.
+#[test]
+fn a_connection_that_breaks_within_an_upload_takes_no_backend_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let closing = std::thread::spawn(move || {
+        for _ in 0..3 {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let _ = stream.read(&mut [0; 16]);
+        }
+        listener
+    });
+    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address])) };
+    let gateway = gateway(config);
+    for _ in 0..3 {
+        let mut client = Client::new(gateway.address());
+        client.send(&format!("{HEAD}3\r\nabc\r\n"));
+        assert_eq!(client.reply(true).expect("a reply").status, 502);
+    }
+    let counts = gateway.stop();
+    assert!(counts.backends[0].up && counts.broken == 3 && counts.cancelled == 0, "{counts:?}");
+    drop(closing.join().expect("it ends"));
+}
+
+/// Real servers answer before they have read all, and close. Their refusal reaches the client, and is no failure.
+#[test]
+fn an_upload_that_the_server_does_not_want_is_refused_by_the_server() {
+    let site = site();
+    let large = "x".repeat(20 << 20);
+    for text in ["nginx(workers = 2)", "apache-prefork(workers = 3)"] {
+        let Some(running) = start(&Program::parse(text, site.path()).expect(text)) else { continue };
+        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+        let config = GatewayConfig::new("round-robin", backends(&[running.address()]));
+        let gateway = gateway(GatewayConfig { health, ..config });
+        for _ in 0..5 {
+            let mut client = Client::new(gateway.address());
+            client.send(&format!("PUT / HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n{large}", large.len()));
+            let status = client.reply(true).expect("a reply").status;
+            assert!([405, 413].contains(&status), "{text}: {status}");
+        }
+        let counts = gateway.stop();
+        assert!(counts.backends[0].up && counts.backends[0].failed == 0, "{text}: {counts:?}");
+    }
 }
