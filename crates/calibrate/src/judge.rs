@@ -104,7 +104,8 @@ pub(crate) fn measure(
         .collect();
     let (replies, report) = client.planned(plan, client.settings.connections_max, Span::ZERO)?;
     let warm_up = warm_up(duration);
-    let measured = Predicted::of(replies.iter().filter(|reply| reply.planned.0 >= warm_up.0).map(Reply::response_s));
+    // From when the client acted, as the idle replies that the model is made of; a wait for a connection is a doubt.
+    let measured = Predicted::of(replies.iter().filter(|reply| reply.planned.0 >= warm_up.0).map(Reply::taken_s));
     let doubts = match report.verdict {
         Verdict::Suspect(_) => report.verdict.reasons(),
         _ => Vec::new(),

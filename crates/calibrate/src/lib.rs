@@ -86,6 +86,7 @@ mod path;
 mod proxy;
 mod settings;
 mod target;
+mod trust;
 mod write;
 
 pub use curve::{CurveFound, CurvePoint, delay_curve, fit_delay_curve};

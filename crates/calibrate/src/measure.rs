@@ -18,6 +18,7 @@ use crate::keep_alive::{KeepAlive, keep_alive};
 use crate::model;
 use crate::settings::{CalibrateError, Interval, Progress, Settings};
 use crate::target::{Axis, Target};
+use crate::trust;
 
 /// Shares of the time: the idle server, the ramp, the work, the helpers; the loads get the rest.
 const SHARES: [f64; 4] = [0.05, 0.08, 0.15, 0.12];
@@ -49,7 +50,7 @@ pub struct Calibration {
     pub work: Option<Against>,
     /// Coefficient of variation of the work at one x; 0 if it is too small to be told from that of the clock.
     pub work_cv: f64,
-    /// The time of an idle reply beyond its work at the reference level (s): the path, and the dispatch.
+    /// The time of an idle reply beyond its work at the reference level (s), at least 0: the path, and the dispatch.
     pub overhead: Interval,
     /// The overhead less the time to connect (s), at least 0: the dispatch.
     pub dispatch: Interval,
@@ -77,6 +78,8 @@ pub struct Calibration {
     pub tried: Vec<(String, f64)>,
     /// Loads that no fit has used.
     pub judged: Vec<Point>,
+    /// Why the model is SUSPECT; empty when it is not.
+    pub reasons: Vec<String>,
     /// Notes for the reader, one line each.
     pub notes: Vec<String>,
     /// Time of all loads (s).
@@ -105,11 +108,18 @@ pub struct Concurrency {
     pub throughput: Interval,
 }
 
+impl Calibration {
+    /// VALID, SUSPECT, or NOT JUDGED.
+    pub fn verdict(&self) -> &'static str {
+        trust::verdict(&self.reasons, !self.judged.is_empty())
+    }
+}
+
 /// Measures `target` into a server model. The server must have no other load meanwhile.
 ///
 /// # Errors
 /// When a setting is impossible, the target does not answer, could not have been measured from here or answers with
-/// errors, or when `cancel` is set.
+/// errors, when no model predicts it, or when `cancel` is set.
 pub fn calibrate(
     target: &Target,
     settings: &Settings,
@@ -150,6 +160,7 @@ pub fn calibrate(
         tried = loads.choose(&mut server, found.served, &mut notes)?;
         judged = loads.judge(&server)?;
     }
+    let reasons = trust::reasons(&overhead, &judged)?;
     if client.spent_s.get() > 1.2 * settings.time.as_secs_f64() {
         let asked = settings.time;
         notes.push(format!("took {:.0} s of load instead of {asked}: the requests are long", client.spent_s.get()));
@@ -164,12 +175,8 @@ pub fn calibrate(
         idle: idle.line.as_ref().map(Against::of),
         work: work.line.as_ref().map(Against::of),
         work_cv,
-        overhead,
-        dispatch: Interval {
-            value: (overhead.value - connect.value).max(0.0),
-            low: (overhead.low - connect.high).max(0.0),
-            high: (overhead.high - connect.low).max(0.0),
-        },
+        overhead: overhead.not_negative(),
+        dispatch: model::overhead(&overhead, &connect).not_negative(),
         cores: ramp.cores,
         concurrency: ramp.curve.into_iter().map(|(clients, throughput)| Concurrency { clients, throughput }).collect(),
         drift: ramp.drift,
@@ -181,6 +188,7 @@ pub fn calibrate(
         server,
         tried,
         judged,
+        reasons,
         notes,
         elapsed_s: client.spent_s.get(),
     })

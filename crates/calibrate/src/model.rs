@@ -102,7 +102,7 @@ pub(crate) fn for_theory(server: &Server) -> Server {
     Server { discipline, ..server.clone() }
 }
 
-/// The time of an idle reply beyond the work.
+/// The time of an idle reply beyond the work; below 0 where the server was slower under load than alone.
 pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
     Interval { value: idle.value - work.value, low: idle.low - work.high, high: idle.high - work.low }
 }

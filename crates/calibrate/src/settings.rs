@@ -29,11 +29,11 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Two minutes, 10,000 requests/s, 128 connections, judged once at utilisations 0.3, 0.5 and 0.7.
+    /// Two minutes, a million requests/s, 128 connections, judged once at utilisations 0.3, 0.5 and 0.7.
     fn default() -> Settings {
         Settings {
             time: Span(120_000_000_000),
-            rate_max: 10_000.0,
+            rate_max: 1_000_000.0,
             connections_max: 128,
             connection_per_request: false,
             judged: vec![0.3, 0.5, 0.7],
@@ -73,6 +73,11 @@ impl Interval {
     /// Whether `truth` lies in it.
     pub fn covers(&self, truth: f64) -> bool {
         self.low <= truth && truth <= self.high
+    }
+
+    /// What is left of it where the quantity cannot be below 0.
+    pub(crate) fn not_negative(&self) -> Interval {
+        Interval { value: self.value.max(0.0), low: self.low.max(0.0), high: self.high.max(0.0) }
     }
 
     /// The interval of a decreasing function of the quantity: of `numerator` over it.

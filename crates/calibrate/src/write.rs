@@ -18,8 +18,12 @@ impl Calibration {
         for note in &self.notes {
             let _ = writeln!(out, "# {note}");
         }
+        for reason in &self.reasons {
+            let _ = writeln!(out, "# SUSPECT: {reason}");
+        }
         out.push_str(&self.server.to_toml());
         out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
+        let _ = writeln!(out, "verdict = {}", quoted(self.verdict()));
         let _ = writeln!(out, "url = {}", quoted(&self.url));
         let _ = writeln!(out, "capacity = {}   # replies per second", three(&self.capacity));
         let _ = writeln!(

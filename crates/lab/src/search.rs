@@ -146,13 +146,18 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether lower rates will not do either: they have even fewer samples, or nothing is decided whatever the rate.
+    /// Whether lower rates will not do either: what is asked for is not measured, or nothing is decided whatever the rate.
     fn is_hopeless(&self) -> bool {
         let last = |count: usize| self.trials.iter().rev().take(count);
         let open = |trial: &Trial| matches!(trial.finding, Finding::Open(_)) && !trial.may_be_longer();
-        let starved =
-            |trial: &Trial| matches!(trial.judgement, Judgement::NoInterval | Judgement::TooFew | Judgement::Unknown);
-        last(1).any(starved) || (self.trials.len() >= OPEN_MAX && last(OPEN_MAX).all(open))
+        let unknown = |trial: &Trial| trial.judgement == Judgement::Unknown;
+        last(1).any(unknown) || (self.trials.len() >= OPEN_MAX && last(OPEN_MAX).all(open))
+    }
+
+    /// Whether the last run had too few samples, and a higher rate, which has more, was not seen to fail.
+    fn is_starved(&self) -> bool {
+        let starved = |trial: &Trial| matches!(trial.judgement, Judgement::NoInterval | Judgement::TooFew);
+        self.fails.is_none() && self.trials.last().is_some_and(starved)
     }
 }
 
@@ -188,7 +193,7 @@ pub fn search<E>(
                 found.complete = true;
                 return Ok(found);
             }
-            _ => rate = if holds { rate * 2.0 } else { rate / 2.0 },
+            _ => rate = if holds || found.is_starved() { rate * 2.0 } else { rate / 2.0 },
         }
     }
     while let (Some(low), Some(high)) = (found.holds, found.fails) {
@@ -220,6 +225,9 @@ fn try_rate<E>(
         }
     }
     let holds = found.trials.last().is_some_and(Trial::holds);
+    if found.holds.is_none() && found.is_starved() {
+        return Ok(Some(false));
+    }
     let end = if holds { &mut found.holds } else { &mut found.fails };
     *end = Some(end.map_or(rate, |known| if holds { known.max(rate) } else { known.min(rate) }));
     Ok(Some(holds))
@@ -353,9 +361,9 @@ mod tests {
 
     #[test]
     fn what_lower_rates_cannot_mend_ends_the_search() {
-        let mut starved = |_, _| Ok::<_, ()>(Some(measured(TOO_FEW, 0.0)));
-        let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut starved).unwrap();
-        assert_eq!((found.trials.len(), found.complete, found.holds), (3, true, None), "stretched, then given up");
+        let mut unmeasured = |_, _| Ok::<_, ()>(Some(Measured { estimate: None, ..measured(TOO_FEW, 0.0) }));
+        let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut unmeasured).unwrap();
+        assert_eq!((found.trials.len(), found.complete, found.holds), (1, true, None), "given up at once");
         let mut good = server(0.0);
         let mut suspect = |rate, stretch| {
             let doubts = vec![doubt(Cause::Plan, "the gaps do not follow the law")];
@@ -366,6 +374,22 @@ mod tests {
     }
 
     const TOO_FEW: Estimate = Estimate::TooFew { samples: 7 };
+
+    #[test]
+    fn a_rate_with_too_few_samples_leads_to_a_higher_one() {
+        let mut good = server(0.0);
+        let mut starved = |rate: f64, stretch: u32| match rate * f64::from(stretch) < 400.0 {
+            true => Ok::<_, ()>(Some(measured(TOO_FEW, 0.0))),
+            false => good(rate, stretch),
+        };
+        let found = search(&p99(), Search { start: 20.0, within: 0.1 }, &mut starved).unwrap();
+        assert!(found.holds.unwrap() < 900.0 && found.fails.unwrap() >= 900.0, "{found:?}");
+        assert!(found.trials[..6].iter().all(|trial| trial.rate < 50.0 && trial.words().contains("too few samples")));
+        // At no rate are there enough.
+        let mut never = |_, _| Ok::<_, ()>(Some(measured(TOO_FEW, 0.0)));
+        let found = search(&p99(), Search { start: 20.0, within: 0.1 }, &mut never).unwrap();
+        assert!((found.complete, found.holds, found.fails) == (true, None, None), "{found:?}");
+    }
 
     #[test]
     fn what_always_or_never_holds_has_an_open_bracket_and_an_interruption_keeps_what_is_known() {

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "2 min")]
     time: String,
     /// Most requests per second
-    #[arg(long, value_name = "RATE", default_value = "10000 /s")]
+    #[arg(long, value_name = "RATE", default_value = "1000000 /s")]
     rate_max: String,
     /// Most connections at once, and so most helpers that can be found
     #[arg(long, value_name = "N", default_value_t = 128)]
@@ -109,7 +109,22 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
     let found = with_bar(|progress| sojourn_calibrate::calibrate(&target, &settings, progress, &cancel))?;
     let mut told = json!(found);
     told["model"] = json!(found.server.to_toml());
-    tell(arguments, &told, &found.to_toml(), &summary(&found))
+    told["verdict"] = json!(found.verdict());
+    let mut summary = summary(&found);
+    summary.extend(verdict(found.verdict(), &found.reasons));
+    tell(arguments, &told, &found.to_toml(), &summary)?;
+    Ok(exit(&found.reasons))
+}
+
+/// The verdict and its reasons, in lines.
+fn verdict(word: &str, reasons: &[String]) -> Vec<String> {
+    let reasons = reasons.iter().map(|reason| table::paragraph("  ", reason));
+    std::iter::once(format!("\n{word}")).chain(reasons).collect()
+}
+
+/// How the program should end after a measurement with these reasons against it.
+fn exit(reasons: &[String]) -> Exit {
+    if reasons.is_empty() { Exit::Ok } else { Exit::Missed }
 }
 
 fn target(arguments: &Arguments) -> Result<Target, Failure> {
@@ -194,8 +209,6 @@ fn summary(found: &Calibration) -> Vec<String> {
             rows.add_row(row);
         }
         lines.push(rows.to_string());
-        let doubts = found.judged.iter().flat_map(|point| &point.doubts);
-        lines.extend(doubts.map(|doubt| format!("  doubt: {doubt}")));
     }
     lines
 }

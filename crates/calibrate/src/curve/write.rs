@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::CurveFound;
+use crate::trust;
 use crate::write::{digits, quoted, three};
 
 impl CurveFound {
@@ -14,8 +15,12 @@ impl CurveFound {
         for note in &self.notes {
             let _ = writeln!(out, "# {note}");
         }
+        for reason in self.reasons() {
+            let _ = writeln!(out, "# SUSPECT: {reason}");
+        }
         out.push_str(&self.server.to_toml());
         out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
+        let _ = writeln!(out, "verdict = {}", quoted(self.verdict()));
         let _ = writeln!(out, "url = {}\nthink = {}", quoted(&self.url), quoted(&self.think));
         for point in &self.points {
             let fitted = if point.kept_out { "   # not used in the fit" } else { "" };
@@ -26,6 +31,26 @@ impl CurveFound {
             let _ = writeln!(out, "throughput = {}\nkept_out = {}", digits(point.throughput), point.kept_out);
         }
         text
+    }
+
+    /// Why the curve is SUSPECT, once each; empty when it is not.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = Vec::new();
+        let miss = self.largest_error();
+        if miss > trust::MISS_MAX {
+            reasons.push(format!("it misses a delay that no fit has used by {:.1} %", 100.0 * miss));
+        }
+        for doubt in self.points.iter().flat_map(|point| &point.doubts) {
+            if !reasons.contains(doubt) {
+                reasons.push(doubt.clone());
+            }
+        }
+        reasons
+    }
+
+    /// VALID or SUSPECT.
+    pub fn verdict(&self) -> &'static str {
+        trust::verdict(&self.reasons(), true)
     }
 
     /// The largest relative error of the model's delay, without sign, at the numbers of users that the fit left out.

@@ -28,7 +28,8 @@ fn a_server_that_answers_with_errors_is_refused() {
 fn a_page_that_costs_nothing_is_refused() {
     let _machine = beside_others();
     let node = Node::start(NodeConfig::new("node")).unwrap();
-    let error = refused(&format!("http://{}/bytes/10", node.address()), &brief(1), false);
+    let settings = Settings { rate_max: 10_000.0, ..brief(1) };
+    let error = refused(&format!("http://{}/bytes/10", node.address()), &settings, false);
     // Whichever limit this machine meets first.
     assert!(matches!(error, CalibrateError::Refused(_)), "{error}");
 }

@@ -209,6 +209,11 @@ fn each_doubt_is_raised_alone_and_silent_close_by() {
         (Cause::Late, every(1, |one| late(one, MS)), every(1, |one| late(one, MS - 50 * US))),
         (Cause::Unnoticed, every(200, |one| unnoticed(one, 200 * MS)), every(1000, |one| unnoticed(one, 200 * MS))),
         (Cause::Emission, every(1, |one| ticking(one, 50 * MS)), every(1, |one| ticking(one, MS))),
+        (
+            Cause::Emission,
+            every(1, |one| ticking(one, 50 * MS)).with(|run| run.asked = None),
+            every(1, |one| ticking(one, MS)).with(|run| run.asked = None),
+        ),
         (Cause::Shortfall, crowded(500), crowded(50)),
         (Cause::Missed, every(5000, |one| one.outcome = Outcome::Missed), clean()),
         (Cause::Queued, every(500, queued), every(2000, queued)),

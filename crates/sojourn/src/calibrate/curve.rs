@@ -7,7 +7,7 @@ use serde_json::json;
 use sojourn_calibrate::{CurveFound, Interval, Settings, Target, delay_curve};
 use sojourn_stats::{Dimension, Law};
 
-use super::{tell, with_bar};
+use super::{exit, tell, verdict, with_bar};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table;
 
@@ -43,7 +43,12 @@ pub(super) fn calibrate(
     let found = with_bar(|progress| delay_curve(target, settings, curve, &think, progress, cancel))?;
     let mut told = json!(found);
     told["model"] = json!(found.server.to_toml());
-    tell(arguments, &told, &found.to_toml(), &summary(&found))
+    let reasons = found.reasons();
+    (told["verdict"], told["reasons"]) = (json!(found.verdict()), json!(reasons));
+    let mut summary = summary(&found);
+    summary.extend(verdict(found.verdict(), &reasons));
+    tell(arguments, &told, &found.to_toml(), &summary)?;
+    Ok(exit(&reasons))
 }
 
 fn summary(found: &CurveFound) -> Vec<String> {
@@ -66,8 +71,5 @@ fn summary(found: &CurveFound) -> Vec<String> {
     }
     let mut lines = vec![rows.to_string()];
     lines.extend(found.notes.iter().map(|note| format!("note: {note}")));
-    let mut doubts: Vec<&String> = found.points.iter().flat_map(|point| &point.doubts).collect();
-    doubts.dedup();
-    lines.extend(doubts.iter().map(|doubt| format!("  doubt: {doubt}")));
     lines
 }

@@ -83,13 +83,19 @@ fn text(objective: &Objective, found: &Found) -> String {
             None => format!("it held at no rate tried, down to {} /s", number(high)),
             Some(why) => format!("it could be decided at no rate, down to {} /s: {why}", number(high)),
         },
-        (None, None) => "nothing was tried".into(),
+        (None, None) => match found.trials.last() {
+            Some(Trial { rate, finding: Finding::Open(why), .. }) => {
+                format!("it could be decided at no rate, up to {} /s: {why}", number(*rate))
+            }
+            _ => "nothing was tried".into(),
+        },
     };
     let mut lines = vec![rows.to_string()];
     // What was found to leave the objective alone is told all the same.
-    for trial in found.trials.iter().filter(|trial| !matches!(trial.finding, Finding::Open(_))) {
-        let doubts = trial.measured.doubts.iter();
-        lines.extend(doubts.map(|doubt| format!("  {} /s: decided in spite of this: {doubt}", number(trial.rate))));
+    for trial in found.trials.iter().filter(|trial| trial.holds() && Some(trial.rate) == found.holds) {
+        let doubts = trial.measured.doubts.iter().map(|doubt| table::paragraph("    ", &doubt.text));
+        lines.extend((doubts.len() > 0).then(|| format!("  it holds at {} /s in spite of this:", number(trial.rate))));
+        lines.extend(doubts);
     }
     lines.push(format!("\n{}: {stopped}{conclusion}", objective.text));
     lines.join("\n")

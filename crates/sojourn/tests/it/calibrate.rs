@@ -23,6 +23,7 @@ fn a_model_is_written_whole_and_read_again() {
     let output = sojourn(&[&["calibrate", &url, "--out", &out], &short[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("served at once: 1"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("\nNOT JUDGED\n"), "{}", stdout(&output));
     let model = Server::from_toml(&fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(model.discipline, Discipline::Fcfs);
     let (mean_s, _) = model.demand("").moments(10_000.0, 0.0);
@@ -91,8 +92,12 @@ fn a_delay_curve_is_written_whole_and_read_again() {
     let out = folder.path().join("server.toml").display().to_string();
     let work = format!("http://{}/work?bytes=10000", node.address());
     let output = sojourn(&["calibrate", &work, "--out", &out, "--curve", "1,2,4,6,8,10", "--time", "5 s"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stdout(&output).contains("not used in the fit"), "{}", stdout(&output));
+    // A busy machine may disturb it: then it says so everywhere.
+    let (told, text) = (stdout(&output), fs::read_to_string(&out).unwrap());
+    let (code, word) = if told.contains("\nSUSPECT\n") { (1, "SUSPECT") } else { (0, "VALID") };
+    assert_eq!(output.status.code(), Some(code), "{told}{}", stderr(&output));
+    assert!(told.contains("not used in the fit") && told.contains(&format!("\n{word}\n")), "{told}");
+    assert!(text.contains(&format!("verdict = \"{word}\"")) && text.contains("# SUSPECT: ") == (code == 1), "{text}");
     let model = Server::from_toml(&fs::read_to_string(&out).unwrap()).unwrap();
     let Discipline::DelayCurve(curve) = model.discipline else { panic!("a curve") };
     // First come, first served: with n users inside a request waits for all of them.
