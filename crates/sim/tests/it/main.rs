@@ -16,6 +16,7 @@ mod plan_run;
 mod prediction;
 mod refusals;
 mod routed;
+mod saturation;
 mod sessions;
 mod single;
 mod support;
