@@ -25,6 +25,9 @@ pub struct Control {
     pub metrics: Vec<String>,
     /// Requests after which no more precision is asked for, over all replications.
     pub max_jobs: u64,
+    /// Requests that come in one relaxation time, in which the system forgets its state. Without a horizon each replication
+    /// measures ten times as many, or there are no intervals. None: it is not known.
+    pub relaxation: Option<u64>,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
     /// Predict how long each request will be at its server when it comes there, and say how wrong that was.
@@ -48,6 +51,7 @@ impl Default for Control {
             precision: Some(Precision { relative: 0.05, confidence: 0.95 }),
             metrics: Vec::new(),
             max_jobs: 50_000_000,
+            relaxation: None,
             replications: 20,
             predict: None,
             threads: 1,
@@ -138,6 +142,22 @@ pub enum SimError {
         rate: f64,
         /// The arrival rate (1/s) at which the utilisation is 1.
         stable: f64,
+    },
+    /// It forgets its state so slowly that an interval would take more requests than are allowed.
+    #[error(
+        "so near saturation the system takes {relaxation} requests to forget its state, and an interval takes ten times as \
+         many in each of {replications} replications: set max_jobs = {needed} (now {max_jobs}), lower the load, or give a \
+         horizon"
+    )]
+    TooSlow {
+        /// Requests that come in one relaxation time.
+        relaxation: u64,
+        /// Replications.
+        replications: u64,
+        /// Requests that it takes.
+        needed: u64,
+        /// Requests that are allowed.
+        max_jobs: u64,
     },
     /// It has what the simulator does not have yet.
     #[error("not there yet: sim has no {0}")]

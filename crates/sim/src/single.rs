@@ -17,12 +17,14 @@ mod sections;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_model::{Discipline, Knowledge, Station};
+use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Span, Time};
 
 use self::play::Listener;
 pub use self::play::play;
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
+use crate::study::RELAXATIONS;
 use crate::summary::{self, Row};
 
 /// One queue.
@@ -82,6 +84,9 @@ pub struct Control<'a> {
     pub classes: &'a [&'a str],
     /// Predict each job's response time when it comes, and say how wrong that was.
     pub predict: Option<Predict>,
+    /// Jobs that come in one relaxation time, in which the queue forgets its state: without ten times as many in each
+    /// section there are no intervals. None: it is not known.
+    pub relaxation: Option<u64>,
     /// Confidence of the intervals.
     pub confidence: f64,
     /// Set it to stop early.
@@ -96,6 +101,7 @@ impl Default for Control<'_> {
             warm_up: 0,
             classes: &[],
             predict: None,
+            relaxation: None,
             confidence: sojourn_stats::measure::CONFIDENCE,
             cancel: None,
             progress: &|_| {},
@@ -148,15 +154,28 @@ pub fn run(
     if cancelled() {
         notes.push("stopped early: the numbers are of what had been simulated".into());
     }
+    let mut measures = summary::measures(&rows, control.confidence);
+    let relaxation = control.relaxation.unwrap_or(0);
+    let is_long = sections.size() >= RELAXATIONS.saturating_mul(relaxation);
+    if !is_long {
+        for measure in &mut measures {
+            measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
+        }
+        notes.push(format!(
+            "too short for intervals: so near saturation the queue takes {relaxation} jobs to forget its state, and an interval \
+             takes {} after the warm-up",
+            Sections::needed(RELAXATIONS.saturating_mul(relaxation))
+        ));
+    }
     Ok(Report {
-        measures: summary::measures(&rows, control.confidence),
+        measures,
         response_time_cdf: summary::cdf(&sections.response()),
         jobs: sections.jobs(),
         replications_values: Vec::new(),
         connections: Vec::new(),
         attached: Vec::new(),
         replications: 1,
-        converged: true,
+        converged: is_long,
         notes,
     })
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Histogram, Measure, Stream};
 
 use crate::control::{Control, Progress, Report, SimError, WarmUp};
@@ -22,6 +23,9 @@ const FLOOR: (u64, u64) = (10_000, 40);
 /// With fewer replications the stopping rule stops too often where the intervals are narrow by luck: with 10 they cover
 /// the truth 91 to 93 % of the time instead of 95, with 20 it is 94 (`benches/coverage.rs`).
 const LEAST_REPLICATIONS: u32 = 20;
+/// Relaxation times that each replication must have measured before its numbers are believed. Those of a shorter one depend
+/// on how it began: their spread is small, and their mean far off.
+pub(crate) const RELAXATIONS: u64 = 10;
 /// Requests between two looks at the outside world.
 const CHUNK: u64 = 1 << 16;
 /// A round is at least and at most so many times as long as all before.
@@ -107,6 +111,8 @@ pub(crate) struct Study<'a, E> {
     replications: Vec<E>,
     pool: Option<ThreadPool>,
     outside: Outside<'a>,
+    /// Requests that each replication must measure before there are intervals.
+    long_enough: u64,
     /// All was sharp at the last look.
     sharp: bool,
     converged: bool,
@@ -132,6 +138,13 @@ impl<'a, E: Replication> Study<'a, E> {
         let finite = control.horizon.is_some() || subject.has_end;
         let least = if control.precision.is_some() && !finite { LEAST_REPLICATIONS } else { 2 };
         let replications = u64::from(control.replications.max(least));
+        let relaxation = control.relaxation.filter(|_| !finite).unwrap_or(0);
+        let long_enough = RELAXATIONS.saturating_mul(relaxation);
+        let needed = long_enough.saturating_add(FLOOR.0).saturating_mul(replications);
+        if relaxation > 0 && needed > control.max_jobs && long_enough > FLOOR.0 {
+            let max_jobs = control.max_jobs;
+            return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
+        }
         let course = Course {
             warm_up: match control.warm_up {
                 WarmUp::Auto => None,
@@ -153,6 +166,7 @@ impl<'a, E: Replication> Study<'a, E> {
             replications: Vec::new(),
             pool,
             outside,
+            long_enough,
             sharp: false,
             converged: false,
             notes,
@@ -267,13 +281,21 @@ impl<'a, E: Replication> Study<'a, E> {
         let asked = |metric: &str| self.subject.always.iter().chain(&self.control.metrics).any(|of| of == metric);
         let widest = widest_of(&self.measures(), asked);
         self.outside.relative = Some(widest);
-        let sharp = widest <= precision.relative;
+        let measured = self.replications.iter().map(E::measured).min().unwrap_or(0);
+        let is_long = measured >= self.long_enough;
+        let sharp = widest <= precision.relative && is_long;
         if sharp && (self.sharp || self.course.finite) {
             self.converged = true;
             return None;
         }
         self.sharp = sharp;
-        Some(if sharp { CONFIRMATION } else { growth(widest, precision.relative) })
+        Some(match sharp {
+            true => CONFIRMATION,
+            false if widest <= precision.relative => {
+                (self.long_enough as f64 / measured.max(1) as f64).clamp(GROWTH.0, GROWTH.1)
+            }
+            false => growth(widest, precision.relative),
+        })
     }
 
     fn jobs_so_far(&self) -> u64 {
@@ -304,13 +326,24 @@ impl<'a, E: Replication> Study<'a, E> {
             self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
         }
         let measured = self.measured();
+        let is_long = self.replications.iter().all(|engine| engine.measured() >= self.long_enough);
         let mut rows = E::rows(&measured);
         let whole = E::responses(&measured);
         let jobs = measured.iter().map(|engine| engine.measured()).sum();
         let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref());
         rows.extend(more_rows);
         self.notes.extend(more_notes);
-        let measures = summary::measures(&rows, self.control.confidence());
+        let mut measures = summary::measures(&rows, self.control.confidence());
+        if !is_long {
+            self.notes.push(format!(
+                "too short for intervals: the system takes {} requests to forget its state, and each of {replications} \
+                 replications has to measure {RELAXATIONS} times as many",
+                self.long_enough / RELAXATIONS
+            ));
+            for measure in &mut measures {
+                measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
+            }
+        }
         let converged = self.converged && measures.iter().any(|measure| measure.estimate.interval().is_some());
         Report {
             response_time_cdf: summary::cdf(&whole),

@@ -118,6 +118,12 @@ impl Histogram {
         seen as f64 / self.count.max(1) as f64
     }
 
+    /// The share of the numbers in lower buckets than that of `value`.
+    pub fn share_below(&self, value: u64) -> f64 {
+        let seen: u64 = self.buckets[..index(value)].iter().sum();
+        seen as f64 / self.count.max(1) as f64
+    }
+
     /// The non-empty buckets, ascending, each as (smallest, largest, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);

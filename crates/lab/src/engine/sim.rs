@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_model::{ClusterNetwork, System};
-use sojourn_sim::{Control, Progress, WarmUp};
-use sojourn_traffic::Workload;
+use sojourn_model::network::{Chain, Network};
+use sojourn_model::{ClusterNetwork, Discipline, Server, System};
+use sojourn_sim::{Control, Progress, SimError, WarmUp};
+use sojourn_theory::formula::general::relaxation::relaxation_time_s;
+use sojourn_traffic::{Open, Workload};
 
 use super::Conditions;
 use crate::answer::Answer;
@@ -20,6 +22,7 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         precision: run.precision,
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         max_jobs: run.max_jobs,
+        relaxation: relaxation(&experiment.question),
         replications: run.replications,
         predict: run.predict,
         threads: conditions.threads,
@@ -34,10 +37,56 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         Question::Network(network) => sojourn_sim::run_network(network, &control, &progress),
         Question::System(asked) => sojourn_sim::run(&asked.system, &asked.workload, &control, &progress),
     };
-    let report = report.map_err(|e| e.to_string())?;
-    let mut answer = answer(report);
+    let mut answer = match report {
+        Ok(report) => answer(report),
+        // No answer, which says what it would take, and no reason to lose those of other variants.
+        Err(too_slow @ SimError::TooSlow { .. }) => Answer { notes: vec![too_slow.to_string()], ..Answer::default() },
+        Err(error) => return Err(error.to_string()),
+    };
     answer.notes.extend(experiment.system().and_then(overload));
     Ok(answer)
+}
+
+/// Requests that come while the system forgets its state. None where that is not known, or does not matter: users who wait
+/// for replies, requests that are given up or denied, gaps that depend on one another, and laws without a variance.
+fn relaxation(question: &Question) -> Option<u64> {
+    let (time_s, rate) = match question {
+        Question::System(asked) => of_system(asked)?,
+        Question::Network(network) => of_network(network)?,
+    };
+    Some(time_s * rate).filter(|requests| requests.is_finite()).map(|requests| requests.ceil() as u64)
+}
+
+/// Relaxation time (s) of the slowest server, as if the requests were spread evenly, and the arrival rate.
+fn of_system(asked: &SystemQuestion) -> Option<(f64, f64)> {
+    let Workload::Open(Open { arrivals, patience: None, .. }) = &asked.workload else { return None };
+    let servers = || asked.system.servers();
+    let is_known =
+        |server: &Server| server.capacity.is_none() && !matches!(server.discipline, Discipline::DelayCurve(_));
+    if arrivals.hurst().is_some() || arrivals.profile().is_some() || !servers().all(is_known) {
+        return None;
+    }
+    let (gaps, rate) = (arrivals.gaps()?, arrivals.rate()?);
+    let ((demand_mean_s, demand_variance_s2), utilization) = (asked.demand_moments(), rate / asked.capacity());
+    let gaps_scv = gaps.variance() / gaps.mean().powi(2) * f64::from(arrivals.batch());
+    let demand_scv = demand_variance_s2 / demand_mean_s.powi(2);
+    let of = |server: &Server| {
+        relaxation_time_s(gaps_scv, demand_scv, demand_mean_s / server.speed, server.cores, utilization)
+    };
+    Some((servers().map(of).fold(0.0, f64::max), rate))
+}
+
+/// The same of the slowest station of an open network, as if its arrivals and services were exponential.
+fn of_network(network: &Network) -> Option<(f64, f64)> {
+    let rates: Vec<f64> = network.chains.iter().map(Chain::arrival_rate).collect::<Option<_>>()?;
+    let known = sojourn_theory::network::answer(network).ok()?;
+    let of = |station: &str| {
+        let (utilization, rate) =
+            (known.value(&format!("utilization_{station}"))?, known.value(&format!("throughput_{station}"))?);
+        (rate > 0.0).then(|| relaxation_time_s(1.0, 1.0, utilization / rate, 1, utilization))
+    };
+    let slowest = network.stations.iter().filter_map(|station| of(&station.name)).fold(0.0, f64::max);
+    Some((slowest, rates.iter().sum()))
 }
 
 /// A log can ask for more than the servers can do; its end comes all the same, but nothing settles before.

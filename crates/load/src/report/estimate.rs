@@ -61,28 +61,32 @@ pub fn share(windows: &[(f64, f64)], samples: u64) -> Estimate {
     }
 }
 
-/// The `q`-quantile (s) of all windows together, from the shares at or below it in the windows.
+/// The `q`-quantile (s) of all windows together, from the shares at or below it in the windows, or below it if these are
+/// less sure: where many took just as long, one of the two may be the same in all windows by chance.
 pub fn quantile<'a>(q: f64, all: &Histogram, windows: impl Iterator<Item = &'a Histogram>) -> Estimate {
     let samples = all.count();
     let Some(at) = all.quantile(q) else { return Estimate::TooFew { samples } };
-    let value = quantile_stands(samples, q).then(|| seconds(all)(q));
-    let below: Vec<(f64, f64)> =
-        windows.map(|window| (window.share_up_to(at) * window.count() as f64, window.count() as f64)).collect();
-    match ratio(&below, samples) {
-        Estimate::Sampled { value, ci_high, .. } => {
-            let half = ci_high - value;
-            let error = half / t_quantile(0.975, WINDOWS as u64 - 1);
-            // As many independent samples as would give this error, and how many of them lie beyond.
-            let beyond = q * (1.0 - q) / (error * error) * q.min(1.0 - q);
-            let estimate = quantile_by_share(q, half, samples, seconds(all));
-            let in_tail = q.min(1.0 - q) < TAIL;
-            if beyond < BEYOND_LEAST && in_tail {
-                return estimate.withheld(too_few_or_too_short(samples, q));
-            }
-            estimate
+    let windows: Vec<&Histogram> = windows.collect();
+    let half_of = |share: fn(&Histogram, u64) -> f64| {
+        let part = |window: &&Histogram| (share(window, at) * window.count() as f64, window.count() as f64);
+        match ratio(&windows.iter().map(part).collect::<Vec<_>>(), samples) {
+            Estimate::Sampled { value, ci_high, .. } => Some(ci_high - value),
+            _ => None,
         }
-        _ => Estimate::without_interval(value, samples, too_few_or_too_short(samples, q)),
+    };
+    let halves = half_of(Histogram::share_up_to).zip(half_of(Histogram::share_below));
+    let Some(half) = halves.map(|(one, other)| one.max(other)) else {
+        let value = quantile_stands(samples, q).then(|| seconds(all)(q));
+        return Estimate::without_interval(value, samples, too_few_or_too_short(samples, q));
+    };
+    let estimate = quantile_by_share(q, half, samples, seconds(all));
+    // As many independent samples as would give this error, and how many of them lie beyond.
+    let error = half / t_quantile(0.975, WINDOWS as u64 - 1);
+    let beyond = q * (1.0 - q) / (error * error) * q.min(1.0 - q);
+    if beyond < BEYOND_LEAST && q.min(1.0 - q) < TAIL {
+        return estimate.withheld(too_few_or_too_short(samples, q));
     }
+    estimate
 }
 
 /// The `q`-quantile (s) of independent values, its interval from the binomial law of the share below it.

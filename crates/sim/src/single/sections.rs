@@ -173,6 +173,17 @@ impl Sections {
         self.sections.iter().map(of).sum::<u64>() + of(&self.open)
     }
 
+    /// Jobs in each section that is full.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How many jobs it takes until a section has at least `size`.
+    pub(super) fn needed(size: u64) -> u64 {
+        let sections = SECTIONS_MOST as u64 / 2;
+        size.div_ceil(SECTION).checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(SECTION * sections)
+    }
+
     /// All response times.
     pub(super) fn response(&self) -> Histogram {
         let mut whole = merged(&self.histograms());

@@ -17,6 +17,7 @@ mod plan_run;
 mod prediction;
 mod refusals;
 mod routed;
+mod saturation;
 mod sessions;
 mod single;
 mod support;

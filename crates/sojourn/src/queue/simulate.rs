@@ -10,6 +10,7 @@ use sojourn_model::Knowledge;
 use sojourn_sim::Report;
 use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
 use sojourn_stats::{Law, Span, Stream, Time, measure};
+use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::queue::Queue as Notation;
 use sojourn_traffic::{Arrivals, Open, Pairs, Plan, Sizes, Trace, Workload};
 
@@ -151,6 +152,10 @@ pub(super) fn simulate(asked: &Asked, cancel: &AtomicBool) -> Result<Report, Fai
         warm_up: asked.warm_up.unwrap_or(length.unwrap_or(0) / 10),
         classes: &names,
         predict: asked.predict.map(|knows| Predict { knows, demand_mean: Span::from_secs_f64(demand_mean_s) }),
+        relaxation: match &asked.source {
+            Source::Drawn { classes, .. } => relaxation(&asked.queue, classes),
+            Source::Trace { .. } => None,
+        },
         confidence: measure::CONFIDENCE,
         cancel: Some(cancel),
         progress: &|jobs| bar.0.set_position(jobs),
@@ -161,6 +166,32 @@ pub(super) fn simulate(asked: &Asked, cancel: &AtomicBool) -> Result<Report, Fai
     };
     bar.0.finish_and_clear();
     report
+}
+
+/// Jobs that come while the queue forgets its state; none where that is not known, or the room is limited.
+fn relaxation(queue: &Queue, classes: &[Class]) -> Option<u64> {
+    let is_renewal = |class: &Class| class.arrivals.hurst().is_none() && class.arrivals.profile().is_none();
+    if queue.capacity.is_some() || !classes.iter().all(is_renewal) {
+        return None;
+    }
+    let rates: Vec<f64> = classes.iter().map(|class| class.arrivals.rate()).collect::<Option<_>>()?;
+    let rate: f64 = rates.iter().sum();
+    let mean = |of: &dyn Fn(&Law) -> f64| {
+        classes.iter().zip(&rates).map(|(class, part)| part / rate * of(&class.service)).sum::<f64>()
+    };
+    let mean_s = mean(&Law::mean);
+    let service_scv = mean(&|law| law.variance() + law.mean().powi(2)) / mean_s.powi(2) - 1.0;
+    let gaps_scv = match classes {
+        [Class { arrivals, .. }] => {
+            let gaps = arrivals.gaps()?;
+            gaps.variance() / gaps.mean().powi(2) * f64::from(arrivals.batch())
+        }
+        // Several streams together are nearly Poisson.
+        _ => 1.0,
+    };
+    let utilization = rate * mean_s / f64::from(queue.cores);
+    let jobs = rate * relaxation_time_s(gaps_scv, service_scv, mean_s, queue.cores, utilization);
+    jobs.is_finite().then(|| jobs.ceil() as u64)
 }
 
 /// Refuses a load that never settles.

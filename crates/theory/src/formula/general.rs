@@ -7,3 +7,4 @@ pub mod gimc;
 pub mod mg1;
 pub mod mg1_fcfs;
 pub mod mg1k;
+pub mod relaxation;

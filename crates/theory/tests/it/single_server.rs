@@ -2,6 +2,7 @@
 
 use sojourn_stats::{Dimension, Law};
 use sojourn_theory::formula::general::mg1;
+use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::formula::markovian::{mm1, mmck};
 use sojourn_theory::formula::sharing::mg1_ps;
 
@@ -49,4 +50,16 @@ fn a_shared_server_with_room_for_k() {
     for (n, p) in mmck::number_probabilities(1, 10, 0.8).into_iter().enumerate() {
         agree(p, closed_form(n as i32), 1e-12);
     }
+}
+
+/// M/M/1 relaxes in 1 / (mu (1 - sqrt rho)^2) exactly: Cohen, The Single Server Queue (1982), section II.2. The formula is
+/// never shorter.
+#[test]
+fn the_relaxation_time_of_a_busy_queue_is_the_exact_one() {
+    for (utilization, within) in [(0.5f64, 1.4), (0.9, 1.06), (0.99, 1.006), (0.9999, 1.0001)] {
+        let exact = (1.0 - utilization.sqrt()).powi(-2);
+        let ratio = relaxation_time_s(1.0, 1.0, 1.0, 1, utilization) / exact;
+        assert!((1.0..within).contains(&ratio), "{utilization}: {ratio}");
+    }
+    assert_eq!(relaxation_time_s(1.0, 1.0, 1.0, 1, 1.0), f64::INFINITY);
 }
