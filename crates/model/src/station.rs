@@ -217,7 +217,7 @@ impl Station {
     ///
     /// # Panics
     /// As [`Station::arrive`].
-    #[inline]
+    #[inline(always)]
     pub fn arrive_of(&mut self, class: u8, now: Time, job: u64, service: Span) -> Admission {
         if self.helpers == 0 {
             return self.arrive_in_order(class, now, job, service);
@@ -296,7 +296,7 @@ impl Station {
 
     /// Takes the next departure that is due at or before `now`; O(log n). Jobs finished within the same nanosecond
     /// leave in the order of their exact finishes, and in order of arrival where these are equal.
-    #[inline]
+    #[inline(always)]
     pub fn depart(&mut self, now: Time) -> Option<Departure> {
         let at = self.next;
         if at > now || at == Time::NEVER {

@@ -94,11 +94,17 @@ pub(crate) trait Clients<F: Fabric>: Send {
     /// They begin.
     fn start(&mut self, cx: &mut Cx<F::Traffic>);
 
-    /// When [`Clients::arrive`] is due; [`Time::NEVER`] when nothing is planned.
-    fn next_at(&self) -> Time;
+    /// When [`Clients::arrive`] is due; [`Time::NEVER`] when nothing is planned, and all that they ask is in the agenda.
+    #[inline]
+    fn next_at(&self) -> Time {
+        Time::NEVER
+    }
 
     /// What is planned next comes.
-    fn arrive(&mut self, fabric: &mut F, cx: &mut Cx<F::Traffic>);
+    fn arrive(&mut self, fabric: &mut F, cx: &mut Cx<F::Traffic>) {
+        let _ = (fabric, cx);
+        unreachable!("nothing is planned");
+    }
 
     /// What is theirs in the agenda happens to `entity`.
     fn fire(&mut self, what: Happens<F>, entity: u32, fabric: &mut F, cx: &mut Cx<F::Traffic>);

@@ -143,23 +143,19 @@
 
 mod agenda;
 mod balancer;
-mod clients;
 mod control;
 mod course;
 mod engine;
 mod fabric;
-mod jobs;
 mod ledger;
 mod network;
 mod pilot;
-mod prediction;
 mod requests;
 mod run;
 mod sessions;
 pub mod single;
 mod study;
 mod summary;
-mod tally;
 mod timers;
 
 pub use balancer::{information, signals};

@@ -4,16 +4,21 @@
 //! The classes of events at equal time are those of the crate's documentation; within a class, what was entered first
 //! happens first. A request's state is one small struct in a slab.
 
+pub(crate) mod clients;
+pub(crate) mod jobs;
+pub(crate) mod prediction;
+mod tally;
+
 use sojourn_stats::{Histogram, Time};
 
+use self::jobs::{Job, Jobs};
+use self::prediction::Errors;
+use self::tally::Tally;
 use crate::agenda::{self, Entry};
 use crate::course::{Course, Phases};
 use crate::engine::{self, Clients, Engine, Fabric, Inside, Traffic};
-use crate::jobs::{Job, Jobs};
-use crate::prediction::Errors;
 use crate::study::{Replication, merged};
 use crate::summary::{self, Counts, QUANTILES, Row};
-use crate::tally::Tally;
 
 /// Requests of open and closed workloads.
 pub(crate) enum Requests {}

@@ -9,11 +9,11 @@ use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
-use crate::clients::{PlannedRequests, Users};
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
+use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
 use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};

@@ -31,8 +31,8 @@ use super::names::Names;
 use crate::balancer::{Asked, Choice};
 use crate::control::SimError;
 use crate::engine::Fabric;
-use crate::jobs::{Job, Stage};
-use crate::prediction::Predictor;
+use crate::requests::jobs::{Job, Stage};
+use crate::requests::prediction::Predictor;
 use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
 

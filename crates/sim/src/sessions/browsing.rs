@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Span, Stream};
 use sojourn_traffic::{Demand, Fetch, Sessions, Visit, Visitor};
 
 use super::connections::{Connected, Cx, NOWHERE, Stage, What};
@@ -220,15 +220,6 @@ impl<F: Connected> Clients<F> for Browsing {
 
     fn start(&mut self, cx: &mut Cx) {
         (0..self.users.len() as u32).for_each(|user| self.think(user, Span::ZERO, cx));
-    }
-
-    #[inline]
-    fn next_at(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn arrive(&mut self, _: &mut F, _: &mut Cx) {
-        unreachable!("what users ask is in the agenda")
     }
 
     #[inline]

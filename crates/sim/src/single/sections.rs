@@ -4,7 +4,7 @@
 use sojourn_stats::{Histogram, Span, Time};
 
 use super::{Job, Queue};
-use crate::prediction::Errors;
+use crate::requests::prediction::Errors;
 use crate::study::merged;
 use crate::summary::{self, Counts, QUANTILES, Row};
 

@@ -8,6 +8,7 @@ mod determinism;
 mod emitted;
 mod exact;
 mod faces;
+mod instants;
 mod links;
 mod long_memory;
 mod losses;

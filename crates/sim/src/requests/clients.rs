@@ -107,15 +107,6 @@ impl<F: Fabric<Traffic = Requests>> Clients<F> for Users {
     }
 
     #[inline]
-    fn next_at(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn arrive(&mut self, _: &mut F, _: &mut Cx) {
-        unreachable!("what users ask is in the agenda")
-    }
-
-    #[inline]
     fn fire(&mut self, what: What, entity: u32, fabric: &mut F, cx: &mut Cx) {
         match what {
             What::UserAsks => enter(cx.now, &self.users[entity as usize].1, fabric, cx),

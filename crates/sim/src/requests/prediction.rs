@@ -6,7 +6,7 @@
 use sojourn_model::{Knowledge, Server, Station};
 use sojourn_stats::{Histogram, Span, Time};
 
-use crate::jobs::Job;
+use crate::requests::jobs::Job;
 use crate::summary::Row;
 
 /// What is predicted of the requests inside.

@@ -3,7 +3,7 @@
 use sojourn_stats::{Histogram, Span, Time};
 
 use crate::engine::Measured;
-use crate::prediction::Errors;
+use crate::requests::prediction::Errors;
 
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
 #[derive(Clone)]
