@@ -9,8 +9,8 @@ use sojourn_bed::{Events, supervised};
 use crate::descriptors;
 use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError};
 
-/// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard input, or none where its end means nothing (a service
-/// manager that connects it to `/dev/null`).
+/// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
+/// input, or none where its end means nothing (a service manager that connects it to `/dev/null`).
 ///
 /// # Errors
 /// When the node cannot start; nothing has been written then.

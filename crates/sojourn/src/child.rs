@@ -231,9 +231,6 @@ fn model(text: &str) -> Result<Server, Failure> {
 /// Reads a time, which may be zero.
 fn time(flag: &str, text: &str) -> Result<Span, Failure> {
     let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
-    if seconds < 0.0 {
-        return Err(bad_input(format!("{flag} {text}: a time is not negative, as in `15 s`")));
-    }
     Ok(Span::from_secs_f64(seconds))
 }
 

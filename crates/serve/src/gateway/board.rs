@@ -238,7 +238,7 @@ impl Board {
     /// No probe could be made, for want of something on this side.
     pub(super) fn not_probed(&self, backend: BackendId, why: &str) {
         let name = self.name(backend);
-        self.events.emit(&json!({"event": "probe_failed", "backend": name, "why": why, "thread": self.thread}));
+        self.events.emit(&json!({"event": "probe_not_made", "backend": name, "why": why, "thread": self.thread}));
     }
 
     fn struck(&self, backend: BackendId, count: impl FnOnce(&Seen), why: &str) {

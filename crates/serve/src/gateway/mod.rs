@@ -270,7 +270,8 @@ impl Gateway {
         let own = 16 + 4 * threads + 2 * links;
         let limit = descriptors::connections(config.connections, 3, own as u64)?;
         config.keep = config.keep.min(limit.div_ceil(links));
-        let connections = Connections::new(limit, config.keep_alive, config.timeouts.idle, config.grace);
+        let grace = config.grace;
+        let connections = Connections::new(limit, config.keep_alive, config.timeouts.idle, grace);
         let count = if config.shared { 1 } else { threads };
         let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
         let deciders = made.iter().map(Decider::seen).collect();
@@ -291,7 +292,7 @@ impl Gateway {
         let config = Arc::new(config);
         let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
         let clients = connections.clone();
-        let threads = Threads::start("gateway", inputs, 1, move |index, (listener, decider), stop| {
+        let threads = Threads::start("gateway", inputs, 1, grace, move |index, (listener, decider), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
             let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), &config));

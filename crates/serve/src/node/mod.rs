@@ -138,10 +138,10 @@ impl Node {
         let connections = Connections::new(limit, config.keep_alive, PATIENCE, config.grace);
         let listeners = listeners(config.listen, config.threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
-        let workers = config.workers;
+        let (workers, grace) = (config.workers, config.grace);
         let handler = Arc::new(Handler::new(config)?);
         let (shared, clients) = (Arc::clone(&handler), connections.clone());
-        let threads = Threads::start("node", listeners, workers, move |index, listener, stop| {
+        let threads = Threads::start("node", listeners, workers, grace, move |index, listener, stop| {
             let (handler, clients) = (Arc::clone(&shared), clients.clone());
             let bell = match handler.processor() {
                 Some(processor) if index == 0 => Some(processor.bell()?),

@@ -121,7 +121,7 @@ fn a_probe_that_cannot_be_made_says_nothing_of_its_backend() {
     assert_eq!(get(address(&gateway), "/").status, 200);
     let crowd: Vec<_> = (0..60).map(|_| Client::new(address(&gateway))).collect();
     let said = |what: &str| gateway.events().iter().filter(|event| event["event"] == what).count();
-    until("a probe lacks a descriptor", || said("probe_failed") > 0);
+    until("a probe lacks a descriptor", || said("probe_not_made") > 0);
     drop(crowd);
     assert_eq!(get(address(&gateway), "/").status, 200);
     assert_eq!((said("backend_down"), said("backend_up")), (0, 0), "{:?}", gateway.events());

@@ -181,7 +181,7 @@ fn counts_of_zero() {
         assert!(first.contains(flag) && first.contains("at least 1"), "{arguments:?}: {complaint}");
     }
     for (arguments, expected) in [
-        (&["node", "--grace", "-1 s"][..], "--grace -1 s: a time is not negative"),
+        (&["node", "--grace", "-1 s"][..], "--grace: `-1 s` is negative"),
         (&["node", "--keep-alive", "soon"], "--keep-alive: "),
         (&["node", "--connections", "1000000000"], "file descriptors"),
     ] {

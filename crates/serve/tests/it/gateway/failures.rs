@@ -3,11 +3,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
+use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals};
 use sojourn_model::Discipline;
 use sojourn_serve::{Events, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
+use sojourn_stats::Stream;
 
 use crate::support::{
     Client, Got, Lines, Origin, Reply, address_of, backends, gateway, get, ms, node, ok, silent_port, until,
@@ -190,6 +192,39 @@ fn a_gateway_that_stops_with_requests_in_flight() {
     until("the request is there", || origin.requests() == 1);
     let counts = gateway.stop();
     assert_eq!((counts.cancelled, counts.backends[0].in_flight, counts.backends[0].in_flight_table), (1, 0, 0));
+}
+
+/// A policy of one's own, or a file system, may hang: the thread is lost, the process is not.
+#[test]
+fn a_gateway_stops_though_a_thread_hangs() {
+    let (seen, hold) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(())));
+    let (held, count, gate) = (hold.lock().expect("no panic"), Arc::clone(&seen), Arc::clone(&hold));
+    let mut catalogue = Catalogue::default();
+    let hanging = catalogue.add("hanging", "", move |_| Ok(Box::new(Hanging(Arc::clone(&count), Arc::clone(&gate)))));
+    hanging.expect("the name is free");
+    let origin = Origin::new(|_, stream| ok(stream, "ok"));
+    let config = GatewayConfig { catalogue, policy: "hanging".into(), grace: ms(0), ..config(&[origin.address]) };
+    let gateway = gateway(config);
+    let mut client = Client::new(gateway.address());
+    client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("the thread hangs", || seen.load(Ordering::SeqCst) == 1);
+    assert_eq!(gateway.stop().requests, 1);
+    drop(held);
+}
+
+/// Counts its choices and makes none before it may.
+struct Hanging(Arc<AtomicUsize>, Arc<Mutex<()>>);
+
+impl Policy for Hanging {
+    fn requires(&self) -> Signals {
+        Signals::empty()
+    }
+
+    fn choose(&mut self, _: &Ask<'_>, _: &mut Stream) -> Decision {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        drop(self.1.lock());
+        Decision::refuse()
+    }
 }
 
 #[test]
