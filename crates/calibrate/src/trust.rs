@@ -1,7 +1,7 @@
 //! Whether a model is to be relied on: by what it predicted of loads that no fit has used, and by what disturbed these.
 //!
-//! VALID is a model that was judged and found no reason against it. SUSPECT is one with reasons; it is written with them.
-//! One that misses by half of what was measured is no model of that server, and is refused.
+//! VALID is a model that was judged and found no reason against it. SUSPECT is one with reasons; it is written with
+//! them. One that misses by half of what was measured is no model of that server, and is refused.
 
 use crate::judge::{Judged, Point};
 use crate::model::time_text;
@@ -29,8 +29,8 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
     let mut reasons = Vec::new();
     if overhead.high < 0.0 {
         reasons.push(format!(
-            "an idle reply takes {} less than the work of a request under load: the client, or something else, took the \
-             server's cores",
+            "an idle reply takes {} less than the work of a request under load: the client, or something else, took \
+             the server's cores",
             time_text(-overhead.value)
         ));
     }

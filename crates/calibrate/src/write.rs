@@ -99,7 +99,7 @@ impl Calibration {
     /// The findings, in lines for a human reader.
     pub fn summary(&self) -> Vec<String> {
         let ms = |interval: &Interval| {
-            format!("{} ({} to {})", time_text(interval.value), signed(interval.low), signed(interval.high))
+            format!("{} ({} to {})", signed(interval.value), signed(interval.low), signed(interval.high))
         };
         let reference = self.server.demand("");
         let mut lines = vec![format!("demand: {reference}")];

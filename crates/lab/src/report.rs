@@ -2,8 +2,8 @@
 //!
 //! The decision: no script, no font, no image and no network; plots are inline SVG whose colours come from the page's
 //! style sheet, so that one drawing serves light, dark and paper, mails well and opens in twenty years. A content
-//! security policy inside the page holds it to that. The price: no hovering and no zooming (the dashboard is for
-//! that), so every number that a plot shows is also in a table below it.
+//! security policy inside the page holds it to that. The price: no zooming, and no more on hovering than a title (the
+//! dashboard is for that), so every number that a plot shows is also in a table below it.
 //!
 //! [`render`] is a pure function of a [`Report`], which [`Report::new`] fills from a run folder. Plots follow
 //! W. S. Cleveland, *The Elements of Graphing Data* (1994): dots on a common scale
@@ -13,6 +13,7 @@
 mod compare;
 mod fill;
 pub(crate) mod html;
+pub mod load;
 pub(crate) mod number;
 pub mod plots;
 mod sections;

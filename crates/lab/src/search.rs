@@ -1,11 +1,11 @@
 //! The highest rate at which an objective still holds: doubling until it fails, then bisection.
 //!
-//! A trial is a whole run with a warm-up of its own, judged by its interval. Its doubts are weighed against the objective:
-//! a response time that stays below its limit in spite of a late generator stays below it ([`sojourn_load::Effect`]), and
-//! one above it is not above it for sure if the lateness can be the reason. A trial that cannot decide is repeated for
-//! twice as long, twice at most; one that still cannot counts as not holding and says why: the rate found is one that was
-//! seen to hold. The price is that a noisy metric is found lower than it is. That what holds at one rate holds at all
-//! lower ones is taken for granted, as every bisection does.
+//! A trial is a whole run with a warm-up of its own, judged by its interval. Its doubts are weighed against the
+//! objective: a response time that stays below its limit in spite of a late generator stays below it
+//! ([`sojourn_load::Effect`]), and one above it is not above it for sure if the lateness can be the reason. A trial
+//! that cannot decide is repeated for twice as long, twice at most; one that still cannot counts as not holding and
+//! says why: the rate found is one that was seen to hold. The price is that a noisy metric is found lower than it is.
+//! That what holds at one rate holds at all lower ones is taken for granted, as every bisection does.
 
 use sojourn_load::{Cause, Doubt, Effect};
 use sojourn_stats::Estimate;
@@ -146,7 +146,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether lower rates will not do either: what is asked for is not measured, or nothing is decided whatever the rate.
+    /// Whether lower rates will not do either: what is asked for is not measured, or nothing is decided whatever the
+    /// rate.
     fn is_hopeless(&self) -> bool {
         let last = |count: usize| self.trials.iter().rev().take(count);
         let open = |trial: &Trial| matches!(trial.finding, Finding::Open(_)) && !trial.may_be_longer();

@@ -51,6 +51,12 @@ pub enum LoadError {
         /// How long was waited.
         within: Span,
     },
+    /// It speaks no HTTP/2 over plain TCP.
+    #[error("{target} does not answer in HTTP/2: ask in HTTP/1.1, or over https where it may")]
+    NoHttp2 {
+        /// The address.
+        target: SocketAddr,
+    },
     /// There is no way to it.
     #[error("cannot connect to {target}: {source}")]
     Unreachable {

@@ -127,6 +127,10 @@ pub(crate) struct Recorder {
     pub(crate) intervals: Intervals,
     /// Times of the steps on the way to a reply, by window, where they were gone.
     pub(crate) steps: [Steps; STEPS.len()],
+    /// Response times of the replies that were failures, by window, where there were any.
+    pub(crate) refusals: Steps,
+    /// How many of them had this status, warm-up included.
+    pub(crate) statuses: BTreeMap<u16, u64>,
     /// Planned and begun instants of the requests of an open schedule.
     pub(crate) emitted: Option<Emitted>,
     /// Requests that were begun before the end of the plan, after the warm-up.
@@ -166,6 +170,8 @@ impl Recorder {
             slices: Vec::with_capacity(4096),
             intervals: Intervals::new(),
             steps: Default::default(),
+            refusals: Steps::default(),
+            statuses: BTreeMap::new(),
             emitted: keep.emitted.then(Emitted::default),
             begun_in_time: 0,
             records: keep.records.map(Vec::with_capacity),
@@ -262,6 +268,10 @@ impl Recorder {
         self.slice(done).bytes += reply.bytes;
         let sent = exchange.and_then(|exchange| exchange.sent);
         let ok = outcome == Outcome::Ok;
+        let refused = matches!(outcome, Outcome::ClientError | Outcome::ServerError);
+        if refused {
+            *self.statuses.entry(reply.status).or_default() += 1;
+        }
         if let Some(recent) = self.recent.as_mut().filter(|_| ok) {
             recent.response.record(response.0);
         }
@@ -285,6 +295,8 @@ impl Recorder {
                 window.service_sum_ns += u128::from(service.0);
                 self.service.record(service.0);
                 self.step_times(index, exchange.expect("a reply came"));
+            } else if refused {
+                self.refusals.record(index, response);
             }
             if let Some(backend) = backend {
                 let [replies, bytes] = &mut self.backends[usize::from(backend)].1;
@@ -411,6 +423,10 @@ impl Recorder {
         self.intervals.absorb(other.intervals);
         for (steps, more) in self.steps.iter_mut().zip(other.steps) {
             steps.absorb(more);
+        }
+        self.refusals.absorb(other.refusals);
+        for (status, count) in other.statuses {
+            *self.statuses.entry(status).or_default() += count;
         }
         self.connections.add(&other.connections);
         self.bytes += other.bytes;

@@ -25,6 +25,7 @@ use crate::recorder::records::Recorded;
 use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
 use crate::report::estimate::{quantile, quantile_of_independent, ratio, share};
 use crate::report::gaps::Gaps;
+use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::report::verdict::{Evidence, Verdict, verdict};
 use crate::setting::Pacing;
@@ -40,8 +41,9 @@ pub struct Report {
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
     /// until it acted, requests that had to wait for a connection aside).
     ///
-    /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened a
-    /// connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`.
+    /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened
+    /// a connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`. Replies that were
+    /// failures have a `failed_response_time` with the same.
     ///
     /// Where users browse, `response_time_*` and `throughput` are of whole objects: from the end of thinking to the
     /// last byte of the last embedded file. The page's own file has `page_response_time_mean` and `_p90`, all files
@@ -58,6 +60,9 @@ pub struct Report {
     pub counts: Counts,
     /// Those planned after the warm-up.
     pub measured: Counts,
+    /// Replies that were failures by their status, warm-up included.
+    #[serde(default)]
+    pub failed_statuses: Vec<(u16, u64)>,
     /// Good replies per backend, as `x-sojourn-backend` named it, after the warm-up; in order of name.
     pub backends: Vec<(String, u64)>,
     /// Bytes of these replies' bodies, in the same order.
@@ -87,6 +92,9 @@ pub struct Report {
     pub gaps: Option<Gaps>,
     /// How the threads waited.
     pub pacing: Pacing,
+    /// What its verdict was judged by.
+    #[serde(default)]
+    pub limits: Limits,
     /// Threads of the generator.
     pub threads: usize,
     /// Their CPU time (s), user and system.
@@ -136,6 +144,9 @@ pub struct Second {
     pub ok: u64,
     /// Requests that failed or were given up in it.
     pub failed: u64,
+    /// Requests that were due and not over at its end.
+    #[serde(default)]
+    pub inside: u64,
     /// Mean response time (s) of these good replies; 0 without any.
     pub response_time_mean_s: f64,
     /// Their median response time (s), of whole objects where users browse; none with too few to say.
@@ -226,7 +237,9 @@ impl Report {
             }
         };
         let mut measures = measures;
-        for ((name, _), steps) in STEPS.iter().zip(&all.steps).filter(|(_, steps)| !steps.0.is_empty()) {
+        let refusals = [("failed_response_time", &all.refusals)];
+        let steps = STEPS.iter().map(|(name, _)| *name).zip(&all.steps).chain(refusals);
+        for (name, steps) in steps.filter(|(_, steps)| !steps.0.is_empty()) {
             let mut whole = Histogram::new();
             steps.0.iter().for_each(|window| whole.merge(window));
             measures.extend(time_measures(name, &whole, || steps.0.iter(), &[("p90", 0.9), ("p99", 0.99)]));
@@ -239,6 +252,7 @@ impl Report {
             connections: all.connections,
             counts,
             measured,
+            failed_statuses: all.statuses.into_iter().collect(),
             backends: all.backends.iter().map(|(name, [replies, _])| (text(name), *replies)).collect(),
             backend_bytes: all.backends.iter().map(|(_, [_, bytes])| *bytes).collect(),
             response_time_cdf: cdf(&response),
@@ -252,6 +266,7 @@ impl Report {
             pace,
             gaps: runs.as_deref().and_then(|runs| Gaps::of(runs, asked.as_ref(), Span::from_secs_f64(limits.late_s))),
             pacing,
+            limits,
             threads: threads.len(),
             client_cpu_s: threads.iter().map(|thread| thread.cpu.as_secs_f64()).sum(),
             client_busy: threads.iter().map(|thread| thread.busy).collect(),
@@ -332,6 +347,7 @@ fn text(name: &[u8]) -> String {
 /// The slices by seconds, with the quantiles of the interval that each lies in.
 fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
     let mut seconds = Vec::new();
+    let (mut due, mut over) = (0, 0);
     for ten in slices.chunks((1_000_000_000 / SLICE.0) as usize) {
         let mut second = Second::default();
         let mut sum_s = 0.0;
@@ -342,6 +358,9 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
             second.failed += slice.failed;
             sum_s += slice.response_sum_ns as f64 * 1e-9;
         }
+        due += second.planned;
+        over += second.ok + second.failed;
+        second.inside = u64::saturating_sub(due, over);
         second.response_time_mean_s = if second.ok > 0 { sum_s / second.ok as f64 } else { 0.0 };
         seconds.push(second);
     }

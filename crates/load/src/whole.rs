@@ -1,8 +1,8 @@
 //! A file that appears whole or not at all.
 //!
-//! It is written under another name beside its own, and gets its name when it is whole. A link is followed: the file that
-//! it leads to is replaced, and the link stays. A device, a FIFO or a socket is no file that could be replaced: it is
-//! written into, as it comes.
+//! It is written under another name beside its own, and gets its name when it is whole. A link is followed: the file
+//! that it leads to is replaced, and the link stays. A device, a FIFO or a socket is no file that could be replaced: it
+//! is written into, as it comes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first asks the run to stop and keep what was measured, the second ends the program at once. And the signal
-//! of a file that may grow no more (`ulimit -f`), which would end it without a word.
+//! Ctrl-C: the first asks the run to stop and keep what was measured, the second ends the program at once. And the
+//! signal of a file that may grow no more (`ulimit -f`), which would end it without a word.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,11 @@
 //! `sojourn load URL`: one run, a search for the highest rate that holds, or a scan over a range.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::objective::Objective;
+use sojourn_lab::report::load as page;
 use sojourn_load::Awake;
 use sojourn_stats::{Dimension, quantity};
 
@@ -11,6 +13,7 @@ use crate::exit::{Exit, Failure, bad_input, failed};
 
 pub(crate) mod agents;
 pub(crate) mod flags;
+mod metrics;
 pub(crate) mod order;
 pub(crate) mod print;
 pub(crate) mod run;
@@ -20,6 +23,7 @@ pub(crate) mod view;
 
 use agents::Clients;
 use flags::Flags;
+use metrics::Metrics;
 use order::Order;
 use run::Runner;
 
@@ -61,6 +65,12 @@ pub(crate) struct Arguments {
     /// Write the run's histograms as an HDR interval log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["search", "scan"], help_heading = "Output")]
     hdr: Option<PathBuf>,
+    /// Write the run as a page: what it measured, and its rate, times, errors and lateness second by second
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["search", "scan"], help_heading = "Output")]
+    report: Option<PathBuf>,
+    /// Tell the run's numbers while it goes on at http://ADDRESS/metrics, for Prometheus
+    #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
+    metrics: Option<SocketAddr>,
     /// Show nothing while running
     #[arg(long, short = 'q', help_heading = "Output")]
     quiet: bool,
@@ -78,7 +88,8 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let _awake = awake(&arguments.flags.awake)?;
     let order = Order::new(&arguments.url, &arguments.flags)?;
-    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
+    let metrics = arguments.metrics.map(Metrics::listen).transpose()?;
+    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?.with_metrics(metrics);
     if let Some(text) = &arguments.search {
         let within = quantity::parse(&arguments.within, Dimension::Number);
         let within = within.map_err(|e| bad_input(format!("--within: {e}")))?;
@@ -95,6 +106,13 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     order.caveats(report.counts.planned)?.iter().for_each(|caveat| eprintln!("note: {caveat}"));
     if let Some(path) = &arguments.hdr {
         write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
+        crate::table::wrote(path);
+    }
+    if let Some(path) = &arguments.report {
+        let judged: Vec<(String, String)> =
+            objectives.iter().map(|o| (o.text.clone(), print::judge(o, &report).to_string())).collect();
+        let page = page::render(&report, &order.name(), env!("CARGO_PKG_VERSION"), &judged);
+        write_whole(path, page.as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
     }
     Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))

@@ -188,8 +188,8 @@ pub(crate) fn wrote(path: &Path) {
     eprintln!("wrote {}", path.display());
 }
 
-/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would be
-/// missing without a word.
+/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would
+/// be missing without a word.
 pub(crate) fn outln(line: &str) {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout(), "{line}") {

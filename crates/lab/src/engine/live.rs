@@ -441,7 +441,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         |shares: &[f64]| shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
     let lateness = |metric: &str| match report.measures.iter().find(|measure| measure.metric == metric) {
         Some(Measure { estimate, .. }) => {
-            estimate.value().map_or("too few samples".into(), |s| format!("{:.0} us", s * 1e6))
+            estimate.value().map_or("too few samples".into(), |s| Span::from_secs_f64(s).to_string())
         }
         None => "not paced".into(),
     };

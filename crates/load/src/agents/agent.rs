@@ -51,8 +51,8 @@ pub struct Agent<H> {
     pub quit: Arc<AtomicBool>,
 }
 
-/// How long a coordinator has for a message that it has begun, may be silent while a load runs (it says that it is there
-/// each second), and may leave unread what it is told.
+/// How long a coordinator has for a message that it has begun, may be silent while a load runs (it says that it is
+/// there each second), and may leave unread what it is told.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often an agent looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(200);

@@ -1,6 +1,6 @@
 //! A look at each endpoint before the run.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use sojourn_stats::Span;
@@ -43,6 +43,7 @@ pub(super) fn probe(
     for target in targets {
         match TcpStream::connect_timeout(&target, within.as_std()) {
             Ok(stream) if endpoint.scheme == Scheme::Https => return tls::probe(endpoint, target, stream, tls, within),
+            Ok(stream) if tls.1 == Version::Http2 => return http2(stream, target, within),
             Ok(_) => return Ok(()),
             Err(error) => {
                 failure = match error.kind() {
@@ -54,4 +55,21 @@ pub(super) fn probe(
         }
     }
     Err(failure)
+}
+
+/// Both sides begin HTTP/2 with their settings (RFC 9113, section 3.4). Who does not would fail every request.
+fn http2(mut stream: TcpStream, target: SocketAddr, within: Span) -> Result<(), LoadError> {
+    const SETTINGS: u8 = 4;
+    let refused = |source| LoadError::Unreachable { target, source };
+    stream.set_read_timeout(Some(within.as_std())).map_err(refused)?;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").map_err(refused)?;
+    let mut head = [0; 9];
+    match stream.read_exact(&mut head) {
+        Ok(()) if head[3] == SETTINGS => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            Err(LoadError::NoAnswer { target, within })
+        }
+        // Text, or the end.
+        Ok(()) | Err(_) => Err(LoadError::NoHttp2 { target }),
+    }
 }

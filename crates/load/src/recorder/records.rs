@@ -1,10 +1,11 @@
 //! Every request of a run in a file, in flat memory, and such a file read back.
 //!
-//! A thread fills blocks of 4096 records from a small pool of its own and hands each full one to the one thread
-//! that writes: one message per block, nothing per request. When the writer cannot follow, a thread that finds its pool
+//! A thread fills blocks of 4096 records from a small pool of its own and hands each full one to the one thread that
+//! writes: one message per block, nothing per request. When the writer cannot follow, a thread that finds its pool
 //! empty loses the block and counts it, rather than let the load wait for a disk; the verdict then says so. The file
-//! has another name until it is whole ([`crate::whole`]). When it cannot be written (no space left) it is removed, the run goes on and its
-//! report says why there is no file. The rows stand in the order in which blocks came, not sorted by anything.
+//! has another name until it is whole ([`crate::whole`]). When it cannot be written (no space left) it is removed, the
+//! run goes on and its report says why there is no file. The rows stand in the order in which blocks came, not sorted
+//! by anything.
 //!
 //! Columns, in CSV and Parquet alike: `k`, `client`, `class`, `outcome`, `status`, `backend`, then the instants
 //! `planned_ns`, `begun_ns`, `resolved_ns`, `connected_ns`, `secured_ns`, `sent_ns`, `first_byte_ns`, `done_ns` since the

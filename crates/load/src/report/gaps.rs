@@ -1,13 +1,14 @@
 //! Did the requests of an open run go out with the gaps that were asked for?
 //!
 //! Three questions, each at one false alarm in a million, and each only where the difference is one that matters to a
-//! server. Are the emitted gaps the planned ones (two-sample Kolmogorov-Smirnov)? Where a law was asked for: do those of
-//! the plan follow it, and those emitted (one-sample)? And are both independent of one another
-//! ([`sojourn_stats::renewal`])? The last is what tells a Poisson process from many clocks ticking side by side, one per
-//! connection, whose gaps taken one by one look much the same.
+//! server. Are the emitted gaps the planned ones (two-sample Kolmogorov-Smirnov)? Where a law was asked for: do those
+//! of the plan follow it, and those emitted (one-sample)? And are both independent of one another
+//! ([`sojourn_stats::renewal`])? The last is what tells a Poisson process from many clocks ticking side by side, one
+//! per connection, whose gaps taken one by one look much the same.
 //!
-//! Lateness that never matters is forgiven where emitted gaps are looked at, and the order of gaps that are shorter than
-//! it is not: at 50,000 requests/s it is that of the generator's rounds. What a plan says is never forgiven anything.
+//! Lateness that never matters is forgiven where emitted gaps are looked at, and the order of gaps that are shorter
+//! than it is not: at 50,000 requests/s it is that of the generator's rounds. What a plan says is never forgiven
+//! anything.
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::goodness::critical_distance;

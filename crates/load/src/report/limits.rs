@@ -36,8 +36,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1 ms late; a tenth of a gap, of a response time; 1 % short or failed; one in a thousand queued; a thread 90 % busy
-    /// or waiting for 5 % of the run; all cores 95 % busy, 2 % stolen.
+    /// 1 ms late; a tenth of a gap, of a response time; 1 % short or failed; one in a thousand queued; a thread 90 %
+    /// busy or waiting for 5 % of the run; all cores 95 % busy, 2 % stolen.
     fn default() -> Limits {
         Limits {
             late_s: 1e-3,

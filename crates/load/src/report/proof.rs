@@ -1,7 +1,7 @@
 //! Each doubt of the verdict on scripted runs: one in which it is the only one, and one close by in which it is silent.
 //!
-//! A script says of each request when it was planned, noticed, begun and done; the recorder is told so in order of time,
-//! as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
+//! A script says of each request when it was planned, noticed, begun and done; the recorder is told so in order of
+//! time, as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
 
 use sojourn_stats::{Dimension, Law, Span, Stream, Time};
 use sojourn_traffic::Request;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
 pub(crate) struct Flags {
     /// Open load with evenly spaced requests, e.g. '1000 /s'
-    #[arg(long, conflicts_with_all = ["arrivals", "users"], help_heading = "Load")]
+    #[arg(long, conflicts_with_all = ["arrivals", "users"], allow_hyphen_values = true, help_heading = "Load")]
     pub(crate) rate: Option<String>,
     /// Open load with such gaps, e.g. 'exponential(rate = 1000 /s)' or 'fgn(h = 0.8, rate = 1000 /s)'
     #[arg(long, value_name = "LAW", conflicts_with = "users", help_heading = "Load")]
@@ -43,7 +43,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "LAW", requires = "users", help_heading = "Load")]
     pub(crate) think: Option<String>,
     /// How long, e.g. 30s
-    #[arg(long, short = 'd', default_value = "10 s", help_heading = "Load")]
+    #[arg(long, short = 'd', default_value = "10 s", allow_hyphen_values = true, help_heading = "Load")]
     pub(crate) duration: String,
     /// Stop after this many requests instead
     #[arg(long, short = 'n', value_name = "N", help_heading = "Load")]
@@ -95,7 +95,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "LAW", help_heading = "Requests")]
     pub(crate) patience: Option<String>,
     /// A request without a whole reply after this time has failed
-    #[arg(long, value_name = "TIME", default_value = "10 s", help_heading = "Requests")]
+    #[arg(long, value_name = "TIME", default_value = "10 s", allow_hyphen_values = true, help_heading = "Requests")]
     pub(crate) timeout: String,
 
     /// Connections: how many are kept busy, or with --rate or --arrivals how many there may be at most
@@ -137,7 +137,7 @@ pub(crate) struct Flags {
     pub(crate) local: Vec<IpAddr>,
 
     /// Leave out the start, e.g. 2s
-    #[arg(long, value_name = "TIME", default_value = "0 s", help_heading = "Measurement")]
+    #[arg(long, value_name = "TIME", default_value = "0 s", allow_hyphen_values = true, help_heading = "Measurement")]
     pub(crate) warm_up: String,
     /// Threads of the load generator
     #[arg(long, short = 't', default_value_t = 1, help_heading = "Measurement")]

@@ -1,6 +1,7 @@
 //! From flags to a load: an order is all that a process needs to know to run its share of a load.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,15 @@ impl Order {
         Ok(Order { urls: urls.to_vec(), flags: flags.clone(), limits, tuning: Tuning::default() })
     }
 
+    /// What is loaded, for a heading.
+    pub(crate) fn name(&self) -> String {
+        match (&self.urls[..], &self.flags.urls) {
+            ([], Some(list)) => list.display().to_string(),
+            ([one], _) => one.clone(),
+            (several, _) => format!("{} and {} more", several[0], several.len() - 1),
+        }
+    }
+
     /// The same with other numbers.
     pub(crate) fn tuned(&self, tuning: Tuning) -> Order {
         Order { tuning, ..self.clone() }
@@ -103,7 +113,7 @@ impl Order {
             headers: super::headers(&flags.headers)?,
             cookies: flags.cookies,
             connections_max: self.connections(),
-            threads: flags.threads.max(1),
+            threads: flags.threads,
             pacing: if flags.spin { Pacing::Spin } else { Pacing::Timer },
             timeout: span("--timeout", &flags.timeout)?,
             warm_up,
@@ -152,7 +162,21 @@ impl Order {
         let flags = &self.flags;
         let open = flags.rate.is_some() || flags.arrivals.is_some();
         let version = self.http()?;
+        let zero = [
+            ("--threads", flags.threads == 0),
+            ("--connections", flags.connections == 0),
+            ("--users", flags.users == Some(0)),
+            ("--sessions", flags.sessions == Some(0)),
+        ];
+        if let Some((flag, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
+            return Err(bad_input(format!("{flag} 0: at least 1")));
+        }
         match () {
+            () if flags.record.as_deref().is_some_and(is_no_table) => {
+                let path = flags.record.as_deref().unwrap_or(Path::new(""));
+                let why = "records are written as CSV or Parquet: name a .csv or .parquet file";
+                Err(bad_input(format!("--record {}: {why}", path.display())))
+            }
             () if flags.profile.is_some() && !open => {
                 Err(bad_input("--profile shapes a rate: give --rate or --arrivals"))
             }
@@ -336,6 +360,12 @@ impl Order {
             None => arrivals,
         }))
     }
+}
+
+/// Whether the name of a file promises something else than a table.
+fn is_no_table(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| !["csv", "parquet", "txt"].contains(&ending.as_str()))
 }
 
 /// Lets arrivals with long memory reach the end of the load.

@@ -93,6 +93,8 @@ pub(crate) fn to_json(report: &Report) -> Value {
         "counts": report.counts,
         "connections": report.connections,
         "bytes": report.bytes,
+        "failed_statuses": report.failed_statuses,
+        "seconds": report.seconds,
     });
     if !report.record_files.is_empty() {
         told["records"] = json!(report.record_files);
@@ -104,6 +106,9 @@ pub(crate) fn to_json(report: &Report) -> Value {
 }
 
 fn for_people(report: &Report) {
+    if report.counts.wrong() > 0 {
+        table::outln(&table::paragraph("", &failures(report)));
+    }
     table::print_measures(&report.measures, &[], false);
     for (name, value) in sojourn_lab::load_facts(report) {
         table::outln(&format!("  {name}: {value}"));
@@ -125,6 +130,14 @@ fn for_people(report: &Report) {
             "  connections: {opened} opened, reused {reused} times, {closed_by_server} closed by the server"
         ));
     }
+}
+
+/// What failed and with which status, which everything below is without.
+fn failures(report: &Report) -> String {
+    let statuses: Vec<String> =
+        report.failed_statuses.iter().map(|(status, count)| format!("{count} times status {status}")).collect();
+    let statuses = if statuses.is_empty() { String::new() } else { format!(" ({})", statuses.join(", ")) };
+    format!("{}{statuses}", report.counts.trouble())
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judgement)]) -> String {

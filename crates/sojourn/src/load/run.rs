@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sojourn_load::agents::AgentClock;
-use sojourn_load::{LoadError, Report};
+use sojourn_load::{LoadError, Progress, Report};
 
 use super::agents::{Clients, Connected};
+use super::metrics::Metrics;
 use super::order::Order;
 use super::view::View;
 use crate::exit::{Failure, bad_input, failed};
@@ -16,6 +17,7 @@ use crate::interrupt;
 pub(crate) struct Runner {
     cancel: Arc<AtomicBool>,
     view: View,
+    metrics: Option<Metrics>,
     /// None: this process alone.
     agents: Option<Mutex<Connected>>,
 }
@@ -25,24 +27,34 @@ impl Runner {
     pub(crate) fn new(clients: &Clients, yes_i_may: bool, quiet: bool) -> Result<Runner, Failure> {
         let cancel = interrupt::flag();
         let agents = clients.connect(yes_i_may)?.map(Mutex::new);
-        Ok(Runner { cancel, view: View::new(quiet), agents })
+        Ok(Runner { cancel, view: View::new(quiet), metrics: None, agents })
+    }
+
+    /// The same, with what it does told to `metrics`.
+    pub(crate) fn with_metrics(self, metrics: Option<Metrics>) -> Runner {
+        Runner { metrics, ..self }
     }
 
     /// Runs `order` to its end or the first Ctrl-C; `label` says which of several it is.
     pub(crate) fn run(&self, order: &Order, label: &str) -> Result<Report, Failure> {
         self.view.begin(label);
+        self.metrics.iter().for_each(Metrics::begin);
+        let watched = self.view.is_seen() || self.metrics.is_some();
+        let show = |now: &Progress| {
+            self.view.show(now);
+            self.metrics.iter().for_each(|metrics| metrics.take(now));
+        };
         // What is wrong with an order is wrong for every agent, and is better said once.
         let result = order.load().and_then(|mut load| match &self.agents {
             Some(agents) => {
                 let asked = load.asked.take();
                 drop(load);
                 let coordinator = &mut agents.lock().expect("no thread panics while it runs a load").coordinator;
-                let show = |now: &_| self.view.show(now);
-                coordinator.run(order, asked, self.view.is_seen(), &self.cancel, &show).map_err(failed)
+                coordinator.run(order, asked, watched, &self.cancel, &show).map_err(failed)
             }
             None => {
-                load.watched = self.view.is_seen();
-                sojourn_load::run(load, &self.cancel, &|now| self.view.show(&now)).map_err(refused)
+                load.watched = watched;
+                sojourn_load::run(load, &self.cancel, &|now| show(&now)).map_err(refused)
             }
         });
         self.view.clear();

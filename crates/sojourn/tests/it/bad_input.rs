@@ -1,7 +1,7 @@
 //! Bad input: exit code 2, one line that says what, where and what would be right, and nothing left behind.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
@@ -223,7 +223,15 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 25] = [
+    let cases: [(&[&str], &str); 33] = [
+        (&[url, "-d", "-5s"], "--duration: `-5s` is negative"),
+        (&[url, "--record", "out.json"], "name a .csv or .parquet file"),
+        (&[url, "--threads", "0"], "--threads 0: at least 1"),
+        (&[url, "--connections", "0"], "--connections 0: at least 1"),
+        (&[url, "--users", "0"], "--users 0: at least 1"),
+        (&[url, "--limit", "stollen=5%"], "expected one of late,"),
+        (&[url, "--limit", "stolen"], "NAME=VALUE"),
+        (&[url, "--limits-file", "/nowhere/at/all"], "--limits-file: /nowhere/at/all"),
         (&[url, "--profile", "steps(1, 2, every = 1 s)"], "--rate"),
         (&[url, "--rate", "9 /s", "--profile", "stairs(1)"], "--profile"),
         (&[url, "--streams", "4"], "--http 2"),
@@ -254,6 +262,20 @@ fn loads_that_cannot_be() {
         let complaint = refused(&[&["load"], arguments].concat());
         assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
     }
+}
+
+#[test]
+fn a_server_without_http2_is_said_before_the_run() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").unwrap();
+    });
+    let complaint = refused(&["load", &url, "--http", "2", "--duration", "1s"]);
+    assert!(complaint.contains("does not answer in HTTP/2"), "{complaint}");
+    server.join().unwrap();
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! `sojourn load` beyond a single run: objectives, search and scan, against a node whose service is known.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::Child;
 
-use crate::sojourn::{PROGRAM, file, sojourn, stderr, stdout};
+use crate::sojourn::{PROGRAM, await_that, command, file, sojourn, stderr, stdout};
 
 /// A node whose every job takes `demand` alone, under processor sharing.
 fn node(demand: &str) -> Child {
@@ -165,4 +170,32 @@ fn one_host_at_two_addresses_has_clients_that_keep_theirs() {
         assert_eq!(served, [first, 60 - first], "{rotate}");
         assert!(first > 0 && first < 60);
     }
+}
+
+#[test]
+fn a_run_tells_its_numbers_while_it_goes_on() {
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let load = ["load", &url, "--rate", "100 /s", "-d", "60 s", "--metrics", "127.0.0.1:0"];
+    let mut run = command(&load).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("metrics: http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
+    let ask = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    };
+    // One who connects and says nothing keeps nobody waiting for long.
+    let _silent = TcpStream::connect(address).unwrap();
+    await_that("a good reply among the numbers", || {
+        let text = ask();
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+        let count = |line: &str| line.strip_prefix("sojourn_load_good_replies_total ")?.parse::<u64>().ok();
+        text.lines().find_map(count).is_some_and(|count| count > 0)
+    });
+    kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
 }

@@ -1,5 +1,7 @@
 //! A small drawing board over plotters: tenths of a pixel, colours by meaning, and axes.
 
+use std::cell::RefCell;
+
 use crate::report::{Engine, html};
 use plotters::coord::Shift;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
@@ -93,19 +95,26 @@ pub(super) enum Align {
 /// A drawing in progress; coordinates are pixels at the drawing's natural size.
 pub(super) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
+    /// Elements that lie above all that is drawn.
+    titles: RefCell<String>,
 }
 
 /// An SVG of that size with `title` (which also tells those who do not see it what it shows), drawn by `draw`.
 pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
     let mut raw = String::new();
-    {
+    let titles = {
         let size = ((width * UNITS) as u32, (height * UNITS) as u32);
         let area = SVGBackend::with_string(&mut raw, size).into_drawing_area();
-        let canvas = Canvas { area };
+        let canvas = Canvas { area, titles: RefCell::default() };
         draw(&canvas);
         canvas.area.present().expect(IN_MEMORY);
+        canvas.titles.into_inner()
+    };
+    let drawing = restyle(&raw, width, height, title);
+    match drawing.trim_end().strip_suffix("</svg>") {
+        Some(inside) if !titles.is_empty() => format!("{inside}{titles}</svg>\n"),
+        _ => drawing,
     }
-    restyle(&raw, width, height, title)
 }
 
 /// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
@@ -180,6 +189,16 @@ impl Canvas<'_> {
         let style = ("sans-serif", size * UNITS * 1.24, font).into_font().color(&ink.color(1.0));
         let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         self.area.draw(&Text::new(text, units(at), style.pos(Pos::new(h, VPos::Center)))).expect(IN_MEMORY);
+    }
+
+    /// Says `text` where one points between these corners. No script: it is the title of a rectangle without a colour.
+    pub(super) fn tell(&self, text: &str, (left, top): (f64, f64), (right, bottom): (f64, f64)) {
+        let ((x, y), (width, height)) = (units((left, top)), units((right - left, bottom - top)));
+        self.titles.borrow_mut().push_str(&format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"none\" pointer-events=\"all\">\
+             <title>{}</title></rect>\n",
+            html::escape(text)
+        ));
     }
 
     /// A filled circle.
@@ -342,7 +361,11 @@ mod tests {
         let text = svg(100.0, 50.0, "a \"b\" <c>", |canvas| {
             canvas.text("<script>fill=\"#000001\"", (10.0, 10.0), Align::Left, 12.0, Ink::Text);
             canvas.marker(Engine::Live, (20.0, 20.0), 4.0, true);
+            canvas.tell("5 s: <7> ms", (10.0, 0.0), (20.0, 50.0));
         });
+        let hover = "<rect x=\"100\" y=\"0\" width=\"100\" height=\"500\" fill=\"none\" pointer-events=\"all\">\
+                     <title>5 s: &lt;7&gt; ms</title></rect>\n</svg>";
+        assert!(text.trim_end().ends_with(hover), "{text}");
         assert!(text.contains("viewBox=\"0 0 1000 500\"") && text.contains("class=\"f-live\""), "{text}");
         assert!(text.contains("<title>a &quot;b&quot; &lt;c&gt;</title>"), "{text}");
         assert!(!text.contains("<script>") && !text.contains("\"#0000"), "{text}");

@@ -12,6 +12,8 @@ const ASPECT: f64 = 0.58;
 /// Below the plot: tick labels and the title of the axis, then a row for each series.
 const BELOW: f64 = 46.0;
 const ROW: f64 = 17.0;
+/// More places than this along the axis are narrower than a finger or a pointer.
+const PLACES_MAX: usize = 240;
 
 /// A drawing.
 pub(in crate::report) struct Chart {
@@ -78,6 +80,7 @@ impl Chart {
         for (index, series) in self.series.iter().enumerate() {
             draw(canvas, series, ink(index), &x, &y);
         }
+        self.tell(canvas, (&x, bottom));
         for (index, series) in self.series.iter().enumerate() {
             let at = bottom + BELOW + ROW * index as f64;
             match series.mark {
@@ -86,6 +89,31 @@ impl Chart {
                 Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), 0.25),
             }
             canvas.text(&series.name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+        }
+    }
+}
+
+impl Chart {
+    /// Where there are few enough places along the axis to point at one, the numbers of each.
+    fn tell(&self, canvas: &Canvas, (x, bottom): (&Axis, f64)) {
+        let lines = || self.series.iter().filter(|series| series.mark == Mark::Line);
+        let mut places: Vec<f64> = lines().flat_map(|series| series.points.iter().map(|point| point.0)).collect();
+        places.retain(|place| x.shows(*place));
+        places.sort_unstable_by(f64::total_cmp);
+        places.dedup();
+        if places.len() > PLACES_MAX {
+            return;
+        }
+        for (index, &place) in places.iter().enumerate() {
+            let halfway = |other: Option<&f64>| other.map(|other| 0.5 * (x.at(place) + x.at(*other)));
+            let left = halfway(index.checked_sub(1).and_then(|before| places.get(before))).unwrap_or(LEFT);
+            let right = halfway(places.get(index + 1)).unwrap_or(x.at(f64::INFINITY));
+            let value = |series: &Series| {
+                let point = series.points.iter().find(|point| point.0 == place)?;
+                Some(format!("{} {}", series.name, (self.y.label)(point.1)))
+            };
+            let values: Vec<String> = lines().filter_map(value).collect();
+            canvas.tell(&format!("{}: {}", (self.x.label)(place), values.join(", ")), (left, TOP), (right, bottom));
         }
     }
 }
@@ -145,6 +173,7 @@ mod tests {
         };
         let text = chart.alone();
         assert!(text.starts_with("<svg xmlns=") && text.contains("<title>a &lt;b&gt;</title>"), "{text}");
+        assert!(text.contains("<title>50: line 90</title>") && text.matches("<rect").count() > 2, "{text}");
         assert_eq!(text.matches("<circle").count(), 3, "two points and the legend's");
         assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
         assert!(text.contains("f-series-0") && text.contains("s-series-1") && text.contains("f-series-2"));

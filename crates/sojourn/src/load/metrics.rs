@@ -1,0 +1,147 @@
+//! A run's numbers while it goes on, in Prometheus' text format over HTTP.
+//!
+//! What the threads hand over four times a second is added up here and told to whoever asks. One thread answers one at
+//! a time, after one read: who is slow is answered all the same, and nobody else waits for longer than a second.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sojourn_load::{Counts, Progress, Recent};
+use sojourn_stats::Histogram;
+
+use crate::exit::{Failure, bad_input};
+
+/// How long a request may take to come, and its answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Samples that must lie beyond a quantile.
+const BEYOND_LEAST: f64 = 10.0;
+
+/// What is told so far.
+#[derive(Clone, Default)]
+pub(crate) struct Metrics(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    counts: Counts,
+    whole: Recent,
+}
+
+impl Metrics {
+    /// Answers at `address` from now on, and says where that is.
+    pub(crate) fn listen(address: SocketAddr) -> Result<Metrics, Failure> {
+        let refused = |error| bad_input(format!("--metrics {address}: cannot listen there: {error}"));
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        eprintln!("metrics: http://{}/metrics", listener.local_addr().map_err(refused)?);
+        let metrics = Metrics::default();
+        let told = metrics.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+                // Whatever is asked for, there is one answer.
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(answer(&told.text()).as_bytes());
+            }
+        });
+        Ok(metrics)
+    }
+
+    /// Adds what has happened.
+    pub(crate) fn take(&self, now: &Progress) {
+        let Some(seen) = &now.seen else { return };
+        let mut told = self.0.lock().expect("no thread panics while it holds it");
+        told.counts = seen.0;
+        told.whole.merge(&seen.1);
+    }
+
+    /// A new run begins.
+    pub(crate) fn begin(&self) {
+        *self.0.lock().expect("no thread panics while it holds it") = Told::default();
+    }
+
+    fn text(&self) -> String {
+        let told = self.0.lock().expect("no thread panics while it holds it");
+        let Counts { planned, ok, abandoned, .. } = told.counts;
+        let failed = told.counts.failed();
+        let mut text = String::new();
+        let mut family = |name: &str, kind: &str, help: &str, lines: &[(String, f64)]| {
+            let _ = writeln!(text, "# HELP sojourn_load_{name} {help}\n# TYPE sojourn_load_{name} {kind}");
+            for (labels, value) in lines {
+                let _ = writeln!(text, "sojourn_load_{name}{labels} {value}");
+            }
+        };
+        let plain = |value: u64| [(String::new(), value as f64)];
+        family("requests_total", "counter", "Requests whose time has come.", &plain(planned));
+        family("good_replies_total", "counter", "Whole replies with a status below 400.", &plain(ok));
+        let causes =
+            told.counts.causes().into_iter().map(|(cause, count)| (format!("{{cause=\"{cause}\"}}"), count as f64));
+        family("failures_total", "counter", "Requests that failed, by cause.", &causes.collect::<Vec<_>>());
+        family("abandoned_total", "counter", "Requests whose clients gave up.", &plain(abandoned));
+        let inside = planned.saturating_sub(ok + failed + abandoned);
+        family("in_flight", "gauge", "Requests that are due and not over.", &plain(inside));
+        for (name, help, times) in [
+            ("response_seconds", "From the planned instant to the last byte of good replies.", &told.whole.response),
+            ("lateness_seconds", "From the planned instant until the generator acted.", &told.whole.lateness),
+        ] {
+            family(name, "summary", help, &summary(times));
+        }
+        text
+    }
+}
+
+/// Quantiles, sum and count of times (ns), in seconds. A quantile that too few samples know is no number, as is usual.
+fn summary(times: &Histogram) -> Vec<(String, f64)> {
+    let quantile = |q: f64| {
+        let known = times.count() as f64 * (1.0 - q) * (1.0 + 1e-9) >= BEYOND_LEAST;
+        let value = times.quantile(q).filter(|_| known).map_or(f64::NAN, |ns| ns as f64 * 1e-9);
+        (format!("{{quantile=\"{q}\"}}"), value)
+    };
+    let count = times.count() as f64;
+    let mut lines: Vec<(String, f64)> = [0.5, 0.9, 0.99].map(quantile).into();
+    lines.push(("_sum".into(), times.mean().unwrap_or(0.0) * 1e-9 * count));
+    lines.push(("_count".into(), count));
+    lines
+}
+
+fn answer(text: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4\r\ncontent-length: {}\r\nconnection: close\r\n\r\n\
+         {text}",
+        text.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_stats::Span;
+
+    use super::*;
+
+    #[test]
+    fn what_is_seen_is_told_in_prometheus_text() {
+        let metrics = Metrics::default();
+        for _ in 0..2 {
+            let mut recent = Recent::default();
+            (0..50).for_each(|_| recent.response.record(20_000_000));
+            let counts = Counts { planned: 105, ok: 100, client_error: 3, ..Counts::default() };
+            let seen = Some(Box::new((counts, recent)));
+            metrics.take(&Progress { elapsed: Span(1), share: 0.5, planned: 105, ok: 100, failed: 3, seen });
+        }
+        let text = metrics.text();
+        for line in [
+            "# TYPE sojourn_load_requests_total counter\nsojourn_load_requests_total 105\n",
+            "sojourn_load_failures_total{cause=\"status 4xx\"} 3\n",
+            "sojourn_load_in_flight 2\n",
+            "sojourn_load_response_seconds{quantile=\"0.9\"} 0.02",
+            "sojourn_load_response_seconds{quantile=\"0.99\"} NaN\n",
+            "sojourn_load_response_seconds_sum 2\n",
+            "sojourn_load_response_seconds_count 100\n",
+        ] {
+            assert!(text.contains(line), "{line} is not in {text}");
+        }
+        metrics.begin();
+        assert!(metrics.text().contains("sojourn_load_requests_total 0\n"));
+    }
+}

@@ -1,0 +1,113 @@
+//! A doubt about a run reaches everyone who is told of the run: exit code, table, JSON, page and run folder.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_bed::Child;
+
+use crate::sojourn::{PROGRAM, file, sojourn, stderr, stdout};
+
+/// Limits that no run keeps: some lateness there always is.
+const STRICT: [&str; 3] = ["late=0 s", "late_of_gap=0", "late_of_response=0"];
+/// Limits that every run keeps, on whatever machine.
+const WIDE: [&str; 9] = [
+    "late=100 s",
+    "unnoticed=2",
+    "shortfall=1",
+    "queued=1",
+    "errors=1",
+    "busy=9",
+    "waiting=9",
+    "cores_busy=9",
+    "stolen=9",
+];
+
+fn node() -> Child {
+    let arguments = ["node", "--child", "--model", "discipline = \"ps\"\ndemand = \"1 ms\""];
+    Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The flags, and the same as a file.
+fn flags(limits: &[&str]) -> (Vec<String>, String) {
+    let flags = limits.iter().flat_map(|limit| ["--limit".to_owned(), (*limit).to_owned()]).collect();
+    let line = |limit: &&str| limit.split_once('=').map(|(name, value)| format!("{name} = \"{value}\"\n"));
+    (flags, limits.iter().filter_map(line).collect())
+}
+
+#[test]
+fn a_load_that_is_suspect_says_so_everywhere_and_a_valid_one_nowhere() {
+    let node = node();
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let folder = tempfile::tempdir().unwrap();
+    for (limits, code, word) in [(&STRICT[..], 1, "SUSPECT"), (&WIDE[..], 0, "VALID")] {
+        let page = folder.path().join("page.html");
+        let (flags, text) = flags(limits);
+        let by_file = ["--limits-file".to_owned(), file(folder.path(), "limits.toml", text)];
+        let load = ["load", &url, "--rate", "200 /s", "-n", "100", "--report", page.to_str().unwrap()];
+        let with = |more: &[String]| {
+            let arguments: Vec<&str> = load.iter().copied().chain(more.iter().map(String::as_str)).collect();
+            sojourn(&arguments)
+        };
+        let output = with(&flags);
+        assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
+        let (told, page) = (stdout(&output), fs::read_to_string(&page).unwrap());
+        assert!(told.contains(&format!("\n{word}\n")), "{told}");
+        assert!(page.contains(&format!("<strong>{word}</strong>")), "{page}");
+        let doubt = "of the requests went out more than";
+        assert_eq!((told.contains(doubt), page.contains(doubt)), (code == 1, code == 1), "{told}");
+
+        let output = with(&[&by_file[..], &["--json".to_owned()]].concat());
+        assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
+        let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(told["verdict"], word, "{told}");
+        assert_eq!(told["reasons"].as_array().unwrap().is_empty(), code == 0, "{told}");
+    }
+}
+
+#[test]
+fn a_run_that_is_suspect_says_so_in_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for (limits, code, word) in [(&STRICT[..], 1, "SUSPECT"), (&WIDE[..], 0, "VALID")] {
+        let limits = flags(limits).1.trim_end().replace('\n', ", ");
+        let experiment = format!(
+            "name = \"doubts\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"\n\
+             [[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\ntargets = {{ servers = 1 }}\n\
+             [system.server]\ndiscipline = \"ps\"\ndemand = \"1 ms\"\n\
+             [run]\nby = [\"live\"]\nlive = {{ duration = \"1 s\", limits = {{ {limits} }} }}\n"
+        );
+        let path = file(folder.path(), "doubts.toml", experiment);
+        let out = folder.path().join(word);
+        let output = sojourn(&["run", &path, "--out", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
+        assert!(stdout(&output).contains(&format!("\nLive: {word}\n")), "{}", stdout(&output));
+        let told: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        assert_eq!(told["verdict"], word, "{told}");
+        let doubt = "of the requests went out more than";
+        assert_eq!(told["reasons"].to_string().contains(doubt), code == 1, "{told}");
+        let page = fs::read_to_string(out.join("report.html")).unwrap();
+        assert!(page.contains(&format!("<strong>{word}</strong>")) && page.contains(doubt) == (code == 1), "{page}");
+    }
+}
+
+#[test]
+fn what_failed_is_said_first_and_with_its_status() {
+    let node = node();
+    let url = format!("http://127.0.0.1:{}/nothing-here", node.port());
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let output = sojourn(&["load", &url, "--rate", "200 /s", "-n", "60", "--report", page.to_str().unwrap()]);
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.starts_with("60 of 60 requests failed: 60 status 4xx (60 times status 404)\n"), "{told}");
+    assert!(told.contains("failed_response_time_mean"), "{told}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<li>status 404: 60</li>"), "{page}");
+    for figure in ["Requests per second", "Response time", "Requests in flight", "Lateness of the generator"] {
+        // Without a good reply nothing is known of their times.
+        let drawn = page.contains(&format!("<summary>{figure}: the numbers</summary>"));
+        assert_eq!(drawn, figure.starts_with("Requests"), "{figure}");
+    }
+    assert!(page.contains("<title>0 s: planned "), "the numbers of a second are told where one points at it: {page}");
+}
