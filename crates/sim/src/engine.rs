@@ -160,7 +160,7 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
         let mut cx = Cx {
             now: Time::ZERO,
             agenda: Agenda::default(),
-            jobs: Jobs::default(),
+            jobs: Jobs::new(course.most_inside),
             phases: Phases::new(course, servers),
             tally: Tally::new(servers, course.finite, course.keep_series),
             ledger: Ledger::default(),
@@ -224,6 +224,9 @@ impl<C: Clients, F: Fabric> Engine<C, F> {
     fn arrive(fabric: &mut F, cx: &mut Cx, planned: Time, request: &Request) {
         let number = cx.ledger.enter(cx.now);
         let slot = cx.jobs.put(planned, number as u32, request);
+        if cx.jobs.were_full() {
+            cx.phases.accept_until(cx.now);
+        }
         if request.patience != Span::FOREVER {
             cx.later(planned + request.patience, What::PatienceEnds, slot);
         }
@@ -328,6 +331,10 @@ impl<C: Clients, F: Fabric> Replication for Engine<C, F> {
 
     fn counted(&self) -> u64 {
         self.cx.tally.ended()
+    }
+
+    fn overflowed(&self) -> Option<usize> {
+        self.cx.jobs.were_full().then(|| self.cx.jobs.slab.len())
     }
 
     #[inline(always)]

@@ -150,6 +150,7 @@ mod engine;
 mod fabric;
 mod jobs;
 mod ledger;
+mod memory;
 mod network;
 mod pilot;
 mod prediction;

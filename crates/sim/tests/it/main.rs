@@ -3,6 +3,7 @@
 mod balancing;
 mod classes;
 mod closed;
+mod coverage;
 mod determinism;
 mod emitted;
 mod exact;
