@@ -24,4 +24,5 @@ mod redirect;
 mod sojourn;
 mod tidy;
 mod tiers;
+mod trust;
 mod understand;
