@@ -20,6 +20,8 @@ use crate::spec::SpecError;
 const UPPER: f64 = 0.975;
 /// The chance with which "could have been seen" would have seen it.
 const POWER: f64 = 0.8;
+/// Relative differences up to this are those of sums in another order.
+const ROUNDING: f64 = 1e-12;
 
 /// One metric of A and B set beside each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,14 +145,16 @@ impl Comparison {
         })
     }
 
-    /// Whether the interval of the difference leaves out 0.
+    /// Whether the interval of the difference leaves out 0, by more than sums of floating point can be off.
     pub fn differs(&self) -> bool {
-        self.difference.low > 0.0 || self.difference.high < 0.0
+        let rounding = ROUNDING * self.a.abs().max(self.b.abs());
+        self.difference.low > rounding || self.difference.high < -rounding
     }
 
     /// What it says about B, in words.
     pub fn verdict(&self) -> String {
-        if self.difference == (Between { value: 0.0, low: 0.0, high: 0.0 }) {
+        let rounding = ROUNDING * self.a.abs().max(self.b.abs());
+        if self.difference.low.abs().max(self.difference.high.abs()) <= rounding {
             return "equal".into();
         }
         if !self.differs() {
@@ -293,6 +297,7 @@ fn metric(
 #[cfg(test)]
 mod tests {
     use sojourn_stats::Stream;
+    use sojourn_stats::measure::NoInterval;
 
     use super::*;
 
@@ -345,9 +350,29 @@ mod tests {
         let c = Comparison::of_estimates("throughput", "1/s", &of(100.0, 3.0), &of(110.0, 4.0)).unwrap();
         assert!((c.difference.low - 5.0).abs() < 1e-9 && (c.difference.high - 15.0).abs() < 1e-9, "{c:?}");
         assert_eq!(c.verdict(), "B has more");
+        let bare = Estimate::WithoutInterval { value: 1.0, samples: 9, why: NoInterval::TooShort };
+        assert!(Comparison::of_estimates("m", "1", &of(1.0, 0.1), &bare).is_none(), "it is no point");
         assert!(Comparison::of_estimates("m", "1", &of(1.0, 0.1), &Estimate::TooFew { samples: 1 }).is_none());
         assert!(Comparison::of_pairs("m", "1", &[(1.0, 2.0)]).is_none());
         let zeros = Comparison::of_pairs("error_ratio", "1", &[(0.0, 0.0); 3]).unwrap();
         assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "equal");
+    }
+
+    /// Zeros, and zeros but for rounding, are equal, whoever is second.
+    #[test]
+    fn what_is_equal_but_for_rounding_is_equal() {
+        let verdict = |pairs: &[(f64, f64)]| Comparison::of_pairs("resolve_time_mean", "s", pairs).unwrap().verdict();
+        assert_eq!(verdict(&[(0.0, 0.0); 5]), "equal");
+        let hair = 0.1 + 0.2 - 0.3;
+        assert_eq!(verdict(&[(0.3, 0.3 + hair); 5]), "equal");
+        let exact = |value| Estimate::Exact { value };
+        let constant = Comparison::of_estimates("response_time_mean", "s", &exact(0.3), &exact(0.1 + 0.2)).unwrap();
+        assert_eq!((constant.verdict().as_str(), constant.differs()), ("equal", false));
+        assert_eq!(
+            verdict(&[(1e-9, 2e-9), (1e-9, 2.1e-9), (1e-9, 1.9e-9)]),
+            "B is slower",
+            "a nanosecond is something"
+        );
+        assert_eq!(verdict(&[(2e-9, 1e-9), (2.1e-9, 1e-9), (1.9e-9, 1e-9)]), "B is faster");
     }
 }

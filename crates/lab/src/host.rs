@@ -23,6 +23,14 @@ pub fn facts() -> Vec<(String, String)> {
     ]
 }
 
+/// Memory (bytes) that could be used now, as the kernel estimates it; none where it does not.
+pub fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
 /// The date, RFC 3339 in UTC.
 #[allow(clippy::disallowed_methods, reason = "the run folder says when it was made; nothing is computed from it")]
 pub fn date() -> String {

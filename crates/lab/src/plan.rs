@@ -102,6 +102,11 @@ impl Simulated {
     pub fn holds(&self) -> bool {
         self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
     }
+
+    /// Whether that is known: every objective holds, or one fails.
+    pub fn is_decided(&self) -> bool {
+        self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
+    }
 }
 
 /// A candidate that meets every objective.

@@ -30,6 +30,8 @@ pub struct Control {
     pub relaxation: Option<u64>,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
+    /// Memory (bytes) that replications, their servers and users, and the requests inside may take together.
+    pub memory: u64,
     /// Predict how long each request will be at its server when it comes there, and say how wrong that was.
     pub predict: Option<Knowledge>,
     /// Threads to compute them on; the answer does not depend on it.
@@ -53,6 +55,7 @@ impl Default for Control {
             max_jobs: 50_000_000,
             relaxation: None,
             replications: 20,
+            memory: 4 << 30,
             predict: None,
             threads: 1,
             cancel: None,
@@ -158,6 +161,16 @@ pub enum SimError {
         needed: u64,
         /// Requests that are allowed.
         max_jobs: u64,
+    },
+    /// It finds no room in memory.
+    #[error("{what}: that takes {needed} MB of memory, and {memory} MB may be used")]
+    Memory {
+        /// What takes it.
+        what: String,
+        /// How much (MB).
+        needed: u64,
+        /// How much there is (MB).
+        memory: u64,
     },
     /// It has what the simulator does not have yet.
     #[error("not there yet: sim has no {0}")]

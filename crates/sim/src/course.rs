@@ -3,6 +3,7 @@
 use sojourn_model::Knowledge;
 use sojourn_stats::{Span, Time};
 
+use crate::memory::most_inside;
 use crate::pilot::Pilot;
 
 /// How one replication is played.
@@ -16,6 +17,8 @@ pub(crate) struct Course {
     pub(crate) finite: bool,
     /// Longest pilot in search of the end of the warm-up (requests).
     pub(crate) longest_pilot: u64,
+    /// Requests that may be inside at once.
+    pub(crate) most_inside: u32,
     /// Keep every response time.
     pub(crate) keep_series: bool,
     /// Predict the time at the server.
@@ -23,10 +26,10 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// The one run of a plan.
-    pub(crate) fn of_plan(warm_up: Span, horizon: Span) -> Course {
-        let (warm_up, horizon) = (Some(warm_up), Some(horizon));
-        Course { warm_up, horizon, finite: true, longest_pilot: 0, keep_series: true, predict: None }
+    /// The one run of a plan, in so many bytes of memory.
+    pub(crate) fn of_plan(warm_up: Span, horizon: Span, memory: u64) -> Course {
+        let (warm_up, horizon, most_inside) = (Some(warm_up), Some(horizon), most_inside(memory));
+        Course { warm_up, horizon, finite: true, longest_pilot: 0, most_inside, keep_series: true, predict: None }
     }
 }
 

@@ -148,6 +148,7 @@ mod course;
 mod engine;
 mod fabric;
 mod ledger;
+mod memory;
 mod network;
 mod pilot;
 mod requests;

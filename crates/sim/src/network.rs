@@ -56,9 +56,14 @@ pub fn run_network(
     let mut always: Vec<String> = ALWAYS.map(String::from).to_vec();
     always.extend(network.chains.iter().map(|chain| format!("response_time_mean_{}", chain.name)));
     let servers = network.stations.len();
+    let users = network.chains.iter().map(|chain| match &chain.population {
+        Population::Closed { users, .. } => u64::from(*users),
+        Population::Open { .. } => 0,
+    });
+    let users = users.sum();
     let make = Box::new(move |seed: u64, course: &Course| Ok(NetworkReplication::new(&layout, seed, course)));
     let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| (Vec::new(), Vec::new()));
-    let subject = Subject { make, has_end: false, servers, always, notes, closing };
+    let subject = Subject { make, has_end: false, servers, users, always, notes, closing };
     Study::new(subject, control, progress)?.run()
 }
 

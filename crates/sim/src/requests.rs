@@ -167,7 +167,7 @@ pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
-    Engine::new(clients, fabric, Jobs::default(), tally, course)
+    Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)
 }
 
 /// A replication that has been played, or is: what a plan's run and a study's report read of it.
@@ -243,6 +243,10 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
 
     fn counted(&self) -> u64 {
         self.cx.tally.ended()
+    }
+
+    fn overflowed(&self) -> Option<usize> {
+        self.cx.jobs.were_full().then(|| self.cx.jobs.slab.len())
     }
 
     #[inline(always)]

@@ -13,6 +13,7 @@ use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_clas
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
+use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
@@ -85,7 +86,9 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
         return sessions::run_plan(system, users, control, horizon, warm_up);
     }
     fabric::check(system)?;
-    with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up })
+    let stations = system.hosts.len() as u64;
+    memory::room(&format!("{stations} servers"), stations, STATION, control.memory)?;
+    with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up, memory: control.memory })
 }
 
 /// The response time (s) of every request that is planned before `horizon`, in the order of the plan; NaN of one that did
@@ -206,7 +209,11 @@ impl<'a> Task<'a> for Replicated<'a> {
         });
         let always = ALWAYS.map(String::from).to_vec();
         let servers = system.hosts.len();
-        Study::new(Subject { make, has_end, servers, always, notes, closing }, control, progress)?.run()
+        let users = match workload {
+            Workload::Closed(closed) => u64::from(closed.users),
+            _ => 0,
+        };
+        Study::new(Subject { make, has_end, servers, users, always, notes, closing }, control, progress)?.run()
     }
 }
 
@@ -237,14 +244,15 @@ struct OnePlan<'a> {
     seed: u64,
     horizon: Span,
     warm_up: Span,
+    memory: u64,
 }
 
 impl<'a> Task<'a> for OnePlan<'a> {
     type Answer = Report;
 
     fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
-        let OnePlan { workload, seed, horizon, warm_up } = self;
-        let mut engine = make(seed, &Course::of_plan(warm_up, horizon))?;
+        let OnePlan { workload, seed, horizon, warm_up, memory } = self;
+        let mut engine = make(seed, &Course::of_plan(warm_up, horizon, memory))?;
         let at = |section: u64| Time(warm_up.0 + (horizon.0 - warm_up.0) / SECTIONS * section);
         engine.run_before(at(0));
         engine.start_measuring(at(0));
@@ -257,6 +265,9 @@ impl<'a> Task<'a> for OnePlan<'a> {
             before = now;
         }
         while !engine.run_until(u64::MAX) {}
+        if let Some(inside) = engine.overflowed() {
+            return Err(memory::full(inside, 1, memory));
+        }
         let whole = engine.counts_at(engine.now());
         let (arrived, jobs) = (engine.arrived(), engine.measured());
         let tally = engine.tally();
@@ -293,8 +304,12 @@ impl<'a> Task<'a> for ResponseTimes {
     type Answer = Vec<f64>;
 
     fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Vec<f64>, SimError> {
-        let mut engine = make(self.seed, &Course::of_plan(Span::ZERO, self.horizon))?;
+        let memory = Control::default().memory;
+        let mut engine = make(self.seed, &Course::of_plan(Span::ZERO, self.horizon, memory))?;
         while !engine.run_until(u64::MAX) {}
+        if let Some(inside) = engine.overflowed() {
+            return Err(memory::full(inside, 1, memory));
+        }
         Ok(engine.tally().series.take().unwrap_or_default())
     }
 }

@@ -16,6 +16,7 @@ use sojourn_stats::{Histogram, Measure, Stream};
 
 use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
+use crate::memory::{self, REPLICATION, STATION, most_inside};
 use crate::summary::{self, Row};
 
 /// Requests that each replication measures in the first round, in all and per server: no metric is believed from fewer.
@@ -47,6 +48,11 @@ pub(crate) trait Replication: Send + Sized {
 
     /// Requests that have ended since counting began.
     fn counted(&self) -> u64;
+
+    /// How many requests were inside when there was no room for more, and no more was let in.
+    fn overflowed(&self) -> Option<usize> {
+        None
+    }
 
     /// Takes one event; false when there is none.
     fn step(&mut self) -> bool;
@@ -95,6 +101,8 @@ pub(crate) struct Subject<'a, E> {
     pub(crate) has_end: bool,
     /// How many servers it has.
     pub(crate) servers: usize,
+    /// How many users wait for replies.
+    pub(crate) users: u64,
     /// The metrics that must be sharp whatever else is asked for.
     pub(crate) always: Vec<String>,
     /// What a reader must know beforehand.
@@ -111,6 +119,8 @@ pub(crate) struct Study<'a, E> {
     replications: Vec<E>,
     pool: Option<ThreadPool>,
     outside: Outside<'a>,
+    /// Replications that there is memory for.
+    room: u64,
     /// Requests that each replication must measure before there are intervals.
     long_enough: u64,
     /// All was sharp at the last look.
@@ -145,6 +155,11 @@ impl<'a, E: Replication> Study<'a, E> {
             let max_jobs = control.max_jobs;
             return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
         }
+        let stations = subject.servers as u64 + subject.users;
+        let each = REPLICATION + STATION * stations;
+        let what = format!("{replications} replications with {stations} servers and users each");
+        let room = memory::room(&what, replications, each, control.memory)?;
+        let left = control.memory - replications * each;
         let course = Course {
             warm_up: match control.warm_up {
                 WarmUp::Auto => None,
@@ -153,6 +168,7 @@ impl<'a, E: Replication> Study<'a, E> {
             horizon: control.horizon,
             finite,
             longest_pilot: control.max_jobs / replications / 2,
+            most_inside: most_inside(left / replications),
             keep_series: false,
             predict: control.predict,
         };
@@ -166,6 +182,7 @@ impl<'a, E: Replication> Study<'a, E> {
             replications: Vec::new(),
             pool,
             outside,
+            room,
             long_enough,
             sharp: false,
             converged: false,
@@ -212,6 +229,7 @@ impl<'a, E: Replication> Study<'a, E> {
                     }
                 }
             });
+            self.check_room()?;
             let Some(growth) = self.judge() else { return Ok(()) };
             let spent = self.replications.iter().all(|engine| engine.ended() >= budget || engine.measured() < length);
             if spent && self.sharp {
@@ -248,14 +266,18 @@ impl<'a, E: Replication> Study<'a, E> {
                 }
             });
             played = self.replications.len();
+            self.check_room()?;
             let Some(growth) = self.judge() else { return Ok(()) };
             let wanted = (played as f64 * growth).ceil() as u64;
-            let most = self.control.max_jobs * played as u64 / self.jobs_so_far().max(1);
+            let most = self.control.max_jobs.saturating_mul(played as u64) / self.jobs_so_far().max(1);
+            let limit = match most <= self.room {
+                true => format!("the limit of {} requests", self.control.max_jobs),
+                false => format!("for which there is memory ({} MB)", self.control.memory >> 20),
+            };
+            let most = most.min(self.room);
             if most <= played as u64 {
                 self.notes.push(format!(
-                    "stopped at {played} replications, the limit of {} requests, before every interval was as narrow \
-                     as asked",
-                    self.control.max_jobs
+                    "stopped at {played} replications, {limit}, before every interval was as narrow as asked"
                 ));
                 return Ok(());
             }
@@ -266,6 +288,14 @@ impl<'a, E: Replication> Study<'a, E> {
     fn play(&mut self, one: impl Fn(&mut E, &Outside<'_>) + Sync + Send) {
         let outside = &self.outside;
         play(self.pool.as_ref(), &mut self.replications, |engine| one(engine, outside));
+    }
+
+    /// Refuses a run in which requests found no room.
+    fn check_room(&self) -> Result<(), SimError> {
+        match self.replications.iter().find_map(E::overflowed) {
+            Some(inside) => Err(memory::full(inside, self.replications.len() as u64, self.control.memory)),
+            None => Ok(()),
+        }
     }
 
     /// Looks whether all is sharp. None: the run is over; else how many times as much it takes.
@@ -279,7 +309,12 @@ impl<'a, E: Replication> Study<'a, E> {
             return None;
         };
         let asked = |metric: &str| self.subject.always.iter().chain(&self.control.metrics).any(|of| of == metric);
-        let widest = widest_of(&self.measures(), asked);
+        let mut measures = self.measures();
+        if self.course.finite {
+            // All replications are as long as these: no number of them gives a quantile samples that each of them lacks.
+            measures.retain(|measure| measure.estimate.interval().is_some());
+        }
+        let widest = widest_of(&measures, asked);
         self.outside.relative = Some(widest);
         let measured = self.replications.iter().map(E::measured).min().unwrap_or(0);
         let is_long = measured >= self.long_enough;

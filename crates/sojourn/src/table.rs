@@ -76,9 +76,10 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
     let mut table = new_table(header);
     for measure in measures.iter().map(sojourn_lab::outcome::told) {
-        let scale = Scale::of(&measure.unit, measure.estimate.value());
+        let scale = Scale::of_estimate(&measure.unit, &measure.estimate);
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
         let interval = match measure.estimate {
+            Estimate::Sampled { .. } if measure.estimate.is_sharp() => Some("exactly".into()),
             Estimate::Sampled { ci_low, ci_high, .. } => Some(scale.ends(ci_low, ci_high)),
             Estimate::WithoutInterval { why, .. } => Some(format!("none: {}", why.words())),
             _ => None,
@@ -135,12 +136,13 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
 
 /// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
 pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
-    with_interval_in(estimate, &Scale::of(unit, estimate.value()))
+    with_interval_in(estimate, &Scale::of_estimate(unit, estimate))
 }
 
 /// The same in this scale.
 pub(crate) fn with_interval_in(estimate: &Estimate, scale: &Scale) -> String {
     match *estimate {
+        Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", scale.unit(value)),
         Estimate::Sampled { value, ci_low, ci_high, .. } => {
             format!("{} ({})", scale.unit(value), scale.ends(ci_low.max(0.0), ci_high))
         }
@@ -394,16 +396,16 @@ fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str, scale: 
 
 /// An estimate with half its interval: `1.20 ± 0.10 ms`.
 pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
-    in_scale(estimate, &Scale::of(unit, estimate.value()))
+    in_scale(estimate, &Scale::of_estimate(unit, estimate))
 }
 
 fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
     match *estimate {
         Estimate::Sampled { value, .. } => {
-            let half_width = estimate.half_width().unwrap_or(f64::NAN) * scale.factor;
-            if half_width == 0.0 {
+            if estimate.is_sharp() {
                 return format!("exactly {}", scale.unit(value));
             }
+            let half_width = estimate.half_width().unwrap_or(f64::NAN) * scale.factor;
             // Enough digits that an interval is not shown as 0.
             let seen = (-half_width.log10().floor()).clamp(0.0, 12.0) as usize;
             let digits = scale.digits(value).max(seen);
@@ -443,14 +445,21 @@ impl Scale {
     fn of(unit: &str, value: Option<f64>) -> Scale {
         let value = value.unwrap_or(1.0).abs();
         let (factor, unit) = match unit {
-            "s" if value < 1e-3 => (1e6, "us"),
-            "s" if value < 1.0 => (1e3, "ms"),
+            "s" if 0.0 < value && value < 1e-6 => (1e9, "ns"),
+            "s" if 0.0 < value && value < 1e-3 => (1e6, "us"),
+            "s" if 0.0 < value && value < 1.0 => (1e3, "ms"),
             "B/s" if value >= 1e6 => (1e-6, "MB/s"),
             "B/s" if value >= 1e3 => (1e-3, "kB/s"),
             "1" => (1.0, ""),
             other => (1.0, other),
         };
         Scale { factor, unit: unit.into() }
+    }
+
+    /// That of an estimate; of 0, that of the upper end of its interval.
+    fn of_estimate(unit: &str, estimate: &Estimate) -> Scale {
+        let upper = || estimate.interval().map(|(_, high)| high);
+        Scale::of(unit, estimate.value().filter(|value| *value != 0.0).or_else(upper).or(estimate.value()))
     }
 
     /// One for numbers that are to be compared, that of the largest; none where the smallest would be lost in it.
@@ -466,19 +475,18 @@ impl Scale {
         format!("{:.*}", self.digits(value), value * self.factor)
     }
 
-    /// Digits behind the point that make about four in all.
+    /// Digits behind the point that make about four in all, and never nothing of what is something.
     fn digits(&self, value: f64) -> usize {
         match (value * self.factor).abs() {
             size if size >= 100.0 => 1,
             size if size >= 1.0 => 2,
             0.0 => 0,
-            _ => 3,
+            size => (2.0 - size.log10().floor()).clamp(3.0, 12.0) as usize,
         }
     }
 
-    /// An interval; one without width is exact.
     fn ends(&self, low: f64, high: f64) -> String {
-        if low == high { "exactly".into() } else { format!("{} to {}", self.number(low), self.unit(high)) }
+        format!("{} to {}", self.number(low), self.unit(high))
     }
 
     fn unit(&self, value: f64) -> String {

@@ -17,6 +17,8 @@ pub const CONFIDENCE: f64 = 0.95;
 const BATCHES: usize = 20;
 /// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
 const BEYOND_LEAST: f64 = 10.0;
+/// Relative differences up to this are those of sums in another order.
+const ROUNDING: f64 = 1e-12;
 
 /// One answer of one engine about one metric.
 ///
@@ -153,6 +155,11 @@ impl Estimate {
             Estimate::Sampled { ci_low, ci_high, .. } => Some(0.5 * (ci_high - ci_low)),
             _ => None,
         }
+    }
+
+    /// Whether the interval has no width, but for what sums of floating point are off.
+    pub fn is_sharp(&self) -> bool {
+        self.half_width().zip(self.value()).is_some_and(|(half, value)| half <= ROUNDING * value.abs())
     }
 
     /// The number of samples behind it; `None` of a formula.

@@ -10,6 +10,7 @@ use sojourn_traffic::{Open, Workload};
 
 use super::Conditions;
 use crate::answer::Answer;
+use crate::host;
 use crate::spec::{Experiment, Question, SystemQuestion};
 
 /// What would happen in the long run.
@@ -23,6 +24,7 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         max_jobs: run.max_jobs,
         relaxation: relaxation(&experiment.question),
+        memory: memory(),
         replications: run.replications,
         predict: run.predict,
         threads: conditions.threads,
@@ -37,14 +39,14 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         Question::Network(network) => sojourn_sim::run_network(network, &control, &progress),
         Question::System(asked) => sojourn_sim::run(&asked.system, &asked.workload, &control, &progress),
     };
-    let mut answer = match report {
-        Ok(report) => answer(report),
-        // No answer, which says what it would take, and no reason to lose those of other variants.
-        Err(too_slow @ SimError::TooSlow { .. }) => Answer { notes: vec![too_slow.to_string()], ..Answer::default() },
-        Err(error) => return Err(error.to_string()),
-    };
+    let mut answer = answered(report)?;
     answer.notes.extend(experiment.system().and_then(overload));
     Ok(answer)
+}
+
+/// What the simulator may take of memory (bytes): half of what there is.
+fn memory() -> u64 {
+    host::available_memory().map_or(Control::default().memory, |bytes| bytes / 2)
 }
 
 /// Requests that come while the system forgets its state. None where that is not known, or does not matter: users who wait
@@ -123,10 +125,23 @@ pub(super) fn twin(
         seed: experiment.seed,
         horizon: Some(live.duration),
         warm_up: WarmUp::Fixed(live.warm_up),
+        memory: memory(),
         ..Control::default()
     };
     let report = sojourn_sim::run_plan(&system, &asked.workload, &control);
-    report.map(answer).map_err(|e| e.to_string())
+    answered(report)
+}
+
+/// The simulator's report, or why it has none: what takes too many requests or too much memory is said in a note, so that
+/// the answers of other variants and engines are not lost.
+fn answered(report: Result<sojourn_sim::Report, SimError>) -> Result<Answer, String> {
+    match report {
+        Ok(report) => Ok(answer(report)),
+        Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. })) => {
+            Ok(Answer { notes: vec![refused.to_string()], ..Answer::default() })
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn answer(report: sojourn_sim::Report) -> Answer {

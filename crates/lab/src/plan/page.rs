@@ -200,7 +200,8 @@ fn candidates(plan: &Plan) -> String {
                     format!("meets: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
                 }
                 Fate::Misses(found) => {
-                    format!("misses: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
+                    let word = if found.is_decided() { "misses" } else { "not decided" };
+                    format!("{word}: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
                 }
                 Fate::Open | Fate::Weaker => return String::new(),
             };

@@ -62,6 +62,7 @@ pub(crate) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
 /// An estimate as the tables show it: with its half width, or the words that say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     match *estimate {
+        Estimate::Sampled { value, .. } if estimate.is_sharp() => with_half_width(value, 0.0, unit),
         Estimate::Sampled { value, .. } => with_half_width(value, estimate.half_width().unwrap_or(f64::NAN), unit),
         Estimate::WithoutInterval { value, why, .. } => {
             format!("{} (no interval: {})", quantity(value, unit), why.words())
@@ -172,6 +173,8 @@ mod tests {
         assert_eq!(estimate(&Estimate::TooFew { samples: 71 }, "s"), "too few samples");
         let bare = Estimate::WithoutInterval { value: 0.05, samples: 71, why: NoInterval::TooShort };
         assert_eq!(plain(estimate(&bare, "s")), "50.0 ms (no interval: too short a run)");
+        let sum = Estimate::Sampled { value: 0.3, ci_low: 0.3, ci_high: 0.1 + 0.2, samples: 71 };
+        assert_eq!(plain(estimate(&sum, "s")), "exactly 300 ms", "but for rounding");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
         assert_eq!(plain(estimate(&clipped, "s")), "10 \u{b1} 20 ms", "the interval went on below 0");
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::choice::Choices;
 use sojourn_lab::plan::search::Fate;
 use sojourn_lab::plan::{Plan, plan};
@@ -156,4 +157,17 @@ fn what_no_plan_can_be_made_of_is_refused_in_a_line() {
         let error = planned(&text).err().unwrap_or_else(|| panic!("{to} was taken")).to_string();
         assert!(error.contains(expected) && error.contains("plan.toml") && error.lines().count() == 1, "{to}: {error}");
     }
+}
+
+/// Four servers answer in 40 ms on average: whether that is below 40.02 ms no simulation of this length can tell, and what
+/// is not decided is not offered.
+#[test]
+fn an_undecided_candidate_is_not_offered() {
+    let text = FILE.replace("mean = \"< 50 ms\"", "mean = \"< 40.02 ms\"");
+    let found = planned(&format!("{text}[run]\nmax_jobs = 40_000\n")).unwrap_or_else(|e| panic!("{e}"));
+    let four = found.asked.iter().find(|(label, ..)| label == "servers 4").expect("it was asked");
+    let Fate::Misses(simulated) = &four.2 else { panic!("{four:?}") };
+    assert_eq!(simulated.answers[0].judgement, Judgement::Undecided, "{simulated:?}");
+    assert_eq!(found.offers[0].label, "servers 5");
+    assert!(found.set == ["servers=5"] && found.offers.iter().all(|offer| offer.label != "servers 4"));
 }

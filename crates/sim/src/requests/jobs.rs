@@ -53,13 +53,25 @@ pub(crate) enum Stage {
 }
 
 /// The requests inside: a slab.
-#[derive(Default)]
 pub(crate) struct Jobs {
     pub(crate) slab: Vec<Job>,
     free: Vec<u32>,
+    /// There is no room for more than these.
+    most: u32,
 }
 
 impl Jobs {
+    /// None inside, and room for `most`.
+    pub(crate) fn new(most: u32) -> Jobs {
+        Jobs { slab: Vec::new(), free: Vec::new(), most }
+    }
+
+    /// There was no room for more at some time.
+    #[inline]
+    pub(crate) fn were_full(&self) -> bool {
+        self.slab.len() >= self.most as usize
+    }
+
     /// A request that has just come in.
     #[inline]
     pub(crate) fn put(&mut self, planned: Time, number: u32, request: &Request) -> u32 {

@@ -14,6 +14,7 @@ use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
 use crate::course::Course;
 use crate::engine::Engine;
 use crate::fabric::{Cluster, OneTier, Route, Tiers};
+use crate::memory::{self, STATION};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
 use crate::summary::{self, Row};
 
@@ -35,10 +36,19 @@ pub(crate) fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
+    find_room(system, sessions, control)?;
     match is_direct(system, control) {
         true => replicated::<OneTier>(system, sessions, control, progress),
         false => replicated::<Tiers>(system, sessions, control, progress),
     }
+}
+
+/// Refuses what one replication has no room for.
+fn find_room(system: &System, sessions: &Sessions, control: &Control) -> Result<(), SimError> {
+    let (servers, users) = (system.hosts.len() as u64, u64::from(sessions.users));
+    let connections = users * u64::from(sessions.parallel);
+    let what = format!("{servers} servers and {users} users with {connections} connections");
+    memory::room(&what, servers + users + connections, STATION, control.memory).map(drop)
 }
 
 /// Whether one tier is all that is between users and servers.
@@ -61,7 +71,7 @@ fn replicated<R: Route>(
     };
     check_warm_up(warm_up, horizon)?;
     // An error that every replication would meet is told before any is played.
-    let course = Course { keep_series: false, ..Course::of_plan(warm_up, horizon) };
+    let course = Course { keep_series: false, ..Course::of_plan(warm_up, horizon, control.memory) };
     let one = Sessions { users: 1, ..sessions.clone() };
     replication::<R>(system, &one, &control.catalogue, control.seed, &course)?;
     let pool = pool(control)?;
@@ -138,6 +148,7 @@ pub(crate) fn run_plan(
     warm_up: Span,
 ) -> Result<Report, SimError> {
     check(system, sessions)?;
+    find_room(system, sessions, control)?;
     match is_direct(system, control) {
         true => one_plan::<OneTier>(system, sessions, control, duration, warm_up),
         false => one_plan::<Tiers>(system, sessions, control, duration, warm_up),
@@ -151,7 +162,7 @@ fn one_plan<R: Route>(
     duration: Span,
     warm_up: Span,
 ) -> Result<Report, SimError> {
-    let course = Course::of_plan(warm_up, duration);
+    let course = Course::of_plan(warm_up, duration, control.memory);
     let mut replication = replication::<R>(system, sessions, &control.catalogue, control.seed, &course)?;
     let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
     replication.run_before(at(0));
@@ -206,7 +217,7 @@ pub fn visits_of_run(
     duration: Span,
 ) -> Result<Vec<Vec<Visit>>, SimError> {
     check(system, sessions)?;
-    let course = Course::of_plan(Span::ZERO, duration);
+    let course = Course::of_plan(Span::ZERO, duration, Control::default().memory);
     let mut replication = replication::<Tiers>(system, sessions, &Catalogue::default(), seed, &course)?;
     replication.clients.visits = Some(vec![Vec::new(); sessions.users as usize]);
     replication.run_before(Time::ZERO + duration);

@@ -4,6 +4,7 @@ mod balancing;
 mod browsing_tiers;
 mod classes;
 mod closed;
+mod coverage;
 mod determinism;
 mod emitted;
 mod exact;

@@ -79,3 +79,49 @@ fn a_run_can_be_stopped_from_outside() {
     let report = report.unwrap();
     assert!(!report.converged && report.notes.iter().any(|note| note.contains("stopped early")), "{:?}", report.notes);
 }
+
+/// Servers, users, replications and requests inside take memory: what finds no room is refused with how much it takes.
+#[test]
+fn what_finds_no_room_in_memory_is_refused() {
+    let small = Control { memory: 64 << 20, max_jobs: 10_000_000, ..Control::default() };
+    let needed = |scenario: &Scenario, control: &Control| match simulate(scenario, control).unwrap_err() {
+        SimError::Memory { what, needed, memory } => {
+            assert_eq!(memory, 64);
+            (what, needed)
+        }
+        other => panic!("{other}"),
+    };
+    let servers = cluster("exponential(rate = 4 /s)", "random", 100_000, FCFS);
+    let (what, megabytes) = needed(&servers, &small);
+    assert!(what.contains("100000 servers") && (900..1100).contains(&megabytes), "{what}: {megabytes} MB");
+    let users = Scenario::single(crate::support::closed(1_000_000, "1 s"), servers.system.hosts[0].server.clone());
+    assert!(needed(&users, &small).0.contains("1000001 servers and users"));
+    // A round trip of 30 years, from which no request has come back when the memory is full.
+    let mut far = queue("exponential(rate = 0.5 /s)", FCFS);
+    far.system.network.rtt = Span(1_000_000_000_000_000_000);
+    let (what, megabytes) = needed(&far, &small);
+    assert!(what.contains("requests inside at once") && (50..=64).contains(&megabytes), "{what}: {megabytes} MB");
+    let far_plan = Control { horizon: Some(Span(600_000_000_000_000)), memory: 1 << 20, ..Control::default() };
+    assert!(
+        sojourn_sim::run_plan(&far.system, &far.workload, &far_plan)
+            .unwrap_err()
+            .to_string()
+            .contains("inside at once")
+    );
+}
+
+/// Runs of a second have too few requests for their slowest hundredth, however many runs there are: the mean gets its
+/// interval from as many as it takes, and from no more than there is memory for.
+#[test]
+fn short_replications_end_where_no_more_of_them_help() {
+    let scenario = queue("exponential(rate = 200 /s)", "discipline = \"fcfs\"\ndemand = \"exponential(mean = 2 ms)\"");
+    let control = Control { horizon: Some(Span(1_000_000_000)), ..Control::default() };
+    let report = simulate(&scenario, &control).unwrap();
+    assert!(report.replications < 1000 && report.converged, "{} replications", report.replications);
+    assert!(estimate(&report, "response_time_mean").relative_half_width() <= 0.05);
+    assert!(matches!(estimate(&report, "response_time_p99"), Estimate::WithoutInterval { .. }));
+    let exact = Some(sojourn_sim::Precision { relative: 1e-6, confidence: 0.95 });
+    let report = simulate(&scenario, &Control { memory: 8 << 20, precision: exact, ..control }).unwrap();
+    assert_eq!(report.replications, 63, "8 MB at 128.5 kB each");
+    assert!(report.notes.iter().any(|note| note.contains("63 replications, for which there is memory (8 MB)")));
+}

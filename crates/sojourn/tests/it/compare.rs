@@ -1,6 +1,9 @@
 //! `sojourn compare`: servers in turns, and run folders.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -65,4 +68,49 @@ fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
     assert_eq!(mean["difference"]["estimate"], 0.0, "{mean}");
     let output = sojourn(&["compare", &a, &b]);
     assert!(stdout(&output).contains("B is faster"), "{}", stdout(&output));
+}
+
+/// Whose turn it is shows at the server: each path it is asked for is noted once when another had been asked for before.
+#[test]
+fn servers_are_asked_in_the_order_that_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let turns = Arc::new(Mutex::new(String::new()));
+    let seen = Arc::clone(&turns);
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let seen = Arc::clone(&seen);
+            std::thread::spawn(move || {
+                let mut writer = stream.try_clone().unwrap();
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    match line.split(' ').nth(1) {
+                        Some(path @ ("/A" | "/B")) => {
+                            let mut turns = seen.lock().unwrap();
+                            if !turns.ends_with(&path[1..]) {
+                                turns.push_str(&path[1..]);
+                            }
+                        }
+                        _ if line.is_empty() => {
+                            let _ = writer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+                        }
+                        _ => {}
+                    }
+                }
+            });
+        }
+    });
+    let [a, b] = ["A", "B"].map(|path| format!("http://127.0.0.1:{port}/{path}"));
+    let mut first_of_all = String::new();
+    for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        turns.lock().unwrap().clear();
+        let quick = ["--connections", "1", "-n", "20", "--rounds", "2", "--pause", "1 ms", "--json", "--seed", seed];
+        let output = sojourn(&[&["compare", &a, &b], &quick[..]].concat());
+        let told: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        // Two turns of the same server one after the other are noted as one.
+        let order = told["order"].as_str().unwrap().replace("AA", "A").replace("BB", "B");
+        assert_eq!(*turns.lock().unwrap(), order, "seed {seed}");
+        first_of_all.push_str(&order[..1]);
+    }
+    assert!(first_of_all.contains('A') && first_of_all.contains('B'), "{first_of_all}: it is drawn which goes first");
 }

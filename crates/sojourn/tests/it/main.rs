@@ -26,4 +26,5 @@ mod redirect;
 mod sojourn;
 mod tidy;
 mod tiers;
+mod trust;
 mod understand;
