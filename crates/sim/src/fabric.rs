@@ -6,8 +6,9 @@
 //! | [`Routed`] | tiers of deciders, choices that are held, redirections, regions and faults |
 //! | [`Cluster`] | connections of users who browse: TCP, flows, delay curves, the balancer's cores |
 //!
-//! A cluster is asked by way of [`OneTier`], or of [`Tiers`] with choices that are held. `Routed` does everything that `Direct` does, event by event and draw by draw, at a higher cost; a test holds the one
-//! to the other on every system that both can be.
+//! Who chooses a cluster's servers is [`OneTier`], the fast path, or [`Tiers`]. `Routed` and `Tiers` do everything that
+//! `Direct` and `OneTier` do, event by event and draw by draw, at a higher cost; tests hold the one to the other on every
+//! system that both can be.
 
 mod cluster;
 mod deciders;
@@ -18,7 +19,7 @@ mod routed;
 
 use sojourn_model::System;
 
-pub(crate) use self::cluster::{Cluster, OneTier, Route, Tiers, innermost, refuse as refuse_browsing};
+pub(crate) use self::cluster::{Cluster, OneTier, Routing, Tiers, innermost, refuse as refuse_browsing};
 pub(crate) use self::direct::Direct;
 pub(crate) use self::routed::{Routed, refuse};
 use crate::control::SimError;

@@ -1,6 +1,6 @@
 //! The fabric of users who browse: connections, what their files wait for, and the servers.
 //!
-//! Who chooses a server, and what that one is told, is the [`Route`]'s. All else is here: the packets' delays and the
+//! Who chooses a server, and what that one is told, is the [`Routing`]'s. All else is here: the packets' delays and the
 //! balancer's cores, servers as stations or delay curves, TCP's stalls, flows in shared links, the users attached to each
 //! server and its open connections. What takes how long is in the module of the users (`sessions`).
 //!
@@ -35,7 +35,7 @@ use crate::timers::Timers;
 
 /// Connections to servers.
 pub(crate) struct Cluster<R> {
-    route: R,
+    routing: R,
     attachment: Attachment,
     delays: Delays,
     network: ClusterNetwork,
@@ -57,7 +57,7 @@ pub(crate) struct Cluster<R> {
 }
 
 /// Who chooses the servers of sessions, connections and requests, for how long, and what that one is told.
-pub(crate) trait Route: Send + Sized {
+pub(crate) trait Routing: Send + Sized {
     /// Those in front of the servers of `system`, with policies of `catalogue` and random streams of this seed.
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Self, SimError>;
 
@@ -96,7 +96,7 @@ pub(crate) trait Route: Send + Sized {
     /// A user's session is no longer held.
     fn session_ended(&mut self, user: u32, now: Time);
 
-    /// When [`Route::poll`] is due; [`Time::NEVER`] when nothing is.
+    /// When [`Routing::poll`] is due; [`Time::NEVER`] when nothing is.
     fn deadline(&self) -> Time;
 
     /// Does what is due, and adds the numbers of the polls to send.
@@ -168,7 +168,7 @@ struct Delays {
 /// A job at a station that is a poll.
 const POLL: u64 = u64::MAX;
 
-impl<R: Route> Cluster<R> {
+impl<R: Routing> Cluster<R> {
     /// The servers of `system` and the users of `sessions`, with policies of `catalogue` and random streams of this seed.
     pub(crate) fn new(
         system: &System,
@@ -176,7 +176,7 @@ impl<R: Route> Cluster<R> {
         catalogue: &Catalogue,
         seed: u64,
     ) -> Result<Cluster<R>, SimError> {
-        let route = R::new(system, sessions, catalogue, seed)?;
+        let routing = R::new(system, sessions, catalogue, seed)?;
         let network = &system.network;
         let count = system.hosts.len();
         // Where there are several tiers, what passing one takes is refused.
@@ -215,9 +215,9 @@ impl<R: Route> Cluster<R> {
             users: (0..sessions.users).map(user).collect(),
             attached: Occupancy::new(count),
             open: Occupancy::new(count),
-            reports: vec![VecDeque::new(); route.polls()],
+            reports: vec![VecDeque::new(); routing.polls()],
             polled: Vec::new(),
-            route,
+            routing,
         })
     }
 
@@ -228,7 +228,7 @@ impl<R: Route> Cluster<R> {
         if std::mem::take(&mut self.users[user as usize].session_over) {
             self.detach(user, now);
         }
-        let server = self.route.opens(number, asked(user, cx.jobs.lane(number)), now);
+        let server = self.routing.opens(number, asked(user, cx.jobs.lane(number)), now);
         let began = &mut self.users[user as usize].server;
         match self.attachment {
             _ if server == NOWHERE => {}
@@ -261,7 +261,7 @@ impl<R: Route> Cluster<R> {
     /// A request is at the balancer.
     #[inline]
     fn requests(&mut self, number: u32, cx: &mut Cx) {
-        if self.route.is_per_request() {
+        if self.routing.is_per_request() {
             self.choose_for_request(number, cx);
         }
         match &mut self.balancer_cores {
@@ -278,7 +278,7 @@ impl<R: Route> Cluster<R> {
     fn choose_for_request(&mut self, number: u32, cx: &mut Cx) {
         let now = cx.now;
         let user = cx.jobs.user_of(number);
-        let server = self.route.requests(number, asked(user, cx.jobs.lane(number)), now);
+        let server = self.routing.requests(number, asked(user, cx.jobs.lane(number)), now);
         if server != NOWHERE {
             if !self.is_at(user, server, cx) {
                 self.attached.enter(server, now);
@@ -322,7 +322,7 @@ impl<R: Route> Cluster<R> {
         let lane = cx.jobs.lane(number);
         lane.stage = Stage::UnderWay;
         let Lane { file, size, window, .. } = *lane;
-        match self.route.first_byte_seen() {
+        match self.routing.first_byte_seen() {
             FirstByte::Untold => {}
             FirstByte::AtBalancer => cx.later(done, What::FirstByte, number),
             FirstByte::AtUser if file > 0 => {}
@@ -369,10 +369,10 @@ impl<R: Route> Cluster<R> {
         let lane = *lane;
         cx.jobs.bytes_sent += lane.size;
         cx.tally.sent(lane.server, lane.size);
-        if self.route.is_per_request() {
+        if self.routing.is_per_request() {
             self.leave_server(number, cx);
         }
-        self.route.sent(number, user, &lane, now);
+        self.routing.sent(number, user, &lane, now);
         cx.later(now + self.delays.back + self.delays.outbound, What::Received, number);
     }
 
@@ -389,7 +389,7 @@ impl<R: Route> Cluster<R> {
     fn refuse(&mut self, number: u32, cx: &mut Cx) {
         if std::mem::take(&mut cx.jobs.lane(number).inside) {
             self.leave_server(number, cx);
-            self.route.failed(number, cx.jobs.lane(number), cx.now);
+            self.routing.failed(number, cx.jobs.lane(number), cx.now);
         }
         cx.later(cx.now + self.delays.back + self.delays.outbound, What::Received, number);
     }
@@ -400,12 +400,12 @@ impl<R: Route> Cluster<R> {
         if server != NOWHERE {
             self.attached.leave(server, now);
         }
-        self.route.session_ended(user, now);
+        self.routing.session_ended(user, now);
     }
 
     /// The balancer asks servers for their load.
     fn poll(&mut self, cx: &mut Cx) {
-        self.route.poll(cx.now, &mut self.polled);
+        self.routing.poll(cx.now, &mut self.polled);
         let mut asked = cx.now;
         for number in self.polled.drain(..) {
             if let Some(balancer_cores) = &mut self.balancer_cores {
@@ -417,7 +417,7 @@ impl<R: Route> Cluster<R> {
 
     /// A server counts those it has, which is work to a station.
     fn count(&mut self, number: u32, cx: &mut Cx) {
-        let (counted, work) = self.route.counts(number);
+        let (counted, work) = self.routing.counts(number);
         let (server, count) = match counted {
             Counted::Users(server) => (Some(server as usize), self.attached.at(server)),
             Counted::Connections(server) => (Some(server as usize), self.open.at(server)),
@@ -437,7 +437,7 @@ impl<R: Route> Cluster<R> {
     /// Its answer is at the balancer.
     fn report(&mut self, number: u32, cx: &mut Cx) {
         let (count, measured) = self.reports[number as usize].pop_front().expect("an answer was counted");
-        self.route.reported(number, count, measured, cx.now);
+        self.routing.reported(number, count, measured, cx.now);
     }
 
     /// Finds what the balancer's cores leave to replies.
@@ -458,17 +458,17 @@ impl<R: Route> Cluster<R> {
     /// Whether what a lane carries counts at `server`.
     #[inline]
     fn counts_at(&self, lane: &Lane, server: u32) -> bool {
-        lane.server == server && if self.route.is_per_request() { lane.inside } else { lane.open }
+        lane.server == server && if self.routing.is_per_request() { lane.inside } else { lane.open }
     }
 }
 
-impl<R: Route> Fabric for Cluster<R> {
+impl<R: Routing> Fabric for Cluster<R> {
     type Traffic = Files;
 
     #[inline]
     fn deadline(&self) -> Time {
         let window = self.balancer_cores.as_ref().map_or(Time::NEVER, BalancerCores::window_end);
-        self.route.deadline().min(window)
+        self.routing.deadline().min(window)
     }
 
     #[inline]
@@ -477,7 +477,7 @@ impl<R: Route> Fabric for Cluster<R> {
     }
 
     fn meet_deadline(&mut self, cx: &mut Cx) {
-        if self.route.deadline() == cx.now { self.poll(cx) } else { self.share_the_cores(cx.now) }
+        if self.routing.deadline() == cx.now { self.poll(cx) } else { self.share_the_cores(cx.now) }
     }
 
     /// A job departs from a station; else a flow ends.
@@ -502,7 +502,7 @@ impl<R: Route> Fabric for Cluster<R> {
         let lane = cx.jobs.lane(number);
         let open = lane.open;
         if !open {
-            self.route.sets_out(number, asked(user, lane), cx.now);
+            self.routing.sets_out(number, asked(user, lane), cx.now);
         }
         let mut at = cx.now + self.delays.there;
         if self.balancer_cores.is_none() {
@@ -519,7 +519,7 @@ impl<R: Route> Fabric for Cluster<R> {
             What::Opens => self.opens(entity, cx),
             What::Requests => self.requests(entity, cx),
             What::Served => self.at_server(entity, cx),
-            What::FirstByte => self.route.first_byte(entity, cx.jobs.lane(entity), cx.now),
+            What::FirstByte => self.routing.first_byte(entity, cx.jobs.lane(entity), cx.now),
             What::Replies => self.replies(entity, cx),
             other => unreachable!("users take {other:?}"),
         }
@@ -546,7 +546,7 @@ impl<R: Route> Fabric for Cluster<R> {
         }
         if inside {
             self.leave_server(number, cx);
-            self.route.cancelled(number, cx.jobs.lane(number), cx.now);
+            self.routing.cancelled(number, cx.jobs.lane(number), cx.now);
         }
     }
 
@@ -590,27 +590,27 @@ impl<R: Route> Fabric for Cluster<R> {
     }
 }
 
-impl<R: Route> Connected for Cluster<R> {
+impl<R: Routing> Connected for Cluster<R> {
     fn close(&mut self, number: u32, breaks: bool, cx: &mut Cx) {
         let now = cx.now;
         let lane = cx.jobs.lane(number);
         lane.open = false;
         let lane = *lane;
-        if lane.server != NOWHERE && !self.route.is_per_request() {
+        if lane.server != NOWHERE && !self.routing.is_per_request() {
             self.open.leave(lane.server, now);
             let user = cx.jobs.user_of(number);
             if self.attachment == Attachment::WhileConnected && !self.is_at(user, lane.server, cx) {
                 self.attached.leave(lane.server, now);
             }
         }
-        self.route.closed(number, &lane, breaks, now);
+        self.routing.closed(number, &lane, breaks, now);
     }
 
     fn end_session(&mut self, user: u32, cx: &mut Cx) {
         match self.attachment {
             Attachment::Session => self.detach(user, cx.now),
             Attachment::UntilNext => self.users[user as usize].session_over = true,
-            Attachment::WhileConnected => self.route.session_ended(user, cx.now),
+            Attachment::WhileConnected => self.routing.session_ended(user, cx.now),
         }
     }
 

@@ -13,7 +13,7 @@ use super::tally::Tally;
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
 use crate::course::Course;
 use crate::engine::Engine;
-use crate::fabric::{Cluster, OneTier, Route, Tiers};
+use crate::fabric::{Cluster, OneTier, Routing, Tiers};
 use crate::memory::{self, STATION};
 use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
 use crate::summary::{self, Row};
@@ -56,7 +56,7 @@ fn is_direct(system: &System, control: &Control) -> bool {
     system.is_plain() && !control.always_routed
 }
 
-fn replicated<R: Route>(
+fn replicated<R: Routing>(
     system: &System,
     sessions: &Sessions,
     control: &Control,
@@ -155,7 +155,7 @@ pub(crate) fn run_plan(
     }
 }
 
-fn one_plan<R: Route>(
+fn one_plan<R: Routing>(
     system: &System,
     sessions: &Sessions,
     control: &Control,
@@ -235,7 +235,7 @@ struct Outcome {
 /// One replication of users at a system.
 type Replication<R> = Engine<Browsing, Cluster<R>>;
 
-fn replication<R: Route>(
+fn replication<R: Routing>(
     system: &System,
     sessions: &Sessions,
     catalogue: &Catalogue,
@@ -250,7 +250,7 @@ fn replication<R: Route>(
 }
 
 /// Plays a replication from its warm-up to its horizon.
-fn played<R: Route>(
+fn played<R: Routing>(
     mut replication: Replication<R>,
     (warm_up, horizon): (Span, Span),
     outside: &Outside<'_>,

@@ -185,7 +185,7 @@ fn what_users_who_browse_cannot_have_yet_is_refused() {
         ("face `client`", &|system| system.tiers[0].face = Face::Client),
         ("DNS behind another tier", &|system| system.tiers[1].face = Face::Dns),
         ("servers that forward", &|system| system.tiers[1].seats[0].host = Some(0)),
-        ("faults", &|system| system.faults = vec![fault.clone()]),
+        ("faults", &|system| system.faults = vec![fault]),
         ("regions and paths", &|system| system.regions.push(system.regions[0].clone())),
         ("work of balancers", &|system| system.tiers[1].balancing.per_packet = Span(1)),
         ("held longer", &|system| system.tiers[0].affinity = Affinity::Request),

@@ -6,7 +6,7 @@ use sojourn_model::system::Affinity;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
-use super::{Counted, FirstByte, Route};
+use super::{Counted, FirstByte, Routing};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
@@ -48,7 +48,7 @@ impl OneTier {
     }
 }
 
-impl Route for OneTier {
+impl Routing for OneTier {
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<OneTier, SimError> {
         let tier = system.tier();
         let servers = system.hosts.len();

@@ -19,7 +19,7 @@ use sojourn_traffic::Sessions;
 
 use super::super::deciders::{Decider, Next, deciders};
 use super::super::names::Names;
-use super::{Counted, FirstByte, Route, forwarding, has_hosts, targets};
+use super::{Counted, FirstByte, Routing, forwarding, has_hosts, targets};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
@@ -111,7 +111,7 @@ impl Tiers {
     }
 }
 
-impl Route for Tiers {
+impl Routing for Tiers {
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Tiers, SimError> {
         let deciders = deciders(system, true, catalogue, seed)?;
         let told = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, true), tier.seats.len()));
