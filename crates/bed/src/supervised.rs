@@ -1,13 +1,13 @@
 //! The child's side: what a process does that a parent supervises.
 //!
 //! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
-//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT; a second
-//! of these signals ends it at once, with exit code 130. SIGHUP is said and changes nothing, since there is nothing to
-//! reload. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing survives it.
-//! PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
+//! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT; told
+//! again by one of these signals, it ends at once, with exit code 130. SIGHUP is said and changes nothing, since there
+//! is nothing to reload. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing
+//! survives it. PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
 
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,9 +31,12 @@ impl Events {
     /// Writes one event.
     pub fn emit(&self, event: &Value) {
         // A parent that no longer reads is about to close the input, which stops the child in order.
-        if let Ok(mut output) = self.0.lock() {
-            let _ = writeln!(output, "{event}").and_then(|()| output.flush());
-        }
+        let _ = self.write(event);
+    }
+
+    fn write(&self, event: &Value) -> io::Result<()> {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(output, "{event}").and_then(|()| output.flush())
     }
 }
 
@@ -44,7 +47,7 @@ const INTERRUPTED: i32 = 130;
 /// nothing (a service manager that connects it to `/dev/null`).
 ///
 /// # Errors
-/// When the system refuses a runtime, a thread or a signal handler; nothing has been written then.
+/// When the system refuses a runtime, a thread or a signal handler, or the ready line cannot be written.
 pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Read + Send + 'static>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut terminate, mut interrupt) = runtime.block_on(async {
@@ -64,7 +67,8 @@ pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Rea
             }
             None => Some(ended),
         };
-        events.emit(ready);
+        let unsaid = |error: io::Error| io::Error::new(error.kind(), format!("the ready line is not written: {error}"));
+        events.write(ready).map_err(unsaid)?;
         loop {
             tokio::select! {
                 _ = end.recv() => break,

@@ -353,6 +353,11 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// Why the record is not written any more, once writing has failed.
+    pub fn record_error(&self) -> Option<&io::Error> {
+        self.recorder.as_ref()?.error()
+    }
+
     /// Ends the record, if there is one, and writes out its last lines.
     ///
     /// # Errors

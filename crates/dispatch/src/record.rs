@@ -264,6 +264,11 @@ impl<W: Write> Recorder<W> {
         self.write(&Line::Join { now, name: name.into(), weight });
     }
 
+    /// The first error since the beginning; nothing is written after it.
+    pub fn error(&self) -> Option<&io::Error> {
+        self.error.as_ref()
+    }
+
     /// Writes out what is buffered.
     ///
     /// # Errors

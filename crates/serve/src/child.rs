@@ -33,7 +33,7 @@ pub fn node(
 /// Runs a gateway or a redirector until it is told to stop; otherwise as [`node`].
 ///
 /// # Errors
-/// When the gateway cannot start; nothing has been written then.
+/// When the gateway cannot start, and nothing has been written then; or when its record could not be written to its end.
 pub fn gateway(
     config: GatewayConfig,
     output: impl Write + Send + 'static,
@@ -50,8 +50,9 @@ pub fn gateway(
     let address = gateway.address();
     let ready = json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
     until_told_to_stop(&events, &ready, input)?;
-    events.emit(&stopped(kind, &gateway.stop()));
-    Ok(())
+    let counts = gateway.stop();
+    events.emit(&stopped(kind, &counts));
+    if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
 }
 
 fn until_told_to_stop(
@@ -59,8 +60,7 @@ fn until_told_to_stop(
     ready: &Value,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
-    supervised::until_told_to_stop(events, ready, input)
-        .map_err(ServeError::system("cannot wait for the order to stop"))
+    supervised::until_told_to_stop(events, ready, input).map_err(ServeError::system("cannot begin to serve"))
 }
 
 fn stopped(kind: &str, counts: &impl serde::Serialize) -> Value {

@@ -27,6 +27,9 @@ pub enum ServeError {
     /// The policy cannot be followed here.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),
+    /// It has served, but its record of decisions lacks what came last.
+    #[error("the record of decisions could not be written to its end; the event `record_failed` says why")]
+    Record,
     /// The system refuses something else.
     #[error("{what}: {source}")]
     System {

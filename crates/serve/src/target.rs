@@ -1,8 +1,8 @@
 //! What a request asks for, and of which host (RFC 9112, section 3.2).
 //!
-//! Two parties that read the host of one request differently can be played off against each other: one checks the rights,
-//! the other serves. So a request has one host line, which is a host; a target that names its host overrules the line;
-//! and all behind this side read the same.
+//! Two parties that read the host of one request differently can be played off against each other: one checks the
+//! rights, the other serves. So a request has one host line, which is a host; a target that names its host overrules
+//! the line; and all behind this side read the same.
 
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue};

@@ -134,7 +134,7 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
     };
     name_classes(&arguments.classes, &mut config.classes)?;
     let input = serving.child.then(std::io::stdin);
-    child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+    child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
@@ -183,7 +183,7 @@ impl Choice {
 
     fn serve(&self, config: GatewayConfig) -> Result<Exit, Failure> {
         let input = self.serving.child.then(std::io::stdin);
-        child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(not_started)
+        child::gateway(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
     }
 }
 
@@ -210,9 +210,9 @@ fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failu
     Ok(())
 }
 
-fn not_started(error: ServeError) -> Failure {
+fn failure(error: ServeError) -> Failure {
     match error {
-        ServeError::System { .. } => failed(error),
+        ServeError::System { .. } | ServeError::Record => failed(error),
         other => bad_input(other),
     }
 }

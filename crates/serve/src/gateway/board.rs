@@ -22,6 +22,8 @@ pub(super) struct Decider {
     /// When the alarm rings next.
     armed: Time,
     seen: Arc<[Seen]>,
+    /// It has been said that the record cannot be written.
+    record_has_failed: bool,
     /// Threads that still use it; without any, nothing is told or asked any more.
     users: usize,
 }
@@ -77,7 +79,7 @@ impl Decider {
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
         let seen = backends.iter().map(|_| Seen::default()).collect();
         let users = if config.shared { config.threads } else { 1 };
-        Ok(Decider { dispatcher, alarm, armed: Time::NEVER, seen, users })
+        Ok(Decider { dispatcher, alarm, armed: Time::NEVER, seen, record_has_failed: false, users })
     }
 
     pub(super) fn into_own(self) -> Access {
@@ -273,14 +275,19 @@ impl Board {
         self.seen.iter().filter(|seen| seen.down.now() == 1).count()
     }
 
-    /// Writes down what the table says is in flight.
+    /// Writes down what the table says is in flight, and says when the record has failed.
     pub(super) fn publish(&self) {
-        self.with(|decider, _| {
+        let failed = self.with(|decider, _| {
             let table = decider.dispatcher.table();
             for (index, seen) in self.seen.iter().enumerate() {
                 seen.in_flight.set(u64::from(table.in_flight(BackendId(index as u32))));
             }
+            let why = decider.dispatcher.record_error().map(ToString::to_string);
+            why.filter(|_| !std::mem::replace(&mut decider.record_has_failed, true))
         });
+        if let Some(why) = failed {
+            self.record_failed(&why);
+        }
     }
 
     /// This thread asks and tells nothing more. The last one ends the record.
@@ -288,12 +295,17 @@ impl Board {
         self.publish();
         let ended = self.with(|decider, _| {
             decider.users -= 1;
-            if decider.users == 0 { decider.dispatcher.finish_record() } else { Ok(()) }
+            let ended = if decider.users == 0 { decider.dispatcher.finish_record() } else { Ok(()) };
+            ended.map_err(|error| (error.to_string(), decider.record_has_failed))
         });
-        if let Err(error) = ended {
-            let why = error.to_string();
-            self.events.emit(&json!({"event": "record_failed", "why": why, "thread": self.thread}));
+        if let Err((why, false)) = ended {
+            self.record_failed(&why);
         }
+    }
+
+    fn record_failed(&self, why: &str) {
+        self.counts.records_failed.add(1);
+        self.events.emit(&json!({"event": "record_failed", "why": why, "thread": self.thread}));
     }
 
     /// The time is read under the lock, so that a shared dispatcher sees it in order.

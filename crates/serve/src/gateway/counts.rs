@@ -30,6 +30,8 @@ pub struct GatewayCounts {
     pub cancelled: u64,
     /// Connections that had to wait because as many as may be open were open.
     pub held: u64,
+    /// Records of decisions that could not be written to their end.
+    pub records_failed: u64,
     /// Per backend, in their order.
     pub backends: Vec<BackendCounts>,
 }
@@ -93,6 +95,7 @@ pub(super) struct Counts {
     pub(super) timed_out: Count,
     pub(super) failed: Count,
     pub(super) refused: Count,
+    pub(super) records_failed: Count,
     pub(super) backends: Vec<PerBackend>,
 }
 
@@ -164,6 +167,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
         refused: sum(|counts| &counts.refused),
         cancelled: backends.iter().map(|backend| backend.cancelled).sum(),
         held,
+        records_failed: sum(|counts| &counts.records_failed),
         backends,
     }
 }

@@ -162,7 +162,8 @@ impl Flight {
         }
     }
 
-    /// The backend has the next part of the upload to take or of the reply to send, or the client of the upload to send.
+    /// The next step is the backend's, to take more of the upload or to send more of the reply; or the client's upload
+    /// goes on.
     fn wait_from(&self, now: Time) {
         let patience = if self.stage() == Stage::Whole { self.patience } else { self.worker.config.timeouts.idle };
         self.worker.deadlines.set(self.deadline, now + patience);

@@ -76,7 +76,7 @@ impl Link {
     }
 }
 
-/// Whether a connection failed for want of something on this side: descriptors, memory or ports, or the right to connect.
+/// Whether a connection failed because this side lacks something: descriptors, memory, ports, or the right to connect.
 pub(super) fn is_own(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     let own = [

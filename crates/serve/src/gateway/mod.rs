@@ -90,7 +90,7 @@ pub struct GatewayConfig {
     pub keep_alive: Span,
     /// Most connections of clients at once, as [`crate::NodeConfig::connections`].
     pub connections: Option<usize>,
-    /// Idle connections kept per backend and thread, as far as there are descriptors for them.
+    /// Idle connections kept per backend and thread, and in all no more than clients may have.
     pub keep: usize,
     /// Where decisions are recorded; further threads append `.1`, `.2` and so on to the name.
     pub record: Option<PathBuf>,
@@ -140,11 +140,11 @@ pub enum RedirectStatus {
 
 /// How the state of the backends is watched.
 ///
-/// A refused connection says that no program listens there, and takes the backend out at once; so do `fall` requests in
-/// a row that failed there, and `fall` probes in a row, each counted on its own: a backend that answers probes but breaks
-/// its replies off is taken out, and so is one that serves requests but calls itself unfit. What a client breaks (it
-/// leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A backend that is
-/// out is probed until it answers, and is then chosen again.
+/// A refused connection says that no program listens there, and takes the backend out at once. So do `fall` requests in
+/// a row that failed there, and `fall` probes in a row; each is counted on its own, so that a backend is taken out that
+/// answers probes and breaks its replies off, and also one that serves requests and calls itself unfit. What a client
+/// breaks (it leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A
+/// backend that is out is probed until it answers, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
     /// What is tried.
@@ -175,7 +175,7 @@ pub struct Timeouts {
     pub connect: Span,
     /// For the head of a reply, from when the request was sent, its body included.
     pub reply: Span,
-    /// For the next part of a reply and for the client to take it, and for the next part of an upload and for the backend
+    /// For the next part of a reply and for the client to take it; for the next part of an upload and for the backend
     /// to take it.
     pub idle: Span,
 }
@@ -264,11 +264,12 @@ impl Gateway {
     pub fn start(mut config: GatewayConfig, events: Events) -> Result<Gateway, ServeError> {
         check(&config)?;
         let threads = config.threads;
-        // A client's connection may need one to a backend, and leave it behind idle. Besides, each thread has some
-        // descriptors of its own, and a probe and a poll per backend.
+        // A client's connection may need one to a backend, and leave it behind idle; a redirector needs neither.
+        // Besides, each thread has some descriptors of its own, and a probe and a poll per backend.
+        let each = if config.face == Face::Proxy { 3 } else { 1 };
         let links = config.backends.len() * threads;
         let own = 16 + 4 * threads + 2 * links;
-        let limit = descriptors::connections(config.connections, 3, own as u64)?;
+        let limit = descriptors::connections(config.connections, each, own as u64)?;
         config.keep = config.keep.min(limit.div_ceil(links));
         let grace = config.grace;
         let connections = Connections::new(limit, config.keep_alive, config.timeouts.idle, grace);

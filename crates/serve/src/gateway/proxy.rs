@@ -66,7 +66,7 @@ pub(super) async fn forward(worker: Rc<Worker>, peer: Rc<Peer>, request: Request
             Err(why) => {
                 flight.failed(why);
                 failure = Some((backend, why));
-                // One that took too long may still be worked on, and another backend would be no faster under that load.
+                // One that took too long may still be worked on, and would then be work for two.
                 let again = why != Failure::TimedOut && message.parts.is_some();
                 if !again || tried.len() >= worker.config.retries as usize {
                     return refusal(&worker, &choice.decision, failure);

@@ -49,8 +49,8 @@ impl Files {
         if !path.starts_with(&self.root) {
             return None;
         }
-        // A device is not even opened, since that may do something. Opening a FIFO would wait for its other end and hold
-        // the thread; where one has just taken the file's place, it does not wait, and is seen then.
+        // A device is not even opened, since that may do something. Opening a FIFO would wait for its other end and
+        // hold the thread. Where one has just taken the file's place, O_NONBLOCK does not wait, and it is seen then.
         if !path.metadata().ok()?.is_file() {
             return None;
         }

@@ -1,14 +1,17 @@
 //! The redirector as a child of a run, and what its user types wrong.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
 use sojourn_bed::Child;
 
-use crate::sojourn::{PROGRAM, sojourn, stderr, stdout};
+use crate::sojourn::{PROGRAM, await_that, command, sojourn, stderr, stdout};
 
 fn child(arguments: &[&str]) -> Child {
     Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).expect("a child is ready")
@@ -43,6 +46,41 @@ fn load_follows_a_redirector_to_the_servers() {
     for pid in pids {
         assert!(kill(Pid::from_raw(pid as i32), None).is_err(), "nothing is left behind");
     }
+}
+
+/// A full disk: neither the ready line nor the record is lost without a word.
+#[test]
+fn what_cannot_be_written_is_said() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let output = command(&["node"]).stdout(full()).output().expect("it can be run");
+    let complaint = stderr(&output);
+    assert_eq!((output.status.code(), complaint.trim_end().lines().count()), (Some(3), 1), "{complaint}");
+    assert!(complaint.contains("ready line") && complaint.contains("No space left"), "{complaint}");
+
+    let output = sojourn(&["gateway", "--backend", "127.0.0.1:9", "--record", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cannot record to /dev/full: "), "{}", stderr(&output));
+
+    // A record whose reader goes away in the middle fails later, as on a disk that fills.
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = folder.path().join("record");
+    mkfifo(&record, Mode::S_IRWXU).expect("a FIFO");
+    let reader = std::fs::File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(&record);
+    let node = node("a");
+    let backend = format!("127.0.0.1:{}", node.port());
+    let record = record.display().to_string();
+    let mut gateway = child(&["gateway", "--backend", &backend, "--record", &record]);
+    drop(reader.expect("it is there"));
+    let url = format!("http://127.0.0.1:{}/work", gateway.port());
+    // More than the record's buffer holds.
+    let output = sojourn(&["load", &url, "--rate", "1000 /s", "--requests", "300"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    await_that("it is said while it serves", || gateway.events().iter().any(|event| event["event"] == "record_failed"));
+    kill(Pid::from_raw(gateway.pid() as i32), Signal::SIGTERM).expect("it is there");
+    let ended = gateway.wait(Duration::from_secs(20)).expect("it ends");
+    assert_eq!(ended.status.code(), Some(3));
+    assert_eq!(gateway.events().last().expect("events")["records_failed"], 1);
+    assert!(gateway.stderr_tail().contains("record"), "{}", gateway.stderr_tail());
 }
 
 #[test]
