@@ -445,6 +445,10 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         }
         None => "not paced".into(),
     };
+    let share = match (report.lateness.mean(), report.response.mean()) {
+        (Some(late_ns), Some(response_ns)) => format!("{:.0} %", 100.0 * late_ns / response_ns),
+        _ => "nothing to tell".into(),
+    };
     let pacing = match report.pacing {
         Pacing::Timer => "timer",
         Pacing::Spin => "spin",
@@ -452,6 +456,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     let mut facts = vec![
         ("generator lateness, median".into(), lateness("lateness_p50")),
         ("generator lateness, p99".into(), lateness("lateness_p99")),
+        ("generator lateness, share of the mean response time".into(), share),
         ("generator pacing".into(), pacing.into()),
         ("rate, offered and achieved".into(), format!("{:.1} /s, {:.1} /s", report.pace.offered, report.pace.achieved)),
         ("generator threads busy".into(), percent(&report.client_busy)),
