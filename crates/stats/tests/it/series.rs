@@ -48,9 +48,9 @@ fn too_few_samples_are_said() {
     assert_eq!(mean_of_series(&[]), Estimate::TooFew { samples: 0 });
     assert!(mean_of_series(&series[..20]).interval().is_some());
     assert!(quantile_of_series(&series[..1000], 0.99).interval().is_some());
-    assert_eq!(quantile_of_series(&series[..999], 0.99), without(98.0, 999, NoInterval::TooFew));
+    assert_eq!(quantile_of_series(&series[..999], 0.99), without(99.0, 999, NoInterval::TooFew));
     assert!(quantile_of_series(&series[..100], 0.9).interval().is_some());
-    assert_eq!(quantile_of_series(&series[..99], 0.9), without(89.0, 99, NoInterval::TooFew));
+    assert_eq!(quantile_of_series(&series[..99], 0.9), without(90.0, 99, NoInterval::TooFew));
     // With no sample beyond it a quantile is an extreme, and not even a number.
     assert_eq!(quantile_of_series(&series[..99], 0.99), Estimate::TooFew { samples: 99 });
     assert!(quantile_of_series(&series[..100], 0.99).value().is_some());
