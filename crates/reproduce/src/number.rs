@@ -76,10 +76,13 @@ pub(crate) fn shown(number: Option<Number>, unit: &str) -> String {
     format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }
 
-/// With the ends of its interval.
+/// With the ends of its interval, if it has any width.
 pub(crate) fn interval(number: Option<Number>, digits: usize) -> String {
-    let Some(Number { value, low, high, .. }) = number else { return "-".into() };
-    format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
+    match number {
+        None => "-".into(),
+        Some(Number { value, low, high, .. }) if low == high => format!("{value:.digits$}"),
+        Some(Number { value, low, high, .. }) => format!("{value:.digits$} ({low:.digits$} to {high:.digits$})"),
+    }
 }
 
 /// A difference with the ends of its interval, each with its sign.
@@ -105,6 +108,8 @@ mod tests {
         assert_eq!(shown(of(0.28, 0.32), "s"), "300 ± 20 ms");
         assert_eq!(shown(of(11.5, 12.5), "/s"), "12.0 ± 0.5 /s");
         assert_eq!(shown(None, "s"), "-");
+        assert_eq!(interval(of(11.5, 12.5), 1), "12.0 (11.5 to 12.5)");
+        assert_eq!(interval(known(12.0), 1), "12.0", "what has no interval shows none");
     }
 
     #[test]

@@ -296,6 +296,7 @@ pub(super) fn causes(study: &Study) -> String {
              reading | | imbalance, \
              published | as adopted | this reading |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     const DRAWN: (&str, &str) = ("information", "polled every 600 s");
+    let mut nearest: Vec<Nearest> = Vec::new();
     for (name, policy, window, plain, reading) in [
         (
             "XSIZE-G, last window",
@@ -356,13 +357,40 @@ pub(super) fn causes(study: &Study) -> String {
     ] {
         let plain = [("policy", plain), ("information", ""), ("users", "640")];
         let reading = [reading.as_slice(), &[("users", "640")]].concat();
-        let row = beside(study, name, (policy, window), mean_and_p90(causes, &plain), mean_and_p90(causes, &reading));
+        let (first, second) = (mean_and_p90(causes, &plain), mean_and_p90(causes, &reading));
+        let row = beside(study, name, (policy, window), first, second);
         let his =
             study.imbalance.number(&[("policy", policy), ("window_s", window), ("sigma", "1.143")], "imbalance_index");
         let index = |wanted: &[(&str, &str)]| number(causes.value(wanted, "attached_imbalance_index"), 2);
         let _ = writeln!(text, "{} {} | {} | {} |", row.trim_end(), number(his, 2), index(&plain), index(&reading));
+        let p90 = study.summary.number(&[("policy", policy), ("window_s", window)], "p90_s");
+        if let (Some(his), Some([_, adopted]), Some([_, changed])) = (p90, first, second) {
+            let found = Nearest { system: (policy, window), name, adopted: adopted / his, changed: changed / his };
+            found.among(&mut nearest);
+        }
     }
-    text
+    let sentence = |of: &Nearest| format!("{} ({}, as adopted {})", of.name, percent(of.changed), percent(of.adopted));
+    let nearest: Vec<String> = nearest.iter().map(sentence).collect();
+    text + &format!("\nOf these readings the nearest to his p90 are: {}.\n", nearest.join("; "))
+}
+
+/// The reading of a system whose p90 is nearest to his: that p90, and the adopted reading's, over his.
+struct Nearest {
+    system: (&'static str, &'static str),
+    name: &'static str,
+    adopted: f64,
+    changed: f64,
+}
+
+impl Nearest {
+    /// Takes the place of a reading of the same system that is further off.
+    fn among(self, all: &mut Vec<Nearest>) {
+        match all.iter_mut().find(|of| of.system == self.system) {
+            Some(known) if self.changed.ln().abs() < known.changed.ln().abs() => *known = self,
+            Some(_) => {}
+            None => all.push(self),
+        }
+    }
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
@@ -449,4 +477,20 @@ pub(super) fn deviations(study: &Study, cells: &Cells) -> String {
         let _ = writeln!(text, "\n({his} of his tables.)\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Nearest;
+
+    #[test]
+    fn of_each_system_the_nearest_reading_is_named() {
+        let mut all = Vec::new();
+        for (system, name, changed) in
+            [("a", "far below", 0.5), ("a", "near above", 1.2), ("a", "above", 1.5), ("b", "b", 3.0)]
+        {
+            Nearest { system: (system, ""), name, adopted: 1.0, changed }.among(&mut all);
+        }
+        assert_eq!(all.iter().map(|of| of.name).collect::<Vec<_>>(), ["near above", "b"]);
+    }
 }
