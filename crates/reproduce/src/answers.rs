@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sojourn_lab::Folder;
-use sojourn_stats::{Estimate, interval};
+use sojourn_lab::{Folder, folder};
+use sojourn_stats::{Estimate, Moments, measure};
 
 use crate::ReproduceError;
+use crate::number::Number;
 
-/// The simulator's answers of one run folder.
+/// One engine's answers of one run folder.
 pub(crate) struct Answers {
-    settings: Vec<Vec<(String, String)>>,
-    estimates: Vec<HashMap<String, Estimate>>,
-    replications: Vec<HashMap<String, Vec<Option<f64>>>>,
+    variants: Vec<Variant>,
     /// Duration of the run (s).
     pub(crate) elapsed_s: f64,
     /// The machine.
@@ -23,48 +22,55 @@ pub(crate) struct Answers {
     reasons: Vec<String>,
 }
 
-/// A number per replication (a difference or a ratio of two variants): their mean with its 95 % interval.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Paired {
-    pub(crate) mean: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+struct Variant {
+    settings: Vec<(String, String)>,
+    estimates: HashMap<String, Estimate>,
+    replications: HashMap<String, Vec<Option<f64>>>,
+    is_suspect: bool,
 }
 
-impl Paired {
-    /// Which side of zero the whole interval lies on, if any.
-    pub(crate) fn sign(self) -> Option<bool> {
-        match (self.low > 0.0, self.high < 0.0) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    }
+/// A metric of a variant, replication by replication. Replication k of every variant has the same users, so that
+/// differences and ratios are taken pair by pair.
+#[derive(Clone, Copy)]
+pub(crate) struct Replications<'a> {
+    values: &'a [Option<f64>],
+    is_suspect: bool,
 }
 
 impl Answers {
     /// Reads the answers of `engine` in the run folder at `path`.
     pub(crate) fn read(path: &Path, engine: &str) -> Result<Answers, ReproduceError> {
-        let folder = Folder::read(path).map_err(|e| ReproduceError(e.to_string()))?;
-        let variants = folder.run.variants.len();
-        let settings: Vec<_> = folder.run.variants.iter().map(|variant| variant.settings.clone()).collect();
+        Folder::read(path).map(|folder| Answers::of(folder, engine)).map_err(|e| ReproduceError(e.to_string()))
+    }
+
+    fn of(folder: Folder, engine: &str) -> Answers {
+        let Folder { run, outcomes, replications, .. } = folder;
+        // The run is as good as its worst variant; the others are not doubted for it, unless it was interrupted.
+        let is_suspect = |variant: &folder::VariantFile| {
+            let live = variant.live.as_ref().filter(|_| engine == "live");
+            run.verdict == folder::Verdict::Incomplete
+                || live.is_some_and(|live| live.verdict != folder::Verdict::Valid)
+        };
+        let variant = |of: &folder::VariantFile| Variant {
+            settings: of.settings.clone(),
+            estimates: HashMap::new(),
+            replications: HashMap::new(),
+            is_suspect: is_suspect(of),
+        };
+        let mut variants: Vec<Variant> = run.variants.iter().map(variant).collect();
         let index: HashMap<&[(String, String)], usize> =
-            settings.iter().enumerate().map(|(index, settings)| (settings.as_slice(), index)).collect();
-        let mut estimates = vec![HashMap::new(); variants];
-        for row in folder.outcomes.iter().filter(|row| row.engine == engine) {
+            run.variants.iter().enumerate().map(|(index, of)| (of.settings.as_slice(), index)).collect();
+        for row in outcomes.into_iter().filter(|row| row.engine == engine) {
             let key: Vec<_> = row.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
             if let Some(&variant) = index.get(key.as_slice()) {
-                estimates[variant].insert(row.measure.metric.clone(), row.measure.estimate.clone());
+                variants[variant].estimates.insert(row.measure.metric, row.measure.estimate);
             }
         }
-        let mut replications = vec![HashMap::new(); variants];
-        for replicated in folder.replications.into_iter().filter(|of| of.engine == engine) {
-            replications[replicated.variant].insert(replicated.metric, replicated.values);
+        for replicated in replications.into_iter().filter(|of| of.engine == engine) {
+            variants[replicated.variant].replications.insert(replicated.metric, replicated.values);
         }
-        let run = folder.run;
         let verdict = format!("{:?}", run.verdict).to_uppercase();
-        let (elapsed_s, host, reasons) = (run.elapsed_s, run.host, run.reasons);
-        Ok(Answers { settings, estimates, replications, elapsed_s, host, verdict, reasons })
+        Answers { variants, elapsed_s: run.elapsed_s, host: run.host, verdict, reasons: run.reasons }
     }
 
     /// Why it is not VALID, as the end of a sentence.
@@ -78,69 +84,196 @@ impl Answers {
 
     /// Number of variants.
     pub(crate) fn variants(&self) -> usize {
-        self.settings.len()
+        self.variants.len()
     }
 
     /// The variant that has all of `wanted`; an empty value stands for a setting that the variant does not name.
-    pub(crate) fn variant(&self, wanted: &[(&str, &str)]) -> Option<usize> {
-        self.settings
-            .iter()
-            .position(|settings| wanted.iter().all(|(key, value)| settings.iter().any(|(k, v)| k == key && v == value)))
+    fn variant(&self, wanted: &[(&str, &str)]) -> Option<&Variant> {
+        let has = |of: &Variant, (key, value): &(&str, &str)| of.settings.iter().any(|(k, v)| k == key && v == value);
+        self.variants.iter().find(|of| wanted.iter().all(|setting| has(of, setting)))
     }
 
-    /// The estimate of `metric` in that variant.
-    pub(crate) fn estimate(&self, wanted: &[(&str, &str)], metric: &str) -> Option<Estimate> {
-        self.estimates[self.variant(wanted)?].get(metric).cloned()
+    /// `metric` in that variant with its interval; none if there is none.
+    pub(crate) fn number(&self, wanted: &[(&str, &str)], metric: &str) -> Option<Number> {
+        let variant = self.variant(wanted)?;
+        Number::of(variant.estimates.get(metric)?, variant.is_suspect)
     }
 
-    /// Its value.
+    /// Its value alone, which formulas have too.
     pub(crate) fn value(&self, wanted: &[(&str, &str)], metric: &str) -> Option<f64> {
-        self.estimate(wanted, metric)?.value()
+        self.variant(wanted)?.estimates.get(metric)?.value()
     }
 
     /// The sum of `metric` over all variants that have it.
     pub(crate) fn sum(&self, metric: &str) -> f64 {
-        self.estimates.iter().filter_map(|of| of.get(metric)?.value()).sum()
+        self.variants.iter().filter_map(|of| of.estimates.get(metric)?.value()).sum()
+    }
+
+    /// `metric` in each replication of that variant.
+    pub(crate) fn replications(&self, wanted: &[(&str, &str)], metric: &str) -> Option<Replications<'_>> {
+        let variant = self.variant(wanted)?;
+        Some(Replications { values: variant.replications.get(metric)?, is_suspect: variant.is_suspect })
     }
 
     /// `metric` of `a` minus that of `b`, replication by replication.
-    pub(crate) fn paired(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Paired> {
-        let (a, b) = (self.replicated(a, metric)?, self.replicated(b, metric)?);
-        Paired::of(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)))
+    pub(crate) fn paired(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Number> {
+        less(self.replications(a, metric), self.replications(b, metric))
     }
 
     /// `metric` of `a` over that of `b`, replication by replication.
-    pub(crate) fn ratio(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Paired> {
-        let (a, b) = (self.replicated(a, metric)?, self.replicated(b, metric)?);
-        Paired::of(a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?)))
+    pub(crate) fn ratio(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Number> {
+        over(self.replications(a, metric), self.replications(b, metric))
     }
 
     /// The spread of the servers' shares `metric_1`, `metric_2`, ...: the largest less the smallest, relative to an
     /// equal share, replication by replication.
-    pub(crate) fn spread(&self, metric: &str, servers: usize, wanted: &[(&str, &str)]) -> Option<Paired> {
-        let shares = (1..=servers).map(|server| self.replicated(wanted, &format!("{metric}_{server}")));
-        let shares: Vec<&[Option<f64>]> = shares.collect::<Option<_>>()?;
-        let replications = shares.iter().map(|of| of.len()).min()?;
-        Paired::of((0..replications).filter_map(|replication| {
-            let of: Vec<f64> = shares.iter().map(|share| share[replication]).collect::<Option<_>>()?;
+    pub(crate) fn spread(&self, metric: &str, servers: usize, wanted: &[(&str, &str)]) -> Option<Number> {
+        let shares = (1..=servers).map(|server| self.replications(wanted, &format!("{metric}_{server}")));
+        let shares: Vec<Replications<'_>> = shares.collect::<Option<_>>()?;
+        let replications = shares.iter().map(|of| of.values.len()).min()?;
+        let spread = |replication: usize| {
+            let of: Vec<f64> = shares.iter().map(|share| share.values[replication]).collect::<Option<_>>()?;
             let (low, high) = of.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
             Some((high - low) * servers as f64)
-        }))
-    }
-
-    fn replicated(&self, wanted: &[(&str, &str)], metric: &str) -> Option<&[Option<f64>]> {
-        self.replications[self.variant(wanted)?].get(metric).map(Vec::as_slice)
+        };
+        mean((0..replications).filter_map(spread), shares.iter().any(|share| share.is_suspect))
     }
 }
 
-impl Paired {
-    /// Student's interval for the mean of one value per replication.
-    fn of(values: impl Iterator<Item = f64>) -> Option<Paired> {
-        let differences: Vec<f64> = values.collect();
-        let pairs = differences.len();
-        let mean = differences.iter().sum::<f64>() / pairs as f64;
-        let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (pairs as f64 - 1.0);
-        let half = interval::mean_half_width(pairs as u64, variance, 0.95)?;
-        Some(Paired { mean, low: mean - half, high: mean + half })
+/// `a` minus `b`, pair by pair.
+pub(crate) fn less(a: Option<Replications<'_>>, b: Option<Replications<'_>>) -> Option<Number> {
+    pairs(a?, b?, |a, b| a - b)
+}
+
+/// `a` over `b`, pair by pair.
+pub(crate) fn over(a: Option<Replications<'_>>, b: Option<Replications<'_>>) -> Option<Number> {
+    pairs(a?, b?, |a, b| a / b)
+}
+
+fn pairs(a: Replications<'_>, b: Replications<'_>, of: impl Fn(f64, f64) -> f64) -> Option<Number> {
+    let values = a.values.iter().zip(b.values).filter_map(|(a, b)| Some(of((*a)?, (*b)?)));
+    mean(values, a.is_suspect || b.is_suspect)
+}
+
+/// The mean of one value per replication, with Student's interval.
+fn mean(values: impl Iterator<Item = f64>, is_suspect: bool) -> Option<Number> {
+    Number::of(&measure::mean_of_samples(&values.collect::<Moments>()), is_suspect)
+}
+
+/// What a made-up world says of a variant, by its settings: metrics and values.
+#[cfg(test)]
+pub(crate) type World<'a> = &'a dyn Fn(&dyn Fn(&str) -> String) -> Vec<(String, f64)>;
+
+#[cfg(test)]
+impl Answers {
+    /// Answers to every variant of this file of `experiments` as `world` has them, each as `estimate` of its value and in
+    /// three replications nearby.
+    pub(crate) fn made_up(file: &str, world: World<'_>, estimate: fn(f64) -> Estimate) -> Answers {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(file);
+        let variants = sojourn_lab::Source::read(&file, &[]).unwrap().variants().unwrap();
+        let variants = variants.into_iter().map(|variant| {
+            let settings: Vec<_> = variant.settings.into_iter().map(|of| (of.key, of.value)).collect();
+            let of =
+                |key: &str| settings.iter().find(|(known, _)| known == key).map_or(String::new(), |of| of.1.clone());
+            let values = world(&of);
+            let estimates = values.iter().map(|(metric, value)| (metric.clone(), estimate(*value))).collect();
+            let near = |value: f64| [0.9999, 1.0, 1.0001].map(|factor| Some(factor * value)).to_vec();
+            let replications = values.into_iter().map(|(metric, value)| (metric, near(value))).collect();
+            Variant { settings, estimates, replications, is_suspect: false }
+        });
+        let verdict = String::from("VALID");
+        Answers { variants: variants.collect(), elapsed_s: 1.0, host: Vec::new(), verdict, reasons: Vec::new() }
+    }
+
+    /// The same with every variant of a SUSPECT run.
+    pub(crate) fn doubted(mut self) -> Answers {
+        self.variants.iter_mut().for_each(|variant| variant.is_suspect = true);
+        self
+    }
+}
+
+/// A sampled number with a narrow interval.
+#[cfg(test)]
+pub(crate) fn sampled(value: f64) -> Estimate {
+    Estimate::Sampled { value, ci_low: 0.9999 * value, ci_high: 1.0001 * value, samples: 1000 }
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_lab::folder::{LiveFile, Replicated, RunFile, VariantFile, Verdict};
+    use sojourn_lab::outcome::Outcome;
+    use sojourn_lab::variants::Setting;
+    use sojourn_stats::Measure;
+
+    use super::*;
+    use crate::verdict::positive;
+
+    /// A run of two variants, the second as trusted as said.
+    fn folder(second: Verdict, run: Verdict) -> Folder {
+        let settings = |value: &str| vec![("users".to_owned(), value.to_owned())];
+        let variant = |value: &str, verdict| VariantFile {
+            label: value.into(),
+            settings: settings(value),
+            notes: Vec::new(),
+            live: Some(LiveFile { verdict, reasons: Vec::new(), facts: Vec::new() }),
+        };
+        let outcomes = ["1", "2"].iter().flat_map(|value| {
+            ["live", "sim"].map(|engine| Outcome {
+                settings: vec![Setting { key: "users".into(), value: (*value).into() }],
+                engine: engine.into(),
+                measure: Measure::new("x", "s", sampled(1.0)),
+            })
+        });
+        let replicated = |variant, values: [f64; 3]| Replicated {
+            variant,
+            engine: "live".into(),
+            metric: "x".into(),
+            values: values.map(Some).to_vec(),
+        };
+        Folder {
+            outcomes: outcomes.collect(),
+            replications: vec![replicated(0, [1.0, 2.0, 3.0]), replicated(1, [0.9, 1.9, 2.88])],
+            run: RunFile {
+                variants: vec![variant("1", Verdict::Valid), variant("2", second)],
+                verdict: run,
+                ..RunFile::default()
+            },
+            ..Folder::default()
+        }
+    }
+
+    #[test]
+    fn a_number_is_suspect_if_its_own_variant_was() {
+        let doubts = |second, run, engine| {
+            let answers = Answers::of(folder(second, run), engine);
+            ["1", "2"].map(|users| answers.number(&[("users", users)], "x").unwrap().is_suspect)
+        };
+        assert_eq!(doubts(Verdict::Valid, Verdict::Valid, "live"), [false, false]);
+        assert_eq!(doubts(Verdict::Suspect, Verdict::Suspect, "live"), [false, true]);
+        assert_eq!(
+            doubts(Verdict::Suspect, Verdict::Suspect, "sim"),
+            [false, false],
+            "the simulator was not disturbed"
+        );
+        assert_eq!(doubts(Verdict::Incomplete, Verdict::Incomplete, "live"), [true, true]);
+        assert_eq!(doubts(Verdict::Valid, Verdict::Incomplete, "sim"), [true, true], "it was interrupted");
+    }
+
+    #[test]
+    fn differences_are_paired_and_suspect_if_one_side_is() {
+        let (one, two) = ([("users", "1")], [("users", "2")]);
+        let answers = Answers::of(folder(Verdict::Valid, Verdict::Valid), "live");
+        // 0.1, 0.1 and 0.12: clear of zero although the two overlap by far.
+        let difference = answers.paired("x", &one, &two);
+        assert_eq!(positive(difference).holds, Some(true));
+        assert_eq!(positive(answers.paired("x", &two, &one)).holds, Some(false));
+        assert!((difference.unwrap().value - 0.32 / 3.0).abs() < 1e-12);
+        let ratio = answers.ratio("x", &one, &two).unwrap();
+        assert!(ratio.value > 1.0 && !ratio.is_suspect);
+        let answers = Answers::of(folder(Verdict::Suspect, Verdict::Suspect), "live");
+        assert!(
+            answers.paired("x", &one, &two).unwrap().is_suspect && answers.ratio("x", &two, &one).unwrap().is_suspect
+        );
+        assert!(answers.paired("y", &one, &two).is_none());
     }
 }

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use crate::verdict::Verdict;
+use crate::verdict::{Comparison, Verdict, counted};
 
 /// A statement and the comparisons for it.
 pub(crate) struct Finding {
     pub(crate) place: &'static str,
     pub(crate) claim: &'static str,
-    pub(crate) comparisons: Vec<Option<bool>>,
+    pub(crate) comparisons: Vec<Comparison>,
     /// Some of the figures compared.
     pub(crate) ours: String,
-    /// The likely cause, for the reader of a statement that does not hold.
+    /// The likely cause, for the reader of a statement that does not hold. It is typed, so it has no figures of ours.
     pub(crate) why: &'static str,
 }
 
@@ -30,9 +30,7 @@ pub(crate) fn table(findings: &[Finding]) -> String {
     for finding in findings {
         let Finding { place, claim, comparisons, ours, why } = finding;
         let verdict = finding.verdict();
-        let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
-        let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
-        let _ = writeln!(text, "| {place} | {claim} | {ours} | **{}** | {holds}, {fails}, {open} |", verdict.words());
+        let _ = writeln!(text, "| {place} | {claim} | {ours} | **{}** | {} |", verdict.words(), counted(comparisons));
         if matches!(verdict, Verdict::InPart | Verdict::Fails) {
             let _ = writeln!(notes, "- *{claim}* ({}): {why}", verdict.words());
         }
@@ -41,4 +39,20 @@ pub(crate) fn table(findings: &[Finding]) -> String {
         let _ = write!(text, "\nWhat may lie behind those that do not simply hold:\n\n{notes}");
     }
     text
+}
+
+/// How many statements have each verdict, in a sentence without its beginning.
+pub(crate) fn tally(verdicts: &[Verdict]) -> String {
+    let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let unjudged = match count(Verdict::Unjudged) {
+        0 => String::new(),
+        some => format!(", and {some} are not judged because their run was SUSPECT"),
+    };
+    format!(
+        "{} hold, {} hold in part, {} do not, {} cannot be decided{unjudged}",
+        count(Verdict::Holds),
+        count(Verdict::InPart),
+        count(Verdict::Fails),
+        count(Verdict::Undecidable)
+    )
 }

@@ -11,6 +11,7 @@ mod bjornstad;
 mod finding;
 mod fujita;
 mod fujita_models;
+mod number;
 mod picture;
 mod verdict;
 mod zhang;

@@ -1,6 +1,19 @@
-//! Verdicts on statements: comparisons of measured figures by their intervals, and their sum.
+//! Verdicts on statements: comparisons of numbers by their intervals, and what they amount to.
+//!
+//! A comparison is decided by whole intervals, or stays open; that of a SUSPECT run is remembered as such, and a
+//! verdict that rests on one is a verdict of its own. The price is that a single disturbed figure leaves a statement
+//! without a verdict; the figures and what they would have said are shown.
 
-use sojourn_stats::Estimate;
+use crate::number::{Number, known};
+
+/// What two numbers say of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// For it, against it, or open.
+    pub(crate) holds: Option<bool>,
+    /// Whether one of the numbers is of a SUSPECT run.
+    pub(crate) is_suspect: bool,
+}
 
 /// The verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +22,16 @@ pub(crate) enum Verdict {
     InPart,
     Fails,
     Undecidable,
+    /// It rests on a SUSPECT run.
+    Unjudged,
 }
 
 impl Verdict {
-    /// The verdict from comparisons, each for the statement, against it, or undecided.
-    pub(crate) fn of(comparisons: &[Option<bool>]) -> Verdict {
-        let count = |wanted: Option<bool>| comparisons.iter().filter(|one| **one == wanted).count();
-        let (holds, fails, open) = (count(Some(true)), count(Some(false)), count(None));
+    pub(crate) fn of(comparisons: &[Comparison]) -> Verdict {
+        if comparisons.iter().any(|one| one.is_suspect) {
+            return Verdict::Unjudged;
+        }
+        let [holds, fails, open] = [Some(true), Some(false), None].map(|wanted| count(comparisons, wanted));
         // A fourth of the comparisons may stay undecided.
         let is_clear = 4 * open <= comparisons.len();
         match (holds, fails) {
@@ -29,162 +45,160 @@ impl Verdict {
 
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Verdict::Holds => "holds here",
+            Verdict::Holds => "holds",
             Verdict::InPart => "holds in part",
             Verdict::Fails => "does not hold",
-            Verdict::Undecidable => "not decidable here",
+            Verdict::Undecidable => "cannot be decided",
+            Verdict::Unjudged => "not judged: SUSPECT run",
         }
     }
 }
 
+/// What the verdicts mean, for the head of a page.
+pub(crate) const LEGEND: &str = "\
+*Holds*: the comparisons that the statement makes come out on its side, intervals included (a fourth may stay
+undecided). *In part*: some do. *Does not hold*: none does, and some come out clearly against it. *Cannot be decided*:
+no interval is clear of the boundary. *Not judged*: a figure that is compared comes from a run that was SUSPECT or
+interrupted; what the comparisons would say is counted all the same. Near means within the tolerance that is named,
+with the whole interval.
+";
+
+impl Comparison {
+    /// One that cannot be made: a number is missing.
+    pub(crate) const OPEN: Comparison = Comparison { holds: None, is_suspect: false };
+
+    /// What `holds` says of two numbers.
+    pub(crate) fn of(
+        a: Option<Number>,
+        b: Option<Number>,
+        holds: impl Fn(Number, Number) -> Option<bool>,
+    ) -> Comparison {
+        let compared =
+            |(a, b): (Number, Number)| Comparison { holds: holds(a, b), is_suspect: a.is_suspect || b.is_suspect };
+        a.zip(b).map_or(Comparison::OPEN, compared)
+    }
+}
+
+impl std::ops::Not for Comparison {
+    type Output = Comparison;
+
+    /// Of the opposite statement.
+    fn not(self) -> Comparison {
+        Comparison { holds: self.holds.map(|holds| !holds), ..self }
+    }
+}
+
+fn count(comparisons: &[Comparison], wanted: Option<bool>) -> usize {
+    comparisons.iter().filter(|one| one.holds == wanted).count()
+}
+
+/// The number of comparisons for a statement, against it and open, and how many of them are of SUSPECT runs.
+pub(crate) fn counted(comparisons: &[Comparison]) -> String {
+    let [holds, fails, open] = [Some(true), Some(false), None].map(|wanted| count(comparisons, wanted));
+    match comparisons.iter().filter(|one| one.is_suspect).count() {
+        0 => format!("{holds}, {fails}, {open}"),
+        suspect => format!("{holds}, {fails}, {open} ({suspect} SUSPECT)"),
+    }
+}
+
 /// Whether one is below the other, as far as their intervals tell.
-pub(crate) fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
-    let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
-    match (a_high < b_low, b_high < a_low) {
+pub(crate) fn below(a: Option<Number>, b: Option<Number>) -> Comparison {
+    Comparison::of(a, b, |a, b| match (a.high < b.low, b.high < a.low) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
-    }
+    })
+}
+
+/// Whether a difference is above zero: which side of it the whole interval lies on, if any.
+pub(crate) fn positive(difference: Option<Number>) -> Comparison {
+    below(known(0.0), difference)
 }
 
 /// Whether `a / b` lies within `tolerance` of `ratio` (0.1: a tenth up or down): with its whole interval, or not at all.
-pub(crate) fn near(a: Option<Estimate>, b: Option<Estimate>, ratio: f64, tolerance: f64) -> Option<bool> {
-    let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
-    let (low, high) = (a_low / b_high / ratio, a_high / b_low / ratio);
-    let (from, to) = (1.0 - tolerance, 1.0 + tolerance);
-    match () {
-        () if from <= low && high <= to => Some(true),
-        () if high < from || to < low => Some(false),
-        () => None,
-    }
-}
-
-/// Whether `a` and `b` differ by more than `tolerance`.
-pub(crate) fn apart(a: Option<Estimate>, b: Option<Estimate>, tolerance: f64) -> Option<bool> {
-    near(a, b, 1.0, tolerance).map(|near| !near)
+pub(crate) fn near(a: Option<Number>, b: Option<Number>, ratio: f64, tolerance: f64) -> Comparison {
+    Comparison::of(a, b, |a, b| {
+        let (low, high) = (a.low / b.high / ratio, a.high / b.low / ratio);
+        let (from, to) = (1.0 - tolerance, 1.0 + tolerance);
+        match () {
+            () if from <= low && high <= to => Some(true),
+            () if high < from || to < low => Some(false),
+            () => None,
+        }
+    })
 }
 
 /// Whether `a` lies within `tolerance` of the number `wanted`.
-pub(crate) fn near_number(a: Option<Estimate>, wanted: f64, tolerance: f64) -> Option<bool> {
+pub(crate) fn near_number(a: Option<Number>, wanted: f64, tolerance: f64) -> Comparison {
     near(a, known(wanted), 1.0, tolerance)
-}
-
-/// `share * a + (1 - share) * b`, with an interval that is wide enough for any correlation of the two.
-pub(crate) fn between(a: Option<Estimate>, b: Option<Estimate>, share: f64) -> Option<Estimate> {
-    let (a, b) = (a?, b?);
-    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
-    let mix = |a: f64, b: f64| share * a + (1.0 - share) * b;
-    let samples = a.samples()?.min(b.samples()?);
-    Some(Estimate::Sampled {
-        value: mix(a.value()?, b.value()?),
-        ci_low: mix(a_low, b_low),
-        ci_high: mix(a_high, b_high),
-        samples,
-    })
-}
-
-/// The growth per unit from `a` to `b`, which is `distance` units further.
-pub(crate) fn slope(a: Option<Estimate>, b: Option<Estimate>, distance: f64) -> Option<Estimate> {
-    let (a, b) = (a?, b?);
-    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
-    let samples = a.samples()?.min(b.samples()?);
-    let per = |rise: f64| rise / distance;
-    Some(Estimate::Sampled {
-        value: per(b.value()? - a.value()?),
-        ci_low: per(b_low - a_high),
-        ci_high: per(b_high - a_low),
-        samples,
-    })
-}
-
-/// `a / b`.
-pub(crate) fn quotient(a: Option<Estimate>, b: Option<Estimate>) -> Option<Estimate> {
-    let (a, b) = (a?, b?);
-    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
-    let samples = a.samples()?.min(b.samples()?);
-    let value = a.value()? / b.value()?;
-    Some(Estimate::Sampled { value, ci_low: a_low / b_high, ci_high: a_high / b_low, samples })
-}
-
-/// An exact number as an estimate.
-pub(crate) fn known(value: f64) -> Option<Estimate> {
-    Some(Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 1 })
-}
-
-/// In other units.
-pub(crate) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
-    let estimate = estimate?;
-    let ((low, high), samples) = (estimate.interval()?, estimate.samples()?);
-    let value = estimate.value()? * factor;
-    Some(Estimate::Sampled { value, ci_low: low * factor, ci_high: high * factor, samples })
-}
-
-/// With its interval, in milliseconds if it is a time.
-pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
-    let known = estimate.and_then(|estimate| Some((estimate.value()?, estimate.interval()?)));
-    let Some((value, (low, high))) = known else { return "-".into() };
-    let (factor, unit) = if unit == "s" { (1e3, "ms") } else { (1.0, unit) };
-    let digits = match value * factor {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        value if value >= 1.0 => 2,
-        _ => 3,
-    };
-    let half = (high - low) / 2.0 * factor;
-    // Enough digits that an interval is not shown as 0.
-    let digits = if half > 0.0 { digits.max((-half.log10().floor()).clamp(0.0, 3.0) as usize) } else { digits };
-    format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::made_up as of;
 
-    fn of(low: f64, high: f64) -> Option<Estimate> {
-        Some(Estimate::Sampled { value: 0.5 * (low + high), ci_low: low, ci_high: high, samples: 100 })
+    const YES: Comparison = Comparison { holds: Some(true), is_suspect: false };
+    const NO: Comparison = Comparison { holds: Some(false), is_suspect: false };
+    const OPEN: Comparison = Comparison::OPEN;
+
+    fn suspect(number: Option<Number>) -> Option<Number> {
+        number.map(|of| Number { is_suspect: true, ..of })
     }
 
     #[test]
     fn a_comparison_is_decided_by_whole_intervals() {
-        assert_eq!(below(of(1.0, 2.0), of(3.0, 4.0)), Some(true));
-        assert_eq!(below(of(3.0, 4.0), of(1.0, 2.0)), Some(false));
-        assert_eq!(below(of(1.0, 3.5), of(3.0, 4.0)), None);
-        assert_eq!(below(None, of(3.0, 4.0)), None);
-        assert_eq!(near(of(0.95, 1.0), of(1.0, 1.02), 1.0, 0.1), Some(true));
-        assert_eq!(near(of(0.85, 1.0), of(1.0, 1.0), 1.0, 0.1), None);
-        assert_eq!(near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), Some(false));
-        assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), Some(true));
-        assert_eq!(apart(of(1.2, 1.3), of(1.0, 1.0), 0.1), Some(true));
-        assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), Some(true));
+        assert_eq!(below(of(1.0, 2.0), of(3.0, 4.0)), YES);
+        assert_eq!(below(of(3.0, 4.0), of(1.0, 2.0)), NO);
+        assert_eq!(below(of(1.0, 3.5), of(3.0, 4.0)), OPEN);
+        assert_eq!(below(of(3.0, 4.0), of(1.0, 3.5)), OPEN);
+        assert_eq!(below(None, of(3.0, 4.0)), OPEN);
+        assert_eq!(near(of(0.95, 1.0), of(1.0, 1.02), 1.0, 0.1), YES);
+        assert_eq!(near(of(0.85, 1.0), of(1.0, 1.0), 1.0, 0.1), OPEN);
+        assert_eq!(near(of(1.0, 1.15), of(1.0, 1.0), 1.0, 0.1), OPEN);
+        assert_eq!(near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), NO);
+        assert_eq!(near(of(0.7, 0.8), of(1.0, 1.0), 1.0, 0.1), NO);
+        assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), YES);
+        assert_eq!(!near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), YES);
+        assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), YES);
+    }
+
+    #[test]
+    fn the_sign_of_a_difference_is_that_of_its_whole_interval() {
+        assert_eq!(positive(of(0.1, 0.3)), YES);
+        assert_eq!(positive(of(-0.3, -0.1)), NO);
+        assert_eq!(positive(of(-0.1, 0.3)), OPEN, "the mean is above zero, and chance alone may make it so");
+        assert_eq!(positive(of(-0.3, 0.1)), OPEN);
+        assert_eq!(positive(known(0.0)), OPEN, "equal numbers differ in no direction");
     }
 
     #[test]
     fn a_statement_is_what_its_comparisons_amount_to() {
-        let (yes, no, open) = (Some(true), Some(false), None);
-        assert_eq!(Verdict::of(&[yes, yes, yes, open]), Verdict::Holds);
-        assert_eq!(Verdict::of(&[yes, yes, open]), Verdict::InPart, "a third is undecided");
-        assert_eq!(Verdict::of(&[yes, yes, yes, yes, no]), Verdict::InPart);
-        assert_eq!(Verdict::of(&[no, open]), Verdict::Fails);
-        assert_eq!(Verdict::of(&[open, open]), Verdict::Undecidable);
+        assert_eq!(Verdict::of(&[YES, YES, YES, OPEN]), Verdict::Holds);
+        assert_eq!(Verdict::of(&[YES, YES, OPEN]), Verdict::InPart, "a third is undecided");
+        assert_eq!(Verdict::of(&[YES, YES, YES, YES, NO]), Verdict::InPart);
+        assert_eq!(Verdict::of(&[NO, YES]), Verdict::InPart);
+        assert_eq!(Verdict::of(&[NO, OPEN]), Verdict::Fails);
+        assert_eq!(Verdict::of(&[OPEN, NO]), Verdict::Fails);
+        assert_eq!(Verdict::of(&[OPEN, OPEN]), Verdict::Undecidable);
         assert_eq!(Verdict::of(&[]), Verdict::Undecidable);
     }
 
     #[test]
-    fn an_interval_is_never_shown_as_nothing() {
-        assert_eq!(shown(of(0.2998, 0.3002).as_ref(), "s"), "300.0 ± 0.2 ms");
-        assert_eq!(shown(of(0.28, 0.32).as_ref(), "s"), "300 ± 20 ms");
-        assert_eq!(shown(of(11.5, 12.5).as_ref(), "/s"), "12.0 ± 0.5 /s");
-        assert_eq!(shown(None, "s"), "-");
-    }
-
-    #[test]
-    fn mixes_and_slopes_keep_every_value_that_their_parts_allow() {
-        let mixed = between(of(1.0, 2.0), of(3.0, 5.0), 0.25).unwrap();
-        assert_eq!((mixed.value(), mixed.interval()), (Some(3.375), Some((2.5, 4.25))));
-        let rising = slope(of(1.0, 2.0), of(3.0, 5.0), 2.0).unwrap();
-        assert_eq!((rising.value(), rising.interval()), (Some(1.25), Some((0.5, 2.0))));
-        let faster = quotient(of(1.0, 3.0), of(2.0, 6.0)).unwrap();
-        assert_eq!((faster.value(), faster.interval()), (Some(0.5), Some((1.0 / 6.0, 1.5))));
-        assert_eq!(scaled(of(1.0, 2.0), 10.0).unwrap().interval(), Some((10.0, 20.0)));
+    fn what_comes_from_a_suspect_run_is_a_verdict_of_its_own() {
+        let (low, high) = (of(1.0, 2.0), of(3.0, 4.0));
+        for doubted in [below(suspect(low), high), below(low, suspect(high)), near(low, suspect(high), 1.0, 0.1)] {
+            assert!(doubted.is_suspect && (!doubted).is_suspect);
+            assert_eq!(Verdict::of(&[YES, doubted, YES]), Verdict::Unjudged);
+            assert_eq!(Verdict::of(&[NO, doubted]), Verdict::Unjudged);
+        }
+        assert_eq!(
+            counted(&[YES, below(suspect(low), high), NO, OPEN]),
+            "2, 1, 1 (1 SUSPECT)",
+            "what it would say counts"
+        );
+        assert_eq!(counted(&[YES, NO, NO, OPEN, OPEN, OPEN]), "1, 2, 3");
+        assert!(positive(suspect(low)).is_suspect);
+        assert_eq!(below(None, suspect(high)), OPEN, "without a comparison nothing rests on it");
     }
 }

@@ -10,6 +10,7 @@ use super::replay::{self, DISCIPLINES};
 use super::series::Cell;
 use super::simulate::numbers;
 use crate::ReproduceError;
+use crate::number::Number;
 
 /// A cell on a server.
 pub(super) struct Measured {
@@ -137,6 +138,11 @@ impl Measured {
     /// The mean response time (s).
     pub(super) fn mean(&self) -> Estimate {
         measure::mean_of_series(&self.responses_s)
+    }
+
+    /// The same as a number to compare.
+    pub(super) fn mean_number(&self) -> Option<Number> {
+        Number::of(&self.mean(), self.suspect)
     }
 
     /// A quantile of the response time (s).

@@ -270,7 +270,12 @@ fn verdict(live: &Live, server: usize, name: &str) -> String {
     let decided = measure::mean_of_samples(&gains).interval().is_some_and(|(low, _)| low > 0.0);
     let (first, next) = (DISCIPLINES[best].0, DISCIPLINES[second].0);
     let factors = (all(best).exp(), all(second).exp());
-    let words = if decided { "clearly nearest" } else { "nearest, though not clearly" };
+    let suspect = cells.iter().filter(|of| of.suspect).count();
+    let words = match (suspect, decided) {
+        (0, true) => "clearly nearest".to_owned(),
+        (0, false) => "nearest, though not clearly".to_owned(),
+        _ => format!("nearest, not judged because {suspect} of {} runs were SUSPECT", cells.len()),
+    };
     format!(
         "- {name}: {first} is {words}, a factor of {:.2} from a request's time on average; then comes {next} with \
          {:.2}.",

@@ -1,15 +1,14 @@
 //! The figures of the page: our data, drawn like his figures.
 
-use sojourn_stats::Estimate;
-
 use super::findings::{CLIENTS, HELPERS, HITS, MIXES, PROXY_SIZES, SIZES, WAYS, carried, helper, hit, mixed, sized};
 use super::findings::{through, way};
 use super::{MEAN, Runs};
+use crate::number::Number;
 use crate::picture::{Figure, Series, curves};
 
 /// Every figure, in his order.
 pub(super) fn all(runs: &Runs) -> Vec<Figure> {
-    let clients = |of: &dyn Fn(&str) -> Option<Estimate>| points(CLIENTS.map(|users| (number(users), of(users))));
+    let clients = |of: &dyn Fn(&str) -> Option<Number>| points(CLIENTS.map(|users| (number(users), of(users))));
     let users = ["4", "16", "64"];
     let networks = [("10 Mbit/s", "10 Mbit/s"), ("1 Gbit/s", "network that does not matter")];
     let network_sizes = [1.0, 10.0, 50.0, 100.0, 200.0, 500.0];
@@ -110,8 +109,8 @@ fn figure(
     Figure { file, title, svg: curves(title, x, y, &series) }
 }
 
-fn points(of: impl IntoIterator<Item = (f64, Option<Estimate>)>) -> Vec<(f64, f64)> {
-    of.into_iter().filter_map(|(x, estimate)| Some((x, estimate?.value()?))).collect()
+fn points(of: impl IntoIterator<Item = (f64, Option<Number>)>) -> Vec<(f64, f64)> {
+    of.into_iter().filter_map(|(x, number)| Some((x, number?.value))).collect()
 }
 
 fn number(text: &str) -> f64 {

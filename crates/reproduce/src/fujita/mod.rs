@@ -6,15 +6,16 @@
 
 mod figures;
 mod findings;
+#[cfg(test)]
+mod made_up;
 
 use std::fmt::Write;
 use std::path::Path;
 
-use sojourn_stats::Estimate;
-
 use crate::ReproduceError;
 use crate::answers::Answers;
-use crate::verdict;
+use crate::number::{Number, scaled, shown};
+use crate::verdict::LEGEND;
 
 /// His experiments, by the name of the run folder, and the engine that answers.
 const RUNS: [(&str, &str); 8] = [
@@ -45,8 +46,8 @@ impl Runs {
     }
 
     /// The measurement there; none if there was none, or too few samples.
-    fn measured(&self, run: &str, wanted: &[Setting<'_>], metric: &str) -> Option<Estimate> {
-        self.of(run).estimate(wanted, metric).filter(|estimate| estimate.interval().is_some())
+    fn measured(&self, run: &str, wanted: &[Setting<'_>], metric: &str) -> Option<Number> {
+        self.of(run).number(wanted, metric)
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     let folder = page.with_extension("");
     let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    let mut text = String::from(HEAD);
+    let mut text = format!("{HEAD}{LEGEND}\n");
     let machine: Vec<String> =
         runs.of("1-daemons").host.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let _ = writeln!(text, "Machine: {}.\n", machine.join("; "));
@@ -86,10 +87,10 @@ fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
     let mix = |size: &str, users: &str| runs.measured("4-mix", &[("size", size), ("users", users)], MEAN);
     let [all, half, none] = [findings::MIXES[0], findings::MIXES[2], findings::MIXES[4]];
     // A client's share of the response time is the work demand, by his method.
-    let shared = |estimate: Option<Estimate>, by: f64| verdict::scaled(estimate, 1.0 / by);
+    let shared = |number: Option<Number>, by: f64| scaled(number, 1.0 / by);
     let rate = |network: &str| {
         let wanted = [("cluster_rate", network), ("size", "constant(500 kB)")];
-        verdict::scaled(runs.measured("5-network", &wanted, "throughput"), 500e3 * 8.0 / 1e6)
+        scaled(runs.measured("5-network", &wanted, "throughput"), 500e3 * 8.0 / 1e6)
     };
     let ours = |key: &str| match key {
         "response_32_clients_50k" => Some(mix(all, "32")),
@@ -105,8 +106,8 @@ fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
     for row in csv::Reader::from_path(&file).map_err(fail)?.records() {
         let row = row.map_err(fail)?;
         let [key, value, unit, place] = [0, 1, 2, 3].map(|column| row.get(column).unwrap_or_default());
-        if let Some(estimate) = ours(key) {
-            let ours = verdict::shown(estimate.as_ref(), unit);
+        if let Some(number) = ours(key) {
+            let ours = shown(number, unit);
             let _ = writeln!(text, "| {} | {value} {unit} | {ours} | {place} |", key.replace('_', " "));
         }
     }
@@ -127,9 +128,7 @@ for both, so between it and Apache more differs than the way a process is made. 
 with a rate: here it is the simulator's, with his own work demand. **His proxy** was asked for full addresses, ours as
 if it were the web server.
 
-*Holds*: the comparisons that the statement makes come out on its side, intervals included (a fourth may stay undecided).
-*In part*: some do. *Does not hold*: none does, and some come out clearly against it. *Not decidable here*: no interval
-is clear of the boundary. Near means within the tolerance that is named, with the whole interval. This page is written
-by `make fujita`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is.
+This page is written by `make fujita`; no figure and no verdict on it is typed by hand, what may lie behind a verdict
+is.
 
 ";

@@ -5,21 +5,25 @@
 //! without data. So the numbers of his text and his statements are compared, each turned into comparisons of figures
 //! with intervals. Values that his text does not print are inferred from it, or varied.
 
+#[cfg(test)]
+mod made_up;
 mod provider;
 mod server;
 mod site;
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use sojourn_stats::{Dimension, Estimate, Law};
+use sojourn_stats::{Dimension, Law};
 use sojourn_theory::formula::sharing::fujita::Work;
 
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::finding::{self, Finding};
+use crate::number::{Number, quotient, shown};
 use crate::picture::Figure;
-use crate::verdict::{Verdict, near_number, quotient, shown};
+use crate::verdict::{Comparison, LEGEND, Verdict, near_number};
 
 /// His experiments, by the name of the run folder.
 const RUNS: [&str; 12] = [
@@ -44,11 +48,11 @@ type Setting<'a> = (&'a str, &'a str);
 struct Runs(Vec<[Answers; 2]>);
 
 /// The answers of theory and simulation for one quantity.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Both {
     theory: Option<f64>,
     /// With its interval.
-    sim: Option<Estimate>,
+    sim: Option<Number>,
 }
 
 impl Runs {
@@ -67,25 +71,24 @@ impl Runs {
 
     fn both(&self, run: &str, wanted: &[Setting<'_>], metric: &str) -> Both {
         let [theory, sim] = self.of(run);
-        let sim = sim.estimate(wanted, metric).filter(|estimate| estimate.interval().is_some());
-        Both { theory: theory.value(wanted, metric), sim }
+        Both { theory: theory.value(wanted, metric), sim: sim.number(wanted, metric) }
     }
 }
 
 impl Both {
     /// Whether simulation lies within `tolerance` of theory, with its whole interval.
-    fn agrees(&self, tolerance: f64) -> Option<bool> {
-        near_number(self.sim.clone(), self.theory?, tolerance)
+    fn agrees(&self, tolerance: f64) -> Comparison {
+        self.theory.map_or(Comparison::OPEN, |theory| near_number(self.sim, theory, tolerance))
     }
 
     /// Theory over simulation, less 1.
     fn deviation(&self) -> Option<f64> {
-        Some(self.theory? / self.sim.as_ref()?.value()? - 1.0)
+        Some(self.theory? / self.sim?.value - 1.0)
     }
 
     /// Simulated with its interval, then by formula.
     fn shown(&self, unit: &str) -> String {
-        format!("{} ({})", shown(self.sim.as_ref(), unit), number(self.theory, unit))
+        format!("{} ({})", shown(self.sim, unit), number(self.theory, unit))
     }
 }
 
@@ -148,7 +151,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     };
     let findings: Vec<Finding> =
         [server::findings(&runs), site::findings(&runs), provider::findings(&runs)].into_iter().flatten().collect();
-    let mut text = String::from(HEAD);
+    let mut text = format!("{HEAD}\n{LEGEND}");
     let _ = writeln!(text, "\n{}\n", in_short(&findings));
     let _ = writeln!(text, "The runs of this page took {took_s:.0} s.\n");
     let _ = writeln!(text, "## His numbers and ours\n\n{}", numbers(&runs, published)?);
@@ -166,16 +169,8 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
 
 /// The verdicts on the statements, counted.
 fn in_short(findings: &[Finding]) -> String {
-    let count = |wanted: Verdict| findings.iter().filter(|finding| finding.verdict() == wanted).count();
-    format!(
-        "**In short.** Of {} statements of his {} hold, {} in part, {} do not, and {} cannot be decided with his \
-        numbers.",
-        findings.len(),
-        count(Verdict::Holds),
-        count(Verdict::InPart),
-        count(Verdict::Fails),
-        count(Verdict::Undecidable)
-    )
+    let verdicts: Vec<Verdict> = findings.iter().map(Finding::verdict).collect();
+    format!("**In short.** Of {} statements of his {}.", findings.len(), finding::tally(&verdicts))
 }
 
 /// The numbers of his text beside ours.
@@ -193,18 +188,33 @@ fn numbers(runs: &Runs, published: &Path) -> Result<String, ReproduceError> {
             let at = site::required(10.0, 0.1);
             format!("{:.2} Mbit/s, at which the line is simulated to take {}", at / 1e6, site::at_required(runs))
         }
-        "total_6_mbit_backbone_100_ms" => shown(total.sim.as_ref(), "s"),
-        "total_6_mbit_over_1.5_mbit" => shown(quotient(total.sim.clone(), slower.sim.clone()).as_ref(), ""),
+        "total_6_mbit_backbone_100_ms" => shown(total.sim, "s"),
+        "total_6_mbit_over_1.5_mbit" => shown(quotient(total.sim, slower.sim), ""),
         other => format!("(no answer to {other})"),
     };
     let mut rows = Vec::new();
+    let mut his = HashMap::new();
     for row in csv::Reader::from_path(&file).map_err(fail)?.records() {
         let row = row.map_err(fail)?;
         let [key, value, unit, place] = [0, 1, 2, 3].map(|column| row.get(column).unwrap_or_default());
         rows.push(vec![key.replace('_', " "), format!("{value} {unit}"), ours(key), place.to_owned()]);
+        his.insert(key.to_owned(), value.parse().unwrap_or(f64::NAN));
     }
     let head = ["number", "his", "ours", "where"].map(String::from);
-    Ok(table(&head, &rows) + NUMBERS)
+    Ok(table(&head, &rows) + &second_moments(&his))
+}
+
+/// How far his second moments of the work (ms^2, by their keys) are off those of his own parameters.
+fn second_moments(his: &HashMap<String, f64>) -> String {
+    let above = |key: &str, sizes: &str| {
+        let his = his.get(key).copied().unwrap_or(f64::NAN);
+        format!("{:+.2} %", 100.0 * (his / (1e6 * work(sizes).second_moment_s2()) - 1.0))
+    };
+    format!(
+        "\nHis E[S^2] is {} off what his own parameters give for log-normal sizes, and {} for exponential ones.\n{NUMBERS}",
+        above("second_moment_work", LOGNORMAL),
+        above("second_moment_work_exponential", EXPONENTIAL)
+    )
 }
 
 /// The cheapest line that `sojourn plan` found, in the words of its output.
@@ -249,17 +259,13 @@ simulation with intervals (95 %). His measurements are on [another page](fujita-
 in [READINGS.md](../../experiments/fujita-2000/READINGS.md). His figures are pictures without data, so what is
 compared are the numbers of his text and his statements.
 
-*Holds*: the comparisons that the statement makes come out on its side, intervals included (a fourth may stay
-undecided). *In part*: some do. *Does not hold*: none does, and some come out clearly against it. *Not decidable
-here*: no interval is clear of the boundary. Near means within the tolerance that is named, with the whole interval.
 In tables a simulated number has its interval, and a formula's stands behind it in brackets. This page is written by
 `make reproductions`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is.
 ";
 
-const NUMBERS: &str = "
-His E[S^2] is 0.06 % above what his own parameters give, of log-normal and of exponential sizes alike. The last two
-are no test of the model: they are what the number of users and the rate of visitors were inferred from, which he does
-not print (see below).
+const NUMBERS: &str = "\
+The last two numbers are no test of the model: they are what the number of users and the rate of visitors were inferred
+from, which he does not print (see below).
 ";
 
 const WHOLE: &str = "\

@@ -1,11 +1,10 @@
 //! A provider's users behind a proxy: Figures 4.6 to 4.13, and values that he does not print.
 
-use sojourn_stats::Estimate;
-
-use super::{Both, Runs, Setting, percent, table};
+use super::{Both, Runs, Setting, number, percent, table};
 use crate::finding::Finding;
+use crate::number::{known, quotient, scaled, shown, slope};
 use crate::picture::{Figure, Series, curves};
-use crate::verdict::{below, near, near_number, quotient, scaled, shown, slope};
+use crate::verdict::{below, near, near_number};
 
 const LINE: &str = "station.access-line.rate";
 const BACKBONE: &str = "station.backbone.speed";
@@ -74,14 +73,12 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
 
 fn hit_ratio(runs: &Runs) -> Vec<Finding> {
     let row = |reading: usize, rate: &str| {
-        let of = |hits: usize| shown(line(runs, reading, rate, hits).sim.as_ref(), "s");
+        let of = |hits: usize| shown(line(runs, reading, rate, hits).sim, "s");
         format!("0, 50, 90 %: {}, {}, {}", of(0), of(HALF), of(HITS.len() - 1))
     };
     let same = |reading: usize| {
         let first = line(runs, reading, "1.5 Mbit/s", 0).sim;
-        (1..HITS.len() - 1)
-            .map(|hits| near(line(runs, reading, "1.5 Mbit/s", hits).sim, first.clone(), 1.0, 0.1))
-            .collect()
+        (1..HITS.len() - 1).map(|hits| near(line(runs, reading, "1.5 Mbit/s", hits).sim, first, 1.0, 0.1)).collect()
     };
     let at = |reading: usize, hits: usize| line(runs, reading, "768 kbit/s", hits).sim;
     let falls = |reading: usize| vec![below(at(reading, HALF), scaled(at(reading, 0), 0.9))];
@@ -106,7 +103,7 @@ fn hit_ratio(runs: &Runs) -> Vec<Finding> {
             same(CLOSED),
             CLOSED,
             "1.5 Mbit/s",
-            "8 users are enough to keep the line busy; with 2 it holds (see the table below).",
+            "8 users are enough to keep the line busy; the table of Figure 4.6 below has 2 users as well.",
         ),
         one(
             "4.2, Figure 4.6, 8 users",
@@ -130,8 +127,8 @@ fn hit_ratio(runs: &Runs) -> Vec<Finding> {
             same(OPEN),
             OPEN,
             "1.5 Mbit/s",
-            "at 10 requests a second the line is 45 % busy without a proxy, and not at all when all is found there; \
-            beside 768 kbit/s it changes little.",
+            "the line's load is in proportion to the misses, and so the delay falls; beside 768 kbit/s it changes \
+            little.",
         ),
         one(
             "4.2, Figure 4.6, 10 requests/s",
@@ -164,9 +161,9 @@ fn bottleneck(runs: &Runs) -> Vec<Finding> {
             .collect::<Vec<_>>()
     };
     let saved = |rate: &str| slope(whole(rate, FAST), whole(rate, SLOW), 1.0);
-    let backbone_saves = scaled(crate::verdict::known(BACKBONES[SLOW].1 - BACKBONES[FAST].1), 1e-3);
+    let backbone_saves = scaled(known(BACKBONES[SLOW].1 - BACKBONES[FAST].1), 1e-3);
     let parts = |rate: &str, backbone: usize| {
-        let of = |place: &&str| format!("{place} {}", shown(at(rate, backbone, place).as_ref(), "s"));
+        let of = |place: &&str| format!("{place} {}", shown(at(rate, backbone, place), "s"));
         PLACES[1..].iter().map(of).collect::<Vec<_>>().join(", ")
     };
     let ends = |rate: &str| format!("{}; then {}", parts(rate, SLOW), parts(rate, FAST));
@@ -178,16 +175,14 @@ fn bottleneck(runs: &Runs) -> Vec<Finding> {
             comparisons: RATES
                 .iter()
                 .flat_map(|rate| {
-                    [
-                        below(whole(rate, FAST), whole(rate, SLOW)),
-                        below(saved(rate), scaled(backbone_saves.clone(), 0.5)),
-                    ]
+                    [below(whole(rate, FAST), whole(rate, SLOW)), below(saved(rate), scaled(backbone_saves, 0.5))]
                 })
                 .collect(),
             ours: format!(
-                "of 185 ms: {} at 1.5 Mbit/s, {} at 6 Mbit/s",
-                shown(saved(RATES[0]).as_ref(), "s"),
-                shown(saved(RATES[1]).as_ref(), "s")
+                "of {}: {} at 1.5 Mbit/s, {} at 6 Mbit/s",
+                number(backbone_saves.map(|of| of.value), "s"),
+                shown(saved(RATES[0]), "s"),
+                shown(saved(RATES[1]), "s")
             ),
             why: "users who wait less come back sooner, and meet each other elsewhere.",
         },
@@ -216,8 +211,8 @@ fn bottleneck(runs: &Runs) -> Vec<Finding> {
             ],
             ours: format!(
                 "{}, {}",
-                shown(whole(RATES[1], AT_100_MS).as_ref(), "s"),
-                shown(quotient(whole(RATES[1], AT_100_MS), whole(RATES[0], AT_100_MS)).as_ref(), "times as long")
+                shown(whole(RATES[1], AT_100_MS), "s"),
+                shown(quotient(whole(RATES[1], AT_100_MS), whole(RATES[0], AT_100_MS)), "times as long")
             ),
             why: "users come in whole numbers.",
         },
@@ -240,7 +235,7 @@ fn accuracy(runs: &Runs) -> Vec<Finding> {
     // Relative error of the analysis, which is too long.
     let excess = |rate: &str, backbone: usize| {
         let both = total(runs, rate, backbone);
-        quotient(both.theory.and_then(crate::verdict::known), both.sim)
+        quotient(both.theory.and_then(known), both.sim)
     };
     vec![
         Finding {
@@ -278,7 +273,7 @@ fn accuracy(runs: &Runs) -> Vec<Finding> {
 }
 
 pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
-    let mut text = format!("{INTRODUCTION}{}{HITS_TEXT}", population(runs));
+    let mut text = format!("{INTRODUCTION}{}{}{HITS_TEXT}", population(runs), inferred(runs));
     let head: Vec<String> = ["who", "line"]
         .into_iter()
         .map(String::from)
@@ -290,7 +285,7 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
             .map(|(reading, rate)| {
                 let cell = |hits: usize| {
                     let factor = if of_all { 1.0 - part(HITS[hits]) } else { 1.0 };
-                    shown(scaled(line(runs, reading, rate, hits).sim, factor).as_ref(), "s")
+                    shown(scaled(line(runs, reading, rate, hits).sim, factor), "s")
                 };
                 [vec![READINGS[reading].0.to_owned(), rate.to_owned()], (0..HITS.len()).map(cell).collect()].concat()
             })
@@ -307,32 +302,54 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
     text + "\n" + &picture("throughput")
 }
 
+/// Ways that visitors may take: the shares of those who go to the web server only, and of those who go all the way.
+const WAYS: [(&str, &str, &str); 2] =
+    [("1", "0", "at the web server only"), ("0", "1", "on backbone and line as well")];
+/// Numbers of users.
+const POPULATIONS: std::ops::RangeInclusive<u32> = 2..=12;
+
 /// The visitors per second at which a miss takes 300 ms with 6 Mbit/s and a backbone of 100 ms, by users, and the
 /// comparison with 1.5 Mbit/s there.
 fn population(runs: &Runs) -> String {
-    let readings = [("1", "0", "at the web server only"), ("0", "1", "on backbone and line as well")];
     let head: Vec<String> = std::iter::once("users".to_owned())
-        .chain(readings.iter().flat_map(|(.., name)| [format!("visitors {name}"), "6 over 1.5 Mbit/s".into()]))
+        .chain(WAYS.iter().flat_map(|(.., name)| [format!("visitors {name}"), "6 over 1.5 Mbit/s".into()]))
         .collect();
     let row = |users: u32| {
-        let users = users.to_string();
-        let cells = readings.iter().flat_map(|(server, whole, _)| match at_300_ms(runs, &users, server, whole) {
+        let cells = WAYS.iter().flat_map(|(server, whole, _)| match at_300_ms(runs, users, server, whole) {
             Some((rate, ratio)) => [format!("{rate:.1} /s"), format!("{ratio:.2}")],
             None => ["-".into(), "-".into()],
         });
-        std::iter::once(users.clone()).chain(cells).collect::<Vec<_>>()
+        std::iter::once(users.to_string()).chain(cells).collect::<Vec<_>>()
     };
-    table(&head, &(2..=12).map(row).collect::<Vec<_>>())
+    table(&head, &POPULATIONS.map(row).collect::<Vec<_>>())
+}
+
+/// For each way of the visitors the number of users with the ratio nearest to three fourths.
+fn inferred(runs: &Runs) -> String {
+    let nearest = |(server, whole, name): (&str, &str, &str)| {
+        let all = POPULATIONS.filter_map(|users| Some((users, at_300_ms(runs, users, server, whole)?)));
+        let off = |(_, (_, ratio)): &(u32, (f64, f64))| (ratio - 0.75).abs();
+        match all.min_by(|a, b| off(a).total_cmp(&off(b))) {
+            Some((users, (rate, ratio))) => {
+                format!(
+                    "With visitors {name} {users} users and {rate:.1} visitors per second come nearest: {ratio:.2}."
+                )
+            }
+            None => format!("With visitors {name} no number of users makes it 300 ms."),
+        }
+    };
+    format!("\nNearest to three fourths: {}", WAYS.map(nearest).join(" "))
 }
 
 /// Where the total crosses 300 ms, between two rates that were computed: the visitors per second and the ratio of the
 /// totals there.
-fn at_300_ms(runs: &Runs, users: &str, server: &str, whole: &str) -> Option<(f64, f64)> {
+fn at_300_ms(runs: &Runs, users: u32, server: &str, whole: &str) -> Option<(f64, f64)> {
+    let users = users.to_string();
     let total = |rate: &str, visitors: f64| {
         let arrivals = format!("exponential(rate = {visitors} /s)");
         let wanted = [
             (LINE, rate),
-            ("chain.users.users", users),
+            ("chain.users.users", users.as_str()),
             ("chain.visitors.branch.server.share", server),
             ("chain.visitors.branch.whole.share", whole),
             ("chain.visitors.arrivals", arrivals.as_str()),
@@ -356,16 +373,16 @@ fn components(runs: &Runs, rate: &str) -> String {
         ["backbone", "proxy", "access line", "web server", "all", "most of it"].map(String::from).to_vec();
     let row = |backbone: usize| {
         let of = |place: &str| spent(runs, rate, backbone, place).sim;
-        let value = |place: &str| of(place).as_ref().and_then(Estimate::value).unwrap_or_default();
+        let value = |place: &str| of(place).map_or(0.0, |of| of.value);
         let most = PLACES.into_iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or_default();
         let all = total(runs, rate, backbone).sim;
-        let part = all.as_ref().and_then(Estimate::value).map_or(0.0, |all| 100.0 * value(most) / all);
+        let part = all.map_or(0.0, |all| 100.0 * value(most) / all.value);
         vec![
             format!("{:.0} ms", BACKBONES[backbone].1),
-            shown(of("proxy").as_ref(), "s"),
-            shown(of("access-line").as_ref(), "s"),
-            shown(of("web-server").as_ref(), "s"),
-            shown(all.as_ref(), "s"),
+            shown(of("proxy"), "s"),
+            shown(of("access-line"), "s"),
+            shown(of("web-server"), "s"),
+            shown(all, "s"),
             format!("{most}, {part:.0} %"),
         ]
     };
@@ -389,8 +406,8 @@ fn compared(runs: &Runs) -> String {
     let row = |(rate, backbone): (&str, usize)| {
         let cells = |metric: &str, unit: &str| {
             let both = of_backbone(runs, rate, backbone, metric);
-            let exact = Both { theory: shared(runs, rate, backbone, metric), sim: both.sim.clone() };
-            [shown(both.sim.as_ref(), unit), percent(both.deviation()), percent(exact.deviation())]
+            let exact = Both { theory: shared(runs, rate, backbone, metric), sim: both.sim };
+            [shown(both.sim, unit), percent(both.deviation()), percent(exact.deviation())]
         };
         let mut row = vec![rate.to_owned(), format!("{:.0} ms", BACKBONES[backbone].1)];
         row.extend(cells("response_time_mean_users_miss", "s"));
@@ -409,9 +426,8 @@ pub(super) fn figures(runs: &Runs) -> Vec<Figure> {
         .flat_map(|reading| NARROW_AND_WIDE.map(|rate| (reading, rate)))
         .enumerate()
         .map(|(colour, (reading, rate))| {
-            let point = |(index, hits): (usize, &&str)| {
-                Some((100.0 * part(hits), line(runs, reading, rate, index).sim?.value()?))
-            };
+            let point =
+                |(index, hits): (usize, &&str)| Some((100.0 * part(hits), line(runs, reading, rate, index).sim?.value));
             let points = HITS.iter().enumerate().filter_map(point).collect();
             simulated(format!("{}, {rate}", READINGS[reading].0), colour, points)
         })
@@ -425,7 +441,7 @@ pub(super) fn figures(runs: &Runs) -> Vec<Figure> {
         };
         let analysis = points(&|both| both.theory);
         [
-            simulated(name.to_owned(), colour, points(&|both| both.sim?.value())),
+            simulated(name.to_owned(), colour, points(&|both| Some(both.sim?.value))),
             Series { name: format!("{name}, analysis"), published: true, colour, points: analysis },
         ]
     };
@@ -467,19 +483,18 @@ it 300 ms, and what the ratio is then, for two ways that visitors may take.
 ";
 
 const HITS_TEXT: &str = "
-Three fourths come out with about 8 users and 12.5 visitors per second who meet them at the web server only. With
-visitors on the users' line as well no number of users gives both. So 8 and 12.5 are used below. They are inferred and
-not his: how much hangs on them is in the table, and the next one has 2 users beside them, and users who ask at a
-given rate, whatever they still wait for.
+So 8 users are used below, and 12.5 visitors per second who meet them at the web server only. They are inferred and not
+his: how much hangs on them is in the table, and the next one has 2 users beside them, and users who ask at a given
+rate, whatever they still wait for.
 
 Figure 4.6, what the access line takes for a document that goes over it, by the hit ratio:
 
 ";
 
 const BACKBONE_TEXT: &str = "\
-His description of the figure (a fall up to 50 % on the narrow line, hardly any beyond, next to none on the wide one)
-is that of requests at a given rate, where the line's load is in proportion to the misses, rather than of users who
-wait.
+He describes the figure as a fall up to 50 % on the narrow line, hardly any beyond, and next to none on the wide one.
+This is judged above for users who wait and for requests at a given rate, where the line's load is in proportion to the
+misses.
 
 Figures 4.7 to 4.10, where a miss spends its time, 51 % hits, simulated:
 

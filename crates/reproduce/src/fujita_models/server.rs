@@ -1,11 +1,10 @@
 //! The web server alone: equations 2.1 and 2.2, Figures 2.18 to 2.21.
 
-use sojourn_stats::Estimate;
-
 use super::{Both, EXPONENTIAL, LOGNORMAL, Runs, percent, table, widest, work};
 use crate::finding::Finding;
+use crate::number::{Number, known, quotient, shown, slope};
 use crate::picture::{Figure, Series, curves};
-use crate::verdict::{below, near_number, quotient, shown, slope};
+use crate::verdict::{below, near_number};
 
 /// The last is almost no limit.
 const HELPERS: [&str; 4] = ["1", "4", "16", "64"];
@@ -49,8 +48,8 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
     let his = |helpers: &str, load: usize, class: usize| time(runs, Sizes::His, helpers, load, Some(class)).sim;
     let large = |helpers: &str, class: usize| time(runs, Sizes::TenTimes, helpers, BUSY, Some(class)).sim;
     let mean = |sizes: Sizes, helpers: &str| time(runs, sizes, helpers, BUSY, None).sim;
-    let row = |of: &dyn Fn(&str) -> Option<Estimate>| {
-        HELPERS[..3].iter().map(|helpers| shown(of(helpers).as_ref(), "s")).collect::<Vec<_>>().join(", ")
+    let row = |of: &dyn Fn(&str) -> Option<Number>| {
+        HELPERS[..3].iter().map(|helpers| shown(of(helpers), "s")).collect::<Vec<_>>().join(", ")
     };
     let by_formula = between_the_exact(runs);
     // The ratio of the time at the busiest load to that at the lightest.
@@ -69,18 +68,18 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
         },
         Finding {
             place: "2.3.2, Figure 2.18",
-            claim: "4 helpers: small documents (up to 1 kB) become dramatically slower as the load grows, more so than \
-                    large ones",
+            claim: "4 helpers: small documents (up to 1 kB) become dramatically slower as the load grows (at each \
+                    step, and at least twice in all), more so than large ones",
             comparisons: (0..4)
                 .map(|load| below(his("4", load, 0), his("4", load + 1, 0)))
-                .chain([below(growth(5), growth(0))])
+                .chain([below(known(2.0), growth(0)), below(growth(5), growth(0))])
                 .collect(),
             ours: format!(
                 "{} at 0.2, {} at 0.9; over 100 kB {} and {}",
-                shown(his("4", 0, 0).as_ref(), "s"),
-                shown(his("4", 4, 0).as_ref(), "s"),
-                shown(his("4", 0, 5).as_ref(), "s"),
-                shown(his("4", 4, 5).as_ref(), "s")
+                shown(his("4", 0, 0), "s"),
+                shown(his("4", 4, 0), "s"),
+                shown(his("4", 0, 5), "s"),
+                shown(his("4", 4, 5), "s")
             ),
             why: "a small document waits as long as a large one for its helper.",
         },
@@ -122,7 +121,7 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
                 row(&|helpers| mean(Sizes::His, helpers)),
                 row(&|helpers| mean(Sizes::Exponential, helpers))
             ),
-            why: "the wait goes with E[S^2], which is 844 against 676 ms^2.",
+            why: "the wait goes with E[S^2], which is larger: see his numbers and ours.",
         },
         Finding {
             place: "2.3.2, Figure 2.21",
@@ -168,10 +167,10 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
         1e3 * work.second_moment_s2() / (2.0 * work.mean_s())
     };
     text += &format!(
-        "\nIt is no accident that every class loses: sharing helps documents with less work than E[S^2]/(2 E[S]), here \
-        {:.1} ms, and the smallest has 21.55 ms. With documents ten times as large that is {:.0} ms (Figure \
-        2.20):\n\n",
+        "\nSharing helps documents with less work than E[S^2]/(2 E[S]), here {:.1} ms, and the smallest has {:.2} ms. \
+        With documents ten times as large that is {:.0} ms (Figure 2.20):\n\n",
         even(LOGNORMAL),
+        1e3 * work(LOGNORMAL).fixed_s,
         even(TEN_TIMES)
     );
     text += &by_helpers(Sizes::TenTimes, LIMITS.len(), 10.0);
@@ -179,8 +178,15 @@ pub(super) fn text(runs: &Runs, picture: &dyn Fn(&str) -> String) -> String {
         .iter()
         .flat_map(|helpers| (0..=LIMITS.len()).map(|class| time(runs, Sizes::TenTimes, helpers, BUSY, Some(class))))
         .collect();
+    let scv = |sizes: &str| {
+        let work = work(sizes);
+        work.second_moment_s2() / work.mean_s().powi(2) - 1.0
+    };
     text += &format!(
-        "\nThe work of these varies more (C2 of 4.7 in place of 0.28), and with 4 and 16 helpers 2.1 is up to {} off.\n",
+        "\nThe work of these has another squared coefficient of variation ({:.1} in place of {:.2}), and with 4 and 16 \
+        helpers 2.1 is up to {} off.\n",
+        scv(TEN_TIMES),
+        scv(LOGNORMAL),
         percent(widest(&large))
     );
     text += &format!(
@@ -231,7 +237,7 @@ pub(super) fn figures(runs: &Runs) -> Vec<Figure> {
             let point = |(class, size): (usize, &f64)| Some((size / 1e3, value(of(class))?));
             means.iter().enumerate().filter_map(point).collect()
         };
-        [points(&|both| both.theory), points(&|both| both.sim?.value())]
+        [points(&|both| both.theory), points(&|both| Some(both.sim?.value))]
     };
     let pair = |name: String, colour: usize, [formula, simulated]: [Vec<(f64, f64)>; 2]| {
         let formula = Series { name: format!("{name}, 2.1"), published: true, colour, points: formula };

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use sojourn_calibrate::fit_delay_curve;
 use sojourn_model::{DelayCurve, Denied, Piece};
-use sojourn_stats::{Estimate, Span};
+use sojourn_stats::Span;
 
 use super::published::{Rows, USERS};
-use super::tables::{interval, scaled};
 use crate::ReproduceError;
 use crate::answers::Answers;
+use crate::number::{Number, interval, known, scaled, slope};
 use crate::picture::{Series, curves};
+use crate::verdict::{Comparison, LEGEND, Verdict, below, counted};
 
 const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
 const WORKERS: [&str; 2] = ["150", "256"];
@@ -76,7 +77,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    let mut text = String::from(HEAD);
+    let mut text = format!("{HEAD}{LEGEND}\n");
     let facts: Vec<String> = stress.host.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let _ = writeln!(text, "Machine: {}. The run is {}{}.\n", facts.join("; "), stress.verdict, stress.reasons());
     for sigma in SIGMAS {
@@ -159,55 +160,55 @@ fn table(stress: &Answers, simulated: &Answers, latency: &Rows, throughput: &Row
     text
 }
 
-/// His statements about the stress test, if figures can decide them.
+/// His statements about the stress test, if figures can decide them: his own figures, and ours with their intervals.
 fn statements(stress: &Answers, latency: &Rows) -> String {
-    let mut text = "## What he concluded from the stress test\n\n| statement (section 4.3) | his figures | ours \
-        | |\n|---|---|---|---|\n"
-        .to_owned();
-    let mut row = |claim: &str, his: String, ours: String, holds: Option<bool>| {
-        let words = holds.map_or("undecided", |holds| if holds { "holds" } else { "does not hold" });
-        let _ = writeln!(text, "| {claim} | {his} | {ours} | {words} |");
+    let mut text =
+        "## What he concluded from the stress test\n\nBehind a verdict stand the comparisons for it, against \
+        it and open.\n\n| statement (section 4.3) | his figures | | ours | |\n|---|---|---|---|---|\n"
+            .to_owned();
+    let his = |sigma: &str, workers: &str, users: u32| {
+        let column = if workers == WORKERS[0] { "config1_s" } else { "config2_s" };
+        known(latency.number(&[("sigma", sigma), ("users", &users.to_string())], column)?)
     };
-    let his = |sigma: &str, users: &str, column: &str| latency.number(&[("sigma", sigma), ("users", users)], column);
-    let of = |sigma: &str, workers: &str, users: u32| {
+    let ours = |sigma: &str, workers: &str, users: u32| {
         let users = users.to_string();
         let wanted = [("loner_sigma", sigma), ("system.program.workers", workers), ("users", users.as_str())];
-        stress.estimate(&wanted, "response_time_mean")
+        stress.number(&wanted, "response_time_mean")
     };
-    let shown = |estimate: Option<Estimate>| interval(estimate, 4);
-    let s = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3} s"));
-    let (few, many) = (of("1.143", "150", 960), of("1.143", "256", 960));
-    row(
-        "More workers give far lower latency under high load (960 users, s = 1.143: I, then II)",
-        format!("{}, {}", s(his("1.143", "960", "config1_s")), s(his("1.143", "960", "config2_s"))),
-        format!("{}, {}", shown(few.clone()), shown(many.clone())),
-        below(many, few),
-    );
-    let (at140, at320) = (of("1.143", "256", 140), of("1.143", "256", 320));
-    row(
-        "Latency climbs slowly to 140 users and steeply after (s = 1.143: at 1, 140, 320 users)",
-        ["1", "140", "320"].map(|users| s(his("1.143", users, "config2_s"))).join(", "),
-        format!("{}, {}, {}", shown(of("1.143", "256", 1)), shown(at140.clone()), shown(at320.clone())),
-        below(scaled(at140, 4.0), at320),
-    );
-    let growth = SIGMAS.map(|sigma| of(sigma, "256", 640));
-    row(
-        "Larger files mean higher latency (640 users, the three sites)",
-        SIGMAS.map(|sigma| s(his(sigma, "640", "config2_s"))).join(", "),
-        growth.clone().map(shown).join(", "),
-        growth.windows(2).map(|pair| below(pair[0].clone(), pair[1].clone())).min().flatten(),
-    );
+    for ((claim, his_figures, his), (_, our_figures, ours)) in conclusions(&his).into_iter().zip(conclusions(&ours)) {
+        let judged = |of: &[Comparison]| format!("{}: {}", Verdict::of(of).words(), counted(of));
+        let _ = writeln!(text, "| {claim} | {his_figures} | {} | {our_figures} | {} |", judged(&his), judged(&ours));
+    }
     text
 }
 
-/// Whether one is below the other, as far as their intervals tell.
-fn below(a: Option<Estimate>, b: Option<Estimate>) -> Option<bool> {
-    let ((a_low, a_high), (b_low, b_high)) = (a?.interval()?, b?.interval()?);
-    match (a_high < b_low, b_high < a_low) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
+/// The conclusions from the mean latency by loner sigma, workers and users: what is said, figures and comparisons.
+pub(super) fn conclusions(
+    latency: &dyn Fn(&str, &str, u32) -> Option<Number>,
+) -> [(&'static str, String, Vec<Comparison>); 3] {
+    let figures = |of: &[Option<Number>]| of.iter().map(|of| interval(*of, 4)).collect::<Vec<_>>().join(", ");
+    let busy = WORKERS.map(|workers| latency("1.143", workers, 960));
+    let climb = [1, 140, 320].map(|users| latency("1.143", WORKERS[1], users));
+    let (slow, steep) = (slope(climb[0], climb[1], 139.0), slope(climb[1], climb[2], 180.0));
+    let sites = SIGMAS.map(|sigma| latency(sigma, WORKERS[1], 640));
+    [
+        (
+            "More workers give far lower latency under high load (960 users, s = 1.143: I, then II; by a quarter at least)",
+            figures(&busy),
+            vec![below(busy[1], scaled(busy[0], 0.75))],
+        ),
+        (
+            "Latency climbs slowly to 140 users and steeply after (s = 1.143: at 1, 140, 320 users; up in both parts, and \
+            four times as much per user in the second)",
+            figures(&climb),
+            vec![below(climb[0], climb[1]), below(climb[1], climb[2]), below(scaled(slow, 4.0), steep)],
+        ),
+        (
+            "Larger files mean higher latency (640 users, the three sites)",
+            figures(&sites),
+            sites.windows(2).map(|pair| below(pair[0], pair[1])).collect(),
+        ),
+    ]
 }
 
 const HEAD: &str = "\

@@ -2,6 +2,8 @@
 
 mod conclusions;
 pub(crate) mod live;
+#[cfg(test)]
+mod made_up;
 mod published;
 mod tables;
 
@@ -12,7 +14,8 @@ use std::path::Path;
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::picture::{Series, curves, heat_map};
-use published::{Configuration, METRICS, Rows, USERS};
+use crate::verdict::LEGEND;
+use published::{Configuration, METRICS, Rows, USERS, borrowed};
 
 /// The experiments; their run folders are read.
 const EXPERIMENTS: [&str; 10] = [
@@ -40,10 +43,12 @@ struct Study {
 
 impl Study {
     fn read(runs: &Path, published: &Path) -> Result<Study, ReproduceError> {
-        let mut ours = HashMap::new();
-        for name in EXPERIMENTS {
-            ours.insert(name, Answers::read(&runs.join(name), "sim")?);
-        }
+        let answers = |name| Ok((name, Answers::read(&runs.join(name), "sim")?));
+        Study::of(EXPERIMENTS.into_iter().map(answers).collect::<Result<_, ReproduceError>>()?, published)
+    }
+
+    /// Ours beside the published numbers in the folder `published`.
+    fn of(ours: HashMap<&'static str, Answers>, published: &Path) -> Result<Study, ReproduceError> {
         let simulation = Rows::read(published, "simulation.csv")?;
         Ok(Study {
             ours,
@@ -57,11 +62,8 @@ impl Study {
 
     /// Our number for a configuration at a load.
     fn our(&self, configuration: &Configuration, users: u32, metric: &str) -> Option<f64> {
-        let (experiment, settings) = configuration.ours();
-        let users = users.to_string();
-        let mut wanted: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        wanted.push(("users", &users));
-        self.ours[experiment].value(&wanted, metric)
+        let (experiment, settings) = configuration.at(users);
+        self.ours[experiment].value(&borrowed(&settings), metric)
     }
 
     /// Ours over his, per configuration and load.
@@ -206,7 +208,7 @@ fn timeouts(study: &Study) -> String {
 }
 
 fn text(study: &Study, cells: &Cells, folder: &str) -> String {
-    let mut page = String::from(HEAD);
+    let mut page = format!("{HEAD}{LEGEND}\n");
     let _ = writeln!(page, "**In short.** {} {}\n", conclusions::in_short(study), tables::in_short(cells));
     let _ = writeln!(page, "{}", tables::cost(study));
     let _ = writeln!(page, "## How near\n\n{}", tables::nearness(cells));

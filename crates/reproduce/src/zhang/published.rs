@@ -126,8 +126,14 @@ impl Configuration {
         rows.number(&[self.keys().as_slice(), &rest].concat(), column)
     }
 
-    /// The experiment that answers it, and the settings of its variant besides the users.
-    pub(super) fn ours(&self) -> (&'static str, Vec<(&'static str, String)>) {
+    /// The experiment that answers it, and the settings of its variant with so many users.
+    pub(super) fn at(&self, users: u32) -> (&'static str, Vec<(&'static str, String)>) {
+        let (experiment, mut settings) = self.ours();
+        settings.push(("users", users.to_string()));
+        (experiment, settings)
+    }
+
+    fn ours(&self) -> (&'static str, Vec<(&'static str, String)>) {
         let window = match self.window.as_str() {
             "0.1" => "100 ms".to_owned(),
             other => format!("{other} s"),
@@ -157,4 +163,9 @@ impl Configuration {
         }
         ("2-policies", vec![face, ("policy", policy.into()), ("loner_sigma", self.sigma.clone())])
     }
+}
+
+/// Settings as a run folder is asked for them.
+pub(super) fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+    settings.iter().map(|(key, value)| (*key, value.as_str())).collect()
 }
