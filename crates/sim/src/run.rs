@@ -6,7 +6,7 @@ use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use sojourn_model::system::Face;
 use sojourn_model::{Server, System};
-use sojourn_stats::{Measure, Span, Time, measure};
+use sojourn_stats::{Measure, Span, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
 use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
@@ -17,11 +17,8 @@ use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
-use crate::study::{ALWAYS, Make, Study, Subject, replication_seed};
-use crate::summary::{self, QUANTILES, Row};
-
-/// Sections of equal time of one run.
-const SECTIONS: u64 = 20;
+use crate::study::{ALWAYS, Make, Study, Subject, replication_seed, sections};
+use crate::summary::{self, Counts, QUANTILES, Row};
 
 /// Refuses, before anything is drawn, a system that makes no sense or has what the simulator does not have yet.
 ///
@@ -253,17 +250,12 @@ impl<'a> Task<'a> for OnePlan<'a> {
     fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
         let OnePlan { workload, seed, horizon, warm_up, memory } = self;
         let mut engine = make(seed, &Course::of_plan(warm_up, horizon, memory))?;
-        let at = |section: u64| Time(warm_up.0 + (horizon.0 - warm_up.0) / SECTIONS * section);
-        engine.run_before(at(0));
-        engine.start_measuring(at(0));
-        let mut sections = Vec::new();
-        let mut before = engine.counts_at(at(0));
-        for section in 1..=SECTIONS {
-            engine.run_before(at(section));
-            let now = engine.counts_at(at(section));
-            sections.push(now.since(&before));
-            before = now;
-        }
+        let part_at = |at| {
+            engine.run_before(at);
+            engine.start_measuring(at);
+            engine.counts_at(at)
+        };
+        let (_, sections) = sections((warm_up, horizon), part_at, Counts::since);
         while !engine.run_until(u64::MAX) {}
         if let Some(inside) = engine.overflowed() {
             return Err(memory::full(inside, 1, memory));

@@ -101,6 +101,7 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
     let has = |affinity: Affinity, of: fn(Attachment) -> bool| {
         innermost(system).is_some_and(|tier| tier.face != Face::Dns && tier.affinity == affinity && of(tier.attachment))
     };
+    let targets: usize = system.tiers.iter().flat_map(|tier| &tier.seats).map(|seat| seat.targets.len()).sum();
     let fault = if system.tiers.iter().any(|tier| tier.dispatchers != 1) {
         "users who browse have one dispatcher"
     } else if has(Affinity::Session, |attached| attached == Attachment::WhileConnected) {
@@ -109,6 +110,8 @@ pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError
         "requests have a server each: attached is `while-connected`"
     } else if u64::from(sessions.users) * u64::from(sessions.parallel) > u64::from(ENTITY_LIMIT) {
         "users x parallel: at most 16 million connections"
+    } else if targets > ENTITY_LIMIT as usize {
+        "targets of all deciders: at most 16 million"
     } else if system.tiers.iter().any(|tier| tier.poll_cost > Span::ZERO) && system.servers().all(curve) {
         "poll_cost: a delay curve says it all, and polls add nothing to it; leave it out"
     } else {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::measure::NoInterval;
-use sojourn_stats::{Histogram, Measure, Stream};
+use sojourn_stats::{Histogram, Measure, Span, Stream, Time};
 
 use crate::control::{Control, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
@@ -35,6 +35,8 @@ const GROWTH: (f64, f64) = (1.3, 4.0);
 /// long busy periods is narrow and low at once: stopped at its first sharp look, it covers the p99 of a queue at
 /// utilisation 0.9 92 % of the time, confirmed 94.5 % (of a fixed length: 94.3 %).
 const CONFIRMATION: f64 = 2.0;
+/// Sections of equal time of one run.
+const SECTIONS: u64 = 20;
 /// The metrics that must be sharp whatever else is asked for.
 pub(crate) const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
 
@@ -408,6 +410,24 @@ impl<'a> Outside<'a> {
         let jobs = self.jobs.fetch_add(jobs, Ordering::Relaxed) + jobs;
         (self.progress)(Progress { jobs, planned: self.planned.max(jobs), relative: self.relative });
     }
+}
+
+/// One run between two instants in sections of equal time: what was counted in all of them, and `since` the one before in each.
+/// `part_at` plays up to an instant and says what has been counted by then.
+pub(crate) fn sections<P>(
+    (start, end): (Span, Span),
+    mut part_at: impl FnMut(Time) -> P,
+    since: impl Fn(&P, &P) -> P,
+) -> (P, Vec<P>) {
+    let mut at = |section: u64| part_at(Time(start.0 + (end.0 - start.0) / SECTIONS * section));
+    let mut before = at(0);
+    let mut sections = Vec::new();
+    for section in 1..=SECTIONS {
+        let now = at(section);
+        sections.push(since(&now, &before));
+        before = now;
+    }
+    (before, sections)
 }
 
 /// The threads to play on; none: the caller's.

@@ -15,13 +15,11 @@ use crate::course::Course;
 use crate::engine::Engine;
 use crate::fabric::{Cluster, OneTier, Routing, Tiers};
 use crate::memory::{self, STATION};
-use crate::study::{Outside, growth, merged, play, pool, replication_seed, widest};
+use crate::study::{Outside, growth, merged, play, pool, replication_seed, sections, widest};
 use crate::summary::{self, Row};
 
 /// Looks at the outside world during a replication.
 const LOOKS: u64 = 32;
-/// Sections of equal time of one run.
-const SECTIONS: u64 = 20;
 
 /// Simulates users who browse for `control.horizon`, as often as `control.replications` says (at least twice), and with a
 /// precision until every metric asked for is sharp or `control.max_jobs` objects have been simulated. `progress` is
@@ -164,18 +162,12 @@ fn one_plan<R: Routing>(
 ) -> Result<Report, SimError> {
     let course = Course::of_plan(warm_up, duration, control.memory);
     let mut replication = replication::<R>(system, sessions, &control.catalogue, control.seed, &course)?;
-    let at = |section: u64| Time(warm_up.0 + (duration.0 - warm_up.0) / SECTIONS * section);
-    replication.run_before(at(0));
-    replication.start_measuring(at(0));
-    let mut sections = Vec::new();
-    let mut before = replication.part(at(0));
-    for section in 1..=SECTIONS {
-        replication.run_before(at(section));
-        let now = replication.part(at(section));
-        sections.push(now.since(&before));
-        before = now;
-    }
-    let whole = before;
+    let part_at = |at| {
+        replication.run_before(at);
+        replication.start_measuring(at);
+        replication.part(at)
+    };
+    let (whole, sections) = sections((warm_up, duration), part_at, Sums::since);
     // No user asks any more, but what is under way may still end.
     replication.run_before(Time(duration.0) + GRACE);
     let (ended, left_out) = (replication.ended(), replication.under_way());

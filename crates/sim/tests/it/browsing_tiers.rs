@@ -180,7 +180,8 @@ fn what_users_who_browse_cannot_have_yet_is_refused() {
     assert!(simulate(&two(), one_user(kept())).is_ok());
     type Change<'a> = &'a dyn Fn(&mut System);
     let fault = Fault { at: Time(0), until: None, subject: Subject::Host(0), trouble: Trouble::Down };
-    let cases: [(&str, Change<'_>); 9] = [
+    let cases: [(&str, Change<'_>); 10] = [
+        ("round trip between balancer and servers", &|system| system.network.server_rtt = Span(1)),
         ("redirect", &|system| system.tiers[1].face = Face::Redirect),
         ("face `client`", &|system| system.tiers[0].face = Face::Client),
         ("DNS behind another tier", &|system| system.tiers[1].face = Face::Dns),
