@@ -2,7 +2,7 @@
 //!
 //! Whether that run was SUSPECT goes into all that is computed from a number, so that no page has to remember it. The
 //! interval of a result is wide enough for any correlation of its parts; where replications are paired, the difference
-//! is taken first ([`crate::answers::Replications`]).
+//! is taken first.
 
 use sojourn_stats::Estimate;
 

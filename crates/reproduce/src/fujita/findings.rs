@@ -95,7 +95,7 @@ fn ways(runs: &Runs) -> Vec<Finding> {
             claim: "Both are faster than a fork for each connection",
             comparisons: [faster(0, 2), faster(1, 2)].concat(),
             ours: at60(&[0, 1, 2]),
-            why: "a fork costs some 100 us today, copy on write; the server that forks here is a much smaller \
+            why: "a fork is cheap today, copy on write; the server that forks here is a much smaller \
                   program than Apache, and may do less per request than Apache does without a fork.",
         },
         Finding {

@@ -332,13 +332,14 @@ fn inferred(runs: &Runs) -> String {
         match all.min_by(|a, b| off(a).total_cmp(&off(b))) {
             Some((users, (rate, ratio))) => {
                 format!(
-                    "With visitors {name} {users} users and {rate:.1} visitors per second come nearest: {ratio:.2}."
+                    "With visitors {name}, {users} users and {rate:.1} visitors per second come nearest to three \
+                    fourths: {ratio:.2}."
                 )
             }
-            None => format!("With visitors {name} no number of users makes it 300 ms."),
+            None => format!("With visitors {name}, no number of users makes it 300 ms."),
         }
     };
-    format!("\nNearest to three fourths: {}", WAYS.map(nearest).join(" "))
+    format!("\n{}", WAYS.map(nearest).join(" "))
 }
 
 /// Where the total crosses 300 ms, between two rates that were computed: the visitors per second and the ratio of the
