@@ -93,9 +93,9 @@ impl Answers {
         self.estimates[self.variant(wanted)?].get(metric).cloned()
     }
 
-    /// Its value.
+    /// Its value; none of a number without an interval, on which no statement can rest.
     pub(crate) fn value(&self, wanted: &[(&str, &str)], metric: &str) -> Option<f64> {
-        self.estimate(wanted, metric)?.value()
+        self.estimate(wanted, metric).filter(|estimate| estimate.ends().is_some())?.value()
     }
 
     /// The sum of `metric` over all variants that have it.

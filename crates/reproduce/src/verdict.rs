@@ -119,10 +119,10 @@ pub(crate) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate
     Some(Estimate::Sampled { value, ci_low: low * factor, ci_high: high * factor, samples })
 }
 
-/// With its interval, in milliseconds if it is a time.
+/// With its interval, or why it has none, in milliseconds if it is a time.
 pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
-    let known = estimate.and_then(|estimate| Some((estimate.value()?, estimate.interval()?)));
-    let Some((value, (low, high))) = known else { return "-".into() };
+    let known = estimate.and_then(|estimate| Some((estimate, estimate.value()?)));
+    let Some((estimate, value)) = known else { return "-".into() };
     let (factor, unit) = if unit == "s" { (1e3, "ms") } else { (1.0, unit) };
     let digits = match value * factor {
         value if value >= 100.0 => 0,
@@ -130,14 +130,22 @@ pub(crate) fn shown(estimate: Option<&Estimate>, unit: &str) -> String {
         value if value >= 1.0 => 2,
         _ => 3,
     };
-    let half = (high - low) / 2.0 * factor;
+    let shown = value * factor;
+    if let Estimate::WithoutInterval { why, .. } = estimate {
+        return format!("{shown:.digits$} {unit} ({})", why.words());
+    }
+    let Some(half) = estimate.half_width().filter(|_| !estimate.is_sharp()).map(|half| half * factor) else {
+        return format!("exactly {shown:.digits$} {unit}");
+    };
     // Enough digits that an interval is not shown as 0.
-    let digits = if half > 0.0 { digits.max((-half.log10().floor()).clamp(0.0, 3.0) as usize) } else { digits };
-    format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
+    let digits = digits.max((-half.log10().floor()).clamp(0.0, 12.0) as usize);
+    format!("{shown:.digits$} ± {half:.digits$} {unit}")
 }
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::measure::NoInterval;
+
     use super::*;
 
     fn of(low: f64, high: f64) -> Option<Estimate> {
@@ -175,6 +183,10 @@ mod tests {
         assert_eq!(shown(of(0.28, 0.32).as_ref(), "s"), "300 ± 20 ms");
         assert_eq!(shown(of(11.5, 12.5).as_ref(), "/s"), "12.0 ± 0.5 /s");
         assert_eq!(shown(None, "s"), "-");
+        assert_eq!(shown(known(0.3).as_ref(), "s"), "exactly 300 ms");
+        let bare = Estimate::WithoutInterval { value: 0.3, samples: 9, why: NoInterval::TooShort };
+        assert_eq!(shown(Some(&bare), "s"), "300 ms (too short a run)");
+        assert_eq!(below(Some(bare), of(3.0, 4.0)), None, "a number without an interval decides nothing");
     }
 
     #[test]

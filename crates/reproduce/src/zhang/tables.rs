@@ -147,6 +147,9 @@ pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> Option<Estimate
             let [value, ci_low, ci_high] = [value, ci_low, ci_high].map(|number| number * factor);
             Some(Estimate::Sampled { value, ci_low, ci_high, samples })
         }
+        Estimate::WithoutInterval { value, samples, why } => {
+            Some(Estimate::WithoutInterval { value: value * factor, samples, why })
+        }
         other => Some(other),
     }
 }
@@ -157,6 +160,7 @@ pub(super) fn interval(estimate: Option<Estimate>, digits: usize) -> String {
         Some(Estimate::Sampled { value, ci_low, ci_high, .. }) => {
             format!("{value:.digits$} ({ci_low:.digits$} to {ci_high:.digits$})")
         }
+        Some(Estimate::WithoutInterval { value, why, .. }) => format!("{value:.digits$} ({})", why.words()),
         Some(other) => other.value().map_or("too few".into(), |value| format!("{value:.digits$}")),
         None => "-".into(),
     }
