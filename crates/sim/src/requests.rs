@@ -246,7 +246,7 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
     }
 
     fn overflowed(&self) -> Option<usize> {
-        self.cx.jobs.were_full().then(|| self.cx.jobs.slab.len())
+        self.cx.jobs.were_full().then_some(self.cx.jobs.slab.len())
     }
 
     #[inline(always)]

@@ -103,6 +103,7 @@ pub(super) fn milliseconds(estimate: &Estimate) -> String {
         Estimate::Sampled { value, ci_low, ci_high, .. } => {
             format!("{:.1} ± {:.1}", 1e3 * value, 0.5e3 * (ci_high - ci_low))
         }
+        Estimate::WithoutInterval { value, why, .. } => format!("{:.1} ({})", 1e3 * value, why.words()),
         _ => "-".into(),
     }
 }

@@ -44,7 +44,7 @@ fn intervals_over_sections_cover_as_often_as_they_say() {
         let (mut gaps, mut services) = (Stream::new(seed, "queue", "gaps"), Stream::new(seed, "queue", "services"));
         let mut at = Time::ZERO;
         let jobs = std::iter::repeat_with(|| {
-            at = at + Span::from_secs_f64(gap.sample(&mut gaps));
+            at += Span::from_secs_f64(gap.sample(&mut gaps));
             Arrival { at, demand: Span::from_secs_f64(service.sample(&mut services)), class: 0 }
         });
         let control = single::Control { warm_up: 100, ..single::Control::default() };

@@ -58,7 +58,7 @@ fn a_single_run_says_how_many_jobs_an_interval_takes() {
     let (mut gaps, mut services) = (Stream::new(1, "queue", "gaps"), Stream::new(1, "queue", "services"));
     let (gap, service, mut at) = (Law::exponential(1.0 / 0.9), Law::exponential(1.0), Time::ZERO);
     let jobs = std::iter::repeat_with(move || {
-        at = at + sojourn_stats::Span::from_secs_f64(gap.sample(&mut gaps));
+        at += sojourn_stats::Span::from_secs_f64(gap.sample(&mut gaps));
         let demand = sojourn_stats::Span::from_secs_f64(service.sample(&mut services));
         Arrival { at, demand, class: 0 }
     });

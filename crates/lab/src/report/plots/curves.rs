@@ -65,7 +65,8 @@ pub(super) fn figure(report: &Report) -> String {
         drawings: panels(Kind::Body, &body_axes),
         caption: format!(
             "The share of requests (up) that were answered within a time (right); a curve further left and higher is \
-             better. Markers sit at the median, p90 and p99 as far as these are known, hollow ones without an interval. Every panel has the same scale.{rest}"
+             better. Markers sit at the median, p90 and p99 as far as these are known, hollow where there is no \
+             interval. Every panel has the same scale.{rest}"
         ),
     };
     let tail = Figure {
@@ -76,7 +77,8 @@ pub(super) fn figure(report: &Report) -> String {
         drawings: panels(Kind::Tail, &tail_axes),
         caption: "The share of requests (up) that took longer than a time (right), both on logarithmic scales, so that \
                   one in a thousand is as easy to see as one in two. A heavy tail falls as a straight line, a light one \
-                  bends down. Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve rests on very few requests."
+                  bends down. Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve \
+                  rests on very few requests."
             .to_owned(),
     };
     body.html() + &tail.html()
