@@ -411,7 +411,14 @@ impl Loads<'_> {
                 let (utilization, of) = (point.utilization, settings.repeats);
                 self.client.say(&format!("judged at utilisation {utilization}, run {repeat} of {of}"));
                 let (run, speed) = self.run(server, utilization, number)?;
-                point.runs.push(run.judged(server, speed, self.overhead_s)?);
+                point.runs.push(run.judged(server, speed, self.overhead_s).map_err(|error| match error {
+                    CalibrateError::Sim(_) => CalibrateError::Refused(format!(
+                        "at utilisation {utilization} the server had {:.0} % of the speed that it was measured with, too \
+                         little for this load; see that nothing else uses its machine, and measure again",
+                        100.0 * speed
+                    )),
+                    other => other,
+                })?);
                 point.doubts.extend(run.doubts);
                 number += 1;
             }

@@ -9,6 +9,8 @@ use crate::settings::{CalibrateError, Interval};
 
 /// A prediction off by more than this is a reason. The aim is 15 %, and a slow drift of the machine adds to it.
 pub(crate) const MISS_MAX: f64 = 0.25;
+/// A server whose speed has changed by more than this was another one when it was measured.
+const DRIFT_MAX: f64 = 0.25;
 /// A mean that is off by more than this was not predicted at all.
 const MISS_REFUSED: f64 = 0.5;
 
@@ -46,7 +48,7 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
         };
         let means = told("mean", mean, (predicted.mean_s, measured.mean_s));
         // A miss without a number is one too.
-        if !(mean.abs() <= MISS_REFUSED) {
+        if mean.is_nan() || mean.abs() > MISS_REFUSED {
             let doubt = point.doubts.first().map_or(String::new(), |doubt| format!(" ({doubt})"));
             return Err(CalibrateError::Refused(format!(
                 "no model was found: {means}{doubt}; ask for more work per request, or measure the delay with --curve"
@@ -56,6 +58,12 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
             reasons.push(means);
         } else if p90.abs() > MISS_MAX {
             reasons.push(told("90th percentile", p90, (predicted.p90_s, measured.p90_s)));
+        }
+        if (point.speed() - 1.0).abs() > DRIFT_MAX {
+            reasons.push(format!(
+                "{at} the server had {:.0} % of the speed that it was measured with",
+                100.0 * point.speed()
+            ));
         }
         reasons.extend(point.doubts.iter().map(|doubt| format!("{at}: {doubt}")));
     }
@@ -99,6 +107,9 @@ mod tests {
         );
         assert!(told(&[point(0.0, 0.26, &[])])[0].contains("a 90th percentile of 25.2 ms where 20 ms"));
         assert_eq!(told(&[point(0.0, 0.0, &["every core was busy"])]), ["at utilisation 0.7: every core was busy"]);
+        let mut drifted = point(0.0, 0.0, &[]);
+        drifted.runs[0].speed = 0.7;
+        assert!(told(&[drifted])[0].contains("had 70 % of the speed"));
         let below = Interval { value: -24e-6, low: -35e-6, high: -1e-6 };
         assert!(reasons(&below, &[]).unwrap()[0].contains("takes 24 us less"));
         assert_eq!(reasons(&Interval { high: 1e-6, ..below }, &[]).unwrap(), Vec::<String>::new(), "it may be 0");

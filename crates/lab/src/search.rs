@@ -92,8 +92,10 @@ impl Measured {
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.
         let looks_worse = objective.below != objective.is_of_a_rate();
+        // Requests that fail are what is judged, or make a server that fails anyway no better.
+        let errors_count = !objective.is_of_errors() && judgement != Judgement::Fails;
         let doubt = |matters: &dyn Fn(Effect) -> bool| {
-            let concerns = |doubt: &&Doubt| doubt.cause != Cause::Errors || !objective.is_of_errors();
+            let concerns = |doubt: &&Doubt| doubt.cause != Cause::Errors || errors_count;
             self.doubts.iter().filter(concerns).find(|doubt| matters(doubt.cause.effect())).map(ToString::to_string)
         };
         let open = |doubt: Option<String>, otherwise| doubt.map_or(otherwise, Finding::Open);
@@ -320,6 +322,7 @@ mod tests {
         for cause in slower {
             assert_eq!(weighed("p99 < 2 ms", 0.0, Some(cause)), open("why"), "{cause:?} may be why it is missed");
         }
+        assert_eq!(weighed("p99 < 2 ms", 0.0, Some(Cause::Errors)), Finding::Fails, "what failed was no faster");
         // The lower end without the lateness decides, whether or not that was a doubt of the run.
         for cause in later.into_iter().map(Some).chain([None]) {
             assert_eq!(weighed("p99 < 2 ms", 1e-3, cause), Finding::Fails, "3 ms are left of it");

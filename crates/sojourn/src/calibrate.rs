@@ -202,6 +202,7 @@ fn summary(found: &Calibration) -> Vec<String> {
             ];
             row.extend(PREDICTIONS.map(|(_, of)| match point.error(of) {
                 None => "-".into(),
+                Some((mean, _)) if mean.is_nan() => "-".into(),
                 // Theory has no percentile of every law.
                 Some((mean, p90)) if p90.is_nan() => format!("{:+.1} %, -", mean * 100.0),
                 Some((mean, p90)) => format!("{:+.1} %, {:+.1} %", mean * 100.0, p90 * 100.0),

@@ -45,7 +45,8 @@ fn a_load_that_is_suspect_says_so_everywhere_and_a_valid_one_nowhere() {
         let page = folder.path().join("page.html");
         let (flags, text) = flags(limits);
         let by_file = ["--limits-file".to_owned(), file(folder.path(), "limits.toml", text)];
-        let load = ["load", &url, "--rate", "200 /s", "-n", "100", "--report", page.to_str().unwrap()];
+        let load = ["load", &url, "--rate", "200 /s", "-n", "100", "--catch-up", "100 s"];
+        let load = [&load[..], &["--report", page.to_str().unwrap()]].concat();
         let with = |more: &[String]| {
             let arguments: Vec<&str> = load.iter().copied().chain(more.iter().map(String::as_str)).collect();
             sojourn(&arguments)
@@ -97,7 +98,8 @@ fn what_failed_is_said_first_and_with_its_status() {
     let url = format!("http://127.0.0.1:{}/nothing-here", node.port());
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
-    let output = sojourn(&["load", &url, "--rate", "200 /s", "-n", "60", "--report", page.to_str().unwrap()]);
+    let load = ["load", &url, "--rate", "200 /s", "-n", "60", "--catch-up", "100 s"];
+    let output = sojourn(&[&load[..], &["--report", page.to_str().unwrap()]].concat());
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(told.starts_with("60 of 60 requests failed: 60 status 4xx (60 times status 404)\n"), "{told}");

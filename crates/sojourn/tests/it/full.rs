@@ -68,8 +68,8 @@ fn records_and_logs_go_into_a_fifo_and_through_a_link() {
             }
         });
         let output = sojourn(&["load", &url, "-n", "50", flag, fifo.to_str().unwrap()]);
-        assert!(reader.join().unwrap().unwrap().starts_with(begins), "{flag}: {}", stderr(&output));
         assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo(), "{flag}");
+        assert!(reader.join().unwrap().unwrap().starts_with(begins), "{flag}: {}", stderr(&output));
         sojourn(&["load", &url, "-n", "50", flag, link.to_str().unwrap()]);
         assert_eq!(fs::read_link(&link).unwrap(), Path::new("target.csv"), "{flag}");
         assert!(fs::read_to_string(&target).unwrap().starts_with(begins), "{flag}");
