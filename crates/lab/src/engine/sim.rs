@@ -44,9 +44,10 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
     Ok(answer)
 }
 
-/// What the simulator may take of memory (bytes): half of what there is.
+/// What the simulator may take of memory (bytes): its default, and no more than half of what there is.
 fn memory() -> u64 {
-    host::available_memory().map_or(Control::default().memory, |bytes| bytes / 2)
+    let usual = Control::default().memory;
+    host::available_memory().map_or(usual, |bytes| usual.min(bytes / 2))
 }
 
 /// Requests that come while the system forgets its state. None where that is not known, or does not matter: users who wait
