@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test nightly bench lint docs packages reproductions fujita-models stress fujita bjornstad setup setup-bench clean
+.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -29,6 +29,11 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(MAKE) --no-print-directory packages reproductions
+
+MUTANTS := target/peers/bin/cargo-mutants
+mutants: setup ## Deliberate mistakes in what guards results: each must make a test fail. An hour at most a call; call it again to go on.
+	@[ -x $(MUTANTS) ] || CARGO_TARGET_DIR=target/peers/build $(CARGO) install --quiet --locked --root target/peers cargo-mutants
+	@PATH=$$PWD/target/peers/bin:$$PATH mutants/run
 
 packages: ## Every crate packed; the two that all others build on also compiled from their packages alone.
 	@$(CARGO) package --workspace --no-verify --no-metadata --allow-dirty --quiet
