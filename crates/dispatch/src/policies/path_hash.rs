@@ -10,10 +10,10 @@
 //! of a share is about 1 / sqrt(points x weight), a tenth with the default, and popular paths add theirs.
 //!
 //! Parameter: `points`, default 100, of a backend of weight 1. One of weight w has `points` x w, rounded; a weight that
-//! makes less than one point or more than 65 536 is refused, and weight 0 is never chosen. Reads the key of the path, names and weights; counts nothing, and does
-//! not look at load: one path that is asked for more often than a backend can serve overloads it. The hash is pinned:
-//! every dispatcher, in every later version, agrees where a path belongs. A retry goes to the next point of a backend
-//! not yet tried, which is where the path belongs if those tried leave.
+//! makes less than one point or more than 65 536 is refused, and weight 0 is never chosen. Reads the key of the path,
+//! names and weights; counts nothing, and does not look at load: one path that is asked for more often than a backend can
+//! serve overloads it. The hash is pinned: every dispatcher, in every later version, agrees where a path belongs. A retry
+//! goes to the next point of a backend not yet tried, which is where the path belongs if those tried leave.
 
 use std::ops::RangeInclusive;
 

@@ -565,18 +565,33 @@ fn sim_refuses_what_it_does_not_have() {
         let message = refusal(&but(base, good, bad), Engine::Sim);
         assert!(message.starts_with("x.toml: as written: ") && message.contains(expected), "`{bad}`: {message}");
     }
-    // Users who browse: only one gateway or switch in one place is simulated for them.
+    // Users who browse know several tiers, all in one place, and nothing that fails.
     let browsing = but(&but(DIRECT, "kind = \"closed\"\nusers = 10", sessions), "[run]", "[run]\nduration = \"10 s\"");
     let switch = but(&browsing, "face = \"none\"\npolicy = \"none\"", "face = \"switch\"\npolicy = \"random\"");
-    for (base, good, bad) in [
-        (&browsing, "[system.server]", "[system.paths]\nwithin = { rtt = \"1 ms\" }\n[system.server]"),
-        (&browsing, "[system.server]", "[[system.region]]\nname = \"a\"\naddresses = \"0.0.0.0/1\"\n[system.server]"),
-        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]"),
-        (&browsing, "[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]"),
-        (&switch, "targets", "reports = { every = \"1 s\" }\ntargets"),
+    for (base, good, bad, expected) in [
+        (
+            &browsing,
+            "[system.server]",
+            "[system.paths]\nwithin = { rtt = \"1 ms\" }\n[system.server]",
+            "regions and paths of users who browse",
+        ),
+        (
+            &browsing,
+            "[system.server]",
+            "[[system.region]]\nname = \"a\"\naddresses = \"0.0.0.0/1\"\n[system.server]",
+            "regions and paths of users who browse",
+        ),
+        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry or hedge"),
+        (
+            &browsing,
+            "[run]",
+            "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]",
+            "faults while users browse",
+        ),
+        (&switch, "targets", "reports = { every = \"1 s\" }\ntargets", "reports and probes"),
     ] {
         let message = refusal(&but(base, good, bad), Engine::Sim);
-        assert!(message.contains("users who browse at anything but one gateway or switch"), "`{bad}`: {message}");
+        assert!(message.contains("not there yet: sim has no ") && message.contains(expected), "`{bad}`: {message}");
     }
 }
 

@@ -151,10 +151,8 @@ fn a_user_who_browses_has_one_connection() {
 #[test]
 fn what_is_no_http2_is_not_taken_for_it() {
     let web = Web::start(Speak::Http1, None);
-    let mut other = load(&web, None, Version::Http2, 1);
-    other.stop = Stop::Requests(3);
-    let counts = run(other).counts;
-    assert_eq!((counts.ok, counts.failed()), (0, 3), "{counts:?}");
+    let error = try_run(load(&web, None, Version::Http2, 1)).expect_err("it speaks HTTP/1.1");
+    assert!(matches!(error, LoadError::NoHttp2 { .. }) && !error.to_string().contains('\n'), "{error}");
     let certificate = Certificate::of("localhost", false, H1);
     let web = Web::start(Speak::Http1, Some(&certificate));
     let error = try_run(load(&web, Some(&certificate), Version::Http2, 1)).expect_err("it speaks HTTP/1.1");

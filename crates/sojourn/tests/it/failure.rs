@@ -125,6 +125,10 @@ fn nothing_survives_a_parent_that_dies() {
 
 /// What becomes of a run of three seconds over two servers when `disturb` does something to a part of it, one second
 /// after the load has started: exit code, verdict, reasons and the incidents among its events.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the disturbance is to come in the middle of a run, whose length is known"
+)]
 fn disturbed(seed: &str, disturb: impl FnOnce()) -> (Option<i32>, Value, String, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let text = "name = \"two\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 120 /s)\"\nclients = 50\n\
@@ -150,6 +154,7 @@ fn disturbed(seed: &str, disturb: impl FnOnce()) -> (Option<i32>, Value, String,
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a part that stands still does so for a known time")]
 fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
     let victim = |seed: &str, name: &str| *processes_with(&[seed, name]).first().expect("it runs");
     let at = |incident: &Value| incident["at_s"].as_f64().unwrap();
