@@ -170,7 +170,7 @@ fn a_weight_without_a_share_of_points_is_refused() {
         assert!(refused.starts_with("backend `c` has weight 656; with policy `path-hash` a weight is 0"), "{refused}");
     }
     for weight in [0.009, 656.0] {
-        let refused = made(weight).err().expect("it has no share").to_string();
+        let refused = made(weight).expect_err("it has no share").to_string();
         assert!(refused.contains("from 1e-2 to 6.5536e2"), "{refused}");
     }
 }
