@@ -358,7 +358,7 @@ mod tests {
         assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "equal");
     }
 
-    /// Zeros, and zeros but for rounding, are equal, whoever is second.
+    /// Zeros, and zeros but for rounding, are equal, whichever is second.
     #[test]
     fn what_is_equal_but_for_rounding_is_equal() {
         let verdict = |pairs: &[(f64, f64)]| Comparison::of_pairs("resolve_time_mean", "s", pairs).unwrap().verdict();

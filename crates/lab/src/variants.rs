@@ -255,7 +255,7 @@ impl Source {
         }
         let count = (1..=self.set.len()).find(|&count| !read(&self.set[..count]))?;
         let (before, (key, value)) = (&self.set[..count - 1], &self.set[count - 1]);
-        // The line is one of a text that nobody has seen.
+        // The line is one of a text that the user has not seen.
         let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
         let message = message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0);
         let meant = ["run", "workload", "system", "system.server"].map(|table| format!("{table}.{key}"));

@@ -14,7 +14,7 @@ pub enum LoadError {
     #[error("{0}")]
     Invalid(String),
     /// A public address, without leave to put load on it ([`crate::Load::allowed`]).
-    #[error("{target} is neither loopback nor private: a load test of somebody else's server is an attack on it")]
+    #[error("{target} is neither loopback nor private: a load test of another owner's server is an attack on it")]
     NotAllowed {
         /// The address.
         target: SocketAddr,

@@ -204,7 +204,7 @@ impl Source {
         }
     }
 
-    /// Whether no more jobs will come after `now`, whoever finishes.
+    /// Whether no more jobs will come after `now`, whichever request ends.
     pub(crate) fn exhausted(&self, now: Time) -> bool {
         match self {
             Source::Plan(share) => share.exhausted(),

@@ -201,7 +201,7 @@ impl Visitor {
     }
 
     /// The next page, its files written over `fetches`: the page's own first, then the embedded ones in their order.
-    /// Whoever thinks for ever before it ([`Span::FOREVER`]) has left.
+    /// A user who thinks for ever before it ([`Span::FOREVER`]) has left.
     pub fn visit(&mut self, fetches: &mut Vec<Fetch>) -> Visit {
         let Stage { think, page, first, last } = match &mut self.course {
             Some(course) => course.next(),

@@ -313,7 +313,7 @@ impl SessionShare {
         }
         let slot = best.trailing_zeros();
         state.busy |= 1 << slot;
-        // Whoever has a file is not idle, not even while an active OFF time passes.
+        // A user that has a file is not idle, not even while an active OFF time passes.
         state.open &= !(1 << slot);
         let place = user * self.parallel + slot;
         self.slots[place as usize].file = object.given;

@@ -250,7 +250,7 @@ impl Resolver {
         }
     }
 
-    /// Takes in the answers that are there; whoever has both of its own is put into `resolved`.
+    /// Takes in the answers that are there; a name that has both of its own is put into `resolved`.
     pub(crate) fn receive(&mut self, now: Time, resolved: &mut Vec<Resolved>) {
         let mut buffer = [0; PACKET_MAX];
         loop {

@@ -130,7 +130,7 @@ fn who_sends_byte_by_byte_holds_no_agent() {
     drop((coordinator, stop));
     assert!(dripper.join().unwrap());
 
-    // An agent that is told to stop does, whoever it listens to.
+    // An agent that is told to stop does, whichever peer it listens to.
     let agent = Running::patient(&secret, Duration::from_secs(600));
     let (_stop, stopped) = channel();
     let mut dripping = TcpStream::connect(agent.address).unwrap();

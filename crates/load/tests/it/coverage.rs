@@ -10,7 +10,7 @@ fn run(seed: u64, customers: usize) -> Vec<Histogram> {
     let mut gaps = Stream::new(seed, "queue", "gaps");
     let mut services = Stream::new(seed, "queue", "services");
     let exponential = |stream: &mut Stream| -(1.0 - stream.uniform()).ln();
-    // In equilibrium from the beginning: who comes finds waiting nobody with probability 0.2.
+    // In equilibrium from the beginning: a request finds an empty system with probability 0.2.
     let mut waiting = if gaps.uniform() < 0.2 { 0.0 } else { 5.0 * exponential(&mut gaps) };
     let mut windows = vec![Histogram::new(); WINDOWS];
     for customer in 0..customers {

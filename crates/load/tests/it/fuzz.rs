@@ -13,7 +13,7 @@
 //! * *A length that is no number on a reply without a body* (204, 304): nonsense for ours, not looked at by hyper.
 //! * *A coding whose name is not ASCII*: ours looks for the last one, chunked; hyper reads until the end of the stream.
 //! * *101*: ours never asked for another protocol, so it is nonsense; hyper hands the connection over.
-//! * *Nonsense after which the stream ends* is nonsense for one and cut short for the other, whoever looks first.
+//! * *Nonsense after which the stream ends* is nonsense for one and cut short for the other, whichever looks first.
 
 use std::future::Future;
 use std::io;
@@ -85,7 +85,7 @@ fn ours(input: &[u8], stream: &mut Stream) -> (Seen, usize) {
 struct Canned {
     input: Vec<u8>,
     at: usize,
-    /// Somebody has written: nobody may read a reply before.
+    /// Something has been written: no reply may be read before.
     asked: bool,
     ends: bool,
 }
@@ -148,13 +148,13 @@ fn hypers(input: &[u8], ends: bool) -> Option<Seen> {
         }
         Seen::Whole { status, bytes, kept: send.ready().await.is_ok() }
     });
-    // Every poll gets on by a piece of the input at least, or nobody ever will.
+    // Every poll gets on by a piece of the input at least, or none ever will.
     for _ in 0..input.len() + 20 {
         if let Poll::Ready(seen) = talk.as_mut().poll(&mut cx) {
             return Some(seen);
         }
         if connection.as_mut().is_some_and(|connection| connection.as_mut().poll(&mut cx).is_ready()) {
-            // Whoever waits for it hears that it is gone.
+            // What waits for it hears that it is gone.
             connection = None;
         }
     }

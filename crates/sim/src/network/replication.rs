@@ -7,8 +7,8 @@
 //! A job draws all that it will ever need when it comes: its branch or its object, its size, and the work of *every*
 //! branch that it might have taken, each branch from a stream of its own. So another hit ratio, another cache or another
 //! share changes which branch a job takes and nothing else, and networks are compared under common random numbers. The
-//! price is a few draws that are thrown away. Chains and users have streams of their own: adding one shifts nobody
-//! else's numbers.
+//! price is a few draws that are thrown away. Chains and users have streams of their own: adding one shifts no
+//! other numbers.
 //!
 //! Conservation is asserted at every pause, exactly and in whole nanoseconds, for every chain and for every station:
 //! the jobs that came have left or are inside, and the integral of the number inside is the time spent inside (Little). No

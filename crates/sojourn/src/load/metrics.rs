@@ -1,7 +1,7 @@
 //! A run's numbers while it goes on, in Prometheus' text format over HTTP.
 //!
-//! What the threads hand over four times a second is added up here and told to whoever asks. One thread answers one at
-//! a time, after one read: who is slow is answered all the same, and nobody else waits for longer than a second.
+//! What the threads hand over four times a second is added up here and told to all that ask. One thread answers one at
+//! a time, after one read: a slow client is answered all the same, and the others wait for a second at most.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};

@@ -114,7 +114,7 @@ fn an_output_folder_that_exists_or_cannot_be_written() {
     let complaint = refused(&["run", &path, "--by", "theory", "--out", &folder.path().display().to_string()]);
     assert!(complaint.contains("not empty") && complaint.contains("--out"), "{complaint}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was added");
-    // Below a file there can be no folder, whoever asks (root may write anywhere else).
+    // Below a file there can be no folder, for any user (root may write anywhere else).
     let below = folder.path().join("mine.txt/out").display().to_string();
     let complaint = refused(&["run", &path, "--by", "theory", "--out", &below]);
     assert!(complaint.contains("cannot write"), "{complaint}");

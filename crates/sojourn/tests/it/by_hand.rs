@@ -22,7 +22,7 @@ impl Nginx {
             eprintln!("SKIPPED: no nginx on this machine; `make test` installs it");
             return None;
         }
-        // Free a moment ago; should somebody take it meanwhile, nginx ends and the test says so.
+        // Free a moment ago; should another program take it meanwhile, nginx ends and the test says so.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = folder.display();
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]

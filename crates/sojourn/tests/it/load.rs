@@ -188,7 +188,7 @@ fn a_run_tells_its_numbers_while_it_goes_on() {
         stream.read_to_string(&mut text).unwrap();
         text
     };
-    // One who connects and says nothing keeps nobody waiting for long.
+    // A client that connects and says nothing does not keep others waiting for long.
     let _silent = TcpStream::connect(address).unwrap();
     await_that("a good reply among the numbers", || {
         let text = ask();

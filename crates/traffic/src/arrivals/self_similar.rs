@@ -5,7 +5,7 @@
 //! correlations (it rises, so its first Hermite coefficient is not 0: Taqqu, Z. Wahrscheinlichkeitstheorie 31, 1975), but
 //! not their size: they are smaller, and the more so the more the law is skewed. At finite length the H that is measured
 //! is therefore lower than the one asked for; what came out is measured and reported ([`Arrivals::hurst_of`]). Below 0.5
-//! only a normal law would keep the alternation; what is left of it in others dies out, and whoever uses them says so
+//! only a normal law would keep the alternation; what is left of it in others dies out, and every engine says so
 //! ([`Arrivals::caveats`]).
 //!
 //! Exact noise has a length. A path is as long as [`POINTS`], or as the number of requests that was announced, or as

@@ -15,7 +15,7 @@
 //! A line without indentation begins a burst; when its reply is there, the indented calls below it go out at once, over
 //! the session's parallel connections. When all replies of a burst are there, the session thinks for `think` seconds, or
 //! for what is usual, before its next burst. Session number k is the (k mod n)-th of the n in the file. Everything else is
-//! as with users who browse, of whom each is one session: it comes at its planned instant and leaves after its last
+//! as with users who browse: each is one session: it comes at its planned instant and leaves after its last
 //! burst. The price is that a place for each session is held for the whole run.
 
 use std::collections::HashMap;
@@ -269,7 +269,7 @@ pub(crate) struct Stage {
 
 impl Course {
     pub(crate) fn new(written: &Arc<Written>, number: u32, sessions: u32, seed: u64) -> Course {
-        // Whoever asks for a session beyond the last one gets one that never comes.
+        // Beyond the last session there is one that never comes.
         let arrives = written.instants(sessions, seed).get(number as usize).copied().unwrap_or(Time::NEVER);
         Course { written: Arc::clone(written), arrives, session: number as usize % written.pages.len(), next: 0 }
     }

@@ -131,7 +131,7 @@ fn what_cannot_be_is_refused_in_words() {
     ] {
         let error = refused(text);
         assert!(error.contains(told) && !error.contains('\n'), "{error}");
-        assert!(!error.contains("(column"), "a place in a text that nobody wrote: {error}");
+        assert!(!error.contains("(column"), "a place in a text that the user did not write: {error}");
     }
 }
 

@@ -32,7 +32,7 @@ fn steps_pause_and_end() {
     let paused = first(&shaped("constant(rate = 2 /s)", "steps(1, 0, 2, every = 10 s)"), 1, 60);
     let at_s: Vec<f64> = paused.iter().map(|planned| planned.at.as_secs_f64()).collect();
     assert!(at_s.iter().filter(|at| **at < 10.0).count() == 19, "{at_s:?}");
-    assert!(!at_s.iter().any(|at| (10.0..20.0).contains(at)), "nobody comes at level 0: {at_s:?}");
+    assert!(!at_s.iter().any(|at| (10.0..20.0).contains(at)), "nothing comes at level 0: {at_s:?}");
     assert!((at_s[59] - at_s[58] - 0.25).abs() < 1e-6, "twice the rate: {at_s:?}");
     // A last level of 0 ends the plan.
     let ended = shaped("exponential(rate = 100 /s)", "steps(1, 0, every = 10 s)");

@@ -120,7 +120,7 @@ fn a_cookie_keeps_a_client_at_its_backend() {
         assert_eq!((reply.backend(), reply.header("set-cookie")), (name.as_str(), None));
     }
     let stranger = Client::new(gateway.address()).ask("GET", "/bytes/1", "cookie: SOJOURN=s99\r\n");
-    assert!(stranger.status == 200 && stranger.header("set-cookie").is_some(), "a cookie of nobody is replaced");
+    assert!(stranger.status == 200 && stranger.header("set-cookie").is_some(), "a cookie of no backend is replaced");
 }
 
 #[test]
