@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Span, Stream, Time, prefetch};
 
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
@@ -106,6 +106,14 @@ impl Table {
     #[inline]
     pub fn eligible(&self) -> &[BackendId] {
         &self.eligible
+    }
+
+    /// Asks for the cache line that a request to `id` moves.
+    #[inline(always)]
+    pub fn prefetch(&self, id: BackendId) {
+        if let Some(backend) = self.backends.get(id.0 as usize) {
+            prefetch(backend);
+        }
     }
 
     /// A number that moves whenever [`Table::eligible`] or a weight does.

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Span, Time, prefetch};
 
 use crate::{DelayCurve, Discipline};
 
@@ -293,6 +293,31 @@ impl Station {
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         (self.next != Time::NEVER).then_some(self.next)
+    }
+
+    /// The caller's number of the job that departs next. Any number where none is served, or where the discipline does
+    /// not serve in order of arrival: it is for [`sojourn_stats::prefetch`] only.
+    #[inline]
+    pub fn next_job(&self) -> u64 {
+        self.leaver.job
+    }
+
+    /// Asks for the cache lines that [`Station::depart`] will read.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch(&self.next);
+        prefetch(&self.sequence);
+        prefetch(&self.leaver);
+    }
+
+    /// Asks for the places of the jobs that [`Station::depart`] will move, once [`Station::prefetch`] has had its time.
+    #[inline(always)]
+    pub fn prefetch_jobs(&self) {
+        for slot in [self.soonest.slot, self.first] {
+            if let Some(job) = self.jobs.get(slot as usize) {
+                prefetch(job);
+            }
+        }
     }
 
     /// Takes the next departure that is due at or before `now`; O(log n). Jobs finished within the same nanosecond

@@ -139,6 +139,14 @@ impl Balancer {
         Some(Choice { dispatcher: dispatcher as u32, server: backend.0 })
     }
 
+    /// Asks for the cache line in which a target's requests are counted.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, target: u32) {
+        for dispatcher in &self.dispatchers {
+            dispatcher.table().prefetch(BackendId(target));
+        }
+    }
+
     /// Whether the policy reads first bytes.
     #[inline]
     pub(crate) fn wants_first_byte(&self) -> bool {

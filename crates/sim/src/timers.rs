@@ -3,8 +3,11 @@
 //! A station has one next departure, which moves with every event there. Its timer stays in its place; only the matches
 //! above it are played again, up to the first whose winner is as before. No branch depends on who wins, the four of a
 //! match share a cache line, and a departure far from now touches one or two of them.
+//!
+//! The tournament also tells who comes next: what has come into the last two rounds departs before long, and what a
+//! departure reads can be asked for while others depart.
 
-use sojourn_stats::Time;
+use sojourn_stats::{Time, prefetch};
 
 /// The timers of stations 0 to n - 1, ordered by (time, station).
 pub(crate) struct Timers {
@@ -16,12 +19,21 @@ pub(crate) struct Timers {
     stations: usize,
 }
 
-/// Entries 2^32 x time + station: one number, so that the least is found without a branch.
+/// Entries of time (64 bits), station and job (32 bits each): one number, so that the least is found without a branch.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Match([u128; ENTRANTS]);
 
 const ENTRANTS: usize = 4;
+
+/// How near a departure is, where there are many stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Near {
+    /// One of some sixteen that are next.
+    InSemiFinal,
+    /// One of some four that are next.
+    InFinal,
+}
 
 impl Timers {
     /// `stations` timers that are not set.
@@ -31,7 +43,7 @@ impl Timers {
         while round < needed {
             (before, round) = (before + round, round * ENTRANTS);
         }
-        let none = entry(u32::MAX as usize, Time::NEVER);
+        let none = entry(u32::MAX as usize, Time::NEVER, 0);
         let mut timers =
             Timers { first: none, matches: vec![Match([none; ENTRANTS]); before + needed], stations: before };
         (0..stations).for_each(|station| timers.set(station, None));
@@ -41,44 +53,78 @@ impl Timers {
     /// The earliest time; [`Time::NEVER`] when no timer is set.
     #[inline]
     pub(crate) fn first_at(&self) -> Time {
-        Time((self.first >> 32) as u64)
+        Time((self.first >> 64) as u64)
     }
 
     /// The station whose timer is earliest.
     #[inline]
     pub(crate) fn first(&self) -> usize {
-        self.first as u32 as usize
+        station(self.first)
     }
 
     /// Sets the timer of `station`.
     #[inline]
     pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
-        let mut winner = entry(station, at.unwrap_or(Time::NEVER));
-        if self.matches.is_empty() {
-            self.first = winner;
-            return;
+        self.set_of(station, at, 0, |_, _, _| {});
+    }
+
+    /// Sets the timer of station number `of`, and which job leaves then. `tell` hears which station and job have come near
+    /// because of that; it hears nothing where stations are so few that all stay in the cache.
+    #[inline(always)]
+    pub(crate) fn set_of(&mut self, of: usize, at: Option<Time>, job: u32, tell: impl FnMut(Near, usize, u32)) {
+        let own = entry(of, at.unwrap_or(Time::NEVER), job);
+        match &mut self.matches[..] {
+            [] => self.first = own,
+            [only] => {
+                only.0[of] = own;
+                self.first = only.winner();
+            }
+            _ => self.play(of, own, tell),
         }
-        let (mut number, mut place) = (self.stations + station / ENTRANTS, station % ENTRANTS);
+    }
+
+    /// Plays the matches above a timer again, up to the first whose winner is as before.
+    fn play(&mut self, of: usize, own: u128, mut tell: impl FnMut(Near, usize, u32)) {
+        let (mut number, mut place) = (self.stations + of / ENTRANTS, of % ENTRANTS);
+        let mut entrant = own;
         loop {
-            let entrants = &mut self.matches[number].0;
-            if entrants[place] == winner {
+            let entrants = &mut self.matches[number];
+            if entrants.0[place] == entrant {
                 return;
             }
-            entrants[place] = winner;
-            let [a, b, c, d] = *entrants;
-            winner = a.min(b).min(c.min(d));
+            entrants.0[place] = entrant;
+            let winner = entrants.winner();
+            if number <= ENTRANTS && self.stations > ENTRANTS {
+                let near = if number == 0 { Near::InFinal } else { Near::InSemiFinal };
+                prefetch(&self.matches[self.stations + station(entrant) / ENTRANTS]);
+                tell(near, station(entrant), entrant as u32);
+            }
             if number == 0 {
                 self.first = winner;
                 return;
             }
+            entrant = winner;
             (number, place) = ((number - 1) / ENTRANTS, (number - 1) % ENTRANTS);
         }
     }
 }
 
+impl Match {
+    #[inline]
+    fn winner(&self) -> u128 {
+        let [a, b, c, d] = self.0;
+        a.min(b).min(c.min(d))
+    }
+}
+
 #[inline]
-fn entry(station: usize, at: Time) -> u128 {
-    u128::from(at.0) << 32 | station as u128
+fn entry(station: usize, at: Time, job: u32) -> u128 {
+    u128::from(at.0) << 64 | (station as u128) << 32 | u128::from(job)
+}
+
+#[inline]
+fn station(entry: u128) -> usize {
+    (entry >> 32) as u32 as usize
 }
 
 #[cfg(test)]
@@ -101,6 +147,34 @@ mod tests {
                 let least = all.iter().enumerate().map(|(i, at)| (*at, i)).min().unwrap();
                 assert_eq!((timers.first_at().0, timers.first()), least);
             }
+        }
+    }
+
+    /// What departs was told of, first in the semi-finals and then in the final, and the last that was said of its job holds.
+    #[test]
+    fn what_departs_was_near_before() {
+        let mut stream = Stream::new(1, "timers", "near");
+        let stations = 100;
+        let mut timers = Timers::new(stations);
+        let mut heard = vec![(Vec::new(), 0); stations];
+        let mut set = |timers: &mut Timers, station: usize, now: u64, heard: &mut Vec<(Vec<Near>, u32)>| {
+            let at = Time(now + 1 + stream.below(1000) as u64);
+            timers.set_of(station, Some(at), now as u32, |near, which, job| {
+                heard[which].0.push(near);
+                heard[which].1 = job;
+            });
+        };
+        (0..stations).for_each(|station| set(&mut timers, station, 0, &mut heard));
+        let mut set_at = vec![0; stations];
+        for _ in 0..5000 {
+            let (now, station) = (timers.first_at().0, timers.first());
+            let (rounds, job) = std::mem::take(&mut heard[station]);
+            let semi_final =
+                rounds.iter().position(|near| *near == Near::InSemiFinal).expect("it came to the semi-finals");
+            assert!(rounds[semi_final..].contains(&Near::InFinal), "{rounds:?}");
+            assert_eq!(job, set_at[station]);
+            set_at[station] = now as u32;
+            set(&mut timers, station, now, &mut heard);
         }
     }
 }

@@ -54,6 +54,7 @@
 //! share ([`root`], [`quadrature`]).
 
 mod batches;
+mod cache;
 pub mod fgn;
 pub mod fit;
 pub mod goodness;
@@ -75,6 +76,7 @@ mod time;
 pub mod warm_up;
 
 pub use batches::Batches;
+pub use cache::prefetch;
 pub use fgn::Fgn;
 pub use histogram::Histogram;
 pub use law::{Law, LawError};

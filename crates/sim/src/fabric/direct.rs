@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::{Admission, Knowledge, Server, Station, System};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Span, Time, prefetch};
 
 use super::link::Links;
 use crate::balancer::{Balancer, Choice};
@@ -11,7 +11,7 @@ use crate::engine::Fabric;
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::prediction::Predictor;
 use crate::requests::{Cx, Requests, What};
-use crate::timers::Timers;
+use crate::timers::{Near, Timers};
 
 /// One tier in front of stations, or a single station.
 pub(crate) struct Direct {
@@ -96,7 +96,7 @@ impl Direct {
                 job.ticket = ticket;
                 job.stage = Stage::AtServer;
                 if station.next_departure() != due {
-                    self.timers.set(server, station.next_departure());
+                    self.set_timer(server, cx);
                 }
             }
             Admission::Denied => {
@@ -107,6 +107,27 @@ impl Direct {
                 cx.deny(slot);
             }
         }
+    }
+
+    /// Sets a server's timer to its next departure.
+    #[inline(always)]
+    fn set_timer(&mut self, server: usize, cx: &Cx) {
+        let Direct { stations, balancer, timers, .. } = self;
+        let station = &stations[server];
+        // Over thousands of servers, a departure would else wait for memory several times in a row: for its station,
+        // then for its job and the balancer's line, which it finds there.
+        timers.set_of(server, station.next_departure(), station.next_job() as u32, |near, server, slot| match near {
+            Near::InSemiFinal => {
+                stations[server].prefetch();
+                if let Some(job) = cx.jobs.slab.get(slot as usize) {
+                    prefetch(job);
+                }
+                if let Some(balancer) = balancer {
+                    balancer.prefetch(server as u32);
+                }
+            }
+            Near::InFinal => stations[server].prefetch_jobs(),
+        });
     }
 
     /// The balancer has the whole reply, which enters the client's link.
@@ -154,7 +175,7 @@ impl Fabric for Direct {
         let server = self.timers.first();
         let station = &mut self.stations[server];
         let departure = station.depart(cx.now).expect("the timer is the station's next departure");
-        self.timers.set(server, station.next_departure());
+        self.set_timer(server, cx);
         let slot = departure.job as u32;
         let job = &mut cx.jobs.slab[slot as usize];
         if let Some(predictor) = &self.predictor {
