@@ -27,6 +27,11 @@ pub(crate) fn most_inside(bytes: u64) -> u32 {
     (bytes / REQUEST).min(u64::from(u32::MAX)) as u32
 }
 
+/// The same where each of them takes so many bytes `more`.
+pub(crate) fn most_with(most: u32, more: u64) -> u32 {
+    (u64::from(most) * REQUEST / (REQUEST + more)) as u32
+}
+
 /// So many requests were inside at once, and there is no room for more.
 pub(crate) fn full(inside: usize, replications: u64, memory: u64) -> SimError {
     let what = format!("more than {inside} requests inside at once in each of {replications} replications");

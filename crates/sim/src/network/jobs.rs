@@ -28,12 +28,20 @@ pub(super) struct Jobs {
     /// Steps of the longest branch.
     stride: usize,
     free: Vec<u32>,
+    /// There is no room for more than these.
+    most: u32,
 }
 
 impl Jobs {
-    /// No jobs yet; none takes more than `stride` steps.
-    pub(super) fn new(stride: usize) -> Jobs {
-        Jobs { slab: Vec::new(), work: Vec::new(), stride, free: Vec::new() }
+    /// No jobs yet, and room for `most`; none takes more than `stride` steps.
+    pub(super) fn new(stride: usize, most: u32) -> Jobs {
+        Jobs { slab: Vec::new(), work: Vec::new(), stride, free: Vec::new(), most }
+    }
+
+    /// How many jobs were inside when there was no room for more at some time.
+    #[inline]
+    pub(super) fn overflowed(&self) -> Option<usize> {
+        (self.slab.len() >= self.most as usize).then_some(self.slab.len())
     }
 
     /// A job comes in.

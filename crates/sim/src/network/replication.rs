@@ -29,6 +29,7 @@ use super::summary::{self, Counts};
 use super::tally::{Spent, Tally};
 use crate::course::{Course, Milestone, Phases};
 use crate::ledger::Ledger;
+use crate::memory::most_with;
 use crate::study::Replication;
 use crate::summary::Row;
 use crate::timers::Timers;
@@ -98,13 +99,14 @@ impl NetworkReplication {
         });
         let sources: Vec<Source> = layout.chains.iter().map(|chain| Source::new(chain, seed)).collect();
         let settled = sources.iter().flat_map(|source| &source.cache).map(Cache::settled_after).max();
+        let stride = layout.steps_most();
         let mut replication = NetworkReplication {
             now: Time::ZERO,
             sources,
             stations: stations.collect(),
             timers: Timers::new(layout.stations.len()),
             events: Events::default(),
-            jobs: Jobs::new(layout.steps_most()),
+            jobs: Jobs::new(stride, most_with(course.most_inside, (stride * size_of::<Span>()) as u64)),
             phases: Phases::new(course, layout.stations.len()),
             settled_after: Time::ZERO + settled.unwrap_or_default(),
             ended: 0,
@@ -193,6 +195,9 @@ impl NetworkReplication {
         let size_class = written.size_class(size) as u32;
         let job = Job { asked: now, came: now, chain, user, branch: taken as u32, size_class, step: 0, inside: true };
         let slot = jobs.put(job);
+        if jobs.overflowed().is_some() {
+            self.phases.accept_until(now);
+        }
         let work = jobs.work(slot);
         for (index, (steps, stream)) in written.branches.iter().zip(&mut draws.work).enumerate() {
             for (number, step) in steps.iter().enumerate() {
@@ -310,6 +315,10 @@ impl Replication for NetworkReplication {
 
     fn counted(&self) -> u64 {
         self.tally.ended()
+    }
+
+    fn overflowed(&self) -> Option<usize> {
+        self.jobs.overflowed()
     }
 
     #[inline]

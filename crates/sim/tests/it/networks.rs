@@ -399,6 +399,10 @@ fn networks_that_never_settle_or_make_no_sense_are_refused() {
     let control = Control { horizon: Some(Span(20_000_000_000)), precision: None, ..Control::default() };
     let report = run_network(&Network::from_toml(&busy).unwrap(), &control, &|_| {}).unwrap();
     assert!(report.notes.iter().any(|note| note.contains("overloaded")), "{:?}", report.notes);
+    // Until its jobs find no room in memory.
+    let long = Control { horizon: Some(Span(1_000_000_000_000_000)), memory: 16 << 20, ..control };
+    let message = run_network(&Network::from_toml(&busy).unwrap(), &long, &|_| {}).unwrap_err().to_string();
+    assert!(message.contains("requests inside at once") && message.contains("MB"), "{message}");
     let timeless = MIXED.replace("think = \"exponential(mean = 1 s)\"\n", "").replace("\"5 ms\"", "\"0 s\"");
     let message = refused(&timeless);
     assert!(message.contains("`users`") && message.contains("`hit`"), "{message}");
