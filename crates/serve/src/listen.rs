@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -169,7 +170,20 @@ async fn speak<S, B>(
     let _ = stream.set_nodelay(true);
     // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(patience));
-    let mut connection = http.serve_connection(TokioIo::new(stream), service);
+    // A reply that ends after the stop says that the connection ends with it, even where this task has not heard yet.
+    let stopping = stop.clone();
+    let last = service_fn(|request| {
+        let reply = service.call(request);
+        let stopping = stopping.clone();
+        async move {
+            let mut reply = reply.await?;
+            if *stopping.borrow() {
+                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(reply)
+        }
+    });
+    let mut connection = http.serve_connection(TokioIo::new(stream), last);
     let told = async {
         let _ = stop.wait_for(|stop| *stop).await;
         // What has arrived meanwhile is read before the connection may count as idle.
