@@ -24,8 +24,10 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::Child;
 
+mod bars;
 mod nginx;
 
+use bars::Bars;
 use nginx::Nginx;
 
 const CONNECTIONS: u32 = 32;
@@ -350,32 +352,4 @@ fn median(shots: &[Shot], of: impl Fn(&Shot) -> f64) -> f64 {
     let mut values: Vec<f64> = shots.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// What was asked for and what came out.
-#[derive(Default)]
-struct Bars {
-    missed: Vec<String>,
-}
-
-impl Bars {
-    fn at_most(&mut self, what: &str, value: f64, bar: f64) {
-        self.told(what, value, "at most", bar, value <= bar);
-    }
-
-    fn at_least(&mut self, what: &str, value: f64, bar: f64) {
-        self.told(what, value, "at least", bar, value >= bar);
-    }
-
-    fn told(&mut self, what: &str, value: f64, relation: &str, bar: f64, held: bool) {
-        let line = format!("{what}: {value:.2}, {relation} {bar}");
-        println!("  {} {line}", if held { "held:  " } else { "MISSED:" });
-        if !held {
-            self.missed.push(line);
-        }
-    }
-
-    fn judge(self) -> Result<()> {
-        if self.missed.is_empty() { Ok(()) } else { Err(format!("missed: {}", self.missed.join("; ")).into()) }
-    }
 }
