@@ -20,6 +20,7 @@ mod bars;
 mod disturbed;
 mod host;
 mod nginx;
+mod peers;
 
 use bars::Bars;
 use host::{Counters, Watch};
@@ -54,6 +55,7 @@ fn main() -> Result<()> {
             return Err(format!("say `idle [N]` or `disturbed [KIND] [N]`, KIND one of {kinds}").into());
         }
     };
+    peers::need(&["nginx", "taskset", "prlimit", "unshare"])?;
     let nginx = Nginx::start(|folder| {
         std::fs::create_dir(folder)?;
         std::fs::write(folder.join("1k"), "x".repeat(1024))
