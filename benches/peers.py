@@ -1,10 +1,14 @@
-"""SimPy and Ciw on models that Sojourn's simulator is timed on. Prints one line per model: NAME JOBS_PER_SECOND.
+"""SimPy and Ciw on models that Sojourn's simulator is timed on, in the same run: jobs per second, and the ratio.
+
+usage: peers.py ENGINE, the file with what the bench `engine` printed.
 
 M/M/1 FCFS at utilisation 0.8, and limited processor sharing with 100 jobs always inside (100 closed users without
 thinking, 100 helpers, exponential demand).
 """
 
 import random
+import re
+import sys
 import time
 
 import ciw
@@ -57,11 +61,16 @@ def ciw_limited_ps(jobs: int) -> None:
     ciw.Simulation(network, node_class=ciw.PSNode).simulate_until_max_time(jobs)
 
 
-for name, model, jobs in [
-    ("simpy-mm1", simpy_mm1, 100_000),
-    ("ciw-mm1", ciw_mm1, 50_000),
-    ("ciw-limited-ps-100", ciw_limited_ps, 10_000),
+engine = open(sys.argv[1]).read()
+for name, model, jobs, ours in [
+    ("SimPy, M/M/1", simpy_mm1, 100_000, "M/M/1 FCFS: sim"),
+    ("Ciw, M/M/1", ciw_mm1, 50_000, "M/M/1 FCFS: sim"),
+    ("Ciw, limited PS, 100 jobs share", ciw_limited_ps, 10_000, "limited PS, 100 jobs share: sim"),
 ]:
+    row = re.search(rf"^{re.escape(ours)} +([\d.]+) M/s", engine, re.MULTILINE)
+    if row is None:
+        sys.exit(f"{sys.argv[1]}: no row `{ours}` to compare with")
     start = time.perf_counter()
     model(jobs)
-    print(f"{name} {jobs / (time.perf_counter() - start):.0f}", flush=True)
+    rate = jobs / (time.perf_counter() - start)
+    print(f"{name:<32} {rate:>10.0f} /s   sojourn {float(row[1]) * 1e6 / rate:>7.0f} times as many", flush=True)

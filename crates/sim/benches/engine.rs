@@ -19,9 +19,9 @@ use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
 const ROUNDS: usize = 5;
 /// Runs of the comparison of 10,000 servers with 4 under `random`, each of which must keep to its bar.
 const RUNS: usize = 5;
-/// The rate of the simulator over that of a loop by hand that is aimed at.
-const MM1_AIM: f64 = 0.9;
-const FOUR_SERVERS_AIM: f64 = 0.8;
+/// The lowest rate of the simulator over that of a loop by hand.
+const MM1_BAR: f64 = 0.9;
+const FOUR_SERVERS_BAR: f64 = 0.8;
 /// The highest cost of a request in the routed fabric over that in the direct one.
 const ROUTED_BAR: f64 = 3.0;
 /// The highest cost of a request over 10,000 servers over that over 4.
@@ -35,9 +35,11 @@ fn main() -> ExitCode {
     let in_turns = |sides: &[&dyn Fn(u64)]| best(requests / 10, 10 * ROUNDS, sides);
     let row = |name: &str, rate: f64, beside: f64| println!("{name:<52}{:>8.2} M/s{:>8.2}", rate / 1e6, rate / beside);
     let mut missed = Vec::new();
-    let mut hold = |what: &str, cost: f64, bar: f64| {
-        if cost > bar {
-            missed.push(format!("{what}: {cost:.2}, at most {bar}"));
+    let mut hold = |what: &str, value: f64, least: f64, most: f64| {
+        let (relation, bar) = if least > 0.0 { ("at least", least) } else { ("at most", most) };
+        println!("{:<52}{value:>20.2}, {relation} {bar}", format!("  {what}"));
+        if value < least || value > most {
+            missed.push(format!("{what}: {value:.2}, {relation} {bar}"));
         }
     };
 
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
     row("M/M/1 FCFS: Lindley's recursion", rates[1], rates[0]);
     row("M/M/1 FCFS: sim", rates[2], rates[0]);
     row("M/M/1 PS: sim", rates[3], rates[0]);
-    println!("{:<52}{MM1_AIM:>20.2}", "the aim");
+    hold("M/M/1 FCFS: sim, of the heap loop", rates[2] / rates[0], MM1_BAR, f64::INFINITY);
 
     let cluster = |policy: &str, servers: usize| scenario(&fcfs, 0.8, Some(policy), servers);
     let four = cluster("least-connections", 4);
@@ -58,10 +60,8 @@ fn main() -> ExitCode {
     row("4 servers, least connections: heap loop by hand", rates[0], rates[0]);
     row("4 servers, least connections: sim", rates[1], rates[0]);
     row("4 servers, least connections: sim, routed", rates[2], rates[0]);
-    println!("{:<52}{FOUR_SERVERS_AIM:>20.2}", "the aim");
-    let cost = rates[1] / rates[2];
-    println!("{:<52}{cost:>20.2}", "cost of a request, routed over direct");
-    hold("cost of a request, routed over direct", cost, ROUTED_BAR);
+    hold("4 servers: sim, of the heap loop", rates[1] / rates[0], FOUR_SERVERS_BAR, f64::INFINITY);
+    hold("cost of a request, routed over direct", rates[1] / rates[2], 0.0, ROUTED_BAR);
 
     // 110 users who never think: always 100 jobs share, and 10 wait.
     let lps = Server::from_toml(&format!("discipline = \"limited-ps\"\nhelpers = 100\ndemand = \"{EXPONENTIAL}\""));
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     }
     for _ in 0..RUNS {
         let cost = many("random");
-        hold("random over 10,000 servers against 4", cost, MANY_SERVERS_BAR);
+        hold("random over 10,000 servers against 4", cost, 0.0, MANY_SERVERS_BAR);
     }
 
     missed.iter().for_each(|line| println!("missed: {line}"));

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,6 +12,7 @@ use sojourn_stats::{Span, Stream};
 use sojourn_traffic::{Demand, Http, Sessions, Site, SiteLaw, Visitor};
 
 mod nginx;
+mod peers;
 
 use nginx::Nginx;
 
@@ -26,10 +26,7 @@ const CEILING: f64 = 0.5;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    if Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_err() {
-        println!("browsing: `nginx` is not installed; nothing was measured");
-        return Ok(());
-    }
+    peers::need(&["nginx"])?;
     let site = Arc::new(Site::generate(&SiteLaw::surge(), 1)?);
     let nginx = Nginx::start(|folder| site.write(folder))?;
     let sessions = Sessions::surge(USERS, Arc::clone(&site));

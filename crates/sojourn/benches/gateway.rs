@@ -3,6 +3,7 @@
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench gateway`. Needs `nginx` and `haproxy`.
 
+use std::error::Error;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -10,12 +11,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sojourn_load::{Load, Schedule, Stop, Targets};
-
 use sojourn_stats::Span;
+
+mod peers;
 
 const CONNECTIONS: u32 = 32;
 const SECONDS: u64 = 4;
 const ROUNDS: usize = 3;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// A program that ends with this value.
 struct Running(Child);
@@ -28,13 +32,8 @@ impl Drop for Running {
 }
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
-fn main() {
-    for tool in ["nginx", "haproxy"] {
-        if Command::new(tool).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-            println!("gateway: `{tool}` is not installed; nothing was compared");
-            return;
-        }
-    }
+fn main() -> Result<()> {
+    peers::need(&["nginx", "haproxy"])?;
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (nginx, _nginx) = nginx(folder.path());
     let (haproxy, haproxy_process) = haproxy(folder.path(), nginx);
@@ -68,6 +67,7 @@ fn main() {
         costs[costs.len() / 2]
     });
     println!("CPU per request: {ours:.2} us, HAProxy {theirs:.2} us: {:.2} of HAProxy's", ours / theirs);
+    Ok(())
 }
 
 /// User and system time of a process (s).

@@ -88,10 +88,10 @@ struct SiteArguments {
     /// Exponent of Zipf's law of the pages' popularity
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     popularity: f64,
-    /// Share of the files that are computed for each request
+    /// Share of the files of class `dynamic`, which a server model may give the work of a computed page
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     dynamic: f64,
-    /// Share of the files that are served over TLS
+    /// Share of the files of class `secure`, which a server model may give the work of TLS; nothing is encrypted
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     secure: f64,
     /// Describe the site of this table (`site.csv`, or a folder with one) instead of drawing one

@@ -6,6 +6,8 @@ mod outcome;
 mod plan;
 mod report;
 mod sessions;
+#[path = "../../../serve/tests/it/skip.rs"]
+mod skip;
 mod spec;
 mod systems;
 mod workload;

@@ -8,5 +8,6 @@ mod node_files;
 mod node_work;
 mod program;
 mod redirector;
+mod skip;
 mod stopping;
 mod support;

@@ -9,7 +9,7 @@ use crate::Result;
 
 /// An nginx of our own in a folder of its own; gone with this value.
 pub(crate) struct Nginx {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     _folder: tempfile::TempDir,
 }

@@ -94,6 +94,7 @@ pub(crate) fn to_json(report: &Report) -> Value {
         "connections": report.connections,
         "bytes": report.bytes,
         "failed_statuses": report.failed_statuses,
+        "started_at_ns": report.started_at_ns,
         "seconds": report.seconds,
     });
     if !report.record_files.is_empty() {

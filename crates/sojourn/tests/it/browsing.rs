@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::programs::is_missing;
 use crate::sojourn::{estimates, experiment, file, sojourn, stderr, stdout};
 
 #[test]
@@ -75,9 +76,7 @@ fn the_same_users_browse_in_sim_and_live() {
 
 #[test]
 fn they_browse_a_real_apache() {
-    if !Path::new("/usr/sbin/apache2").exists() {
-        assert!(std::env::var("CI").is_err(), "apache2 is missing in CI: `make test` installs it");
-        eprintln!("SKIPPED: no apache2 on this machine; `make test` installs it");
+    if is_missing("apache2") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -23,6 +23,8 @@ mod programs;
 mod queue;
 mod queue_by_sim;
 mod redirect;
+#[path = "../../../serve/tests/it/skip.rs"]
+mod skip;
 mod sojourn;
 mod tidy;
 mod tiers;
