@@ -28,3 +28,4 @@ mod tidy;
 mod tiers;
 mod trust;
 mod understand;
+mod width;
