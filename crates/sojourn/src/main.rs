@@ -40,7 +40,7 @@ enum Verb {
     Run(run::Arguments),
     /// Find the cheapest system that meets the objectives
     Plan(plan::Arguments),
-    /// Write the report of a run folder anew
+    /// Write the report of a run folder anew, or of several runs beside each other
     Report(report::Arguments),
     /// Put load on a web server and measure it
     Load(Box<load::Arguments>),

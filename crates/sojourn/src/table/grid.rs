@@ -218,10 +218,11 @@ mod tests {
 
     #[test]
     fn every_word_and_number_stays_whole_at_any_width_that_can_hold_them() {
-        let (_, none) = grid().drawn(200);
+        let grid = grid();
+        let (_, none) = grid.drawn(200);
         assert!(none.is_empty());
         for width in 35..120 {
-            let (text, gone) = grid().drawn(width);
+            let (text, gone) = grid.drawn(width);
             assert!(widest(&text) <= width, "{width}:\n{text}");
             for word in ["round-trip(", "limited-ps", "24.95 ms"] {
                 assert!(text.contains(word), "{width}: {word} is broken\n{text}");
@@ -234,9 +235,10 @@ mod tests {
 
     #[test]
     fn what_may_go_goes_in_its_order() {
-        let (text, gone) = grid().drawn(52);
+        let grid = grid();
+        let (text, gone) = grid.drawn(52);
         assert_eq!(gone, ["sim - theory"], "{text}");
-        let (text, gone) = grid().drawn(36);
+        let (text, gone) = grid.drawn(36);
         assert_eq!(gone, ["sim - theory", "sim"], "{text}");
     }
 
