@@ -136,6 +136,8 @@ impl Child {
     pub fn start(mut command: Command, timeout: Duration) -> Result<Child, SpawnError> {
         let program = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        // A child's complaints are read line by line, however wide the parent's terminal is.
+        command.env_remove("COLUMNS");
         let cannot = |source| SpawnError::Run { program: program.clone(), source };
         let mut process = command.spawn().map_err(cannot)?;
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });

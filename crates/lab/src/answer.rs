@@ -1,5 +1,6 @@
 //! What an engine answers.
 
+use sojourn_load::Second;
 use sojourn_stats::{Measure, Span};
 
 use crate::folder::LiveFile;
@@ -16,6 +17,8 @@ pub struct Answer {
     pub replications: Vec<(String, Vec<Option<f64>>)>,
     /// Open connections at a server and the share of the time that servers had so many; sessions only.
     pub connections: Vec<(u32, f64)>,
+    /// The run second by second, where it is live.
+    pub seconds: Vec<Second>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
     /// What happened meanwhile, for the run folder's events.

@@ -6,6 +6,7 @@
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
+//! | `seconds.csv` | each second of a live run: `variant,engine,second` and [`Second`]'s fields |
 //! | `connections.csv` | open connections per server over time: `variant,engine,connections,fraction` (sessions only) |
 //! | `events.jsonl` | what happened when, one JSON object a line |
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
@@ -18,6 +19,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sojourn_load::{Limits, Second};
 
 use crate::outcome::{self, Outcome};
 use crate::spec::SpecError;
@@ -83,6 +85,9 @@ pub struct LiveFile {
     pub reasons: Vec<String>,
     /// Facts as names and texts: lateness of the generator, busy share of each core, retries, causes of failures.
     pub facts: Vec<(String, String)>,
+    /// What its verdict was judged by.
+    #[serde(default)]
+    pub limits: Limits,
 }
 
 /// Whether a run can be trusted.
@@ -150,6 +155,17 @@ pub struct Connections {
     pub points: Vec<(u32, f64)>,
 }
 
+/// A live run second by second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seconds {
+    /// Number of the variant.
+    pub variant: usize,
+    /// The engine that answers.
+    pub engine: String,
+    /// From its beginning, warm-up included.
+    pub seconds: Vec<Second>,
+}
+
 /// Everything in a run folder, in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Folder {
@@ -161,6 +177,8 @@ pub struct Folder {
     pub curves: Vec<Curve>,
     /// `replications.csv`.
     pub replications: Vec<Replicated>,
+    /// `seconds.csv`.
+    pub seconds: Vec<Seconds>,
     /// `connections.csv`.
     pub connections: Vec<Connections>,
 }
@@ -243,6 +261,9 @@ impl Writer {
         if !folder.replications.is_empty() {
             write_whole(&self.path.join("replications.csv"), &replications_to_csv(&folder.replications)?)?;
         }
+        if !folder.seconds.is_empty() {
+            write_whole(&self.path.join("seconds.csv"), &seconds_to_csv(&folder.seconds)?)?;
+        }
         if !folder.connections.is_empty() {
             write_whole(&self.path.join("connections.csv"), &connections_to_csv(&folder.connections)?)?;
         }
@@ -272,8 +293,9 @@ impl Folder {
         // Only runs that have them write these.
         let optional = |name: &str| if path.join(name).exists() { text(name) } else { Ok(String::new()) };
         let replications = replications_from_csv(&optional("replications.csv")?).map_err(inside)?;
+        let seconds = seconds_from_csv(&optional("seconds.csv")?).map_err(inside)?;
         let connections = connections_from_csv(&optional("connections.csv")?).map_err(inside)?;
-        Ok(Folder { run, outcomes, curves, replications, connections })
+        Ok(Folder { run, outcomes, curves, replications, seconds, connections })
     }
 
     /// The rows of variant number `variant` by `engine`.
@@ -351,6 +373,69 @@ fn replications_from_csv(text: &str) -> Result<Vec<Replicated>, String> {
                 last.values.push(value);
             }
             _ => all.push(Replicated { variant, engine, metric, values: vec![value] }),
+        }
+    }
+    Ok(all)
+}
+
+/// A line of `seconds.csv`.
+#[derive(Serialize, Deserialize)]
+struct SecondRow {
+    variant: usize,
+    engine: String,
+    second: usize,
+    planned: u64,
+    begun: u64,
+    ok: u64,
+    failed: u64,
+    inside: u64,
+    response_time_mean_s: f64,
+    response_time_p50_s: Option<f64>,
+    response_time_p99_s: Option<f64>,
+    lateness_p99_s: Option<f64>,
+}
+
+fn seconds_to_csv(all: &[Seconds]) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    for Seconds { variant, engine, seconds } in all {
+        for (second, of) in seconds.iter().enumerate() {
+            csv.serialize(SecondRow {
+                variant: *variant,
+                engine: engine.clone(),
+                second,
+                planned: of.planned,
+                begun: of.begun,
+                ok: of.ok,
+                failed: of.failed,
+                inside: of.inside,
+                response_time_mean_s: of.response_time_mean_s,
+                response_time_p50_s: of.response_time_p50_s,
+                response_time_p99_s: of.response_time_p99_s,
+                lateness_p99_s: of.lateness_p99_s,
+            })?;
+        }
+    }
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn seconds_from_csv(text: &str) -> Result<Vec<Seconds>, String> {
+    let mut all: Vec<Seconds> = Vec::new();
+    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let row: SecondRow = row.map_err(|e| format!("seconds.csv: {e}"))?;
+        let second = Second {
+            planned: row.planned,
+            begun: row.begun,
+            ok: row.ok,
+            failed: row.failed,
+            inside: row.inside,
+            response_time_mean_s: row.response_time_mean_s,
+            response_time_p50_s: row.response_time_p50_s,
+            response_time_p99_s: row.response_time_p99_s,
+            lateness_p99_s: row.lateness_p99_s,
+        };
+        match all.last_mut() {
+            Some(last) if last.variant == row.variant && last.engine == row.engine => last.seconds.push(second),
+            _ => all.push(Seconds { variant: row.variant, engine: row.engine, seconds: vec![second] }),
         }
     }
     Ok(all)

@@ -16,11 +16,14 @@ pub(crate) mod html;
 pub mod load;
 pub(crate) mod number;
 pub mod plots;
+pub mod runs;
+mod seconds;
 mod sections;
 pub mod traffic;
 
 pub use crate::spec::Engine;
 
+use sojourn_load::{Limits, Second};
 use sojourn_stats::{Estimate, Measure};
 
 /// The engines in the order in which the report shows them. The twin is the simulation of the very requests that live
@@ -99,6 +102,10 @@ pub struct EngineAnswer {
     pub verdict: Option<Verdict>,
     /// What the verdict rests on, as pairs of a name and a value: the generator's lateness, the busy share of each core.
     pub validity: Vec<(String, String)>,
+    /// The run second by second, warm-up included, where it is live.
+    pub seconds: Vec<Second>,
+    /// What its verdict was judged by.
+    pub limits: Limits,
 }
 
 impl EngineAnswer {
@@ -111,6 +118,8 @@ impl EngineAnswer {
             notes: Vec::new(),
             verdict: None,
             validity: Vec::new(),
+            seconds: Vec::new(),
+            limits: Limits::default(),
         }
     }
 }
@@ -179,6 +188,7 @@ pub fn render(report: &Report) -> String {
         sections::objectives(report),
         first,
         second,
+        seconds::of_variants(report),
         sections::notes(report),
         sections::validity(report),
         sections::glossary(),

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::answer::Answer;
 use crate::engine;
 use crate::folder::{
-    Connections, Curve, Folder, ObjectiveFile, Replicated, RunFile, SCHEMA, VariantFile, Verdict, Writer,
+    Connections, Curve, Folder, ObjectiveFile, Replicated, RunFile, SCHEMA, Seconds, VariantFile, Verdict, Writer,
 };
 use crate::host;
 use crate::objective::Judgement;
@@ -130,6 +130,9 @@ pub fn run(source: &Source, engines: Option<&[Engine]>, context: &Context<'_>) -
             folder.outcomes.extend(Outcome::rows(&variant.settings, engine, &answer.measures));
             if !answer.curve.is_empty() {
                 folder.curves.push(Curve { variant: index, engine: engine.name().into(), points: answer.curve });
+            }
+            if !answer.seconds.is_empty() {
+                folder.seconds.push(Seconds { variant: index, engine: engine.name().into(), seconds: answer.seconds });
             }
             folder.replications.extend(answer.replications.into_iter().map(|(metric, values)| Replicated {
                 variant: index,

@@ -174,12 +174,22 @@ fn tell(arguments: &Arguments, json: &Value, text: &str, summary: &[String]) -> 
     if arguments.json {
         table::outln(&serde_json::to_string_pretty(json).expect("what is found is plain JSON"));
     } else if let Some(out) = &arguments.out {
-        summary.iter().for_each(|line| table::outln(line));
+        summary.iter().for_each(|line| table::outln(&fitted(line)));
         table::outln(&format!("\nwritten: {}", out.display()));
     } else {
         table::outln(text.trim_end());
     }
     Ok(Exit::Ok)
+}
+
+/// A line of a summary on lines that fit; a table fits already, and an empty line before it stays.
+fn fitted(line: &str) -> String {
+    if line.lines().count() > 1 && !line.starts_with('\n') || line.chars().count() <= table::width() {
+        return line.to_owned();
+    }
+    let text = line.trim_start();
+    let before = &line[..line.len() - text.len()];
+    table::hanging(before, &format!("{}  ", before.trim_start_matches('\n')), text)
 }
 
 fn summary(found: &Calibration) -> Vec<String> {
@@ -192,7 +202,7 @@ fn summary(found: &Calibration) -> Vec<String> {
                 .into(),
         );
         let header = ["utilisation", "speed", "measured", "theory", "sim", "sim, same plans", "sim, as made"];
-        let mut rows = table::new_table(&header);
+        let mut rows = table::Grid::new(&header);
         for point in &found.judged {
             let measured = point.measured();
             let mut row = vec![

@@ -109,12 +109,13 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         table::outln(&format!("A  {}\nB  {}\n{}", arguments.a, arguments.b, rows(&comparisons)));
         let runs = reports[0].len() + reports[1].len();
-        table::outln(&format!("\n{runs} runs in turns; intervals at 95 % from the pairs, each for itself"));
+        let told = format!("{runs} runs in turns; intervals at 95 % from the pairs, each for itself");
+        table::outln(&format!("\n{}", table::paragraph("", &told)));
         if doubts.is_empty() {
             table::outln(if interrupted { "INCOMPLETE" } else { "VALID" });
         } else {
             table::outln("SUSPECT");
-            doubts.iter().for_each(|doubt| table::outln(&format!("  {doubt}")));
+            doubts.iter().for_each(|doubt| table::outln(&table::hanging("  ", "    ", doubt)));
         }
     }
     Ok(match (interrupted, doubts.is_empty()) {
@@ -183,14 +184,15 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.run.name, arguments.b, b.run.name));
         for variant in &compared {
-            table::outln(&format!("\n{}, {}\n{}", variant.label, variant.engine, rows(&variant.metrics)));
+            let of = table::paragraph("", &format!("{}, {}", variant.label, variant.engine));
+            table::outln(&format!("\n{of}\n{}", rows(&variant.metrics)));
         }
         for (name, label) in alone(&a, &b) {
-            table::outln(&format!("  only {name} has the variant {label}"));
+            table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
         }
         let reasons = [("A", &a), ("B", &b)].map(|(name, folder)| folder.run.reasons.iter().map(move |r| (name, r)));
         for (name, reason) in reasons.into_iter().flatten() {
-            table::outln(&format!("  {name}: {reason}"));
+            table::outln(&table::hanging("  ", "    ", &format!("{name}: {reason}")));
         }
     }
     Ok(if verdict == Verdict::Valid { Exit::Ok } else { Exit::Missed })
@@ -209,7 +211,9 @@ fn alone<'a>(a: &'a Folder, b: &'a Folder) -> Vec<(&'static str, &'a str)> {
 }
 
 fn rows(comparisons: &[Comparison]) -> String {
-    let mut rows = table::new_table(&["metric", "A", "B", "B - A", "B / A", "effect", "from", ""]);
+    let header = ["metric", "A", "B", "B - A", "B / A", "effect", "from", "verdict"];
+    // A and the ratio tell B.
+    let mut rows = table::Grid::new(&header).text(&[7]).spare(&[5, 6, 3, 2, 1]);
     for c in comparisons {
         let ratio = c.ratio.map_or(String::new(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
         rows.add_row([

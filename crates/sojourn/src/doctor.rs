@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::table::outln;
+use crate::table::{hanging, outln};
 
 /// Say what this machine can and cannot do
 #[derive(clap::Args)]
@@ -34,10 +34,11 @@ pub(crate) fn doctor(arguments: &Arguments) -> Result<Exit, Failure> {
         outln(&serde_json::to_string_pretty(&rows).expect("checks are plain JSON"));
     } else {
         for (name, value) in sojourn_lab::host::facts() {
-            outln(&format!("       {name}: {value}"));
+            outln(&hanging("       ", "         ", &format!("{name}: {value}")));
         }
         for check in &checks {
-            outln(&format!("{}  {}: {}", if check.ok { "  ok " } else { "  NO " }, check.name, check.finding));
+            let answer = if check.ok { "  ok   " } else { "  NO   " };
+            outln(&hanging(answer, "         ", &format!("{}: {}", check.name, check.finding)));
         }
     }
     Ok(Exit::Ok)

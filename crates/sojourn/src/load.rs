@@ -103,7 +103,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return scan::scan(&order, &range, plot, arguments.keep_going, &runner, arguments.json);
     }
     let report = runner.run(&order, "")?;
-    order.caveats(report.counts.planned)?.iter().for_each(|caveat| eprintln!("note: {caveat}"));
+    order.caveats(report.counts.planned)?.iter().for_each(|caveat| crate::table::errln(&format!("note: {caveat}")));
     if let Some(path) = &arguments.hdr {
         write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
         crate::table::wrote(path);

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod agent;
 mod calibrate;
@@ -28,7 +28,7 @@ use exit::Exit;
 
 /// A web server system and the laboratory that designs it: one experiment, three answers (theory, sim, live).
 #[derive(Parser)]
-#[command(name = "sojourn", version, max_term_width = 100)]
+#[command(name = "sojourn", version)]
 struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -40,7 +40,7 @@ enum Verb {
     Run(run::Arguments),
     /// Find the cheapest system that meets the objectives
     Plan(plan::Arguments),
-    /// Write the report of a run folder anew
+    /// Write the report of a run folder anew, or of several runs beside each other
     Report(report::Arguments),
     /// Put load on a web server and measure it
     Load(Box<load::Arguments>),
@@ -69,9 +69,15 @@ enum Verb {
     },
 }
 
+/// Longer lines of help are hard to read.
+const HELP_WIDTH_MAX: usize = 100;
+
 fn main() -> ExitCode {
     interrupt::survive_full_files();
-    let result = match Arguments::parse().verb {
+    let help_width = table::width().min(HELP_WIDTH_MAX);
+    let arguments = Arguments::command().term_width(help_width).get_matches();
+    let arguments = Arguments::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
+    let result = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
@@ -93,7 +99,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("sojourn: {}", failure.message);
+            table::errln(&format!("sojourn: {}", failure.message));
             failure.exit.into()
         }
     }

@@ -83,7 +83,9 @@ fn text(plan: &Plan, path: &Path) -> String {
     };
     let table = |head: &[String], rows: Vec<Vec<String>>| {
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
-        let mut table = table::new_table(&head);
+        let busy = head.iter().position(|head| *head == "busy");
+        let spare: Vec<usize> = busy.into_iter().collect();
+        let mut table = table::Grid::new(&head).text(&spare).spare(&spare);
         for row in rows {
             table.add_row(row);
         }
@@ -94,14 +96,15 @@ fn text(plan: &Plan, path: &Path) -> String {
         let told = answers.iter().zip(&scales).map(|(answer, scale)| told(answer, scale.as_ref()));
         [first, told.collect()].concat()
     };
-    let mut parts = vec![plan.name.clone()];
+    let say = |text: String| table::paragraph("", &text);
+    let mut parts = vec![say(plan.name.clone())];
     let tally = &plan.tally;
     let s = if tally.candidates == 1 { "" } else { "s" };
-    parts.push(format!(
+    parts.push(say(format!(
         "{} candidate{s}: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than \
          what was wanted",
         tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
-    ));
+    )));
     if plan.interrupted {
         parts.push("interrupted: something may be cheaper".into());
     } else if plan.cut_short {
@@ -123,11 +126,12 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push("No candidate meets every objective. The nearest:".into());
         let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
         parts.push(table(&heads(&["candidate", "cost"]), vec![of]));
-        parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| format!("It misses {miss}.")));
-        parts.extend(nearest.impossible.iter().map(|why| format!("None can meet {why}.")));
+        parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| say(format!("It misses {miss}."))));
+        parts.extend(nearest.impossible.iter().map(|why| say(format!("None can meet {why}."))));
     } else if let Some(least) = plan.overload() {
-        parts
-            .push(format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"));
+        parts.push(say(format!(
+            "No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"
+        )));
     }
     if !plan.reliefs.is_empty() {
         let rows = plan.reliefs.iter().map(|relief| {
@@ -137,21 +141,21 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push(table(&heads(&["more would buy", "for another"]), rows.collect()));
     }
     if let Some(growth) = plan.growth {
-        parts.push(match growth.fails {
+        parts.push(say(match growth.fails {
             Some(fails) => format!(
                 "The cheapest survives {:.2} times the traffic; at {fails:.2} times it misses an objective.",
                 growth.holds
             ),
             None => format!("The cheapest survives {:.2} times the traffic and more.", growth.holds),
-        });
+        }));
     }
     if !plan.traffic.is_empty() {
         let rows = plan.traffic.iter().map(|traffic| row(vec![traffic.name.clone()], &traffic.answers));
         parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
         if plan.traffic.iter().any(|traffic| !traffic.holds) {
-            parts.push(
-                "Under some of this traffic it misses: an agreement on service has to hold for the worst.".into(),
-            );
+            parts.push(say(
+                "Under some of this traffic it misses: an agreement on service has to hold for the worst.".into()
+            ));
         }
     }
     parts.push(format!("{}", path.join("report.html").display()));

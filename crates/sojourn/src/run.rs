@@ -65,7 +65,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     }
     files.retain(|file| left_out.iter().all(|(of, _)| of != file));
     for (file, key) in &left_out {
-        eprintln!("{}: left out, for it needs a log: name one with --set {key}=FILE", file.display());
+        table::errln(&format!("{}: left out, for it needs a log: name one with --set {key}=FILE", file.display()));
     }
     if files.is_empty() {
         return Err(bad_input("no experiment is left"));

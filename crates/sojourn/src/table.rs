@@ -1,14 +1,18 @@
 //! The terminal's view of a run folder: theory, sim and live beside each other, and their differences.
 
+mod grid;
+mod text;
+
 use std::path::Path;
 
-use comfy_table::presets::UTF8_BORDERS_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde_json::json;
 use sojourn_lab::{Folder, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
 use crate::exit::{Exit, Failure};
+
+pub(crate) use grid::Grid;
+pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
 /// Prints the answers of `folder` (or their rows as JSON) and says how the program should end.
 ///
@@ -54,13 +58,9 @@ pub(crate) fn line(folder: &Folder, path: &Path) -> String {
         other => format!(", {}", json!(other).as_str().unwrap_or_default()),
     };
     let s = if run.variants.len() == 1 { "" } else { "s" };
-    format!(
-        "{}: {} variant{s} in {:.0} s{verdict}; {}/report.html",
-        run.name,
-        run.variants.len(),
-        run.elapsed_s,
-        path.display()
-    )
+    let (name, variants, path) = (&run.name, run.variants.len(), path.display());
+    let took = quantity(run.elapsed_s, "s");
+    hanging("", "  ", &format!("{name}: {variants} variant{s} in {took}{verdict}; {path}/report.html"))
 }
 
 /// Prints measures of one engine, for verbs without a run folder.
@@ -74,7 +74,7 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     let sampled = measures.iter().any(|measure| measure.estimate.interval().is_some());
     let header: &[&str] =
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
-    let mut table = new_table(header);
+    let mut table = Grid::new(header);
     for measure in measures.iter().map(sojourn_lab::outcome::told) {
         let scale = Scale::of_estimate(&measure.unit, &measure.estimate);
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
@@ -114,7 +114,7 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
         return;
     }
     let mut table =
-        new_table(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
+        Grid::new(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
     let mut metrics: Vec<&str> = Vec::new();
     for measure in engines.iter().flat_map(|(_, all)| *all) {
         if !metrics.contains(&measure.metric.as_str()) {
@@ -163,59 +163,14 @@ pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String
     format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high))
 }
 
-/// A sentence on lines that fit the terminal, each after `indent`; on one line where there is no terminal.
-pub(crate) fn paragraph(indent: &str, text: &str) -> String {
-    hanging(indent, indent, text)
-}
-
-/// The same with something else before its first line.
-pub(crate) fn hanging(first: &str, indent: &str, text: &str) -> String {
-    let width = Table::new().width().map_or(usize::MAX, usize::from);
-    let mut words = text.split_whitespace();
-    let mut lines = vec![format!("{first}{}", words.next().unwrap_or_default())];
-    for word in words {
-        let line = lines.last_mut().expect("there is a first one");
-        if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(format!("{indent}{word}"));
-        }
-    }
-    lines.join("\n")
-}
-
-/// Says on stderr which file was written, for who asked for one beside the answer.
-pub(crate) fn wrote(path: &Path) {
-    eprintln!("wrote {}", path.display());
-}
-
-/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would
-/// be missing without a word.
-pub(crate) fn outln(line: &str) {
-    use std::io::{ErrorKind, Write};
-    match writeln!(std::io::stdout(), "{line}") {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
-        Err(error) => {
-            eprintln!("sojourn: cannot write to standard output: {error}");
-            std::process::exit(Exit::Failed as i32);
-        }
-    }
-}
-
 fn text(folder: &Folder, path: &Path) -> String {
     let run = &folder.run;
-    let mut lines = vec![format!("{}   (seed {}, {:.0} s)", run.name, run.seed, run.elapsed_s)];
+    let mut lines = vec![paragraph("", &format!("{} (seed {}, {})", run.name, run.seed, quantity(run.elapsed_s, "s")))];
     if folder.outcomes.is_empty() {
         lines.push("\nNo engine has an answer.".into());
     } else {
-        lines.push("\nMean response time".into());
         lines.push(mean_table(folder));
-        if let Some(table) = tail_table(folder) {
-            lines.push("\nTail of the response time".into());
-            lines.push(table);
-        }
+        lines.extend(tail_table(folder));
         if let Some(table) = network_table(folder) {
             lines.push("\nChains and stations".into());
             lines.push(table);
@@ -249,16 +204,14 @@ fn text(folder: &Folder, path: &Path) -> String {
             None if objective.undecided => "UNDECIDED: the interval does not tell; measure longer",
             None => "no number",
         };
-        lines.push(format!(
-            "  {}: {} by {}: {met}",
-            run.variants[objective.variant].label, objective.text, objective.engine
-        ));
+        let label = &run.variants[objective.variant].label;
+        lines.push(hanging("  ", "    ", &format!("{label}: {} by {}: {met}", objective.text, objective.engine)));
     }
     if run.variants.iter().any(|variant| variant.live.is_some()) || run.verdict != Verdict::Valid {
         lines.push(format!("\nLive: {}", json!(run.verdict).as_str().unwrap_or_default()));
-        lines.extend(run.reasons.iter().map(|reason| format!("  {reason}")));
+        lines.extend(run.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
     }
-    lines.push(format!("\nEverything is in {0}; open {0}/report.html", path.display()));
+    lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
     lines.join("\n")
 }
 
@@ -273,15 +226,18 @@ fn decides(note: &str) -> bool {
 fn mean_table(folder: &Folder) -> String {
     let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
     let engines: Vec<&str> = ["theory", "sim", "live", "twin"].into_iter().filter(|engine| any(engine)).collect();
-    let mut header = vec!["variant".to_string()];
-    header.extend(engines.iter().map(ToString::to_string));
+    let mut header = vec!["variant"];
+    header.extend(&engines);
     let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - twin")];
     let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
     let variants = 0..folder.run.variants.len();
     let all = variants.flat_map(|v| engines.iter().map(move |engine| find(folder, v, engine, "response_time_mean")));
-    let scale = Scale::common("s", all.flatten());
-    header.extend(against.iter().map(|(_, _, title)| title.to_string()));
-    let mut table = new_table(&header);
+    let (title, scale) = titled("Mean response time", Scale::common("s", all.flatten()));
+    header.extend(against.iter().map(|(_, _, title)| *title));
+    // The twin is in its difference from live, which is what a reader wants of it.
+    let spare = ["twin", "sim - theory", "live - twin", "theory", "live"];
+    let spare: Vec<usize> = spare.iter().filter_map(|name| header.iter().position(|head| head == name)).collect();
+    let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     for (index, variant) in folder.run.variants.iter().enumerate() {
         let mut row = vec![variant.label.clone()];
         row.extend(engines.iter().map(|engine| estimate(folder, index, engine, "response_time_mean", &scale)));
@@ -294,7 +250,17 @@ fn mean_table(folder: &Folder) -> String {
         }));
         table.add_row(row);
     }
-    table.to_string()
+    format!("\n{title}\n{table}")
+}
+
+/// A table's title, with the unit where all of its numbers have one; they are then written without.
+fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
+    match common {
+        Some(Scale { factor, unit }) if !unit.is_empty() => {
+            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new() }))
+        }
+        none => (title.into(), none),
+    }
 }
 
 /// None where no engine knows anything of it.
@@ -314,16 +280,20 @@ fn tail_table(folder: &Folder) -> Option<String> {
     let metric = |p: &str| format!("response_time_{p}");
     let variants = 0..folder.run.variants.len();
     let all = variants.flat_map(|v| columns.iter().filter_map(move |(p, engine)| find(folder, v, engine, &metric(p))));
-    let scale = Scale::common("s", all);
+    let (title, scale) = titled("Tail of the response time", Scale::common("s", all));
     let mut header = vec!["variant".to_string()];
     header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
-    let mut table = new_table(&header);
+    let spare = ["theory", "sim"].iter().flat_map(|engine| {
+        columns.iter().enumerate().filter(move |(_, (_, of))| of == engine).map(|(index, _)| index + 1)
+    });
+    let spare: Vec<usize> = spare.collect();
+    let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     for (index, variant) in folder.run.variants.iter().enumerate() {
         let mut row = vec![variant.label.clone()];
         row.extend(columns.iter().map(|(p, engine)| estimate(folder, index, engine, &metric(p), &scale)));
         table.add_row(row);
     }
-    Some(table.to_string())
+    Some(format!("\n{title}\n{table}"))
 }
 
 /// More lines than this are not read on a terminal; the report and `outcomes.csv` have them.
@@ -368,7 +338,7 @@ fn network_table(folder: &Folder) -> Option<String> {
     let mut header = vec!["of".to_string()];
     header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title}, {engine}")));
     let of_variant = |(index, variant): (usize, &sojourn_lab::folder::VariantFile)| {
-        let mut table = new_table(&header);
+        let mut table = Grid::new(&header).elsewhere("report.html");
         for name in &names {
             let cells = columns.iter().map(|(metric, _, unit, engine)| {
                 cell(index, (*metric, *name), unit, engine).unwrap_or_else(|| "-".into())
@@ -424,15 +394,17 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
 /// A number is not shown in another's prefix where that leaves less of it than this.
 const LEGIBLE: f64 = 0.01;
 
-/// Numbers of one metric below each other, in one prefix where none is lost in it; `-` where there is none.
-pub(crate) fn column(measures: &[Option<&Measure>]) -> Vec<String> {
+/// Numbers of one metric below each other, in one prefix where none is lost in it; `-` where there is none. Their title
+/// says the unit that all of them have.
+pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec<String>) {
     let unit = measures.iter().flatten().next().map_or("1", |measure| &measure.unit);
-    let scale = Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate));
+    let common = Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate));
+    let (title, scale) = titled(title, common);
     let cell = |measure: &Measure| match &scale {
         Some(scale) => in_scale(&measure.estimate, scale),
         None => plus_minus(&measure.estimate, unit),
     };
-    measures.iter().map(|measure| measure.map_or("-".into(), cell)).collect()
+    (title, measures.iter().map(|measure| measure.map_or("-".into(), cell)).collect())
 }
 
 /// The prefix in which a quantity reads best.
@@ -450,7 +422,10 @@ impl Scale {
             "s" if 0.0 < value && value < 1.0 => (1e3, "ms"),
             "B/s" if value >= 1e6 => (1e-6, "MB/s"),
             "B/s" if value >= 1e3 => (1e-3, "kB/s"),
+            "B" if value >= 1e6 => (1e-6, "MB"),
+            "B" if value >= 1e3 => (1e-3, "kB"),
             "1" => (1.0, ""),
+            "1/s" => (1.0, "/s"),
             other => (1.0, other),
         };
         Scale { factor, unit: unit.into() }
@@ -492,15 +467,4 @@ impl Scale {
     fn unit(&self, value: f64) -> String {
         format!("{} {}", self.number(value), self.unit).trim_end().to_string()
     }
-}
-
-/// An empty table: the first column is text, the others are numbers.
-pub(crate) fn new_table<T: ToString>(header: &[T]) -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(header.iter().map(ToString::to_string));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

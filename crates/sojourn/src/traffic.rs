@@ -149,7 +149,10 @@ fn site(arguments: &SiteArguments) -> Result<Exit, Failure> {
         describe::print_facts(&facts);
     }
     if let (Some(dir), false) = (&arguments.out, arguments.json) {
-        outln(&format!("\n{} files and site.csv are in {}", site.files().len(), dir.display()));
+        outln(&format!(
+            "\n{}",
+            table::paragraph("", &format!("{} files and site.csv are in {}", site.files().len(), dir.display()))
+        ));
     }
     Ok(Exit::Ok)
 }
@@ -211,9 +214,9 @@ fn finish(written: Result<u64, GenerateError>, workload: &Workload, seed: u64) -
             let Workload::Open(Open { arrivals, .. }) = workload else { return Ok(Exit::Ok) };
             let measure = arrivals.hurst_of(seed, requests);
             if let (Some(asked), Some(Measure { metric, estimate, .. })) = (arrivals.hurst(), measure) {
-                eprintln!("{metric}: {}, made for {asked}", table::with_interval(&estimate, "1"));
+                table::errln(&format!("{metric}: {}, made for {asked}", table::with_interval(&estimate, "1")));
             }
-            arrivals.caveats("this plan", requests).iter().for_each(|caveat| eprintln!("note: {caveat}"));
+            arrivals.caveats("this plan", requests).iter().for_each(|caveat| table::errln(&format!("note: {caveat}")));
             Ok(Exit::Ok)
         }
         // The reader of our output has seen enough.

@@ -166,6 +166,7 @@ pub(super) fn answer(
     Ok(Answer {
         measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
+        seconds: report.seconds,
         events: told.incidents.iter().map(|incident| incident.event(start)).collect(),
         live: Some(live),
         path: Some(path),
@@ -432,7 +433,7 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
             facts.push((format!("{}, busy", server_name(index)), format!("{:.1} s of {elapsed_s:.1} s", busy_s)));
         }
     }
-    LiveFile { verdict, reasons, facts }
+    LiveFile { verdict, reasons, facts, limits: report.limits }
 }
 
 /// What a reader needs to judge a measurement, as names and texts.

@@ -1,5 +1,7 @@
 //! A report from what a run folder holds.
 
+use sojourn_load::Limits;
+
 use super::{ENGINES, Engine, EngineAnswer, Objective, Report, Variant, Verdict};
 use crate::folder::{self, Folder, LiveFile, RunFile};
 
@@ -40,6 +42,7 @@ fn variant(folder: &Folder, index: usize) -> Variant {
         let name = engine.name();
         let live = file.live.as_ref().filter(|_| engine == Engine::Live);
         let curve = folder.curves.iter().find(|curve| curve.variant == index && curve.engine == name);
+        let seconds = folder.seconds.iter().find(|of| of.variant == index && of.engine == name);
         let answer = EngineAnswer {
             engine,
             measures: folder.rows(index, name).map(|row| row.measure.clone()).collect(),
@@ -47,6 +50,8 @@ fn variant(folder: &Folder, index: usize) -> Variant {
             notes: file.notes.iter().filter(|(of, _)| of == name).map(|(_, note)| note.clone()).collect(),
             verdict: live.map(live_verdict),
             validity: live.map_or_else(Vec::new, |live| live.facts.clone()),
+            seconds: seconds.map_or_else(Vec::new, |of| of.seconds.clone()),
+            limits: live.map_or_else(Limits::default, |live| live.limits),
         };
         let asked = !answer.measures.is_empty() || !answer.notes.is_empty() || answer.verdict.is_some();
         asked.then_some(answer)
@@ -100,6 +105,7 @@ mod tests {
             verdict,
             reasons: reasons.iter().map(|r| (*r).to_owned()).collect(),
             facts: vec![("requests".to_owned(), "5603".to_owned())],
+            limits: Limits::default(),
         };
         let variant = |label: &str, live| VariantFile {
             label: label.to_owned(),

@@ -36,6 +36,23 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// The numbers behind a figure, folded away; cells are HTML, the first of each row names it.
+pub(crate) fn behind(heading: &str, head: &[String], rows: &[Vec<String>], remark: &str) -> String {
+    let head: String = head.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    let row = |cells: &Vec<String>| {
+        let cell = |(place, cell): (usize, &String)| match place {
+            0 => format!("<th scope=\"row\">{cell}</th>"),
+            _ => format!("<td class=\"number\">{cell}</td>"),
+        };
+        format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!(
+        "<details class=\"behind\">\n<summary>{heading}: the numbers</summary>\n{remark}<div class=\"scroll\">\
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</details>\n"
+    )
+}
+
 /// `items` in words, at most `limit` of them: "a, b and c", "a, b and 3 more".
 pub(crate) fn and_list(items: &[String], limit: usize) -> String {
     match items {

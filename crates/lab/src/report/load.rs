@@ -3,13 +3,12 @@
 //! Each figure has its numbers in a table behind it, and tells them where one points at it. Seconds that raise a doubt
 //! are marked, so that what disturbed a run can be looked for at its time.
 
-use sojourn_load::{Report, Second, Verdict};
+use sojourn_load::{Report, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
 use super::html::{escape, page};
-use super::number::{estimate, quantity, significant};
-use super::plots::chart::{Chart, Mark, Series, Side};
-use super::plots::{chart_figure, round_time};
+use super::number::{estimate, quantity};
+use super::seconds::{Timeline, figures};
 
 /// The whole page; `name` is what was loaded, `version` the program's, `objectives` texts with what came of them. The
 /// same report gives the same bytes.
@@ -45,8 +44,8 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
         );
     }
     body += &format!("<section id=\"measures\">\n<h2>Measured</h2>\n{}</section>\n", measures(&report.measures));
-    let figures: String = figures(report).iter().map(|(chart, table)| chart_figure(chart) + table).collect();
-    body += &format!("<section id=\"time\">\n<h2>Second by second</h2>\n{figures}</section>\n");
+    let run = Timeline { name: name.to_owned(), seconds: &report.seconds, limits: report.limits };
+    body += &format!("<section id=\"time\">\n<h2>Second by second</h2>\n{}</section>\n", figures(&run, ""));
     let facts: String = crate::load_facts(report)
         .iter()
         .map(|(name, value)| format!("<tr><th>{}</th><td>{}</td></tr>\n", escape(name), escape(value)))
@@ -92,100 +91,4 @@ fn measures(measures: &[Measure]) -> String {
         "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Metric</th><th>Estimate</th>\
          <th>Interval (95 %)</th><th>Samples</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
-}
-
-/// A line of a figure: its name, and what it is in a second, where that is known.
-type Line = (&'static str, fn(&Second) -> Option<f64>);
-
-/// The figures and the tables behind them.
-fn figures(report: &Report) -> Vec<(Chart, String)> {
-    let rates: [Line; 4] = [
-        ("planned", |second| Some(second.planned as f64)),
-        ("begun", |second| Some(second.begun as f64)),
-        ("good replies", |second| Some(second.ok as f64)),
-        ("failed", |second| Some(second.failed as f64)),
-    ];
-    let times: [Line; 3] = [
-        ("mean", |second| (second.ok > 0).then_some(second.response_time_mean_s)),
-        ("median", |second| second.response_time_p50_s),
-        ("99th percentile", |second| second.response_time_p99_s),
-    ];
-    let inside: [Line; 1] = [("due and not over", |second| Some(second.inside as f64))];
-    let late: [Line; 1] = [("99th percentile of the lateness", |second| second.lateness_p99_s)];
-    let all = [
-        figure(report, ("rate", "Requests per second", "per second", number), &rates, |report, second| {
-            second.failed as f64 > report.limits.errors * second.planned as f64
-        }),
-        figure(report, ("response", "Response time", "response time", round_time), &times, |_, _| false),
-        figure(report, ("inside", "Requests in flight", "at the end of the second", number), &inside, |_, _| false),
-        figure(report, ("lateness", "Lateness of the generator", "lateness", round_time), &late, |report, second| {
-            second.lateness_p99_s.is_some_and(|late_s| late_s > report.limits.late_s)
-        }),
-    ];
-    all.into_iter().flatten().collect()
-}
-
-/// Lines over the seconds of the run, with those marked of which `doubtful` holds; none where nothing is known.
-fn figure(
-    report: &Report,
-    (id, heading, title, label): (&str, &str, &str, fn(f64) -> String),
-    lines: &[Line],
-    doubtful: fn(&Report, &Second) -> bool,
-) -> Option<(Chart, String)> {
-    let seconds = || report.seconds.iter().enumerate().map(|(at, second)| (at as f64, second));
-    let mut series: Vec<Series> = lines
-        .iter()
-        .map(|(name, of)| Series {
-            name: (*name).into(),
-            mark: Mark::Line,
-            points: seconds().filter_map(|(at, second)| Some((at, of(second)?))).collect(),
-        })
-        .filter(|series| !series.points.is_empty())
-        .collect();
-    let marked: Vec<(f64, f64)> = seconds()
-        .filter(|(_, second)| doubtful(report, second))
-        .filter_map(|(at, second)| Some((at, lines.last()?.1(second)?)))
-        .collect();
-    let most = series.iter().flat_map(|series| &series.points).map(|point| point.1).fold(0.0, f64::max);
-    if series.is_empty() {
-        return None;
-    }
-    let doubts = marked.len();
-    if doubts > 0 {
-        series.push(Series { name: "beyond the limit: doubtful".into(), mark: Mark::Dots, points: marked });
-    }
-    let caption = match doubts {
-        0 => "Each second of the run, warm-up included.".to_owned(),
-        count => format!("Each second of the run, warm-up included; {count} of them are doubtful."),
-    };
-    let chart = Chart {
-        id: id.into(),
-        heading: heading.into(),
-        caption,
-        x: Side {
-            title: "second of the run".into(),
-            log: false,
-            label: |value| format!("{value:.0} s"),
-            ends: (0.0, report.seconds.len().saturating_sub(1) as f64),
-        },
-        y: Side { title: title.into(), log: false, label, ends: (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }) },
-        series,
-    };
-    let head: String = lines.iter().map(|(name, _)| format!("<th>{name}</th>")).collect();
-    let row = |(number, second): (usize, &Second)| {
-        let cell = |(_, of): &Line| of(second).map_or("-".into(), label);
-        let cells: String = lines.iter().map(|line| format!("<td class=\"number\">{}</td>", cell(line))).collect();
-        let mark = if doubtful(report, second) { "<td>doubtful</td>" } else { "<td></td>" };
-        format!("<tr><th>{number}\u{a0}s</th>{cells}{mark}</tr>\n")
-    };
-    let rows: String = report.seconds.iter().enumerate().map(row).collect();
-    let table = format!(
-        "<details>\n<summary>{heading}: the numbers</summary>\n<div class=\"scroll\"><table class=\"plain\">\n\
-         <thead><tr><th>second</th>{head}<th></th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</details>\n"
-    );
-    Some((chart, table))
-}
-
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { significant(value) }
 }

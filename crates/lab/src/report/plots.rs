@@ -13,8 +13,8 @@ pub mod scan;
 mod shares;
 mod sweep;
 
-use super::html::{engine, escape};
-use super::{Engine, Report, Variant, compare};
+use super::html::{behind, engine, escape};
+use super::{Engine, Report, Variant, compare, number};
 
 /// More variants than this are left to the tables.
 const MOST_VARIANTS: usize = 40;
@@ -50,19 +50,22 @@ struct Figure<'a> {
     legend: String,
     drawings: Vec<String>,
     caption: String,
+    /// The numbers behind it, HTML.
+    table: String,
 }
 
 impl Figure<'_> {
     fn html(&self) -> String {
         format!(
             "<figure id=\"{}\" class=\"{}\">\n<h3>{}</h3>\n{}<div class=\"panels\">\n{}</div>\n\
-             <figcaption>{}</figcaption>\n</figure>\n",
+             <figcaption>{}</figcaption>\n</figure>\n{}",
             self.id,
             self.columns,
             self.heading,
             self.legend,
             self.drawings.concat(),
-            self.caption
+            self.caption,
+            self.table
         )
     }
 }
@@ -77,6 +80,7 @@ pub(super) fn chart_figure(chart: &chart::Chart) -> String {
         legend: String::new(),
         drawings: vec![drawing],
         caption: chart.caption.clone(),
+        table: chart.table(),
     }
     .html()
 }
@@ -144,6 +148,7 @@ fn means(report: &Report) -> String {
         legend: String::new(),
         drawings: vec![drawing],
         caption: caption + &rest,
+        table: estimates_table(heading, variants, &[compare::MEAN.to_owned()]),
     }
     .html()
 }
@@ -169,7 +174,8 @@ fn quantiles(report: &Report) -> String {
          show. Each plot has its own scale.{}{rest}",
         suspects(variants)
     );
-    Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption }.html()
+    let table = estimates_table(heading, variants, &compare::quantiles(report));
+    Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption, table }.html()
 }
 
 fn differences(report: &Report) -> String {
@@ -190,8 +196,42 @@ fn differences(report: &Report) -> String {
         compare::AGREEMENT * 100.0,
         suspects(variants)
     );
-    Figure { id: "plot-differences", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
-        .html()
+    let head: Vec<String> =
+        std::iter::once("variant").chain(metrics.iter().map(|m| compare::short(m))).map(escape).collect();
+    let cell = |variant: &Variant, metric: &String| match compare::difference(variant, metric) {
+        Some(d) => [d.value, d.low, d.high].map(number::signed_percent),
+        None => Default::default(),
+    };
+    let row = |variant: &Variant| {
+        let cells = metrics.iter().map(|metric| match cell(variant, metric) {
+            [value, low, high] if !value.is_empty() => format!("{value} ({low} to {high})"),
+            _ => NOTHING.into(),
+        });
+        std::iter::once(escape(&variant.label)).chain(cells).collect()
+    };
+    let table = behind(heading, &head, &variants.iter().map(row).collect::<Vec<_>>(), "");
+    let drawings = vec![drawing];
+    Figure { id: "plot-differences", heading, columns: "one", legend: String::new(), drawings, caption, table }.html()
+}
+
+/// In a table, where there is no number.
+const NOTHING: &str = "\u{2013}";
+
+/// The numbers behind a figure of estimates: a row for each variant, a column for each metric and engine that has one.
+fn estimates_table(heading: &str, variants: &[Variant], metrics: &[String]) -> String {
+    let columns: Vec<(&String, Engine)> =
+        metrics.iter().flat_map(|metric| super::ENGINES.map(|engine| (metric, engine))).collect();
+    let known = |(metric, engine): &(&String, Engine)| variants.iter().any(|v| v.estimate(*engine, metric).is_some());
+    let columns: Vec<(&String, Engine)> = columns.into_iter().filter(known).collect();
+    let name = |(metric, engine): &(&String, Engine)| escape(&format!("{} {}", compare::short(metric), engine.name()));
+    let head: Vec<String> = std::iter::once("variant".into()).chain(columns.iter().map(name)).collect();
+    let row = |variant: &Variant| {
+        let cell = |(metric, engine): &(&String, Engine)| {
+            variant.estimate(*engine, metric).map_or(NOTHING.into(), |estimate| number::estimate(estimate, "s"))
+        };
+        std::iter::once(escape(&variant.label)).chain(columns.iter().map(cell)).collect()
+    };
+    behind(heading, &head, &variants.iter().map(row).collect::<Vec<_>>(), "")
 }
 
 fn suspects(variants: &[Variant]) -> &'static str {

@@ -53,7 +53,7 @@ pub(super) fn calibrate(
 
 fn summary(found: &CurveFound) -> Vec<String> {
     let header = ["users", "delay (ms)", "model", "error", "denied (%)", "model", "replies/s", ""];
-    let mut rows = table::new_table(&header);
+    let mut rows = table::Grid::new(&header).text(&[7]).spare(&[6, 5, 4]);
     for point in &found.points {
         let range = |of: &Interval, factor: f64| {
             format!("{:.2} ({:.2} to {:.2})", of.value * factor, of.low * factor, of.high * factor)

@@ -33,14 +33,15 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentC
         for clock in clocks {
             let (ahead, within) = (clock.offset_ns as f64 * 1e-9, clock.within_ns as f64 * 1e-9);
             let (ahead, within) = (table::quantity(ahead, "s"), table::quantity(within, "s"));
-            table::outln(&format!("  {}: clock ahead by {ahead}, known within {within}", clock.name));
+            let text = format!("{}: clock ahead by {ahead}, known within {within}", clock.name);
+            table::outln(&table::hanging("  ", "    ", &text));
         }
         if !objectives.is_empty() {
             table::outln(&objectives_table(report, &judged));
         }
         let (verdict, reasons) = verdict(report);
         table::outln(&format!("\n{verdict}"));
-        reasons.iter().for_each(|reason| table::outln(&format!("  {reason}")));
+        reasons.iter().for_each(|reason| table::outln(&table::hanging("  ", "    ", reason)));
     }
     let missed = judged.iter().any(|(_, judgement)| *judgement != Judgement::Holds);
     let unwritten = report.record_files.iter().any(|file| file.error.is_some());
@@ -112,24 +113,25 @@ fn for_people(report: &Report) {
     }
     table::print_measures(&report.measures, &[], false);
     for (name, value) in sojourn_lab::load_facts(report) {
-        table::outln(&format!("  {name}: {value}"));
+        table::outln(&table::hanging("  ", "    ", &format!("{name}: {value}")));
     }
     for Recorded { path, written, lost, error } in &report.record_files {
         let path = path.display();
-        table::outln(&match error {
-            Some(error) => format!("  records: none, {error}"),
-            None if *lost > 0 => format!("  records: {written} in {path}; {lost} LOST, the disk could not follow"),
-            None => format!("  records: {written} in {path}"),
-        });
+        let what = match error {
+            Some(error) => format!("none, {error}"),
+            None if *lost > 0 => format!("{written} in {path}; {lost} LOST, the disk could not follow"),
+            None => format!("{written} in {path}"),
+        };
+        table::outln(&table::hanging("  records: ", "    ", &what));
     }
     if let Some(objects) = &report.objects {
         let Counts { planned, ok, unfinished, .. } = objects.counts;
         let failed = planned - ok - unfinished;
-        table::outln(&format!("  pages with all their files: {planned} ({failed} failed, {unfinished} unfinished)"));
+        let pages = format!("{planned} ({failed} failed, {unfinished} unfinished)");
+        table::outln(&table::hanging("  pages with all their files: ", "    ", &pages));
         let Connections { opened, reused, closed_by_server, .. } = report.connections;
-        table::outln(&format!(
-            "  connections: {opened} opened, reused {reused} times, {closed_by_server} closed by the server"
-        ));
+        let connections = format!("{opened} opened, reused {reused} times, {closed_by_server} closed by the server");
+        table::outln(&table::hanging("  connections: ", "    ", &connections));
     }
 }
 
@@ -142,7 +144,7 @@ fn failures(report: &Report) -> String {
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judgement)]) -> String {
-    let mut rows = table::new_table(&["objective", "measured", "judged"]);
+    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[2]).spare(&[]);
     for (objective, judgement) in judged {
         let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
         let measured = measure.map_or("-".into(), |m| table::with_interval(&m.estimate, &m.unit));

@@ -169,7 +169,7 @@ pub(crate) fn scan(
         table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
     } else {
         table::outln(&text(range, &steps));
-        remark.iter().for_each(|remark| table::outln(&format!("\n{remark}")));
+        remark.iter().for_each(|remark| table::outln(&format!("\n{}", table::paragraph("", remark))));
         plot.iter().for_each(|path| table::outln(&format!("\nThe curve is in {}", path.display())));
     }
     Ok(steps.iter().map(|(_, report)| print::exit(report)).max().unwrap_or(Exit::Ok))
@@ -178,13 +178,15 @@ pub(crate) fn scan(
 fn text(range: &Range, steps: &[(f64, Report)]) -> String {
     let columns = ["throughput", "response_time_mean", "response_time_p50", "response_time_p90", "response_time_p99"];
     let mut header = vec![range.what.name().to_string()];
-    header.extend(columns.iter().map(|c| c.strip_prefix("response_time_").unwrap_or(c).to_string()));
-    header.extend(["failed".into(), "verdict".into()]);
-    let mut rows = table::new_table(&header);
     let cells = columns.map(|metric| {
         let found = steps.iter().map(|(_, report)| report.measures.iter().find(|of| of.metric == metric));
-        table::column(&found.collect::<Vec<_>>())
+        let title = metric.strip_prefix("response_time_").unwrap_or(metric);
+        let (title, cells) = table::column(title, &found.collect::<Vec<_>>());
+        header.push(title);
+        cells
     });
+    header.extend(["failed".into(), "verdict".into()]);
+    let mut rows = table::Grid::new(&header).spare(&[3, 4, 6, 2]).text(&[7]);
     for (index, (value, report)) in steps.iter().enumerate() {
         let mut row = vec![number(*value)];
         row.extend(cells.iter().map(|column| column[index].clone()));
@@ -195,7 +197,7 @@ fn text(range: &Range, steps: &[(f64, Report)]) -> String {
     let mut text = rows.to_string();
     for (value, report) in steps {
         for reason in print::verdict(report).1 {
-            text += &format!("\n  {}: {reason}", number(*value));
+            text += &format!("\n{}", table::hanging("  ", "    ", &format!("{}: {reason}", number(*value))));
         }
     }
     text

@@ -62,7 +62,7 @@ fn lateness_s(objective: &Objective, report: &Report) -> f64 {
 }
 
 fn text(objective: &Objective, found: &Found) -> String {
-    let mut rows = table::new_table(&["rate", objective.metric.as_str(), "length", "judged"]);
+    let mut rows = table::Grid::new(&["rate", objective.metric.as_str(), "length", "judged"]).text(&[3]).spare(&[2]);
     let unit = unit(objective);
     for trial in &found.trials {
         let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| table::with_interval(e, unit));
@@ -97,7 +97,7 @@ fn text(objective: &Objective, found: &Found) -> String {
         lines.extend((doubts.len() > 0).then(|| format!("  it holds at {} /s in spite of this:", number(trial.rate))));
         lines.extend(doubts);
     }
-    lines.push(format!("\n{}: {stopped}{conclusion}", objective.text));
+    lines.push(format!("\n{}", table::paragraph("", &format!("{}: {stopped}{conclusion}", objective.text))));
     lines.join("\n")
 }
 

@@ -16,7 +16,7 @@ use sojourn_traffic::describe::{
 
 use super::write_file;
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::{hanging, new_table, outln, paragraph, wrote};
+use crate::table::{self, Grid, errln, hanging, outln, paragraph, wrote};
 
 /// Periods that are counted at most.
 const PERIODS_MOST: f64 = 1e8;
@@ -172,7 +172,7 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
         print(&description);
     }
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        errln(&format!("warning: {warning}"));
     }
     Ok(Exit::Ok)
 }
@@ -236,7 +236,7 @@ fn print(description: &Description) {
 fn laws(variable: &Variable) -> String {
     let with_p = variable.fits.iter().any(|fit| fit.p_value.is_some());
     let header = ["law", "distance", "A2/n", "BIC", "p"];
-    let mut table = new_table(if with_p { &header[..] } else { &header[..4] });
+    let mut table = Grid::new(if with_p { &header[..] } else { &header[..4] });
     let best = variable.fits[0].bic;
     for fit in &variable.fits {
         let mut row = vec![
@@ -282,8 +282,11 @@ pub(super) fn print_facts(facts: &[Fact]) {
             group = fact.group;
         }
         let indent = if group.is_empty() { "" } else { "  " };
-        let unit = if fact.unit == "1" { "" } else { fact.unit };
+        let told = match fact.value {
+            Value::Number(number) if fact.unit != "1" => table::quantity(number, fact.unit),
+            ref value => format!("{value} {}", fact.unit.trim_matches('1')),
+        };
         let (first, further) = (format!("{indent}{:width$}  ", fact.name), " ".repeat(indent.len() + width + 2));
-        outln(&hanging(&first, &further, &format!("{} {unit}", fact.value)));
+        outln(&hanging(&first, &further, &told));
     }
 }

@@ -7,7 +7,7 @@ use sojourn_traffic::{Input, fit};
 
 use super::describe::{Column, Window};
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::{outln, wrote};
+use crate::table::{errln, outln, wrote};
 
 #[derive(clap::Args)]
 pub(super) struct Fit {
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
         None => outln(text.trim_end()),
     }
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        errln(&format!("warning: {warning}"));
     }
     Ok(Exit::Ok)
 }

@@ -11,7 +11,7 @@ use sojourn_traffic::column_text;
 use sojourn_traffic::describe::read_column;
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::table::{new_table, outln, paragraph, wrote};
+use crate::table::{Grid, outln, paragraph, wrote};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -53,10 +53,7 @@ pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn print(hurst: &Hurst) {
-    let mut table = new_table(&["estimator", "H", "interval (95 %)", "known bias"]);
-    if let Some(column) = table.column_mut(3) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Left);
-    }
+    let mut table = Grid::new(&["estimator", "H", "interval (95 %)", "known bias"]).text(&[3]);
     for (name, reading) in hurst.readings() {
         let h = if reading.h.is_finite() { format!("{:.3}", reading.h) } else { "-".into() };
         let interval = match (reading.ci_low, reading.ci_high) {
@@ -67,7 +64,7 @@ fn print(hurst: &Hurst) {
     }
     outln(&table.to_string());
     let blocks: Vec<String> = hurst.scales.iter().map(|scale| scale.block.to_string()).collect();
-    let mut table = new_table(&[&["averaged over".to_owned()], blocks.as_slice()].concat());
+    let mut table = Grid::new(&[&["averaged over".to_owned()], blocks.as_slice()].concat());
     table.add_row(
         ["Whittle's H".to_owned()].into_iter().chain(hurst.scales.iter().map(|s| format!("{:.2}", s.estimate.h))),
     );

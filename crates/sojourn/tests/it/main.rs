@@ -30,3 +30,4 @@ mod tidy;
 mod tiers;
 mod trust;
 mod understand;
+mod width;

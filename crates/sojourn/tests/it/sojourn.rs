@@ -17,10 +17,10 @@ pub(crate) fn experiment(name: &str) -> PathBuf {
     root().join("experiments").join(name)
 }
 
-/// The program with these arguments.
+/// The program with these arguments, on a terminal so wide that nothing it says is wrapped or left out.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(arguments);
+    command.args(arguments).env("COLUMNS", "1000");
     command
 }
 

@@ -2,6 +2,7 @@
 
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
+use crate::report::html::{behind, escape};
 
 const TEXT: f64 = 12.0;
 const LEFT: f64 = 62.0;
@@ -94,6 +95,36 @@ impl Chart {
 }
 
 impl Chart {
+    /// The numbers behind it: a row for each place along the axis, evenly thinned where there are too many to read.
+    pub(super) fn table(&self) -> String {
+        let mut places: Vec<f64> = self.series.iter().flat_map(|of| of.points.iter().map(|point| point.0)).collect();
+        places.retain(|place| self.x.ends.0 <= *place && *place <= self.x.ends.1);
+        places.sort_unstable_by(f64::total_cmp);
+        places.dedup();
+        let (all, every) = (places.len(), places.len().div_ceil(PLACES_MAX).max(1));
+        let places = places.into_iter().step_by(every);
+        let remark = match every {
+            1 => String::new(),
+            _ => format!("<p>Every {every}th of {all} places.</p>\n"),
+        };
+        let value = |series: &Series, place: f64| {
+            let from = series.points.partition_point(|point| point.0 < place);
+            let here = series.points[from..].iter().take_while(|point| point.0 == place);
+            let told: Vec<String> = here.map(|point| (self.y.label)(point.1)).collect();
+            if told.is_empty() { "\u{2013}".into() } else { told.join(" to ") }
+        };
+        let row = |place: f64| {
+            let values = self.series.iter().map(|series| value(series, place));
+            std::iter::once((self.x.label)(place)).chain(values).collect()
+        };
+        let rows: Vec<Vec<String>> = places.map(row).collect();
+        let head: Vec<String> = std::iter::once(&self.x.title)
+            .chain(self.series.iter().map(|of| &of.name))
+            .map(|name| escape(name))
+            .collect();
+        behind(&escape(&self.heading), &head, &rows, &remark)
+    }
+
     /// Where there are few enough places along the axis to point at one, the numbers of each.
     fn tell(&self, canvas: &Canvas, (x, bottom): (&Axis, f64)) {
         let lines = || self.series.iter().filter(|series| series.mark == Mark::Line);

@@ -1,7 +1,8 @@
 //! What candidates of a plan cost and what they do: one dot each, the limit across.
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::{Figure, both, dots};
+use super::{Figure, NOTHING, both, dots};
+use crate::report::html::{behind, escape};
 use crate::report::number::significant;
 
 const HEIGHT: f64 = 300.0;
@@ -39,7 +40,16 @@ pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &st
     let caption = "One dot for each candidate that was simulated, with its interval; those that meet every objective are \
                    filled. The line is the limit.";
     let drawings = drawing.into_iter().collect();
-    let escaped = crate::report::html::escape(&heading);
+    let escaped = escape(&heading);
+    let label = if is_time { dots::round_time } else { significant };
+    let row = |point: &Point| {
+        let interval =
+            point.interval.map_or(NOTHING.into(), |(low, high)| format!("{} to {}", label(low), label(high)));
+        let judged = if point.meets { "meets every objective" } else { "misses" };
+        vec![format!("{} {}", point.cost, escape(unit)), label(point.value), interval, judged.into()]
+    };
+    let head = ["cost", &escape(objective), "interval", ""].map(str::to_owned);
+    let table = behind(&escaped, &head, &points.iter().map(row).collect::<Vec<_>>(), "");
     Figure {
         id: "plot-costs",
         heading: &escaped,
@@ -47,6 +57,7 @@ pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &st
         legend: String::new(),
         drawings,
         caption: caption.into(),
+        table,
     }
     .html()
 }
@@ -73,6 +84,11 @@ fn draw(
         if let Some((low, high)) = point.interval.filter(|(low, _)| *low > 0.0) {
             canvas.bar((at.0 - 0.7, y.at(low)), (at.0 + 0.7, y.at(high)), ink, 0.6);
         }
+        canvas.tell(
+            &format!("{} {unit}: {}", point.cost, label(point.value)),
+            (at.0 - 6.0, at.1 - 6.0),
+            (at.0 + 6.0, at.1 + 6.0),
+        );
         canvas.dot(at, 3.6, ink);
         if !point.meets {
             canvas.dot(at, 2.0, Ink::Paper);

@@ -1,8 +1,9 @@
 //! The distribution of the response time, as small multiples: one panel per variant, all on the same scale.
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::{Figure, dots, drawn, left_out, legend, panel};
-use crate::report::{ENGINES, Engine, Report, Variant};
+use super::{Figure, NOTHING, dots, drawn, left_out, legend, panel};
+use crate::report::html::{behind, escape};
+use crate::report::{ENGINES, Engine, EngineAnswer, Report, Variant, number};
 
 pub(super) const WIDTH: f64 = 340.0;
 pub(super) const HEIGHT: f64 = 250.0;
@@ -17,6 +18,8 @@ const LOWEST: f64 = 0.005;
 const HIGHEST: f64 = 0.995;
 /// Rarer than this is not drawn.
 const RAREST: f64 = 1e-5;
+/// How near to a marker one points at it.
+pub(super) const NEAR: f64 = 6.0;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -68,6 +71,7 @@ pub(super) fn figure(report: &Report) -> String {
              better. Markers sit at the median, p90 and p99 as far as these are known, hollow where there is no \
              interval. Every panel has the same scale.{rest}"
         ),
+        table: times_table(heading, &with_curves, &[0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]),
     };
     let tail = Figure {
         id: "plot-tail",
@@ -80,8 +84,23 @@ pub(super) fn figure(report: &Report) -> String {
                   bends down. Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve \
                   rests on very few requests."
             .to_owned(),
+        table: times_table("The slowest requests", &with_curves, &[0.9, 0.99, 0.999, 0.9999]),
     };
     body.html() + &tail.html()
+}
+
+/// The numbers behind the curves: the times within which these shares of the requests were answered.
+fn times_table(heading: &str, variants: &[&Variant], shares: &[f64]) -> String {
+    let names = ["variant".to_owned(), "engine".to_owned()];
+    let head: Vec<String> = names.into_iter().chain(shares.iter().map(|share| percent(*share))).collect();
+    let row = |(variant, answer): (&Variant, &EngineAnswer)| {
+        let time = |share: &f64| quantile(&answer.cdf, *share).map_or(NOTHING.into(), |t| number::quantity(t, "s"));
+        let names = [escape(&variant.label), answer.engine.name().to_owned()];
+        names.into_iter().chain(shares.iter().map(time)).collect()
+    };
+    let curves = variants.iter().flat_map(|v| v.engines.iter().map(move |answer| (*v, answer)));
+    let rows: Vec<Vec<String>> = curves.filter(|(_, answer)| answer.cdf.len() > 1).map(row).collect();
+    behind(heading, &head, &rows, "")
 }
 
 fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
@@ -114,7 +133,10 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
                 let outcome = variant.estimate(engine, &format!("response_time_{name}"));
                 let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
                 let Some(t) = quantile(&answer.cdf, p).filter(|t| x.shows(*t)) else { continue };
-                canvas.marker(engine, (x.at(t), height_of(p, kind, y)), 3.2, known.interval().is_none());
+                let at = (x.at(t), height_of(p, kind, y));
+                canvas.marker(engine, at, 3.2, known.interval().is_none());
+                let told = format!("{} {name}: {}", engine.name(), number::estimate(known, "s"));
+                canvas.tell(&told, (at.0 - NEAR, at.1 - NEAR), (at.0 + NEAR, at.1 + NEAR));
             }
         }
     })

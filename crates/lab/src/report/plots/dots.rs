@@ -49,7 +49,8 @@ pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: 
     let drawing = svg(width, height, &format!("{title} by variant and engine"), |canvas| {
         bands(canvas, &groups, width);
         time_axis(canvas, &axis, height - FOOT, title, ticks(width));
-        rows(canvas, &groups, width, |(engine, estimate, suspect), y| {
+        rows(canvas, &groups, width, |label, (engine, estimate, suspect), y| {
+            tell(canvas, &format!("{label}, {}: {}", engine.name(), number::estimate(estimate, "s")), y, width);
             canvas.text(engine.name(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
             match place(estimate) {
                 Some((value, low, high)) => {
@@ -107,7 +108,9 @@ pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64, w
         let label = |value: f64| number::signed_percent(value).replace(".0", "").replace("+0\u{a0}", "0\u{a0}");
         x_axis(canvas, &axis, 0.0, bottom, ticks(width) + 2, label, "live against sim, live\u{2019}s plan");
         canvas.bar((axis.at(0.0) - 0.8, 0.0), (axis.at(0.0) + 0.8, bottom), Ink::Text, 1.0);
-        rows(canvas, &groups, width, |(name, d, suspect), y| {
+        rows(canvas, &groups, width, |label, (name, d, suspect), y| {
+            let [value, low, high] = [d.value, d.low, d.high].map(number::signed_percent);
+            tell(canvas, &format!("{label}, {name}: {value} ({low} to {high})"), y, width);
             canvas.text(name, (NAMES - 58.0, y), Align::Right, TEXT - 1.0, Ink::Muted);
             canvas.interval(Engine::Live, axis.at(d.low), axis.at(d.high), y);
             canvas.marker(Engine::Live, (axis.at(d.value), y), 5.0, *suspect);
@@ -147,16 +150,21 @@ fn bands<R>(canvas: &Canvas, groups: &[Group<R>], width: f64) {
 }
 
 /// Writes the groups' labels, clear of the grid, and has `draw` draw each row at its height.
-fn rows<R>(canvas: &Canvas, groups: &[Group<R>], width: f64, draw: impl Fn(&R, f64)) {
+fn rows<R>(canvas: &Canvas, groups: &[Group<R>], width: f64, draw: impl Fn(&str, &R, f64)) {
     let mut y = 0.0;
     for (i, group) in groups.iter().enumerate() {
         canvas.bar((0.0, y), (width, y + LABEL), background(i), 1.0);
         label(canvas, group.label, y, width);
         for (i, row) in group.rows.iter().enumerate() {
-            draw(row, y + LABEL + ROW * (i as f64 + 0.5));
+            draw(group.label, row, y + LABEL + ROW * (i as f64 + 0.5));
         }
         y += tall(group);
     }
+}
+
+/// Says `text` where one points at the row at `y`.
+fn tell(canvas: &Canvas, text: &str, y: f64, width: f64) {
+    canvas.tell(text, (0.0, y - ROW / 2.0), (width, y + ROW / 2.0));
 }
 
 fn time_axis(canvas: &Canvas, axis: &Axis, bottom: f64, title: &str, most: usize) {

@@ -2,6 +2,7 @@
 
 use super::canvas::{Align, Axis, Ink, svg};
 use super::{Figure, both, dots, drawn, left_out};
+use crate::report::html::{behind, escape};
 use crate::report::{ENGINES, Engine, Report, Variant};
 
 const NAMES: f64 = 116.0;
@@ -34,8 +35,21 @@ pub(super) fn figure(report: &Report) -> String {
          bar are where the borders would be if every server got the same number of requests. A fair share of requests \
          is not a fair share of work: sizes differ.{rest}"
     );
-    Figure { id: "plot-shares", heading, columns: "one", legend: String::new(), drawings: vec![drawing], caption }
-        .html()
+    let names = ["variant".to_owned(), "engine".to_owned()];
+    let head: Vec<String> = names.into_iter().chain((1..=servers).map(|server| format!("server {server}"))).collect();
+    let row = |(label, engine, shares): (&str, Engine, &Vec<f64>)| {
+        let shares = shares.iter().map(|share| percent(*share));
+        [escape(label), engine.name().to_owned()].into_iter().chain(shares).collect()
+    };
+    let lines =
+        groups.iter().flat_map(|(label, rows)| rows.iter().map(move |(engine, shares)| (*label, *engine, shares)));
+    let table = behind(heading, &head, &lines.map(row).collect::<Vec<_>>(), "");
+    let drawings = vec![drawing];
+    Figure { id: "plot-shares", heading, columns: "one", legend: String::new(), drawings, caption, table }.html()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", share * 100.0)
 }
 
 /// The rows of one variant: its label, and the shares by engine.
@@ -72,6 +86,8 @@ fn draw(groups: &[Group], width: f64) -> String {
                         let text = format!("{:.1}", share * 100.0);
                         canvas.text(&text, ((left + right) / 2.0, middle), Align::Center, TEXT - 1.5, Ink::Paper);
                     }
+                    let told = format!("{label}, {}: server {} {}", engine.name(), i + 1, percent(*share));
+                    canvas.tell(&told, (left, y), (right, y + ROW));
                     from += share;
                 }
                 // Where the borders would be if all got the same.

@@ -2,9 +2,9 @@
 //! other settings, all on the same scale. Drawn where a number takes enough values to make a curve.
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::curves::{BOTTOM, HEIGHT, LEFT, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, dots, legend, panel};
-use crate::report::{ENGINES, Engine, Report, Variant, compare};
+use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
+use super::{Figure, MOST_VARIANTS, dots, estimates_table, legend, panel};
+use crate::report::{ENGINES, Engine, Report, Variant, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
@@ -52,7 +52,8 @@ pub(super) fn figure(report: &Report) -> String {
         super::escape(key)
     );
     let heading = "Over the whole range";
-    Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption }.html()
+    let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
+    Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
@@ -106,8 +107,12 @@ fn draw(sweep: &Sweep<'_>, key: &str, (x, y): &(Axis, Axis)) -> String {
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), key);
         for engine in ENGINES {
             let value = |v: &Variant| v.estimate(engine, compare::MEAN)?.value().filter(|value| *value > 0.0);
-            let points: Vec<(f64, f64)> =
-                sweep.points.iter().filter_map(|(at, v)| Some((x.at(*at), y.at(value(v)?)))).collect();
+            let known: Vec<(f64, f64)> = sweep.points.iter().filter_map(|(at, v)| Some((*at, value(v)?))).collect();
+            let points: Vec<(f64, f64)> = known.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
+            for ((at, value), (left, top)) in known.iter().zip(&points) {
+                let told = format!("{key} {at}, {}: {}", engine.name(), number::quantity(*value, "s"));
+                canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
+            }
             if points.len() > 1 {
                 canvas.path(&points, Ink::Curve(engine), 1.0, 1.7);
             }

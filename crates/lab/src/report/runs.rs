@@ -1,0 +1,113 @@
+//! Several runs beside each other, in one page: a row of each table and a series of each figure for each run.
+//!
+//! The decision: the page is that of one report whose variants are those of all runs, so that every table and figure is
+//! the same code and has the same axes. Variants of the same name stand together. The price: nothing is concluded here;
+//! `sojourn compare` says of two runs what differs.
+
+use super::html::{count, escape, page};
+use super::seconds::{Timeline, beside, of_variant};
+use super::{Report, Variant, Verdict, plots, sections};
+
+/// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
+pub fn render(runs: &[(String, Report)], version: &str) -> String {
+    let merged = merged(runs, version);
+    let body = [
+        masthead(runs, version),
+        sections::summary(&merged),
+        plots::all(&merged),
+        seconds(runs),
+        sections::notes(&merged),
+        sections::validity(&merged),
+        sections::glossary(),
+        sections::outcomes(&merged),
+    ]
+    .concat();
+    page(&title(runs), &body)
+}
+
+fn title(runs: &[(String, Report)]) -> String {
+    let names: Vec<&str> = runs.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
+}
+
+/// The runs as one report.
+fn merged(runs: &[(String, Report)], version: &str) -> Report {
+    let mut variants: Vec<Variant> = Vec::new();
+    for label in labels(runs) {
+        for (name, report) in runs {
+            let of = report.variants.iter().filter(|variant| variant.label == label);
+            variants.extend(of.map(|variant| {
+                let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
+                let settings = [vec![("run".to_owned(), name.clone())], variant.settings.clone()].concat();
+                Variant { label, settings, engines: variant.engines.clone() }
+            }));
+        }
+    }
+    let mut varied = vec!["run".to_owned()];
+    for key in runs.iter().flat_map(|(_, report)| &report.varied) {
+        if !varied.contains(key) {
+            varied.push(key.clone());
+        }
+    }
+    Report { name: title(runs), version: version.to_owned(), varied, variants, ..Report::default() }
+}
+
+/// The names of the variants, each once, in the order in which they come.
+fn labels(runs: &[(String, Report)]) -> Vec<&str> {
+    let mut labels: Vec<&str> = Vec::new();
+    for variant in runs.iter().flat_map(|(_, report)| &report.variants) {
+        if !labels.contains(&variant.label.as_str()) {
+            labels.push(&variant.label);
+        }
+    }
+    labels
+}
+
+fn masthead(runs: &[(String, Report)], version: &str) -> String {
+    let row = |(name, report): &(String, Report)| {
+        let live = report.variants.iter().flat_map(|v| &v.engines).filter_map(|answer| answer.verdict.as_ref());
+        let worst = live.chain([&report.verdict]).max_by_key(|verdict| verdict.rank()).map_or("", Verdict::word);
+        let cells = [&report.name, &report.when, &report.seed.to_string(), &report.version, &worst.to_owned()];
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
+    };
+    let head: String = ["run", "experiment", "when", "seed", "version", "verdict"]
+        .map(|name| format!("<th scope=\"col\">{name}</th>"))
+        .concat();
+    format!(
+        "<header>\n<p class=\"kicker\">Sojourn runs beside each other</p>\n<h1>{}</h1>\n<div class=\"scroll\">\
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n\
+         <p class=\"facts\">{} \u{b7} sojourn {}</p>\n</header>\n",
+        escape(&title(runs)),
+        runs.iter().map(row).collect::<String>(),
+        count(runs.len(), "run"),
+        escape(version),
+    )
+}
+
+/// The live runs of each variant, second by second on the same axes.
+fn seconds(runs: &[(String, Report)]) -> String {
+    let of_label = |(index, label): (usize, &str)| {
+        let of_run = |(name, report): &'_ (String, Report)| {
+            let variant = report.variants.iter().find(|variant| variant.label == label)?;
+            Some((name.clone(), variant.clone()))
+        };
+        let found: Vec<(String, Variant)> = runs.iter().filter_map(of_run).collect();
+        let timelines: Vec<Timeline> = found
+            .iter()
+            .filter_map(|(name, variant)| Some(Timeline { name: name.clone(), ..of_variant(variant)? }))
+            .collect();
+        if timelines.is_empty() {
+            return String::new();
+        }
+        let name = if label.is_empty() { "the only variant".to_owned() } else { escape(label) };
+        let open = if index == 0 { " open" } else { "" };
+        let figures = beside(&timelines, &format!("-{index}"));
+        format!("<details{open}>\n<summary>{name}</summary>\n{figures}</details>\n")
+    };
+    let all: String = labels(runs).into_iter().enumerate().map(of_label).collect();
+    if all.is_empty() {
+        return all;
+    }
+    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{all}</section>\n")
+}

@@ -1,0 +1,204 @@
+//! A run second by second: rates, response times, what is in flight and the generator's lateness. The seconds that raise
+//! a doubt are marked, so that what disturbed a run can be looked for at its time.
+//!
+//! One run has a figure for each question with all that answers it; of several runs each quantity is a figure, with a line
+//! for each run on the same axes.
+
+use sojourn_load::{Limits, Second};
+
+use super::html::escape;
+use super::number::significant;
+use super::plots::chart::{Chart, Mark, Series, Side};
+use super::plots::{chart_figure, round_time};
+use super::{Engine, Report, Variant};
+
+/// A run, second by second.
+pub(super) struct Timeline<'a> {
+    pub(super) name: String,
+    pub(super) seconds: &'a [Second],
+    pub(super) limits: Limits,
+}
+
+/// More runs than this are not drawn one below the other.
+const RUNS_MAX: usize = 12;
+
+/// The section of a report with its live runs, the first of them open.
+pub(super) fn of_variants(report: &Report) -> String {
+    let all: Vec<Timeline> = report.variants.iter().filter_map(of_variant).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let one = |(index, run): (usize, &Timeline)| {
+        let open = if index == 0 { " open" } else { "" };
+        let name = escape(&run.name);
+        format!("<details{open}>\n<summary>{name}</summary>\n{}</details>\n", figures(run, &format!("-{index}")))
+    };
+    let runs: String = all.iter().take(RUNS_MAX).enumerate().map(one).collect();
+    let rest = match all.len().saturating_sub(RUNS_MAX) {
+        0 => String::new(),
+        rest => format!("<p>{rest} more live runs are not drawn; seconds.csv has all.</p>\n"),
+    };
+    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{runs}{rest}</section>\n")
+}
+
+/// The live run of a variant.
+pub(super) fn of_variant(variant: &Variant) -> Option<Timeline<'_>> {
+    let live = variant.answer(Engine::Live).filter(|answer| !answer.seconds.is_empty())?;
+    Some(Timeline { name: variant.label.clone(), seconds: &live.seconds, limits: live.limits })
+}
+
+/// What is known of a second.
+struct Quantity {
+    id: &'static str,
+    name: &'static str,
+    of: fn(&Second) -> Option<f64>,
+    /// Whether the second is a doubt because of it.
+    doubtful: fn(&Limits, &Second) -> bool,
+}
+
+const fn plain(id: &'static str, name: &'static str, of: fn(&Second) -> Option<f64>) -> Quantity {
+    Quantity { id, name, of, doubtful: |_, _| false }
+}
+
+/// Quantities that share an axis.
+struct Question {
+    id: &'static str,
+    heading: &'static str,
+    axis: &'static str,
+    label: fn(f64) -> String,
+    quantities: &'static [Quantity],
+}
+
+const QUESTIONS: [Question; 4] = [
+    Question {
+        id: "rate",
+        heading: "Requests per second",
+        axis: "per second",
+        label: number,
+        quantities: &[
+            plain("planned", "planned", |second| Some(second.planned as f64)),
+            plain("begun", "begun", |second| Some(second.begun as f64)),
+            plain("good", "good replies", |second| Some(second.ok as f64)),
+            Quantity {
+                id: "failed",
+                name: "failed",
+                of: |second| Some(second.failed as f64),
+                doubtful: |limits, second| second.failed as f64 > limits.errors * second.planned as f64,
+            },
+        ],
+    },
+    Question {
+        id: "response",
+        heading: "Response time",
+        axis: "response time",
+        label: round_time,
+        quantities: &[
+            plain("mean", "mean", |second| (second.ok > 0).then_some(second.response_time_mean_s)),
+            plain("p50", "median", |second| second.response_time_p50_s),
+            plain("p99", "99th percentile", |second| second.response_time_p99_s),
+        ],
+    },
+    Question {
+        id: "inside",
+        heading: "Requests in flight",
+        axis: "at the end of the second",
+        label: number,
+        quantities: &[plain("inside", "due and not over", |second| Some(second.inside as f64))],
+    },
+    Question {
+        id: "lateness",
+        heading: "Lateness of the generator",
+        axis: "lateness",
+        label: round_time,
+        quantities: &[Quantity {
+            id: "lateness",
+            name: "99th percentile of the lateness",
+            of: |second| second.lateness_p99_s,
+            doubtful: |limits, second| second.lateness_p99_s.is_some_and(|late_s| late_s > limits.late_s),
+        }],
+    },
+];
+
+/// The figures of one run; `suffix` tells their ids from those of another.
+pub(super) fn figures(run: &Timeline<'_>, suffix: &str) -> String {
+    let figure = |question: &Question| {
+        let lines: Vec<(String, &Timeline, &Quantity)> =
+            question.quantities.iter().map(|quantity| (quantity.name.to_owned(), run, quantity)).collect();
+        let (id, heading) = (format!("{}{suffix}", question.id), question.heading.to_owned());
+        Some(chart_figure(&chart(id, heading, question, &lines)?))
+    };
+    QUESTIONS.iter().filter_map(figure).collect()
+}
+
+/// The figures of several runs, each with a line for each run.
+pub(super) fn beside(runs: &[Timeline<'_>], suffix: &str) -> String {
+    let figure = |(question, quantity): (&Question, &'static Quantity)| {
+        let lines: Vec<(String, &Timeline, &Quantity)> =
+            runs.iter().map(|run| (run.name.clone(), run, quantity)).collect();
+        let heading = match question.quantities {
+            [_] => question.heading.to_owned(),
+            _ => format!("{}: {}", question.heading, quantity.name),
+        };
+        Some(chart_figure(&chart(format!("{}{suffix}", quantity.id), heading, question, &lines)?))
+    };
+    let all = QUESTIONS.iter().flat_map(|question| question.quantities.iter().map(move |of| (question, of)));
+    all.filter_map(figure).collect()
+}
+
+/// Lines over the seconds, with those marked that are doubtful; none where nothing is known.
+fn chart(
+    id: String,
+    heading: String,
+    question: &Question,
+    lines: &[(String, &Timeline<'_>, &Quantity)],
+) -> Option<Chart> {
+    let seconds = |run: &'_ Timeline<'_>| run.seconds.iter().copied().enumerate().collect::<Vec<(usize, Second)>>();
+    let points = |run: &Timeline<'_>, quantity: &Quantity, shown: &dyn Fn(&Second) -> bool| -> Vec<(f64, f64)> {
+        let shown = seconds(run).into_iter().filter(|(_, second)| shown(second));
+        shown.filter_map(|(at, second)| Some((at as f64, (quantity.of)(&second)?))).collect()
+    };
+    let line = |(name, run, quantity): &(String, &Timeline, &Quantity)| Series {
+        name: name.clone(),
+        mark: Mark::Line,
+        points: points(run, quantity, &|_| true),
+    };
+    let doubts = |(name, run, quantity): &(String, &Timeline, &Quantity)| Series {
+        name: format!("{name}, beyond the limit: doubtful"),
+        mark: Mark::Dots,
+        points: points(run, quantity, &|second| (quantity.doubtful)(&run.limits, second)),
+    };
+    let mut series: Vec<Series> = lines.iter().map(line).filter(|series| !series.points.is_empty()).collect();
+    if series.is_empty() {
+        return None;
+    }
+    let most = series.iter().flat_map(|series| &series.points).map(|point| point.1).fold(0.0, f64::max);
+    let longest = lines.iter().map(|(_, run, _)| run.seconds.len()).max().unwrap_or(0);
+    series.extend(lines.iter().map(doubts).filter(|series| !series.points.is_empty()));
+    let doubtful: usize = series.iter().filter(|of| of.mark == Mark::Dots).map(|of| of.points.len()).sum();
+    let caption = match doubtful {
+        0 => "Each second of the run, warm-up included.".to_owned(),
+        count => format!("Each second of the run, warm-up included; {count} of them are doubtful."),
+    };
+    Some(Chart {
+        id,
+        heading,
+        caption,
+        x: Side {
+            title: "second of the run".into(),
+            log: false,
+            label: |value| format!("{value:.0} s"),
+            ends: (0.0, longest.saturating_sub(1).max(1) as f64),
+        },
+        y: Side {
+            title: question.axis.into(),
+            log: false,
+            label: question.label,
+            ends: (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
+        },
+        series,
+    })
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { significant(value) }
+}

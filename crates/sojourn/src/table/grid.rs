@@ -1,0 +1,250 @@
+//! A table that fits: names wrap between words, numbers keep to their line, and where that is not enough columns go
+//! before words break.
+//!
+//! comfy-table draws. Its own arrangement breaks words and numbers to make room, so every cell reaches it in lines that
+//! fit. The price is that a narrow table says less; a line below it says what is missing and where it stands.
+
+use std::fmt;
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use super::text::{paragraph, width};
+
+/// The frame on either side, a space before the first column, and what the last one has no need of.
+const FRAME: usize = 2;
+/// A space after each column, and another between two.
+const PADDING: usize = 2;
+/// Lines of a name after its first, so that rows can be told apart.
+const HANG: &str = "  ";
+
+/// Rows under a header. The first column is names, the others are numbers unless said otherwise.
+pub(crate) struct Grid {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Which columns are text.
+    text: Vec<bool>,
+    /// The columns that may be left out, the first of them first.
+    spare: Vec<usize>,
+    /// Where a reader finds what is left out.
+    elsewhere: &'static str,
+}
+
+impl Grid {
+    /// A table without rows. Of columns all but the first may be left out, the last of them first.
+    pub(crate) fn new<T: ToString>(header: &[T]) -> Grid {
+        let columns = header.len();
+        Grid {
+            header: header.iter().map(ToString::to_string).collect(),
+            rows: Vec::new(),
+            text: (0..columns).map(|column| column == 0).collect(),
+            spare: (1..columns).rev().collect(),
+            elsewhere: "--json",
+        }
+    }
+
+    /// These columns are text too.
+    pub(crate) fn text(mut self, columns: &[usize]) -> Grid {
+        columns.iter().for_each(|column| self.text[*column] = true);
+        self
+    }
+
+    /// These columns may be left out, in this order, and no others.
+    pub(crate) fn spare(mut self, columns: &[usize]) -> Grid {
+        self.spare = columns.to_vec();
+        self
+    }
+
+    /// Where what is left out can be read instead of in `--json`.
+    pub(crate) fn elsewhere(mut self, place: &'static str) -> Grid {
+        self.elsewhere = place;
+        self
+    }
+
+    pub(crate) fn add_row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
+    }
+
+    /// The table `width` columns wide at most, and the headings of the columns that it has no room for.
+    fn drawn(&self, width: usize) -> (String, Vec<&str>) {
+        let least: Vec<usize> = (0..self.header.len()).map(|column| self.least(column)).collect();
+        let kept = self.kept(&least, width);
+        let widths = self.shared(&kept, &least, width);
+        let mut table = Table::new();
+        table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+        let row = |cells: &[String], is_header: bool| {
+            let cell = |(place, column): (usize, &usize)| {
+                let text = cells.get(*column).map_or("", String::as_str);
+                self.lines(*column, text, is_header, widths[place]).join("\n")
+            };
+            kept.iter().enumerate().map(cell).collect::<Vec<String>>()
+        };
+        table.set_header(row(&self.header, true));
+        for cells in &self.rows {
+            table.add_row(row(cells, false));
+        }
+        for (place, column) in kept.iter().enumerate() {
+            let drawn = table.column_mut(place).expect("it was just drawn");
+            drawn.set_padding((u16::from(place == 0), 1));
+            if !self.text[*column] {
+                drawn.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let gone = (0..self.header.len()).filter(|column| !kept.contains(column));
+        (table.to_string(), gone.map(|column| self.header[column].as_str()).collect())
+    }
+
+    /// The columns that there is room for: those that may go are left out until the others fit, and come back if they
+    /// still do.
+    fn kept(&self, least: &[usize], width: usize) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..self.header.len()).collect();
+        let needs = |kept: &[usize]| FRAME + kept.iter().map(|column| least[*column] + PADDING).sum::<usize>();
+        let mut gone = Vec::new();
+        for column in &self.spare {
+            if needs(&kept) <= width {
+                break;
+            }
+            kept.retain(|other| other != column);
+            gone.push(*column);
+        }
+        for column in gone.into_iter().rev() {
+            if needs(&kept) + least[column] + PADDING <= width {
+                kept.push(column);
+                kept.sort_unstable();
+            }
+        }
+        kept
+    }
+
+    /// The width of each column: what it needs at least, and of the rest most where most lines can be saved.
+    fn shared(&self, kept: &[usize], least: &[usize], width: usize) -> Vec<usize> {
+        let cells =
+            |column: usize| std::iter::once(&self.header).chain(&self.rows).filter_map(move |row| row.get(column));
+        let natural: Vec<usize> =
+            kept.iter().map(|column| cells(*column).map(|cell| length(cell)).max().unwrap_or(0)).collect();
+        let mut widths: Vec<usize> =
+            kept.iter().zip(&natural).map(|(column, full)| least[*column].min(*full)).collect();
+        let used = FRAME + widths.iter().map(|width| width + PADDING).sum::<usize>();
+        for _ in used..width {
+            let lines = |place: &usize| natural[*place] * 1000 / widths[*place].max(1);
+            let wants = (0..widths.len()).filter(|place| widths[*place] < natural[*place]).max_by_key(lines);
+            let Some(place) = wants else { break };
+            widths[place] += 1;
+        }
+        widths
+    }
+
+    /// The least width of a column in which no word and no number is broken.
+    fn least(&self, column: usize) -> usize {
+        let of = |cell: &String, is_header: bool| {
+            let hang = if column == 0 && !is_header { HANG.len() } else { 0 };
+            let parts = self.parts(column, cell, is_header);
+            let wide = |(index, part): (usize, &&str)| length(part.trim_end()) + if index > 0 { hang } else { 0 };
+            parts.iter().enumerate().map(wide).max().unwrap_or(0)
+        };
+        let rows = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| of(cell, false));
+        rows.chain([of(&self.header[column], true)]).max().unwrap_or(0)
+    }
+
+    /// What of a cell stays together: a word of a text; a number with its unit, and its interval.
+    fn parts<'a>(&self, column: usize, cell: &'a str, is_header: bool) -> Vec<&'a str> {
+        let is_number = cell.starts_with(|first: char| !first.is_alphabetic()) || cell.starts_with("exactly ");
+        let is_number = is_number && !(is_header || self.text[column] && column > 0);
+        let (number, rest) = match cell.find(" (") {
+            Some(at) if is_number => cell.split_at(at + 1),
+            _ if is_number => (cell, ""),
+            _ => ("", cell),
+        };
+        let is_interval = is_number && !rest.trim_start_matches('(').starts_with(char::is_alphabetic);
+        let rest = if is_interval { vec![rest] } else { words(rest) };
+        number.split_inclusive(", ").chain(rest).filter(|part| !part.is_empty()).collect()
+    }
+
+    /// A cell in lines of at most `width`.
+    fn lines(&self, column: usize, cell: &str, is_header: bool, width: usize) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for part in self.parts(column, cell, is_header) {
+            let line = lines.last_mut().expect("there is a first one");
+            if line.is_empty() || length(line) + length(part.trim_end()) <= width {
+                line.push_str(part);
+            } else {
+                let hang = if column == 0 && !is_header { HANG } else { "" };
+                lines.push(format!("{hang}{part}"));
+            }
+        }
+        lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    }
+}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (table, gone) = self.drawn(width());
+        f.write_str(&table)?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let gone = format!("No room for: {}; {} has all.", gone.join(", "), self.elsewhere);
+        write!(f, "\n{}", paragraph("  ", &gone))
+    }
+}
+
+/// The words of a text with what separates them; a law's name is one, and so is each of its parameters.
+fn words(text: &str) -> Vec<&str> {
+    let opens = |at: usize| text[..at].ends_with(char::is_alphanumeric);
+    let breaks = text.char_indices().filter(|(at, c)| *c == ' ' || *c == '(' && opens(*at)).map(|(at, _)| at + 1);
+    let ends: Vec<usize> = breaks.chain([text.len()]).collect();
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(&ends).map(|(from, to)| &text[from..*to]).collect()
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(&["variant", "theory", "sim - theory", "sim"]).spare(&[2, 3]);
+        grid.add_row(["round-trip(window = 100 ms), limited-ps", "-", "+1.0 %", "46.07 ms (45.50 to 46.60 ms)"]);
+        grid.add_row(["random, ps", "24.95 ms", "", "too few samples"]);
+        grid
+    }
+
+    fn widest(text: &str) -> usize {
+        text.lines().map(length).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn every_word_and_number_stays_whole_at_any_width_that_can_hold_them() {
+        let grid = grid();
+        let (_, none) = grid.drawn(200);
+        assert!(none.is_empty());
+        for width in 35..120 {
+            let (text, gone) = grid.drawn(width);
+            assert!(widest(&text) <= width, "{width}:\n{text}");
+            for word in ["round-trip(", "limited-ps", "24.95 ms"] {
+                assert!(text.contains(word), "{width}: {word} is broken\n{text}");
+            }
+            let shows_sim = !gone.contains(&"sim");
+            assert_eq!(shows_sim, text.contains("(45.50 to 46.60 ms)"), "{width}:\n{text}");
+            assert!(shows_sim || gone.contains(&"sim - theory"), "{width}: {gone:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_go_goes_in_its_order() {
+        let grid = grid();
+        let (text, gone) = grid.drawn(52);
+        assert_eq!(gone, ["sim - theory"], "{text}");
+        let (text, gone) = grid.drawn(36);
+        assert_eq!(gone, ["sim - theory", "sim"], "{text}");
+    }
+
+    #[test]
+    fn a_table_that_fits_is_on_one_line_a_row() {
+        let (text, _) = grid().drawn(200);
+        assert_eq!(text.lines().count(), 6, "{text}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Lines for a person: what is printed, and how wide it may be.
+//!
+//! Standard output is as wide as `COLUMNS` says, else as the terminal, else [`WIDTH`] columns, so that a table in a file
+//! looks as it does on a screen. Messages on standard error stay on one line where neither is known: scripts read them.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use terminal_size::{Width, terminal_size_of};
+
+use crate::exit::Exit;
+
+/// Columns where nothing says how many there are.
+const WIDTH: usize = 80;
+
+/// Columns of standard output.
+pub(crate) fn width() -> usize {
+    columns_asked().or_else(|| terminal_size_of(std::io::stdout()).map(columns)).unwrap_or(WIDTH)
+}
+
+/// What `COLUMNS` asks for; less than a word is no width.
+fn columns_asked() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok()?.parse().ok()?;
+    (columns >= 20).then_some(columns)
+}
+
+fn columns((Width(columns), _): (Width, terminal_size::Height)) -> usize {
+    usize::from(columns)
+}
+
+/// A sentence on lines that fit standard output, each after `indent`.
+pub(crate) fn paragraph(indent: &str, text: &str) -> String {
+    hanging(indent, indent, text)
+}
+
+/// The same with something else before its first line.
+pub(crate) fn hanging(first: &str, indent: &str, text: &str) -> String {
+    filled(first, indent, text, width())
+}
+
+fn filled(first: &str, indent: &str, text: &str, width: usize) -> String {
+    let mut words = text.split_whitespace();
+    let mut lines = vec![format!("{first}{}", words.next().unwrap_or_default())];
+    for word in words {
+        let line = lines.last_mut().expect("there is a first one");
+        if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would
+/// be missing without a word.
+pub(crate) fn outln(line: &str) {
+    match writeln!(std::io::stdout(), "{line}") {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            errln(&format!("sojourn: cannot write to standard output: {error}"));
+            std::process::exit(Exit::Failed as i32);
+        }
+    }
+}
+
+/// A message on stderr, which has nobody to tell if that fails. Lines of its own that it brings stay lines.
+pub(crate) fn errln(message: &str) {
+    let width = columns_asked().or_else(|| terminal_size_of(std::io::stderr()).map(columns));
+    for line in message.lines() {
+        let text = line.trim_start();
+        let indent = &line[..line.len() - text.len()];
+        let fits = width.is_none_or(|width| line.chars().count() <= width);
+        let line =
+            if fits { line.into() } else { filled(indent, &format!("{indent}  "), text, width.unwrap_or(WIDTH)) };
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}
+
+/// Says on stderr which file was written, for who asked for one beside the answer.
+pub(crate) fn wrote(path: &Path) {
+    errln(&format!("wrote {}", path.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_hang() {
+        assert_eq!(filled("- ", "  ", "one two  three", 9), "- one two\n  three");
+        assert_eq!(filled("", "", "unbreakable word", 4), "unbreakable\nword", "a word is never broken");
+        assert_eq!(filled("x", "", "", 4), "x");
+    }
+}
