@@ -35,7 +35,8 @@
 //! ```
 //!
 //! `sojourn_traffic::Plan` makes such plans from laws, logs and captures. [`Schedule::users`] has closed users who think,
-//! ask and wait; [`Schedule::sessions`] has users who browse; [`Schedule::saturate`] asks as fast as it can. With
+//! ask and wait; [`Schedule::sessions`] has users who browse; [`Scenarios`] are followed step by step;
+//! [`Schedule::saturate`] asks as fast as it can. With
 //! [`Load::rotated`] one host has several addresses and each client keeps one of them.
 //!
 //! # 2. Put it on a server
@@ -110,6 +111,7 @@ pub use generator::run::{run, run_share};
 pub use outcome::{Connections, Counts, Outcome};
 pub use recorder::interval::Interval;
 pub use recorder::objects::{Objects, ObjectsOfBackend};
+pub use recorder::passes::{Passes, StepReport};
 pub use recorder::record::{ObjectRecord, Record};
 pub use recorder::watch::Recent;
 pub use recorder::{emitted, records};
@@ -120,12 +122,13 @@ pub use report::measured::ShareReport;
 pub use report::verdict::Verdict;
 pub use report::{Pace, Report, Second, estimate, verdict};
 pub use request::endpoint::Endpoint;
+pub use request::scenario::{ScenarioError, Scenarios};
 pub use request::template::{Template, TemplateError};
 pub use request::url::{Scheme, Url, UrlError};
 pub use request::url_list::{UrlList, UrlListError};
 pub use request::{Body, Method, Targets};
-pub use schedule::Schedule;
 pub use schedule::sessions::Browse;
+pub use schedule::{Coming, Schedule};
 pub use setting::{Pacing, Rotation, Stop, Version};
 pub use share::Share;
 pub use wire::allowed::{Allowed, is_private};

@@ -28,6 +28,10 @@ pub enum Outcome {
     ClientError,
     /// Status 500 and above.
     ServerError,
+    /// A good status, and a reply that a check of its scenario does not hold of.
+    Check,
+    /// A good reply without a value that its scenario takes from it.
+    Take,
     /// The generator's own host had no socket, port or file for it, or there is no path for the request's object.
     Local,
     /// Never sent: the generator was later than it may be.
@@ -40,7 +44,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Outcome; 15] = [
+    pub const ALL: [Outcome; 17] = [
         Outcome::Ok,
         Outcome::NotResolved,
         Outcome::Refused,
@@ -52,11 +56,23 @@ impl Outcome {
         Outcome::Redirects,
         Outcome::ClientError,
         Outcome::ServerError,
+        Outcome::Check,
+        Outcome::Take,
         Outcome::Local,
         Outcome::Missed,
         Outcome::Abandoned,
         Outcome::Unfinished,
     ];
+
+    /// What a whole reply with this status comes to.
+    #[inline]
+    pub(crate) fn of_status(status: u16) -> Outcome {
+        match status {
+            ..400 => Outcome::Ok,
+            400..500 => Outcome::ClientError,
+            500.. => Outcome::ServerError,
+        }
+    }
 
     /// Its name in files of records and in JSON.
     pub fn name(self) -> &'static str {
@@ -72,6 +88,8 @@ impl Outcome {
             Outcome::Redirects => "redirects",
             Outcome::ClientError => "client_error",
             Outcome::ServerError => "server_error",
+            Outcome::Check => "check",
+            Outcome::Take => "take",
             Outcome::Local => "local",
             Outcome::Missed => "missed",
             Outcome::Abandoned => "abandoned",
@@ -115,6 +133,12 @@ pub struct Counts {
     pub client_error: u64,
     /// [`Outcome::ServerError`].
     pub server_error: u64,
+    /// [`Outcome::Check`].
+    #[serde(default)]
+    pub check: u64,
+    /// [`Outcome::Take`].
+    #[serde(default)]
+    pub take: u64,
     /// [`Outcome::Local`].
     pub local: u64,
     /// [`Outcome::Missed`].
@@ -201,6 +225,8 @@ impl Counts {
             + self.redirects
             + self.client_error
             + self.server_error
+            + self.check
+            + self.take
             + self.local
             + self.missed
     }
@@ -233,6 +259,8 @@ impl Counts {
             ("redirected without end", self.redirects),
             ("status 4xx", self.client_error),
             ("status 5xx", self.server_error),
+            ("check failed", self.check),
+            ("value not there to take", self.take),
             ("no socket or path here", self.local),
             ("not sent by a generator too late", self.missed),
         ];
@@ -253,6 +281,8 @@ impl Counts {
         self.redirects += other.redirects;
         self.client_error += other.client_error;
         self.server_error += other.server_error;
+        self.check += other.check;
+        self.take += other.take;
         self.local += other.local;
         self.missed += other.missed;
         self.abandoned += other.abandoned;
@@ -275,6 +305,8 @@ impl Counts {
             Outcome::Redirects => &mut self.redirects,
             Outcome::ClientError => &mut self.client_error,
             Outcome::ServerError => &mut self.server_error,
+            Outcome::Check => &mut self.check,
+            Outcome::Take => &mut self.take,
             Outcome::Local => &mut self.local,
             Outcome::Missed => &mut self.missed,
             Outcome::Abandoned => &mut self.abandoned,

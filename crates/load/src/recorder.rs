@@ -5,6 +5,7 @@ pub(crate) mod division;
 pub mod emitted;
 pub(crate) mod interval;
 pub(crate) mod objects;
+pub(crate) mod passes;
 pub(crate) mod record;
 pub mod records;
 pub(crate) mod watch;
@@ -19,11 +20,14 @@ use crate::recorder::division::{Division, Windowing};
 use crate::recorder::emitted::Emitted;
 use crate::recorder::interval::Intervals;
 use crate::recorder::objects::Tally;
+use crate::recorder::passes::{PassTally, StepTally};
 use crate::recorder::record::{ObjectRecord, Record};
 use crate::recorder::records::write::Sink;
 use crate::recorder::watch::Recent;
 use crate::report::estimate::WINDOWS;
+use crate::request::scenario::Fault;
 use crate::schedule::job::Job;
+use crate::schedule::passes::PassEnded;
 use crate::wire::exchange::Exchange;
 
 /// One of the equal parts of a run that intervals are made from, by planned instant or request number.
@@ -84,14 +88,14 @@ pub(crate) struct Steps(pub(crate) Vec<Histogram>);
 
 impl Steps {
     #[inline]
-    fn record(&mut self, window: usize, took: Span) {
+    pub(crate) fn record(&mut self, window: usize, took: Span) {
         if self.0.is_empty() {
             self.0.resize(WINDOWS, Histogram::new());
         }
         self.0[window].record(took.0);
     }
 
-    fn absorb(&mut self, other: Steps) {
+    pub(crate) fn absorb(&mut self, other: Steps) {
         if self.0.is_empty() {
             self.0 = other.0;
         } else {
@@ -144,6 +148,8 @@ pub(crate) struct Recorder {
     pub(crate) connections: Connections,
     /// Of users who browse: their objects.
     pub(crate) objects: Option<Tally>,
+    /// Of users who follow scenarios: their passes and steps.
+    pub(crate) passes: Option<PassTally>,
     /// Bytes of reply bodies.
     pub(crate) bytes: u64,
     /// Requests in the generator's hands, integrated over the time its loop saw (ns x requests), for Little's law.
@@ -179,6 +185,7 @@ impl Recorder {
             backends: Vec::new(),
             connections: Connections::default(),
             objects: keep.objects.then(|| Tally::new(division, keep.records.is_some())),
+            passes: None,
             bytes: 0,
             area_ns: 0,
             inside_sum_ns: 0,
@@ -187,6 +194,12 @@ impl Recorder {
             last_done: Time::ZERO,
             recent: keep.watched.then(Box::default),
         }
+    }
+
+    /// The same for users who follow scenarios with these steps, where there are any.
+    pub(crate) fn with_steps(self, steps: Vec<StepTally>) -> Recorder {
+        let passes = (!steps.is_empty()).then(|| PassTally::new(steps));
+        Recorder { passes, ..self }
     }
 
     /// `job` has come due and is in the generator's hands at `now`.
@@ -268,8 +281,9 @@ impl Recorder {
         self.slice(done).bytes += reply.bytes;
         let sent = exchange.and_then(|exchange| exchange.sent);
         let ok = outcome == Outcome::Ok;
-        let refused = matches!(outcome, Outcome::ClientError | Outcome::ServerError);
-        if refused {
+        let by_status = matches!(outcome, Outcome::ClientError | Outcome::ServerError);
+        let refused = by_status || matches!(outcome, Outcome::Check | Outcome::Take);
+        if by_status {
             *self.statuses.entry(reply.status).or_default() += 1;
         }
         if let Some(recent) = self.recent.as_mut().filter(|_| ok) {
@@ -297,6 +311,9 @@ impl Recorder {
                 self.step_times(index, exchange.expect("a reply came"));
             } else if refused {
                 self.refusals.record(index, response);
+            }
+            if let Some(passes) = &mut self.passes {
+                passes.over(job, outcome, response);
             }
             if let Some(backend) = backend {
                 let [replies, bytes] = &mut self.backends[usize::from(backend)].1;
@@ -350,6 +367,22 @@ impl Recorder {
             self.intervals.response(object.done, object.done.saturating_since(object.planned));
         }
         self.objects.as_mut().expect("users who browse have their objects recorded").over(object);
+    }
+
+    /// Something of the reply to `job` did not come out.
+    pub(crate) fn fault(&mut self, job: &Job, fault: Fault) {
+        let measured = self.window_index(job).is_some();
+        if let Some(passes) = self.passes.as_mut().filter(|_| measured) {
+            passes.fault(job, fault);
+        }
+    }
+
+    /// A pass is over.
+    pub(crate) fn pass_over(&mut self, pass: &PassEnded, now: Time) {
+        let window = self.division.window(pass.began, pass.k);
+        if let (Some(passes), Some(window)) = (&mut self.passes, window) {
+            passes.pass_over(pass, window, now);
+        }
     }
 
     /// What several threads or shares recorded, as one: backends in order of name, records in order of number.
@@ -419,6 +452,9 @@ impl Recorder {
         }
         if let (Some(objects), Some(more)) = (&mut self.objects, other.objects) {
             objects.absorb(more);
+        }
+        if let (Some(passes), Some(more)) = (&mut self.passes, other.passes) {
+            passes.absorb(more);
         }
         self.intervals.absorb(other.intervals);
         for (steps, more) in self.steps.iter_mut().zip(other.steps) {

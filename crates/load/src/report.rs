@@ -20,6 +20,7 @@ use crate::recorder::division::Windowing;
 use crate::recorder::emitted::Emitted;
 use crate::recorder::interval::Interval;
 use crate::recorder::objects::{Objects, time_measures};
+use crate::recorder::passes::{PassTally, Passes};
 use crate::recorder::record::Record;
 use crate::recorder::records::Recorded;
 use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
@@ -54,6 +55,9 @@ pub struct Report {
     pub measures: Vec<Measure>,
     /// Whole objects, where users browse. All that follows but `response` and `response_time_cdf` is then of files.
     pub objects: Option<Objects>,
+    /// Passes and steps, where users follow scenarios.
+    #[serde(default)]
+    pub passes: Option<Passes>,
     /// What became of the connections.
     pub connections: Connections,
     /// All requests of the run by what became of them, warm-up included.
@@ -244,11 +248,14 @@ impl Report {
             steps.0.iter().for_each(|window| whole.merge(window));
             measures.extend(time_measures(name, &whole, || steps.0.iter(), &[("p90", 0.9), ("p99", 0.99)]));
         }
+        measures.extend(all.passes.iter().flat_map(PassTally::measures));
+        let passes = all.passes.map(|tally| tally.report(told_quantile));
         let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {
             verdict: Verdict::Valid,
             measures,
             objects,
+            passes,
             connections: all.connections,
             counts,
             measured,
@@ -364,15 +371,11 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
         second.response_time_mean_s = if second.ok > 0 { sum_s / second.ok as f64 } else { 0.0 };
         seconds.push(second);
     }
-    let quantile = |times: &Histogram, q: f64| {
-        let told = times.count() as f64 * (1.0 - q) * (1.0 + 1e-12) >= BEYOND_LEAST;
-        told.then(|| times.quantile(q)).flatten().map(|ns| ns as f64 * 1e-9)
-    };
     for interval in intervals {
         let (response, lateness) =
             (Histogram::from(interval.response.clone()), Histogram::from(interval.lateness.clone()));
-        let (p50, p99) = (quantile(&response, 0.5), quantile(&response, 0.99));
-        let late = quantile(&lateness, 0.99);
+        let (p50, p99) = (told_quantile(&response, 0.5), told_quantile(&response, 0.99));
+        let late = told_quantile(&lateness, 0.99);
         let (first, count) =
             ((interval.start.0 / 1_000_000_000) as usize, (interval.length.0 / 1_000_000_000) as usize);
         for second in seconds.iter_mut().skip(first).take(count) {
@@ -380,6 +383,12 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
         }
     }
     seconds
+}
+
+/// A quantile (s) of times (ns), where enough of them lie beyond it.
+fn told_quantile(times: &Histogram, q: f64) -> Option<f64> {
+    let told = times.count() as f64 * (1.0 - q) * (1.0 + 1e-12) >= BEYOND_LEAST;
+    told.then(|| times.quantile(q)).flatten().map(|ns| ns as f64 * 1e-9)
 }
 
 fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Span, end: Time) -> Vec<Measure> {

@@ -4,6 +4,7 @@
 //! built once whole and written from where it stands.
 
 pub(crate) mod endpoint;
+pub(crate) mod scenario;
 pub(crate) mod template;
 pub(crate) mod url;
 pub(crate) mod url_list;
@@ -18,6 +19,7 @@ use crate::request::endpoint::Endpoint;
 use crate::request::template::{Template, stream_of};
 use crate::schedule::job::{ANYWHERE, Job};
 use crate::setting::Version;
+use crate::wire::reply::Keeping;
 
 /// What the requests' target is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +65,14 @@ pub enum Body {
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Method; 5] = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete];
+
+    /// The method of this name, in any case.
+    pub fn named(name: &str) -> Option<Method> {
+        Method::ALL.into_iter().find(|method| method.name().eq_ignore_ascii_case(name))
+    }
+
     /// Its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
@@ -95,14 +105,38 @@ pub(crate) struct Asked<'a> {
     pub(crate) seed: u64,
 }
 
-/// Where a redirect leads.
+/// What one request asks for in place of what all ask for: where a redirect led, or a step of a scenario.
 #[derive(Clone, Debug)]
-pub(crate) struct Hop {
+pub(crate) struct Special {
     /// How many redirects led there.
-    pub(crate) count: u32,
+    pub(crate) hops: u32,
     pub(crate) method: Method,
-    pub(crate) authority: String,
+    /// The host, where it is not the endpoint's.
+    pub(crate) authority: Option<String>,
     pub(crate) path: String,
+    /// A redirect changed the method: the body is gone, and with it what is said of it.
+    pub(crate) bare: bool,
+    pub(crate) step: Option<StepParts>,
+}
+
+/// What the request of a step has besides method and path.
+#[derive(Clone, Debug)]
+pub(crate) struct StepParts {
+    /// Its own headers, besides those of all requests.
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Option<Vec<u8>>,
+    /// What is kept of the reply.
+    pub(crate) keeping: Option<Keeping>,
+}
+
+impl Special {
+    /// The step's headers, those of a body that is gone left out.
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.step.iter().flat_map(|step| &step.headers);
+        headers
+            .map(|(name, value)| (name.as_str(), value.as_slice()))
+            .filter(|(name, _)| !self.bare || !name.to_ascii_lowercase().starts_with("content-"))
+    }
 }
 
 /// Writes requests.
@@ -166,13 +200,7 @@ impl Renderer {
         let mut plain = Vec::new();
         let mut drawn = Vec::new();
         for (name, value) in asked.headers {
-            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-            if name.is_empty() || !name.bytes().all(token) {
-                return invalid(format!("header `{name}`: not a header name, e.g. `accept`"));
-            }
-            if value.bytes().any(|byte| byte == 0x7f || (byte < b' ' && byte != b'\t')) {
-                return invalid(format!("header `{name}`: its value has a control character"));
-            }
+            check_header(name, value)?;
             let template =
                 Template::parse(value).map_err(|error| LoadError::Invalid(format!("header `{name}`: {error}")))?;
             match template.plain() {
@@ -245,62 +273,67 @@ impl Renderer {
         matches!(self.targets, Targets::Weighted(_))
     }
 
-    /// Which of several targets request `k` asks for, and the endpoint that this one is of.
+    /// Which of several targets request `k` asks for, and the endpoint that this one is of; none where there is one.
     #[inline]
-    pub(crate) fn choose(&self, k: u64) -> (u32, Option<usize>) {
-        let Targets::Weighted(list) = &self.targets else { return (0, None) };
+    pub(crate) fn choose(&self, k: u64) -> Option<(u32, Option<usize>)> {
+        let Targets::Weighted(list) = &self.targets else { return None };
         let mut choice = 0;
         if let (Some(all), true) = (self.weights.last(), list.len() > 1) {
             let point = stream_of(self.seed, k, "target").uniform() * all;
             choice = self.weights.partition_point(|&sum| sum <= point).min(list.len() - 1);
         }
-        (choice as u32, list[choice].1.endpoint)
+        Some((choice as u32, list[choice].1.endpoint))
     }
 
-    /// The method, after the redirect where there was one.
-    pub(crate) fn method(&self, hop: Option<&Hop>) -> Method {
-        hop.map_or(self.method, |hop| hop.method)
+    /// The method, of all or its own.
+    pub(crate) fn method(&self, special: Option<&Special>) -> Method {
+        special.map_or(self.method, |special| special.method)
     }
 
     /// Writes `job`, one that [`Renderer::knows`], to `out`, replacing what was there. It goes to its endpoint, or to
     /// where a redirect led.
-    pub(crate) fn render(&self, job: &Job, hop: Option<&Hop>, cookie: Option<&[u8]>, out: &mut Vec<u8>) {
+    pub(crate) fn render(&self, job: &Job, special: Option<&Special>, cookie: Option<&[u8]>, out: &mut Vec<u8>) {
         out.clear();
-        out.extend_from_slice(self.method(hop).name().as_bytes());
+        out.extend_from_slice(self.method(special).name().as_bytes());
         out.push(b' ');
-        self.write_path(job, hop, out);
-        match hop {
+        self.write_path(job, special, out);
+        let bare = special.is_some_and(|special| special.bare);
+        match special.and_then(|special| special.authority.as_ref()) {
             None => out.extend_from_slice(&self.commons[job.endpoint as usize]),
-            Some(hop) => {
-                for piece in [self.version.as_bytes(), hop.authority.as_bytes(), b"\r\n"] {
+            Some(authority) => {
+                for piece in [self.version.as_bytes(), authority.as_bytes(), b"\r\n"] {
                     out.extend_from_slice(piece);
                 }
-                if self.method(Some(hop)) == self.method {
-                    out.extend_from_slice(&self.plain);
-                } else {
-                    // The body is gone, and with it what is said of it.
-                    for line in self.plain.split_inclusive(|&byte| byte == b'\n') {
-                        if !line.to_ascii_lowercase().starts_with(b"content-") {
-                            out.extend_from_slice(line);
-                        }
+                for line in self.plain.split_inclusive(|&byte| byte == b'\n') {
+                    if !bare || !line.to_ascii_lowercase().starts_with(b"content-") {
+                        out.extend_from_slice(line);
                     }
                 }
             }
         }
-        self.each_drawn_header(job, cookie, |name, value| {
+        self.each_drawn_header(job, special, cookie, |name, value| {
             for piece in [name.as_bytes(), b": ", value, b"\r\n"] {
                 out.extend_from_slice(piece);
             }
         });
+        if let Some(StepParts { body, .. }) = special.and_then(|special| special.step.as_ref()) {
+            let body = body.as_deref().filter(|_| !bare);
+            let says_length = body.is_some() || matches!(self.method(special), Method::Post | Method::Put);
+            if says_length {
+                write!(out, "content-length: {}\r\n", body.map_or(0, <[u8]>::len)).expect("a Vec takes all");
+            }
+            out.extend_from_slice(b"\r\n");
+            return out.extend_from_slice(body.unwrap_or_default());
+        }
         match &self.body {
-            _ if self.method(hop) != self.method => out.extend_from_slice(b"\r\n"),
+            _ if bare => out.extend_from_slice(b"\r\n"),
             Body::None => out.extend_from_slice(b"\r\n"),
             Body::Bytes(bytes) => {
                 out.extend_from_slice(b"\r\n");
                 out.extend_from_slice(bytes);
             }
             Body::Template(_) => {
-                let body = self.body(job, hop);
+                let body = self.body(job, special);
                 write!(out, "content-length: {}\r\n\r\n", body.len()).expect("a Vec takes all");
                 out.extend_from_slice(&body);
             }
@@ -308,9 +341,9 @@ impl Renderer {
     }
 
     /// Appends the path that `job` asks for.
-    pub(crate) fn write_path(&self, job: &Job, hop: Option<&Hop>, out: &mut Vec<u8>) {
-        if let Some(hop) = hop {
-            return out.extend_from_slice(hop.path.as_bytes());
+    pub(crate) fn write_path(&self, job: &Job, special: Option<&Special>, out: &mut Vec<u8>) {
+        if let Some(special) = special {
+            return out.extend_from_slice(special.path.as_bytes());
         }
         match &self.targets {
             Targets::Work => {
@@ -331,7 +364,13 @@ impl Renderer {
     }
 
     /// The other headers of `job`, by name and value.
-    pub(crate) fn each_drawn_header(&self, job: &Job, cookie: Option<&[u8]>, mut each: impl FnMut(&str, &[u8])) {
+    pub(crate) fn each_drawn_header(
+        &self,
+        job: &Job,
+        special: Option<&Special>,
+        cookie: Option<&[u8]>,
+        mut each: impl FnMut(&str, &[u8]),
+    ) {
         let mut digits = itoa::Buffer::new();
         if self.planned {
             each("x-sojourn-client", digits.format(job.request.client).as_bytes());
@@ -347,19 +386,21 @@ impl Renderer {
             self.write_template(template, job, name, &mut value);
             each(name, &value);
         }
+        special.into_iter().flat_map(Special::headers).for_each(|(name, value)| each(name, value));
         if let Some(cookie) = cookie {
             each("cookie", cookie);
         }
     }
 
     /// The body of `job`; none where there is none.
-    pub(crate) fn body(&self, job: &Job, hop: Option<&Hop>) -> Vec<u8> {
+    pub(crate) fn body(&self, job: &Job, special: Option<&Special>) -> Vec<u8> {
         let mut body = Vec::new();
-        match &self.body {
-            _ if self.method(hop) != self.method => {}
-            Body::None => {}
-            Body::Bytes(bytes) => body.extend_from_slice(bytes),
-            Body::Template(template) => self.write_template(template, job, "body", &mut body),
+        match (&self.body, special) {
+            (_, Some(Special { bare: true, .. })) => {}
+            (_, Some(Special { step: Some(step), .. })) => body.extend(step.body.iter().flatten()),
+            (Body::None, _) => {}
+            (Body::Bytes(bytes), _) => body.extend_from_slice(bytes),
+            (Body::Template(template), _) => self.write_template(template, job, "body", &mut body),
         }
         body
     }
@@ -381,7 +422,20 @@ fn check_path(path: &str, whole: &str) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn check_template(template: &Template) -> Result<(), LoadError> {
+/// Whether a header of this name may have this value.
+pub(crate) fn check_header(name: &str, value: &str) -> Result<(), LoadError> {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(LoadError::Invalid(format!("header `{name}`: not a header name, e.g. `accept`")));
+    }
+    if value.bytes().any(|byte| byte == 0x7f || (byte < b' ' && byte != b'\t')) {
+        return Err(LoadError::Invalid(format!("header `{name}`: its value has a control character")));
+    }
+    Ok(())
+}
+
+/// Whether what a template writes is a path.
+pub(crate) fn check_template(template: &Template) -> Result<(), LoadError> {
     template.texts().try_for_each(|text| check_path(text, template.beginning()))
 }
 

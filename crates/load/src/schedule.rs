@@ -1,6 +1,8 @@
-//! Who asks when: open plans, closed users, users who browse and saturation, all as one source of jobs per thread.
+//! Who asks when: open plans, closed users, users who browse or follow scenarios, and saturation, all as one source of
+//! jobs per thread.
 
 pub(crate) mod job;
+pub(crate) mod passes;
 mod plan;
 mod quota;
 pub(crate) mod sessions;
@@ -13,10 +15,12 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Http, Planned, Request, Script, Step, Visitor};
 
 use crate::outcome::{Outcome, Settlement};
+use crate::request::scenario::Scenarios;
 use crate::schedule::job::{ANYWHERE, Due, Job, PAUSE_AFTER_FAILURE};
+use crate::schedule::passes::{PassEnded, PassShare};
 use crate::schedule::plan::{Dealer, PlanShare};
 use crate::schedule::quota::Quota;
-use crate::schedule::sessions::{Browse, Ended, SessionShare};
+use crate::schedule::sessions::{Browse, Ended as ObjectEnded, SessionShare};
 use crate::schedule::users::{Behaviour, UserShare};
 use crate::setting::Stop;
 use crate::share::Share;
@@ -38,6 +42,13 @@ pub enum Schedule {
         /// `keep_alive` (of this run's clock: already divided by any time scale) and at the end of a session.
         http: Http,
     },
+    /// Users who follow scenarios, each with one connection.
+    Scenarios {
+        /// What they follow.
+        scenarios: Arc<Scenarios>,
+        /// Who they are.
+        coming: Coming,
+    },
     /// This many users that never think and always ask the same: the most that the server can do.
     Saturate {
         /// Number of users, one connection each.
@@ -45,6 +56,15 @@ pub enum Schedule {
         /// What they ask.
         request: Request,
     },
+}
+
+/// Who follows scenarios.
+pub enum Coming {
+    /// So many users, who begin again when they are through.
+    Users(u32),
+    /// A user for each request of a plan, who comes at its instant, goes through one scenario, and leaves. At most as
+    /// many as there may be connections are there at once.
+    Plan(Box<dyn Iterator<Item = Planned> + Send>),
 }
 
 impl Schedule {
@@ -86,6 +106,8 @@ impl fmt::Debug for Schedule {
             Schedule::Sessions { users, parallel, http } => {
                 write!(f, "Sessions({} x {parallel}, {http:?})", users.len())
             }
+            Schedule::Scenarios { coming: Coming::Users(users), .. } => write!(f, "Scenarios({users})"),
+            Schedule::Scenarios { coming: Coming::Plan(_), .. } => f.write_str("Scenarios(open)"),
             Schedule::Saturate { connections, .. } => write!(f, "Saturate({connections})"),
         }
     }
@@ -96,6 +118,13 @@ pub(crate) enum Source {
     Plan(PlanShare),
     Users(UserShare),
     Sessions(SessionShare),
+    Passes(PassShare),
+}
+
+/// Something larger than a request that is over.
+pub(crate) enum Ended {
+    Object(ObjectEnded),
+    Pass(PassEnded),
 }
 
 /// A schedule dealt to threads.
@@ -109,9 +138,30 @@ pub(crate) struct Dealt {
     pub(crate) end: Option<Time>,
 }
 
-/// Deals what of `schedule` is `share`'s to `threads`: a plan by request number, users by user number. With
-/// `by_client` a plan is dealt by client, so that one thread sees all that a client does (its cookies).
-pub(crate) fn deal(schedule: Schedule, stop: Stop, share: Share, threads: usize, by_client: bool) -> Dealt {
+/// What a schedule is dealt by.
+#[derive(Clone, Copy)]
+pub(crate) struct Deal {
+    pub(crate) stop: Stop,
+    pub(crate) share: Share,
+    pub(crate) threads: usize,
+    /// A plan is dealt by client, so that one thread sees all that a client does (its cookies).
+    pub(crate) by_client: bool,
+    /// Most places of all shares for users who come by a plan.
+    pub(crate) places_max: u32,
+    pub(crate) seed: u64,
+}
+
+impl Deal {
+    /// The thread's part of what all threads of all shares have together; parts differ by at most one.
+    pub(crate) fn part(&self, thread: usize, all: u32) -> usize {
+        let (lane, lanes) = self.share.lane(thread, self.threads);
+        ((u64::from(all) + lanes - 1 - lane) / lanes) as usize
+    }
+}
+
+/// Deals what of `schedule` is this share's to its threads: a plan by request number, users by user number.
+pub(crate) fn deal(schedule: Schedule, deal: Deal) -> Dealt {
+    let Deal { stop, share, threads, by_client, seed, .. } = deal;
     match schedule {
         Schedule::Open(plan) => {
             let (dealer, shares) = Dealer::new(plan, stop, share, threads, by_client);
@@ -136,6 +186,32 @@ pub(crate) fn deal(schedule: Schedule, stop: Stop, share: Share, threads: usize,
             }
             let (requests, end) = stop.known();
             Dealt { shares: shares.into_iter().map(Source::Sessions).collect(), dealer: None, requests, end }
+        }
+        Schedule::Scenarios { scenarios, coming } => {
+            let quota = |thread| Quota::new(stop, share.lane(thread, threads));
+            let (requests, end) = stop.known();
+            let shares: Vec<PassShare> = match coming {
+                Coming::Users(users) => {
+                    let of_thread = |thread| PassShare::of_users(Arc::clone(&scenarios), seed, quota(thread));
+                    let mut shares: Vec<PassShare> = (0..threads).map(of_thread).collect();
+                    for number in 0..users {
+                        if let Some(thread) = share.thread(u64::from(number), threads) {
+                            shares[thread].join(number);
+                        }
+                    }
+                    shares
+                }
+                Coming::Plan(plan) => {
+                    let (_, plans) = Dealer::new(plan, stop, share, threads, false);
+                    let of_thread = |(thread, plan)| {
+                        let places = deal.part(thread, deal.places_max);
+                        PassShare::of_plan(Arc::clone(&scenarios), seed, plan, places, quota(thread))
+                    };
+                    plans.into_iter().enumerate().map(of_thread).collect()
+                }
+            };
+            // What is planned hangs on the replies too: the plan of the passes is none of requests.
+            Dealt { shares: shares.into_iter().map(Source::Passes).collect(), dealer: None, requests, end }
         }
         Schedule::Saturate { connections, request } => {
             let users = (0..connections).map(|_| Behaviour::Constant);
@@ -174,6 +250,7 @@ impl Source {
             // The end itself is an event: the thread has to see it.
             Source::Users(share) if share.spent() => Time::NEVER,
             Source::Users(share) => share.earliest().min(share.end()),
+            Source::Passes(share) => share.next_at().min(share.end()),
         }
     }
 
@@ -187,10 +264,11 @@ impl Source {
             }
             Source::Users(share) => share.take(now).map(Due::Ask),
             Source::Sessions(share) => share.due(now),
+            Source::Passes(share) => share.due(now),
         }
     }
 
-    /// The request of `place` has got its reply, or will get none; the object, where that is over as well.
+    /// The request of `place` has got its reply, or will get none; the object or pass, where that is over as well.
     #[inline]
     pub(crate) fn finished(&mut self, place: u32, now: Time, settlement: Settlement) -> Option<Ended> {
         match self {
@@ -200,7 +278,8 @@ impl Source {
                 share.think(place, now, if failed { PAUSE_AFTER_FAILURE } else { Span::ZERO });
                 None
             }
-            Source::Sessions(share) => share.finished(place, now, settlement),
+            Source::Sessions(share) => share.finished(place, now, settlement).map(Ended::Object),
+            Source::Passes(share) => share.finished(place, now, settlement).map(Ended::Pass),
         }
     }
 
@@ -210,6 +289,7 @@ impl Source {
             Source::Plan(share) => share.exhausted(),
             Source::Users(share) => share.spent() || (now >= share.end() && share.earliest() >= share.end()),
             Source::Sessions(share) => share.exhausted(now),
+            Source::Passes(share) => share.exhausted(now),
         }
     }
 
@@ -219,13 +299,14 @@ impl Source {
             Source::Plan(_) => None,
             Source::Users(share) => Some(share.places()),
             Source::Sessions(share) => Some(share.places()),
+            Source::Passes(share) => Some(share.places()),
         }
     }
 
     /// Objects that are under way, with or without a request on a connection.
     pub(crate) fn objects_under_way(&self) -> usize {
         match self {
-            Source::Plan(_) | Source::Users(_) => 0,
+            Source::Plan(_) | Source::Users(_) | Source::Passes(_) => 0,
             Source::Sessions(share) => share.under_way(),
         }
     }
@@ -234,7 +315,7 @@ impl Source {
     pub(crate) fn jobs_planned(&self) -> usize {
         match self {
             Source::Plan(share) => share.len(),
-            Source::Users(_) | Source::Sessions(_) => 0,
+            Source::Users(_) | Source::Sessions(_) | Source::Passes(_) => 0,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Each figure has its numbers in a table behind it, and tells them where one points at it. Seconds that raise a doubt
 //! are marked, so that what disturbed a run can be looked for at its time.
 
-use sojourn_load::{Report, Verdict};
+use sojourn_load::{Passes, Report, StepReport, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
 use super::html::{escape, page};
@@ -33,6 +33,7 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
             "<section id=\"failures\">\n<h2>Failures</h2>\n<p>{text}.</p>\n<ul>\n{statuses}</ul>\n</section>\n"
         );
     }
+    body += &report.passes.as_ref().map_or(String::new(), passes);
     if !objectives.is_empty() {
         let rows: String = objectives
             .iter()
@@ -55,6 +56,33 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
          </section>\n"
     );
     page(name, &body)
+}
+
+/// The steps of the scenarios, and what of them did not come out.
+fn passes(passes: &Passes) -> String {
+    let Passes { whole, failed, unfinished, steps } = passes;
+    let time = |time_s: Option<f64>| time_s.map_or("-".into(), |time_s| quantity(time_s, "s"));
+    let row = |step: &StepReport| {
+        let faults: Vec<String> =
+            step.faults.iter().map(|(fault, count)| format!("{count} times not: {}", escape(fault))).collect();
+        format!(
+            "<tr><th>{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td>{}</td></tr>\n",
+            escape(&step.name),
+            step.ok,
+            step.failed,
+            time(step.response_time_mean_s),
+            time(step.response_time_p95_s),
+            faults.join("<br>")
+        )
+    };
+    let rows: String = steps.iter().map(row).collect();
+    format!(
+        "<section id=\"steps\">\n<h2>Steps</h2>\n<p>Passes: {whole} whole, {failed} failed, {unfinished} cut short by \
+         the end.</p>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Step</th><th>Good</th>\
+         <th>Failed</th><th>Mean</th><th>95th percentile</th><th>Not as checked</th></tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
+    )
 }
 
 fn verdict(report: &Report) -> String {

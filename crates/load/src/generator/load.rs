@@ -11,8 +11,8 @@ use crate::report::limits::Limits;
 use crate::request::endpoint::Endpoint;
 use crate::request::url::Url;
 use crate::request::{Body, Method, Targets};
-use crate::schedule::Schedule;
 use crate::schedule::sessions::PARALLEL_MAX;
+use crate::schedule::{Coming, Schedule};
 use crate::setting::{Pacing, Rotation, Stop, Version};
 use crate::share::Share;
 use crate::wire::allowed::Allowed;
@@ -211,6 +211,12 @@ impl Load {
             }
             Schedule::Sessions { parallel, .. } if !(1..=PARALLEL_MAX).contains(parallel) => {
                 Err(LoadError::Invalid(format!("parallel = {parallel}: a user has 1 to {PARALLEL_MAX} connections")))
+            }
+            Schedule::Scenarios { coming: Coming::Users(users), .. } if u64::from(*users) < threads => {
+                invalid("users: at least one per thread of every share")
+            }
+            Schedule::Scenarios { coming: Coming::Plan(_), .. } if u64::from(self.connections_max) < threads => {
+                invalid("connections: at least one per thread of every share")
             }
             Schedule::Saturate { connections, .. } if u64::from(*connections) < threads => {
                 invalid("connections: at least one per thread of every share")

@@ -17,6 +17,7 @@ use crate::generator::progress::Progress;
 use crate::generator::worker::{Gauge, Setting, Start, Work};
 use crate::outcome::Counts;
 use crate::recorder::division::{Division, Windowing};
+use crate::recorder::passes::StepTally;
 use crate::recorder::records::write::{Drain, Sink};
 use crate::recorder::watch::Recent;
 use crate::recorder::{Keep, Recorder};
@@ -24,7 +25,7 @@ use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::request::url::Scheme;
 use crate::request::{Asked, Renderer};
-use crate::schedule::{Dealt, Schedule, deal};
+use crate::schedule::{Coming, Deal, Dealt, Schedule, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
 
@@ -76,6 +77,10 @@ pub fn run_share(
         Schedule::Users(users) => (users.len() as u64).div_ceil(u64::from(streams.unwrap_or(1))),
         Schedule::Sessions { users, .. } if streams.is_some() => users.len() as u64,
         Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
+        Schedule::Scenarios { coming: Coming::Plan(_), .. } => u64::from(load.connections_max),
+        Schedule::Scenarios { coming: Coming::Users(users), .. } => {
+            u64::from(*users).div_ceil(u64::from(streams.unwrap_or(1)))
+        }
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
     let connections = connections.div_ceil(u64::from(load.share.of));
@@ -96,7 +101,19 @@ pub fn run_share(
         }
         (schedule, _) => schedule,
     };
-    let Dealt { shares, dealer, requests, end } = deal(schedule, load.stop, load.share, load.threads, load.cookies);
+    let steps = match &schedule {
+        Schedule::Scenarios { scenarios, .. } => StepTally::of(scenarios),
+        _ => Vec::new(),
+    };
+    let dealing = Deal {
+        stop: load.stop,
+        share: load.share,
+        threads: load.threads,
+        by_client: load.cookies,
+        places_max: load.connections_max * streams.unwrap_or(1),
+        seed: load.seed,
+    };
+    let Dealt { shares, dealer, requests, end } = deal(schedule, dealing);
     // Of all shares: how far this one is, is told by its own share.
     let requests = requests.map(|all| all / u64::from(load.share.of));
     let windowing = match (end, load.stop) {
@@ -147,9 +164,9 @@ pub fn run_share(
             watched: load.watched,
         };
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
-        // Shares differ by at most one connection and add up.
+        let recorder = recorder.with_steps(steps.clone());
         let (lane, lanes) = load.share.lane(thread, load.threads);
-        let connections_max = ((u64::from(load.connections_max) + lanes - 1 - lane) / lanes) as usize;
+        let connections_max = dealing.part(thread, load.connections_max);
         let places_max = connections_max * streams.unwrap_or(1) as usize;
         // A session store of its own for each, so that threads do not wait for one another.
         let tls = if secured { Some(load.tls.config(version)?) } else { None };

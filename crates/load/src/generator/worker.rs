@@ -14,6 +14,7 @@
 
 mod http2;
 mod opening;
+mod passes;
 mod redirect;
 
 use std::cmp::Reverse;
@@ -37,6 +38,7 @@ use crate::recorder::watch::Window;
 use crate::recorder::{Recorder, ReplyFacts};
 use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
+use crate::schedule::Ended as WholeEnded;
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
 use crate::schedule::sessions::Ended as ObjectEnded;
@@ -291,10 +293,10 @@ impl<'a> Worker<'a> {
     /// Begins everything that is due and can begin.
     #[inline]
     fn release(&mut self, now: Time) {
-        while let Some(job) = self.waiting.front() {
-            let Some(place) = self.place(job.endpoint) else { break };
-            let job = self.waiting.pop_front().expect("just seen");
-            self.begin(place, job, now, false);
+        while let Some(job) = self.waiting.front().copied() {
+            let Some(place) = self.place(&job) else { break };
+            self.waiting.pop_front();
+            self.begin(place, Job { place, ..job }, now, false);
         }
         while let Some(due) = self.source.due(now) {
             let job = match due {
@@ -316,9 +318,9 @@ impl<'a> Worker<'a> {
                 self.recorder.over(&job, None, Outcome::Missed, now, ReplyFacts::default());
                 continue;
             }
-            let place = if job.place == ANYWHERE { self.place(job.endpoint) } else { Some(job.place) };
+            let place = if job.place == ANYWHERE { self.place(&job) } else { Some(job.place) };
             match place {
-                Some(place) => self.begin(place, job, now, true),
+                Some(place) => self.begin(place, Job { place, ..job }, now, true),
                 None => {
                     self.recorder.queued(&job);
                     self.patient(&job, NOWHERE);
@@ -334,7 +336,7 @@ impl<'a> Worker<'a> {
         if self.single {
             return job;
         }
-        let (target, endpoint) = self.setting.renderer.choose(job.k);
+        let (target, endpoint) = self.setting.renderer.choose(job.k).unwrap_or((job.target, None));
         let endpoint = endpoint.unwrap_or_else(|| {
             let number = match self.setting.rotation {
                 Rotation::Client => self.client_of(&job),
@@ -355,13 +357,16 @@ impl<'a> Worker<'a> {
         u64::from(place) * self.lanes + self.lane
     }
 
-    /// A free connection to `origin`, or a place where one may be opened.
-    fn place(&mut self, origin: u32) -> Option<u32> {
-        if let Some(place) = self.idle[origin as usize].pop() {
+    /// A free connection to where `job` goes, or a place where one may be opened.
+    fn place(&mut self, job: &Job) -> Option<u32> {
+        if let Some(place) = self.idle[job.endpoint as usize].pop() {
             return Some(place);
         }
         if let Some(place) = self.vacant.pop() {
             return Some(place);
+        }
+        if let Source::Passes(share) = &mut self.source {
+            return share.seat(job);
         }
         if self.streams.is_none() && self.connections.len() < self.connections_max {
             self.connections.push(Connection::default());
@@ -380,6 +385,8 @@ impl<'a> Worker<'a> {
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange::new(job, now));
+        self.fill(place);
+        let connection = &mut self.connections[place as usize];
         if self.streams.is_some() {
             connection.origin = origin;
             let begun = self.setting.clock.now();
@@ -414,18 +421,21 @@ impl<'a> Worker<'a> {
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
         let renderer = self.setting.renderer;
-        let hop = connection.hop.as_deref();
-        connection.reply.expect(renderer.method(hop) == Method::Head, self.setting.cookies);
+        let special = connection.special.as_deref();
+        connection.reply.expect(renderer.method(special) == Method::Head, self.setting.cookies);
+        if let Some(keeping) = special.and_then(|special| special.step.as_ref()?.keeping) {
+            connection.reply.keep(keeping);
+        }
         if !connection.used {
             exchange.opened(&connection.opening);
         }
-        let constant = if hop.is_none() { renderer.constant(exchange.job.endpoint) } else { None };
+        let constant = if special.is_none() { renderer.constant(exchange.job.endpoint) } else { None };
         let bytes = match constant {
             Some(bytes) => bytes,
             None => {
                 let job = &exchange.job;
                 let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
-                renderer.render(job, hop, cookie.map(Vec::as_slice), &mut self.scratch);
+                renderer.render(job, special, cookie.map(Vec::as_slice), &mut self.scratch);
                 &self.scratch
             }
         };
@@ -620,7 +630,7 @@ impl<'a> Worker<'a> {
         if !connection.used || exchange.retried || connection.reply.touched() {
             return self.fail(place, outcome);
         }
-        if !self.setting.renderer.method(connection.hop.as_deref()).is_idempotent() {
+        if !self.setting.renderer.method(connection.special.as_deref()).is_idempotent() {
             return self.fail(place, Outcome::ClosedEarly);
         }
         exchange.retried = true;
@@ -643,18 +653,17 @@ impl<'a> Worker<'a> {
                 Redirected::Astray => astray = true,
             }
         }
-        let connection = &mut self.connections[place as usize];
-        let exchange = connection.exchange.take().expect("only an exchange completes");
-        let job = exchange.job;
-        let reply = &connection.reply;
+        let connection = &self.connections[place as usize];
+        let job = connection.exchange.as_ref().expect("only an exchange completes").job;
         let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
-        let outcome = match reply.status {
+        let outcome = match connection.reply.status {
             _ if late => Outcome::Abandoned,
             _ if astray => Outcome::Redirects,
-            ..400 => Outcome::Ok,
-            400..500 => Outcome::ClientError,
-            500.. => Outcome::ServerError,
+            status => self.judged(place, Outcome::of_status(status)),
         };
+        let connection = &mut self.connections[place as usize];
+        let exchange = connection.exchange.take().expect("only an exchange completes");
+        let reply = &connection.reply;
         let facts = ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
         let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, facts);
         if !reply.cookie.is_empty() {
@@ -663,14 +672,14 @@ impl<'a> Worker<'a> {
             cookie.extend_from_slice(&reply.cookie);
         }
         connection.used = true;
-        connection.hop = None;
+        connection.special = None;
         self.active -= 1;
         if keep && self.setting.persistent {
             connection.phase = Phase::Idle;
             let origin = connection.origin as usize;
             match &mut self.source {
                 Source::Plan(_) => self.idle[origin].push(place),
-                Source::Users(_) => {}
+                Source::Users(_) | Source::Passes(_) => {}
                 Source::Sessions(share) => share.idles(place, now),
             }
         } else {
@@ -698,7 +707,7 @@ impl<'a> Worker<'a> {
         if exchange.sent.is_none() {
             exchange.opened(&connection.opening);
         }
-        connection.hop = None;
+        connection.special = None;
         let reply = &connection.reply;
         // Before the request went out, what stands there is the reply before.
         let facts = match exchange.sent {
@@ -714,8 +723,10 @@ impl<'a> Worker<'a> {
     /// Tells the source that `job` is over.
     #[inline]
     fn settle(&mut self, job: &Job, now: Time, settlement: Settlement) {
-        if let Some(ended) = self.source.finished(job.place, now, settlement) {
-            self.conclude(ended);
+        match self.source.finished(job.place, now, settlement) {
+            None => {}
+            Some(WholeEnded::Object(ended)) => self.conclude(ended),
+            Some(WholeEnded::Pass(pass)) => self.pass_over(&pass, now),
         }
     }
 
@@ -752,7 +763,7 @@ impl<'a> Worker<'a> {
         connection.shut();
         match &mut self.source {
             Source::Plan(_) => self.vacant.push(place),
-            Source::Users(_) => {}
+            Source::Users(_) | Source::Passes(_) => {}
             Source::Sessions(share) => share.closed(place),
         }
     }
@@ -812,6 +823,7 @@ impl<'a> Worker<'a> {
         let counts = &self.recorder.whole;
         let planned = match &self.source {
             Source::Sessions(share) => share.planned(),
+            Source::Passes(share) => share.begun(),
             _ => counts.planned,
         };
         self.gauge.planned.store(planned, Ordering::Relaxed);
@@ -871,6 +883,9 @@ impl<'a> Worker<'a> {
         }
         while let Some(job) = self.waiting.pop_front() {
             self.recorder.over(&job, None, Outcome::Unfinished, now, ReplyFacts::default());
+        }
+        if let Source::Passes(share) = &mut self.source {
+            share.cut_off().for_each(|pass| self.recorder.pass_over(&pass, now));
         }
         if let Source::Sessions(share) = &mut self.source {
             for ended in share.cut_off(now) {

@@ -4,6 +4,7 @@
 //! number of threads and processes. A law's numbers are written whole, rounded, unless `as real` follows it; its stream
 //! is the request's own, and the price is a hash per request that has a drawn value.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use sojourn_stats::{Dimension, Law, Stream};
@@ -33,7 +34,12 @@ enum Piece {
     Object,
     Size,
     Demand,
-    Drawn { law: Law, real: bool },
+    /// A variable of a scenario, by its number.
+    Variable(usize),
+    Drawn {
+        law: Law,
+        real: bool,
+    },
 }
 
 impl Template {
@@ -42,6 +48,23 @@ impl Template {
     /// # Errors
     /// One line that names the part that is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Template, TemplateError> {
+        Template::read(text, Piece::parse)
+    }
+
+    /// Reads a template of a scenario: in braces also stand the names of `variables`, and of a request's own numbers
+    /// only `client` and `k`, here the pass's.
+    pub(crate) fn of_step(text: &str, variables: &[String]) -> Result<Template, TemplateError> {
+        Template::read(text, |inside| match variables.iter().position(|variable| variable == inside) {
+            Some(variable) => Ok(Piece::Variable(variable)),
+            None if is_name(inside) && !["client", "k"].contains(&inside) => Err(format!(
+                "`{inside}` is not known here: no step before takes it, and the data have no such column; \
+                 write `{{{{` for a brace"
+            )),
+            None => Piece::parse(inside),
+        })
+    }
+
+    fn read(text: &str, piece: impl Fn(&str) -> Result<Piece, String>) -> Result<Template, TemplateError> {
         let wrong = |why: String| TemplateError(format!("template `{text}`: {why}"));
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -63,7 +86,7 @@ impl Template {
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(Piece::parse(inside.trim()).map_err(wrong)?);
+            pieces.push(piece(inside.trim()).map_err(wrong)?);
             rest = after;
         }
         plain.push_str(rest);
@@ -77,6 +100,14 @@ impl Template {
     pub fn at(mut self, endpoint: usize) -> Template {
         self.endpoint = Some(endpoint);
         self
+    }
+
+    /// Puts `text`, as it is, before it.
+    pub(crate) fn begin_with(&mut self, text: &str) {
+        match self.pieces.first_mut() {
+            Some(Piece::Text(first)) => first.insert_str(0, text),
+            _ => self.pieces.insert(0, Piece::Text(text.into())),
+        }
     }
 
     /// The text, where nothing in it is drawn or filled in.
@@ -106,10 +137,25 @@ impl Template {
 
     /// Writes it for `job`; `stream` gives what is drawn.
     pub(crate) fn write(&self, job: &Job, stream: &mut Stream, out: &mut Vec<u8>) {
+        self.write_with(job, stream, |_| unreachable!("only a template of a step has variables"), out);
+    }
+
+    /// Writes it for `job` with the values of its variables.
+    pub(crate) fn write_with<'a>(
+        &self,
+        job: &Job,
+        stream: &mut Stream,
+        value: impl Fn(usize) -> Cow<'a, [u8]>,
+        out: &mut Vec<u8>,
+    ) {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => {
                     out.extend_from_slice(text.as_bytes());
+                    continue;
+                }
+                Piece::Variable(variable) => {
+                    out.extend_from_slice(&value(*variable));
                     continue;
                 }
                 Piece::Client => write!(out, "{}", job.request.client),
@@ -145,6 +191,12 @@ impl Piece {
             }
         })
     }
+}
+
+/// Whether `text` is a name, and so no law.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
 /// The stream that request `k` of the run seeded by `seed` draws from for `purpose`.

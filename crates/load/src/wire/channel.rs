@@ -23,6 +23,7 @@ use sojourn_stats::Time;
 
 use crate::generator::clock::Clock;
 use crate::outcome::Outcome;
+use crate::wire::reply::{Keeping, Kept};
 
 /// One HTTP/2 connection.
 pub(crate) struct Channel {
@@ -33,7 +34,7 @@ pub(crate) struct Channel {
     /// The tasks of the streams under way, by ticket.
     streams: HashMap<u64, usize>,
     /// Requests that came before hyper was ready.
-    early: Vec<(u64, Request<Full<Bytes>>)>,
+    early: Vec<(u64, Request<Full<Bytes>>, Option<Keeping>)>,
     clock: Clock,
 }
 
@@ -47,6 +48,8 @@ pub(crate) struct Finished {
     pub(crate) backend: Vec<u8>,
     pub(crate) cookies: Vec<Vec<u8>>,
     pub(crate) location: Vec<u8>,
+    /// What is kept of it, where something is.
+    pub(crate) kept: Option<Box<Kept>>,
     /// What went wrong, where something did.
     pub(crate) failed: Option<Outcome>,
 }
@@ -76,13 +79,13 @@ impl Channel {
         channel
     }
 
-    /// Sends `request`; what becomes of it will be known by `ticket`.
-    pub(crate) fn send(&mut self, ticket: u64, request: Request<Full<Bytes>>) {
+    /// Sends `request`; what becomes of it will be known by `ticket`, with what of the reply is to be kept.
+    pub(crate) fn send(&mut self, ticket: u64, request: Request<Full<Bytes>>, keeping: Option<Keeping>) {
         let sender = self.sender.borrow().clone();
-        let Some(mut sender) = sender else { return self.early.push((ticket, request)) };
+        let Some(mut sender) = sender else { return self.early.push((ticket, request, keeping)) };
         let (finished, clock) = (Rc::clone(&self.finished), self.clock);
         let task = self.tasks.add(async move {
-            let mut over = Finished::new(ticket);
+            let mut over = Finished::new(ticket, keeping);
             match sender.send_request(request).await {
                 Ok(response) => over.receive(response, clock).await,
                 Err(error) => over.failed = Some(outcome_of(&error)),
@@ -94,7 +97,7 @@ impl Channel {
 
     /// The request of `ticket` is given up: its stream is reset.
     pub(crate) fn cancel(&mut self, ticket: u64) {
-        self.early.retain(|(early, _)| *early != ticket);
+        self.early.retain(|(early, ..)| *early != ticket);
         if let Some(task) = self.streams.remove(&ticket) {
             self.tasks.drop_one(task);
         }
@@ -118,8 +121,8 @@ impl Channel {
     pub(crate) fn run(&mut self) {
         self.tasks.run();
         if !self.early.is_empty() && self.sender.borrow().is_some() {
-            for (ticket, request) in std::mem::take(&mut self.early) {
-                self.send(ticket, request);
+            for (ticket, request, keeping) in std::mem::take(&mut self.early) {
+                self.send(ticket, request, keeping);
             }
             self.tasks.run();
         }
@@ -153,7 +156,7 @@ impl Drop for Channel {
 }
 
 impl Finished {
-    fn new(ticket: u64) -> Finished {
+    fn new(ticket: u64, keeping: Option<Keeping>) -> Finished {
         Finished {
             ticket,
             first_byte: None,
@@ -162,6 +165,7 @@ impl Finished {
             backend: Vec::new(),
             cookies: Vec::new(),
             location: Vec::new(),
+            kept: keeping.map(|keeping| Box::new(Kept::new(keeping))),
             failed: None,
         }
     }
@@ -173,10 +177,17 @@ impl Finished {
         self.backend = value("x-sojourn-backend");
         self.location = value("location");
         self.cookies = response.headers().get_all("set-cookie").iter().map(|value| value.as_bytes().to_vec()).collect();
+        if let Some(kept) = &mut self.kept {
+            response.headers().iter().for_each(|(name, value)| kept.field(name.as_str(), value.as_bytes()));
+        }
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
             match frame {
-                Ok(frame) => self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64),
+                Ok(frame) => {
+                    let Some(data) = frame.data_ref() else { continue };
+                    self.bytes += data.len() as u64;
+                    self.kept.iter_mut().for_each(|kept| kept.piece(data));
+                }
                 Err(error) => {
                     self.failed = Some(outcome_of(&error));
                     return;

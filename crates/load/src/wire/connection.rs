@@ -8,7 +8,7 @@ use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::outcome::Outcome;
-use crate::request::Hop;
+use crate::request::Special;
 use crate::wire::channel::Channel;
 use crate::wire::exchange::{Exchange, Opening};
 use crate::wire::reply::Reply;
@@ -32,8 +32,8 @@ pub(crate) struct Connection {
     pub(crate) reply: Reply,
     /// What a full socket buffer left of the request.
     pub(crate) unsent: Vec<u8>,
-    /// Where a redirect led.
-    pub(crate) hop: Option<Box<Hop>>,
+    /// What the exchange asks for in place of what all ask for.
+    pub(crate) special: Option<Box<Special>>,
     pub(crate) opening: Opening,
     /// HTTP/2 for others: then nothing is exchanged at this place.
     pub(crate) channel: Option<Box<Channel>>,

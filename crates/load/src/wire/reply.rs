@@ -1,6 +1,7 @@
 //! One HTTP/1.1 reply, fed as it is read, in any pieces (RFC 9112, sections 6 and 7).
 //!
-//! The head is parsed where it was read; only a head cut by a read is copied. Bodies are counted, not kept.
+//! The head is parsed where it was read; only a head cut by a read is copied. Bodies are counted; they
+//! are kept only where the step of a scenario looks into them, and only up to a bound.
 
 use std::mem::MaybeUninit;
 
@@ -30,6 +31,51 @@ pub struct Reply {
     pub cookie: Vec<u8>,
     /// Where a redirect leads (`location`), empty where there was none.
     pub location: Vec<u8>,
+    /// What is kept of it, where something is.
+    pub(crate) kept: Option<Box<Kept>>,
+}
+
+/// What is to be kept of a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Keeping {
+    /// Its body, up to so many bytes.
+    pub(crate) body_most: Option<usize>,
+    /// Its fields.
+    pub(crate) fields: bool,
+}
+
+/// What was kept of a reply.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    keeping: Keeping,
+    pub(crate) fields: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
+    /// The body had more bytes than are kept: none is.
+    pub(crate) cut: bool,
+}
+
+impl Kept {
+    pub(crate) fn new(keeping: Keeping) -> Kept {
+        Kept { keeping, ..Kept::default() }
+    }
+
+    /// A field has come.
+    pub(crate) fn field(&mut self, name: &str, value: &[u8]) {
+        if self.keeping.fields {
+            self.fields.push((name.to_owned(), value.to_vec()));
+        }
+    }
+
+    /// A piece of the body has come.
+    pub(crate) fn piece(&mut self, piece: &[u8]) {
+        let Some(most) = self.keeping.body_most else { return };
+        self.cut |= self.body.len() + piece.len() > most;
+        if self.cut {
+            self.body = Vec::new();
+        } else {
+            self.body.extend_from_slice(piece);
+        }
+    }
 }
 
 /// What a piece of a reply amounted to.
@@ -92,6 +138,12 @@ impl Reply {
         self.backend.clear();
         self.cookie.clear();
         self.location.clear();
+        self.kept = None;
+    }
+
+    /// Keeps this of the reply that is made ready for.
+    pub(crate) fn keep(&mut self, keeping: Keeping) {
+        self.kept = Some(Box::new(Kept::new(keeping)));
     }
 
     /// Keeps the pair of a `set-cookie` if it is the one that clients keep.
@@ -216,6 +268,9 @@ impl Reply {
                 _ => {}
             }
         }
+        if let Some(kept) = &mut self.kept {
+            response.headers.iter().for_each(|header| kept.field(header.name, header.value));
+        }
         self.status = status;
         self.keep_alive = keep_alive;
         self.state = if self.bodiless || status == 204 || status == 304 {
@@ -241,15 +296,24 @@ impl Reply {
             State::Head => Ok(None),
             State::Length(left) => {
                 let here = left.min(piece.len() as u64);
-                self.bytes += here;
+                self.take_body(&piece[..here as usize]);
                 self.state = State::Length(left - here);
                 Ok((here == left).then_some(here as usize))
             }
             State::UntilClose => {
-                self.bytes += piece.len() as u64;
+                self.take_body(piece);
                 Ok(None)
             }
             State::Chunked(chunk) => self.feed_chunks(chunk, piece),
+        }
+    }
+
+    /// Bytes of the body have come.
+    #[inline]
+    fn take_body(&mut self, piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            kept.piece(piece);
         }
     }
 
@@ -258,7 +322,7 @@ impl Reply {
         while at < piece.len() {
             if let Chunk::Data { left } = chunk {
                 let here = left.min((piece.len() - at) as u64);
-                self.bytes += here;
+                self.take_body(&piece[at..at + here as usize]);
                 at += here as usize;
                 chunk = if here == left { Chunk::DataCr } else { Chunk::Data { left: left - here } };
                 continue;

@@ -32,6 +32,13 @@ pub(crate) struct Flags {
     /// How many sessions of the file come
     #[arg(long, value_name = "N", requires = "sessions_file", help_heading = "Load")]
     pub(crate) sessions: Option<u32>,
+    /// Users follow the steps of this TOML file, with values taken from replies and checks on them; may be repeated, and
+    /// each file says its weight. They are --users, or come by --rate or --arrivals; -n counts passes
+    #[arg(long, value_name = "FILE", help_heading = "Load",
+          conflicts_with_all = ["trace", "sessions_file", "wsess", "think", "site", "urls", "method", "body",
+                                "body_file", "size", "demand", "patience"])]
+    #[serde(default)]
+    pub(crate) scenario: Vec<PathBuf>,
     /// N1 sessions of N2 calls with the time X between them, coming by --rate or --arrivals: N1,N2,X
     #[arg(long, value_name = "N1,N2,X", conflicts_with_all = ["users", "trace", "size", "sessions_file"],
           help_heading = "Load")]
@@ -171,6 +178,7 @@ impl Flags {
         [&self.site, &self.trace, &self.sessions_file, &self.urls, &self.body_file, &self.ca, &self.record]
             .into_iter()
             .flatten()
+            .chain(&self.scenario)
             .map(PathBuf::as_path)
             .collect()
     }

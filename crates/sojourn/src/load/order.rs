@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sojourn_load::records::RecordFile;
 use sojourn_load::{
-    Allowed, Body, Limits, Load, Method, Pacing, Rotation, Schedule, Stop, Targets, Template, Tls, Url, UrlList,
-    Version,
+    Allowed, Body, Coming, Limits, Load, Method, Pacing, Rotation, Scenarios, Schedule, Stop, Targets, Template, Tls,
+    Url, UrlList, Version,
 };
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
@@ -77,10 +77,12 @@ impl Order {
             flags.urls.as_deref().map(|path| UrlList::read(path, urls.first()).map_err(bad_input)).transpose()?;
         let folder = urls.first().map_or("/", |url| url.path.as_str());
         let written = self.written(folder)?;
+        let scenarios = self.scenarios(folder)?;
         let work = flags.size.is_some() || flags.demand.is_some();
         let site = flags.site.as_deref().map(Site::read).transpose().map_err(bad_input)?.map(Arc::new);
         let targets = match (&site, &written, &list) {
             _ if work => Targets::Work,
+            _ if scenarios.is_some() => Targets::Fixed("/".into()),
             (Some(site), ..) => Targets::Paths(below(folder, site.paths())),
             (_, Some(written), _) if flags.wsess.is_some() => Targets::Paths(written.site.paths().to_vec()),
             (_, Some(written), _) => Targets::Paths(below(folder, written.site.paths())),
@@ -89,10 +91,14 @@ impl Order {
         };
         let warm_up = span("--warm-up", &flags.warm_up)?;
         let stop = self.stop(warm_up)?;
-        // What users and sessions send hangs on the replies too: only a plan is held to the law of its gaps.
-        let planned = flags.users.is_none() && written.is_none();
+        // What users, sessions and passes send hangs on the replies too: only a plan is held to the law of its gaps.
+        let planned = flags.users.is_none() && written.is_none() && scenarios.is_none();
         let asked = self.arrivals()?.filter(|_| planned).and_then(|arrivals| arrivals.law().cloned());
-        let load = Load::to(&urls, self.schedule(work, site, written, stop)?, targets);
+        let schedule = match scenarios {
+            Some(scenarios) => self.passes(scenarios, stop)?,
+            None => self.schedule(work, site, written, stop)?,
+        };
+        let load = Load::to(&urls, schedule, targets);
         let load = if flags.address.is_empty() { load } else { load.rotated(&flags.address, Rotation::Client) };
         Ok(Load {
             endpoints: list.map_or(load.endpoints, |list| list.endpoints),
@@ -146,7 +152,9 @@ impl Order {
 
     /// The arrivals of an open load, as far as they will be drawn.
     fn open_arrivals(&self) -> Result<Option<Arrivals>, Failure> {
-        let open = self.flags.users.is_none() && self.flags.sessions_file.is_none() && self.flags.wsess.is_none();
+        let flags = &self.flags;
+        let of_sessions = flags.sessions_file.is_some() || flags.wsess.is_some() || !flags.scenario.is_empty();
+        let open = flags.users.is_none() && !of_sessions;
         let Some(mut arrivals) = self.arrivals()?.filter(|_| open) else { return Ok(None) };
         reach(&mut arrivals, self.stop(span("--warm-up", &self.flags.warm_up)?)?);
         Ok(Some(arrivals))
@@ -217,13 +225,11 @@ impl Order {
     fn method(&self) -> Result<Method, Failure> {
         let flags = &self.flags;
         let bodied = flags.body.is_some() || flags.body_file.is_some();
-        let all = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete];
         match &flags.method {
             None => Ok(if bodied { Method::Post } else { Method::Get }),
-            Some(name) => all
-                .into_iter()
-                .find(|method| method.name().eq_ignore_ascii_case(name))
-                .ok_or_else(|| bad_input(format!("--method {name}: expected {}", all.map(Method::name).join(", ")))),
+            Some(name) => Method::named(name).ok_or_else(|| {
+                bad_input(format!("--method {name}: expected {}", Method::ALL.map(Method::name).join(", ")))
+            }),
         }
     }
 
@@ -264,6 +270,30 @@ impl Order {
             sessions.http = Http::V10;
         }
         Ok(Some(sessions))
+    }
+
+    /// The scenarios, their paths below `folder`.
+    fn scenarios(&self, folder: &str) -> Result<Option<Scenarios>, Failure> {
+        match self.flags.scenario.as_slice() {
+            [] => Ok(None),
+            files => Scenarios::read(files).map(|read| Some(read.below(folder))).map_err(bad_input),
+        }
+    }
+
+    /// Who follows them: users who come back, or who come by a plan; as many as there are connections where neither
+    /// is said.
+    fn passes(&self, scenarios: Scenarios, stop: Stop) -> Result<Schedule, Failure> {
+        let coming = match self.arrivals()? {
+            None => Coming::Users(self.tuning.users.or(self.flags.users).unwrap_or(self.connections())),
+            Some(mut arrivals) => {
+                reach(&mut arrivals, stop);
+                let open = Open { arrivals, clients: 1, sizes: Sizes::Law(Law::constant(0.0)), patience: None };
+                let no_demand: Arc<dyn Demand> = Arc::new(|_: u8, _: u64, _: &mut Stream| Span::ZERO);
+                let plan = Plan::new(&Workload::Open(open), self.seed(), no_demand).map_err(bad_input)?;
+                Coming::Plan(Box::new(plan))
+            }
+        };
+        Ok(Schedule::Scenarios { scenarios: Arc::new(scenarios), coming })
     }
 
     fn connections(&self) -> u32 {

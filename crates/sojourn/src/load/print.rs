@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sojourn_lab::objective::{Judgement, Objective};
 use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
-use sojourn_load::{Connections, Counts, Report, Verdict};
+use sojourn_load::{Connections, Counts, Passes, Report, Verdict};
 
 use crate::exit::Exit;
 use crate::table;
@@ -104,12 +104,18 @@ pub(crate) fn to_json(report: &Report) -> Value {
     if let Some(objects) = &report.objects {
         told["objects"] = json!(objects.counts);
     }
+    if let Some(passes) = &report.passes {
+        told["passes"] = json!(passes);
+    }
     told
 }
 
 fn for_people(report: &Report) {
     if report.counts.wrong() > 0 {
         table::outln(&table::paragraph("", &failures(report)));
+    }
+    if let Some(passes) = &report.passes {
+        table::outln(&steps(passes));
     }
     table::print_measures(&report.measures, &[], false);
     for (name, value) in sojourn_lab::load_facts(report) {
@@ -133,6 +139,25 @@ fn for_people(report: &Report) {
         let connections = format!("{opened} opened, reused {reused} times, {closed_by_server} closed by the server");
         table::outln(&table::hanging("  connections: ", "    ", &connections));
     }
+}
+
+/// The steps of the scenarios, and below each what of it did not come out.
+fn steps(passes: &Passes) -> String {
+    let Passes { whole, failed, unfinished, steps } = passes;
+    let mut rows = table::Grid::new(&["step", "good", "failed", "mean", "p95"]);
+    let time = |time_s: Option<f64>| time_s.map_or("-".into(), |time_s| table::quantity(time_s, "s"));
+    for step in steps {
+        let (mean, p95) = (time(step.response_time_mean_s), time(step.response_time_p95_s));
+        rows.add_row([step.name.clone(), step.ok.to_string(), step.failed.to_string(), mean, p95]);
+    }
+    let mut text = format!("passes: {whole} whole, {failed} failed, {unfinished} cut short by the end\n{rows}\n");
+    for step in steps {
+        for (fault, count) in &step.faults {
+            text += &table::paragraph("", &format!("{}: {count} times not: {fault}", step.name));
+            text += "\n";
+        }
+    }
+    text
 }
 
 /// What failed and with which status, which everything below is without.

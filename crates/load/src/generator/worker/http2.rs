@@ -94,8 +94,9 @@ impl Worker<'_> {
             .get_disjoint_mut([place as usize, carrier as usize])
             .expect("a stream and its connection have places of their own");
         let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
-        let hop = connection.hop.as_deref();
-        connection.reply.expect(renderer.method(hop) == Method::Head, self.setting.cookies);
+        let special = connection.special.as_deref();
+        connection.reply.expect(renderer.method(special) == Method::Head, self.setting.cookies);
+        let keeping = special.and_then(|special| special.step.as_ref()?.keeping);
         if !connection.used {
             exchange.opened(&carrying.opening);
         }
@@ -103,9 +104,9 @@ impl Worker<'_> {
         let scheme = if origin.scheme == Scheme::Https { "https" } else { "http" };
         let job = &exchange.job;
         let mut path = Vec::new();
-        renderer.write_path(job, hop, &mut path);
+        renderer.write_path(job, special, &mut path);
         let uri = format!("{scheme}://{}{}", origin.authority, String::from_utf8_lossy(&path));
-        let mut request = Request::builder().method(renderer.method(hop).name()).uri(uri);
+        let mut request = Request::builder().method(renderer.method(special).name()).uri(uri);
         for (name, value) in renderer.plain_headers() {
             // Those are of the connection in HTTP/1.1, and forbidden here (RFC 9113, section 8.2.2).
             if !["connection", "keep-alive", "content-length", "host"].contains(&name.to_ascii_lowercase().as_str()) {
@@ -114,13 +115,13 @@ impl Worker<'_> {
         }
         let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
         let mut headers = Vec::new();
-        renderer.each_drawn_header(job, cookie.map(Vec::as_slice), |name, value| {
+        renderer.each_drawn_header(job, special, cookie.map(Vec::as_slice), |name, value| {
             headers.push((name.to_owned(), value.to_vec()));
         });
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        let body = renderer.body(job, hop);
+        let body = renderer.body(job, special);
         exchange.sent = Some(self.setting.clock.now());
         connection.phase = Phase::Receiving;
         connection.ticket = ticket;
@@ -128,7 +129,7 @@ impl Worker<'_> {
             return self.fail(place, Outcome::Local);
         };
         streams.tickets.insert(ticket, place);
-        carrying.channel.as_mut().expect("an established connection").send(ticket, request);
+        carrying.channel.as_mut().expect("an established connection").send(ticket, request, keeping);
     }
 
     /// The connection at `carrier` has read so many bytes into the buffer.
@@ -170,6 +171,7 @@ impl Worker<'_> {
         let reply = &mut connection.reply;
         (reply.status, reply.bytes, reply.backend, reply.location) =
             (over.status, over.bytes, over.backend, over.location);
+        reply.kept = over.kept;
         for cookie in over.cookies.iter().filter(|_| self.setting.cookies) {
             reply.take_cookie(cookie);
         }
@@ -190,7 +192,7 @@ impl Worker<'_> {
     fn stream_broken(&mut self, place: u32, outcome: Outcome) {
         let connection = &mut self.connections[place as usize];
         let Some(exchange) = connection.exchange.as_mut() else { return };
-        let idempotent = self.setting.renderer.method(connection.hop.as_deref()).is_idempotent();
+        let idempotent = self.setting.renderer.method(connection.special.as_deref()).is_idempotent();
         if outcome != Outcome::ClosedEarly
             || !connection.used
             || exchange.retried
@@ -282,8 +284,10 @@ impl Worker<'_> {
         match &mut self.source {
             Source::Plan(_) => self.vacant.push(place),
             Source::Users(_) => {}
-            Source::Sessions(share) => {
-                share.closed(place);
+            source @ (Source::Sessions(_) | Source::Passes(_)) => {
+                if let Source::Sessions(share) = source {
+                    share.closed(place);
+                }
                 // A user who is done with all places of a connection closes it.
                 if matches!(why, Why::Done | Why::Idle)
                     && let Some(carrier) = carrier

@@ -97,7 +97,8 @@ impl Worker<'_> {
             // A late event of the address before is ignored.
             connection.generation = connection.generation.wrapping_add(1);
             if !self.setting.allowed.allows(ip) {
-                let outcome = if connection.hop.is_some() { Outcome::Redirects } else { Outcome::NotResolved };
+                let redirected = connection.special.as_ref().is_some_and(|special| special.hops > 0);
+                let outcome = if redirected { Outcome::Redirects } else { Outcome::NotResolved };
                 return self.opening_failed(place, outcome);
             }
             let client = match (&self.source, &connection.exchange) {

@@ -6,7 +6,7 @@
 use super::{Why, Worker};
 use crate::request::endpoint::Endpoint;
 use crate::request::url::Url;
-use crate::request::{Hop, Method};
+use crate::request::{Method, Special};
 use crate::wire::connection::Phase;
 
 /// So many hosts no redirect has a reason to name.
@@ -32,12 +32,12 @@ impl Worker<'_> {
         }
         let renderer = self.setting.renderer;
         let exchange = connection.exchange.as_mut().expect("a reply is an exchange's");
-        let count = connection.hop.as_ref().map_or(0, |hop| hop.count) + 1;
-        if count > self.setting.redirects {
+        let hops = connection.special.as_ref().map_or(0, |special| special.hops) + 1;
+        if hops > self.setting.redirects {
             return Redirected::Astray;
         }
         let mut path = Vec::new();
-        renderer.write_path(&exchange.job, connection.hop.as_deref(), &mut path);
+        renderer.write_path(&exchange.job, connection.special.as_deref(), &mut path);
         let own = &self.origins[connection.origin as usize];
         let base = Url {
             scheme: own.scheme,
@@ -61,16 +61,17 @@ impl Worker<'_> {
             }
             None => return Redirected::Astray,
         };
-        let before = renderer.method(connection.hop.as_deref());
+        let before = renderer.method(connection.special.as_deref());
         let method = match (reply.status, before) {
             (303, Method::Head) => Method::Head,
             (303, _) | (301 | 302, Method::Post) => Method::Get,
             _ => before,
         };
-        let authority = self.origins[origin as usize].authority.clone();
-        connection.hop = Some(Box::new(Hop { count, method, authority, path: url.path }));
+        let (step, was_bare) = connection.special.take().map_or((None, false), |special| (special.step, special.bare));
+        let (authority, bare) = (Some(self.origins[origin as usize].authority.clone()), was_bare || method != before);
+        connection.special = Some(Box::new(Special { hops, method, authority, path: url.path, bare, step }));
         self.recorder.redirected(&exchange.job);
-        exchange.hops = count;
+        exchange.hops = hops;
         exchange.first_byte = None;
         exchange.sent = None;
         exchange.retried = false;
