@@ -60,8 +60,7 @@ pub struct Trial {
 
 impl Trial {
     fn of(objective: &Objective, rate: f64, stretch: u32, measured: Measured) -> Trial {
-        let judgement = measured.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
-        let finding = measured.weigh(objective, judgement);
+        let (judgement, finding) = measured.judge(objective);
         Trial { rate, stretch, measured, judgement, finding }
     }
 
@@ -88,6 +87,12 @@ impl Trial {
 }
 
 impl Measured {
+    /// What it says about `objective`, doubts aside, and what with them.
+    pub fn judge(&self, objective: &Objective) -> (Judgement, Finding) {
+        let judgement = self.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
+        (judgement, self.weigh(objective, judgement))
+    }
+
     /// What is left of `judgement` when the doubts are weighed.
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.

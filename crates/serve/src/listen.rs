@@ -1,5 +1,7 @@
 //! Listening sockets, and the connections that they take in until told to stop.
 
+mod head;
+
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
@@ -13,7 +15,6 @@ use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use sojourn_stats::Span;
 use tokio::net::{TcpListener, TcpStream};
@@ -21,9 +22,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::ServeError;
+use head::{TOO_LATE, timed};
 
 /// How long a connection stays open without a request where nothing else is said; nginx has the same.
 pub(crate) const KEEP_ALIVE: Span = Span(75_000_000_000);
+
+/// How long the head of a request may take, as in nginx.
+pub(crate) const HEAD_TIMEOUT: Span = Span(60_000_000_000);
 
 /// Connections that may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
@@ -62,6 +67,8 @@ fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {
 #[derive(Clone)]
 pub(crate) struct Connections {
     http: http1::Builder,
+    /// How long the head of a request may take from its first byte.
+    head_timeout: Duration,
     /// How long a client may take nothing of what is sent to it.
     patience: Duration,
     /// How long requests in flight may take once told to stop.
@@ -72,14 +79,15 @@ pub(crate) struct Connections {
 
 impl Connections {
     /// At most `limit` at once; further ones wait. One that is idle for `keep_alive` is closed: counted from the end of
-    /// the reply before, or from the connection's beginning, and a request's head must be complete by then. Zero: a
-    /// connection per request.
-    pub(crate) fn new(limit: usize, keep_alive: Span, patience: Span, grace: Span) -> Connections {
+    /// the reply before, or from the connection's beginning. Zero: a connection per request. A head that is not complete
+    /// `head_timeout` after its first byte is answered with status 408.
+    pub(crate) fn new(limit: usize, keep_alive: Span, head_timeout: Span, patience: Span, grace: Span) -> Connections {
         let mut http = http1::Builder::new();
         let idle = if keep_alive == Span::ZERO { KEEP_ALIVE } else { keep_alive };
-        http.keep_alive(keep_alive > Span::ZERO).timer(TokioTimer::new()).header_read_timeout(idle.as_std());
+        http.keep_alive(keep_alive > Span::ZERO).header_read_timeout(idle.as_std());
         let free = Arc::new(Semaphore::new(limit));
-        Connections { http, patience: patience.as_std(), grace: grace.as_std(), free, held: Arc::default() }
+        let [head_timeout, patience, grace] = [head_timeout, patience, grace].map(Span::as_std);
+        Connections { http, head_timeout, patience, grace, free, held: Arc::default() }
     }
 
     /// How many had to wait because too many were open.
@@ -102,7 +110,7 @@ impl Connections {
         let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
         let mut open = JoinSet::new();
         let conversation = |stream, peer, permit: Option<OwnedSemaphorePermit>, stop: &watch::Receiver<bool>| {
-            let speaking = speak(self.http.clone(), stream, service(peer), self.patience, stop.clone());
+            let speaking = self.clone().speak(stream, service(peer), stop.clone());
             async move {
                 speaking.await;
                 drop(permit);
@@ -152,54 +160,56 @@ impl Connections {
         self.held.fetch_add(1, Ordering::Relaxed);
         free.acquire_owned().await.expect("the semaphore is never closed")
     }
-}
 
-/// Speaks HTTP/1 on one connection until it ends; once told to stop, until what has arrived is answered.
-async fn speak<S, B>(
-    http: http1::Builder,
-    stream: TcpStream,
-    service: S,
-    patience: Duration,
-    mut stop: watch::Receiver<bool>,
-) where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    B: Body + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
-    // Replies leave whole; waiting for more to send would only add delay.
-    let _ = stream.set_nodelay(true);
-    // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
-    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(patience));
-    // A reply that ends after the stop says that the connection ends with it, even where this task has not heard yet.
-    let stopping = stop.clone();
-    let last = service_fn(|request| {
-        let reply = service.call(request);
-        let stopping = stopping.clone();
-        async move {
-            let mut reply = reply.await?;
-            if *stopping.borrow() {
-                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    /// Speaks HTTP/1 on one connection until it ends; once told to stop, until what has arrived is answered.
+    async fn speak<S, B>(mut self, stream: TcpStream, service: S, mut stop: watch::Receiver<bool>)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        B: Body + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        // Replies leave whole; waiting for more to send would only add delay.
+        let _ = stream.set_nodelay(true);
+        // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
+        let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(self.patience));
+        let (stream, timer) = timed(stream, self.head_timeout);
+        // A reply that ends after the stop says that its connection ends with it, even where this task has not heard yet.
+        let stopping = stop.clone();
+        let last = service_fn(|request| {
+            let reply = service.call(request);
+            let stopping = stopping.clone();
+            async move {
+                let mut reply = reply.await?;
+                if *stopping.borrow() {
+                    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(reply)
             }
-            Ok::<_, Infallible>(reply)
+        });
+        let mut connection = self.http.timer(timer).serve_connection(stream, last);
+        let told = async {
+            let _ = stop.wait_for(|stop| *stop).await;
+            // What has arrived meanwhile is read before the connection may count as idle.
+            tokio::task::yield_now().await;
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = &mut connection => ended,
+            () = told => {
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+                (&mut connection).await
+            }
+        };
+        // An error is mostly the client's: it left, or was idle for too long; its requests clean up by themselves. But a
+        // reply that broke off must not look whole, even to a client of HTTP/1.0, which reads to the connection's end.
+        let Err(error) = ended else { return };
+        let parts = connection.into_parts();
+        let stream = parts.io.stream();
+        if error.is_user() {
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        } else if error.is_timeout() && !parts.read_buf.is_empty() {
+            // It fits into the socket's buffer, or the client reads nothing.
+            let _ = stream.try_write(TOO_LATE);
         }
-    });
-    let mut connection = http.serve_connection(TokioIo::new(stream), last);
-    let told = async {
-        let _ = stop.wait_for(|stop| *stop).await;
-        // What has arrived meanwhile is read before the connection may count as idle.
-        tokio::task::yield_now().await;
-    };
-    let ended = tokio::select! {
-        biased;
-        ended = &mut connection => ended,
-        () = told => {
-            std::pin::Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
-        }
-    };
-    // An error is mostly the client's: it left, or was idle for too long; its requests clean up by themselves. But a
-    // reply that broke off must not look whole, even to a client of HTTP/1.0, which reads to the connection's end.
-    if ended.is_err_and(|error| error.is_user()) {
-        let _ = SockRef::from(connection.into_parts().io.inner()).set_linger(Some(Duration::ZERO));
     }
 }

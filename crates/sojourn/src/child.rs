@@ -45,6 +45,9 @@ pub(crate) struct Gateway {
     /// Name of the cookie by which clients come back to their backend
     #[arg(long, value_name = "NAME", default_value = "SOJOURN")]
     cookie: String,
+    /// Further backends that a request is tried at, if it may safely reach a backend twice and had no byte of a reply
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    retries: u32,
 }
 
 /// Answer HTTP requests with the address of a backend, chosen by a policy
@@ -73,6 +76,9 @@ struct Choice {
     /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
     #[arg(long, value_name = "EVERY")]
     poll: Option<String>,
+    /// Failures in a row, of requests or of health checks, that take a backend out
+    #[arg(long, value_name = "N", default_value = "3", value_parser = count::<u32>)]
+    fall: u32,
     /// Threads; each has a dispatcher with state of its own
     #[arg(long, default_value = "1", value_parser = count::<usize>)]
     threads: usize,
@@ -104,10 +110,12 @@ struct Serving {
     /// Address to listen on; port 0 takes a free one and says which
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Close clients' connections that are idle, or whose request's head is not complete, for this long;
-    /// `0 s`: a connection per request
+    /// Close clients' connections that are idle for this long; `0 s`: a connection per request
     #[arg(long, value_name = "TIME", default_value = "75 s", allow_hyphen_values = true)]
     keep_alive: String,
+    /// Answer 408 where the head of a request is not complete this long after its first byte
+    #[arg(long, value_name = "TIME", default_value = "60 s", allow_hyphen_values = true)]
+    head_timeout: String,
     /// Most connections of clients at once; further ones wait [default: as many as file descriptors suffice for]
     #[arg(long, value_name = "N", value_parser = count::<usize>)]
     connections: Option<usize>,
@@ -127,6 +135,7 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
         files: arguments.files.clone(),
         model: arguments.model.as_deref().map(model).transpose()?,
         keep_alive: serving.keep_alive()?,
+        head_timeout: serving.head_timeout()?,
         connections: serving.connections,
         grace: serving.grace()?,
         seed: arguments.seed,
@@ -139,7 +148,7 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
     let config = arguments.choice.config("least-connections")?;
-    arguments.choice.serve(GatewayConfig { cookie: arguments.cookie.clone(), ..config })
+    arguments.choice.serve(GatewayConfig { cookie: arguments.cookie.clone(), retries: arguments.retries, ..config })
 }
 
 pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {
@@ -171,12 +180,14 @@ impl Choice {
             seed: self.seed,
             client_header: self.client_header.clone(),
             keep_alive: self.serving.keep_alive()?,
+            head_timeout: self.serving.head_timeout()?,
             connections: self.serving.connections,
             grace: self.serving.grace()?,
             record: self.record.clone(),
             explain: self.explain,
             ..GatewayConfig::new(policy, backends.collect::<Result<_, _>>()?)
         };
+        config.health.fall = self.fall;
         name_classes(&self.classes, &mut config.classes)?;
         Ok(config)
     }
@@ -190,6 +201,15 @@ impl Choice {
 impl Serving {
     fn keep_alive(&self) -> Result<Span, Failure> {
         time("--keep-alive", &self.keep_alive)
+    }
+
+    fn head_timeout(&self) -> Result<Span, Failure> {
+        let timeout = time("--head-timeout", &self.head_timeout)?;
+        if timeout == Span::ZERO {
+            Err(bad_input("--head-timeout: a head takes some time, e.g. `10 s`"))
+        } else {
+            Ok(timeout)
+        }
     }
 
     /// A run waits for its children, and has asked all that it wants to know before it stops them.

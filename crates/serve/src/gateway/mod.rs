@@ -40,7 +40,7 @@ use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_stats::Span;
 
-use crate::listen::{Connections, KEEP_ALIVE, listeners};
+use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, descriptors, headers};
 use board::{Board, Decider};
@@ -88,6 +88,8 @@ pub struct GatewayConfig {
     /// How long an idle connection of a client stays open, as [`crate::NodeConfig::keep_alive`]; those to the backends
     /// stay open for as long as the backends want.
     pub keep_alive: Span,
+    /// How long the head of a request may take from its first byte; then the answer is 408.
+    pub head_timeout: Span,
     /// Most connections of clients at once, as [`crate::NodeConfig::connections`].
     pub connections: Option<usize>,
     /// Idle connections kept per backend and thread, and in all no more than clients may have.
@@ -202,6 +204,7 @@ impl GatewayConfig {
             health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
             timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },
             keep_alive: KEEP_ALIVE,
+            head_timeout: HEAD_TIMEOUT,
             connections: None,
             keep: 256,
             record: None,
@@ -272,7 +275,7 @@ impl Gateway {
         let limit = descriptors::connections(config.connections, each, own as u64)?;
         config.keep = config.keep.min(limit.div_ceil(links));
         let grace = config.grace;
-        let connections = Connections::new(limit, config.keep_alive, config.timeouts.idle, grace);
+        let connections = Connections::new(limit, config.keep_alive, config.head_timeout, config.timeouts.idle, grace);
         let count = if config.shared { 1 } else { threads };
         let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
         let deciders = made.iter().map(Decider::seen).collect();

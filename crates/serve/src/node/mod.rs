@@ -28,7 +28,7 @@ use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
 
-use crate::listen::{Connections, KEEP_ALIVE, listeners};
+use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, clock, descriptors};
 use answer::Handler;
@@ -65,6 +65,8 @@ pub struct NodeConfig {
     pub seed: u64,
     /// How long an idle connection stays open, and how long a request's head may take; zero: a connection per request.
     pub keep_alive: Span,
+    /// How long the head of a request may take from its first byte; then the answer is 408.
+    pub head_timeout: Span,
     /// Most connections at once; further ones wait until one is closed. None: as many as there are descriptors for.
     pub connections: Option<usize>,
     /// How long requests in flight may take when it is stopped.
@@ -84,6 +86,7 @@ impl NodeConfig {
             name: name.into(),
             seed: 1,
             keep_alive: KEEP_ALIVE,
+            head_timeout: HEAD_TIMEOUT,
             connections: None,
             grace: Span(1_000_000_000),
         }
@@ -135,7 +138,7 @@ impl Node {
         // A connection may take a file besides; each thread has some descriptors of its own.
         let each = if config.files.is_some() { 2 } else { 1 };
         let limit = descriptors::connections(config.connections, each, 16 + 4 * config.threads as u64)?;
-        let connections = Connections::new(limit, config.keep_alive, PATIENCE, config.grace);
+        let connections = Connections::new(limit, config.keep_alive, config.head_timeout, PATIENCE, config.grace);
         let listeners = listeners(config.listen, config.threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let (workers, grace) = (config.workers, config.grace);

@@ -14,10 +14,10 @@ const HALF: &str = "GET /bytes/1 HTTP/1.1\r\nhost: ";
 
 #[test]
 fn a_head_must_be_complete_in_time() {
-    let keep_alive = ms(200);
-    let node = Node::start(NodeConfig { keep_alive, ..NodeConfig::new("n") }).expect("a node starts");
+    let head_timeout = ms(200);
+    let node = Node::start(NodeConfig { head_timeout, ..NodeConfig::new("n") }).expect("a node starts");
     let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { keep_alive, ..config });
+    let gateway = gateway(GatewayConfig { head_timeout, ..config });
     for address in [node.address(), gateway.address()] {
         for served_before in [false, true] {
             let asked = now();
@@ -26,8 +26,31 @@ fn a_head_must_be_complete_in_time() {
                 assert_eq!(client.get("/bytes/1").status, 200);
             }
             client.send(HALF);
+            assert_eq!(client.reply(true).expect("an answer").status, 408);
+            assert!(now() - asked >= head_timeout, "and not before its time: {}", now() - asked);
             assert!(client.reply(true).is_none(), "it is closed");
-            assert!(now() - asked >= keep_alive, "and not before its time: {}", now() - asked);
+        }
+    }
+}
+
+/// Neither time is that of the other: an idle connection outlives the time of a head and is closed without an answer.
+#[test]
+fn an_idle_connection_is_closed_without_a_word() {
+    let (head_timeout, keep_alive) = (ms(100), ms(300));
+    let node = Node::start(NodeConfig { head_timeout, keep_alive, ..NodeConfig::new("n") }).expect("a node starts");
+    let config = GatewayConfig::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewayConfig { head_timeout, keep_alive, ..config });
+    for address in [node.address(), gateway.address()] {
+        for served_before in [false, true] {
+            let mut client = Client::new(address);
+            let mut idle = now();
+            if served_before {
+                assert_eq!(client.get("/bytes/1").status, 200);
+                idle = now();
+            }
+            assert!(client.reply(true).is_none(), "it is closed");
+            // The other side's time began a little before the reply was here.
+            assert!(now() - idle >= ms(200), "and not when a head would be late: {}", now() - idle);
         }
     }
 }
@@ -36,7 +59,7 @@ fn a_head_must_be_complete_in_time() {
 fn half_sent_heads_shut_others_out_for_a_time_only() {
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
     let config = GatewayConfig::new("random", backends(&[origin.address]));
-    let gateway = gateway(GatewayConfig { keep_alive: ms(200), connections: Some(20), ..config });
+    let gateway = gateway(GatewayConfig { head_timeout: ms(200), connections: Some(20), ..config });
     let mut crowd: Vec<_> = (0..20).map(|_| Client::new(gateway.address())).collect();
     for client in &mut crowd {
         client.send(HALF);

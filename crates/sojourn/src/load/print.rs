@@ -2,21 +2,23 @@
 
 use serde_json::{Value, json};
 use sojourn_lab::objective::{Judgement, Objective};
+use sojourn_lab::search::Finding;
 use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
 use sojourn_load::{Connections, Counts, Passes, Report, Verdict};
 
+use super::search::measured;
 use crate::exit::Exit;
 use crate::table;
 
 /// Prints a report with what it says about `objectives`, and says how the program should end.
 pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentClock], as_json: bool) -> Exit {
-    let judged: Vec<(&Objective, Judgement)> = objectives.iter().map(|o| (o, judge(o, report))).collect();
+    let judged: Vec<(&Objective, Judged)> = objectives.iter().map(|o| (o, judge(o, report))).collect();
     if as_json {
         let mut told = to_json(report);
         if !objectives.is_empty() {
             let rows = judged.iter().map(|(objective, judgement)| {
-                json!({"objective": objective.text, "met": *judgement == Judgement::Holds, "why": judgement.to_string()})
+                json!({"objective": objective.text, "met": judgement.is_met, "why": judgement.words})
             });
             told["objectives"] = rows.collect();
         }
@@ -43,7 +45,7 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentC
         table::outln(&format!("\n{verdict}"));
         reasons.iter().for_each(|reason| table::outln(&table::hanging("  ", "    ", reason)));
     }
-    let missed = judged.iter().any(|(_, judgement)| *judgement != Judgement::Holds);
+    let missed = judged.iter().any(|(_, judgement)| !judgement.is_met);
     let unwritten = report.record_files.iter().any(|file| file.error.is_some());
     let worst = if unwritten {
         Exit::Failed
@@ -74,10 +76,21 @@ pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
     (word, report.verdict.reasons())
 }
 
-/// What `report` says about `objective`.
-pub(crate) fn judge(objective: &Objective, report: &Report) -> Judgement {
-    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
-    measure.map_or(Judgement::Unknown, |measure| objective.judge(&measure.estimate))
+/// What a run says about an objective.
+pub(crate) struct Judged {
+    is_met: bool,
+    pub(crate) words: String,
+}
+
+/// What `report` says about `objective`, its doubts weighed as a search weighs them.
+pub(crate) fn judge(objective: &Objective, report: &Report) -> Judged {
+    let (judgement, finding) = measured(objective, report).judge(objective);
+    let is_met = finding == Finding::Holds;
+    let words = match (judgement, finding) {
+        (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
+        _ => judgement.to_string(),
+    };
+    Judged { is_met, words }
 }
 
 /// A report as an object of rows, facts and counts.
@@ -168,12 +181,12 @@ fn failures(report: &Report) -> String {
     format!("{}{statuses}", report.counts.trouble())
 }
 
-fn objectives_table(report: &Report, judged: &[(&Objective, Judgement)]) -> String {
+fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {
     let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[2]).spare(&[]);
     for (objective, judgement) in judged {
         let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
         let measured = measure.map_or("-".into(), |m| table::with_interval(&m.estimate, &m.unit));
-        rows.add_row([objective.text.clone(), measured, judgement.to_string()]);
+        rows.add_row([objective.text.clone(), measured, judgement.words.clone()]);
     }
     rows.to_string()
 }

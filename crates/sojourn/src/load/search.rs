@@ -30,13 +30,7 @@ pub(crate) fn search(
         if runner.interrupted() {
             return Ok(None);
         }
-        let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
-        let estimate = measure.map(|measure| measure.estimate.clone());
-        let doubts = match &report.verdict {
-            Verdict::Suspect(doubts) => doubts.clone(),
-            _ => Vec::new(),
-        };
-        Ok::<_, Failure>(Some(Measured { estimate, lateness_s: lateness_s(objective, &report), doubts }))
+        Ok::<_, Failure>(Some(measured(objective, &report)))
     };
     let found = look(objective, Search { start, within }, &mut run)?;
     if as_json {
@@ -49,6 +43,17 @@ pub(crate) fn search(
         Found { holds: None, .. } => Exit::Missed,
         _ => Exit::Ok,
     })
+}
+
+/// What a run measured of what `objective` is about.
+pub(crate) fn measured(objective: &Objective, report: &Report) -> Measured {
+    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
+    let doubts = match &report.verdict {
+        Verdict::Suspect(doubts) => doubts.clone(),
+        _ => Vec::new(),
+    };
+    let estimate = measure.map(|measure| measure.estimate.clone());
+    Measured { estimate, lateness_s: lateness_s(objective, report), doubts }
 }
 
 /// How much of the objective's metric may be the generator's own lateness (s): of a mean the mean, of all others what

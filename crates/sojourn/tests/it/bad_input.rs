@@ -172,6 +172,7 @@ fn counts_of_zero() {
         (&["node", "--connections", "0"], "--connections"),
         (&[&gateway[..], &["--threads", "0"]].concat(), "--threads"),
         (&[&gateway[..], &["--connections", "0"]].concat(), "--connections"),
+        (&[&gateway[..], &["--fall", "0"]].concat(), "--fall"),
         (&["redirect", "--backend", "a=127.0.0.1:9", "--connections", "0"], "--connections"),
     ] {
         let output = sojourn(arguments);

@@ -92,6 +92,28 @@ fn a_run_that_is_suspect_says_so_in_its_folder() {
     }
 }
 
+/// One request of ten is for nothing: of the load asked for that says nothing, and of its errors all.
+#[test]
+fn a_doubt_that_may_be_the_reason_leaves_an_objective_undecided() {
+    let node = node();
+    let folder = tempfile::tempdir().unwrap();
+    let list = file(folder.path(), "list.txt", "9 /bytes/10\n1 /nothing-here\n");
+    let url = format!("http://127.0.0.1:{}/", node.port());
+    let others: Vec<&str> = WIDE.into_iter().filter(|limit| !limit.starts_with("errors")).collect();
+    let (flags, _) = flags(&others);
+    let flags = flags.iter().map(String::as_str);
+    let load = ["load", &url, "--urls", &list, "--rate", "1000 /s", "-n", "1000", "--catch-up", "100 s", "--json"];
+    let objectives = ["mean < 100 s", "p50 > 100 s", "error_ratio < 1%", "error_ratio < 50%"];
+    let objectives = objectives.into_iter().flat_map(|objective| ["--objective", objective]);
+    let output = sojourn(&load.into_iter().chain(flags).chain(objectives).collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let [mean, p50, missed, met] = [0, 1, 2, 3].map(|at| told["objectives"][at]["why"].as_str().unwrap());
+    assert!(mean.starts_with("UNDECIDED: ") && mean.contains("requests failed"), "{told}");
+    // Failures are not among the response times that are too short already.
+    assert_eq!([p50, missed, met], ["MISSED", "MISSED", "met"], "{told}");
+}
+
 #[test]
 fn what_failed_is_said_first_and_with_its_status() {
     let node = node();

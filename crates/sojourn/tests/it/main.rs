@@ -12,6 +12,7 @@ mod doubts;
 mod failure;
 mod fujita;
 mod full;
+mod gateway;
 mod hurst;
 mod imports;
 mod load;

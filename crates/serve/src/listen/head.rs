@@ -1,0 +1,119 @@
+//! How long a connection may be idle, and how long the head of a request may take once it has begun.
+//!
+//! hyper has one timeout for both. It asks its timer for a sleep when it begins to wait for a head, and polls the sleep
+//! whenever what has come is no whole head yet. So a timer that knows whether a byte has come gives each its own time. The
+//! price is a flag per connection that every read sets.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
+use hyper_util::rt::TokioIo;
+use pin_project_lite::pin_project;
+use tokio::net::TcpStream;
+
+/// The answer to a head that was begun and not finished in time.
+pub(super) const TOO_LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// A connection that knows whether a byte has come since its timer began to wait.
+pub(super) struct Heard {
+    io: TokioIo<TcpStream>,
+    byte_came: Arc<AtomicBool>,
+}
+
+/// The timer of one connection.
+pub(super) struct HeadTimer {
+    head_timeout: Duration,
+    byte_came: Arc<AtomicBool>,
+}
+
+pin_project! {
+    /// Waits for a head: as long as a connection may be idle, or from its first byte on as long as a head may take.
+    struct Wait {
+        #[pin]
+        sleep: tokio::time::Sleep,
+        // None once the head has begun.
+        head_timeout: Option<Duration>,
+        byte_came: Arc<AtomicBool>,
+    }
+}
+
+/// A connection and its timer.
+pub(super) fn timed(stream: TcpStream, head_timeout: Duration) -> (Heard, HeadTimer) {
+    let byte_came = Arc::new(AtomicBool::new(false));
+    let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came) };
+    (Heard { io: TokioIo::new(stream), byte_came }, timer)
+}
+
+impl Heard {
+    pub(super) fn stream(&self) -> &TcpStream {
+        self.io.inner()
+    }
+}
+
+impl Timer for HeadTimer {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
+        self.sleep_until(self.now() + duration)
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
+        self.byte_came.store(false, Ordering::Relaxed);
+        let sleep = tokio::time::sleep_until(deadline.into());
+        Box::pin(Wait { sleep, head_timeout: Some(self.head_timeout), byte_came: Arc::clone(&self.byte_came) })
+    }
+}
+
+impl Sleep for Wait {}
+
+impl Future for Wait {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut wait = self.project();
+        if wait.byte_came.load(Ordering::Relaxed)
+            && let Some(head_timeout) = wait.head_timeout.take()
+        {
+            wait.sleep.as_mut().reset(tokio::time::Instant::now() + head_timeout);
+        }
+        wait.sleep.poll(cx)
+    }
+}
+
+impl Read for Heard {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
+        // Of the end too, at which no head is waited for any more.
+        self.byte_came.store(true, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for Heard {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+    }
+}
