@@ -5,6 +5,7 @@ mod network;
 mod outcome;
 mod plan;
 mod report;
+mod seconds;
 mod sessions;
 #[path = "../../../serve/tests/it/skip.rs"]
 mod skip;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::sojourn::{estimates, experiment, sojourn, stderr, stdout};
+use crate::sojourn::{estimates, experiment, root, sojourn, stderr, stdout};
 
 /// The experiment of `make demo` with live runs of a second.
 fn run(out: &str, more: &[&str]) -> std::process::Output {
@@ -23,6 +23,7 @@ fn every_engine_answers_every_variant() {
     let csv = fs::read_to_string(out.join("outcomes.csv")).unwrap();
     let header = csv.lines().next().unwrap();
     assert_eq!(header, "policy,discipline,engine,metric,unit,estimate,ci_low,ci_high,samples");
+    check_guide(&csv, &fs::read_to_string(out.join("seconds.csv")).unwrap());
     for engine in ["sim", "live", "twin"] {
         assert_eq!(estimates(&out, engine, "response_time_mean").len(), 6, "{engine}: one mean per variant\n{csv}");
     }
@@ -42,6 +43,8 @@ fn every_engine_answers_every_variant() {
     let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(run["variants"].as_array().unwrap().len(), 6);
     assert!(["VALID", "SUSPECT"].contains(&run["verdict"].as_str().unwrap()));
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert_eq!(page.matches("id=\"plot-rate-").count(), 6, "each live run second by second");
     for file in ["curves.csv", "events.jsonl", "report.html"] {
         assert!(fs::metadata(out.join(file)).unwrap().len() > 0, "{file}");
     }
@@ -50,6 +53,28 @@ fn every_engine_answers_every_variant() {
     let again = sojourn(&["report", &out.display().to_string()]);
     assert!(matches!(again.status.code(), Some(0 | 1)), "{}", stderr(&again));
     assert_eq!(fs::read_to_string(out.join("report.html")).unwrap(), before);
+}
+
+/// Whether what the guide says of these files, and its lines of Python, name the columns that they have.
+fn check_guide(outcomes: &str, seconds: &str) {
+    let guide = fs::read_to_string(root().join("docs/run-folder.md")).unwrap();
+    let header = |csv: &str| csv.lines().next().unwrap().to_owned();
+    assert!(guide.contains(&format!("`{}`", header(seconds))), "{}", header(seconds));
+    let outcomes = header(outcomes);
+    let columns: Vec<&str> = outcomes.split(',').collect();
+    let section = guide.split("## outcomes.csv").nth(1).unwrap();
+    let table =
+        section.lines().filter(|line| line.starts_with("| `")).take_while(|line| !line.starts_with("| `response"));
+    let named = table.flat_map(|line| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+    let named: Vec<&str> = named.take(7).collect();
+    assert!(columns.ends_with(&named), "{named:?}");
+    let python = guide.split("```python").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let index = python.split("index=[").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+    let index: Vec<&str> = index.split(", ").map(|name| name.trim_matches('"')).collect();
+    assert_eq!(index, columns[..columns.len() - 7], "all settings that vary");
+    for name in ["metric", "engine", "estimate"] {
+        assert!(python.contains(name) && columns.contains(&name), "{name}");
+    }
 }
 
 #[test]

@@ -143,6 +143,29 @@ fn every_load_of_the_guide_to_load_can_be_put_on_a_server() {
 }
 
 #[test]
+fn the_readme_measures_the_server_that_it_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let block = blocks(&text, "sh").into_iter().find(|block| block.contains("sojourn node")).unwrap();
+    let run = |line: &str| Command::new("sh").args(["-c", line]).current_dir(folder.path()).output().unwrap();
+    assert!(run(block.lines().next().unwrap()).status.success());
+    assert!(block.lines().nth(1).unwrap().ends_with("sojourn node --listen 127.0.0.1:8080 --model node.toml &"));
+    let model = folder.path().join("node.toml").display().to_string();
+    let node =
+        Child::spawn(Path::new(PROGRAM), ["node", "--child", "--model", &model], Duration::from_secs(20)).unwrap();
+    let mut tried = 0;
+    for line in block.lines().filter(|line| line.starts_with("sojourn load")) {
+        let quick = line.split('#').next().unwrap().replacen("sojourn", PROGRAM, 1).replace("--duration 10s", "");
+        let quick = quick.replace("127.0.0.1:8080", &format!("127.0.0.1:{}", node.port()));
+        let within = if line.contains("--search") { "--within 200%" } else { "" };
+        let output = run(&format!("{quick} -d 200ms {within}"));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{line}\n{}", stderr(&output));
+        tried += 1;
+    }
+    assert_eq!(tried, 2);
+}
+
+#[test]
 fn the_verbs_of_the_guides_exist() {
     let help = String::from_utf8(sojourn(&["--help"]).stdout).unwrap();
     for (guide, text) in guides() {

@@ -26,6 +26,7 @@ mod queue_by_sim;
 mod redirect;
 #[path = "../../../serve/tests/it/skip.rs"]
 mod skip;
+mod report;
 mod sojourn;
 mod tidy;
 mod tiers;

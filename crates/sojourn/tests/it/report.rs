@@ -1,0 +1,38 @@
+//! `sojourn report`: a page of one run, or of several beside each other.
+
+use std::fs;
+
+use crate::sojourn::{experiment, sojourn, stderr, stdout};
+
+#[test]
+fn several_runs_make_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (a, b, page) = (path("a"), path("b"), path("both.html"));
+    let four = experiment("four-servers.toml").display().to_string();
+    for (out, seed) in [(&a, "1"), (&b, "2")] {
+        let run = sojourn(&["run", &four, "--by", "theory", "--seed", seed, "--out", out]);
+        assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    }
+    let before = fs::read(folder.path().join("a/report.html")).unwrap();
+    let drawn = sojourn(&["report", &a, &b, "--out", &page]);
+    assert_eq!(drawn.status.code(), Some(0), "{}", stderr(&drawn));
+    assert_eq!(stdout(&drawn).lines().count(), 2, "a line for each run: {}", stdout(&drawn));
+    let html = fs::read_to_string(&page).unwrap();
+    for name in [&a, &b] {
+        assert!(html.contains(&format!("random, ps \u{b7} {name}")), "each variant of each run");
+    }
+    assert_eq!(fs::read(folder.path().join("a/report.html")).unwrap(), before, "the runs' own pages stay");
+
+    let wrong: [(&[&str], &str); 4] = [
+        (&["report", &a, &four, "--out", "x.html"], "is not a run folder"),
+        (&["report", &a, &b], "--out runs.html"),
+        (&["report", &a, &a, "--out", "x.html"], "is named twice"),
+        (&["report", &a, &b, "--out", "no/such/folder/x.html"], "x.html"),
+    ];
+    for (arguments, says) in wrong {
+        let output = sojourn(arguments);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{arguments:?}");
+        assert!(stderr(&output).contains(says) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    }
+}
