@@ -23,6 +23,7 @@ mod programs;
 mod queue;
 mod queue_by_sim;
 mod redirect;
+mod scenarios;
 mod sojourn;
 mod tidy;
 mod tiers;

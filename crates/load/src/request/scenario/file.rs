@@ -322,7 +322,9 @@ impl Source<'_> {
         self.error(value.span().start, key, why)
     }
 
+    /// An error is one line, whatever the text has that it repeats.
     fn error(&self, offset: usize, key: &str, why: &str) -> ScenarioError {
+        let why = why.replace('\n', " ");
         ScenarioError(format!("{}:{}: {key}: {why}", self.path.display(), self.line(offset)))
     }
 
