@@ -438,7 +438,12 @@ fn a_file_that_is_no_scenario_says_where_and_what_would_be_right() {
     let twice = Scenarios::parse(&[(step, Path::new("a/x.toml")), (step, Path::new("b/x.toml"))]);
     assert!(twice.expect_err("of one name").to_string().contains("two scenarios `x`"));
     let folder = tempfile::tempdir().unwrap();
-    for (table, why) in [("a,b\n1\n", "fields"), ("a\n", "no row"), ("a b\n1\n", "`a b` cannot be a variable")] {
+    for (table, why) in [
+        ("a,b\n1\n", "fields"),
+        ("a\n", "no row"),
+        ("a,a\n1,2\n", "two columns"),
+        ("a b\n1\n", "`a b` cannot be a variable"),
+    ] {
         let path = folder.path().join("table.csv");
         std::fs::write(&path, table).unwrap();
         let text = format!("[data]\nfile = \"{}\"\n{step}", path.display());
