@@ -168,7 +168,8 @@ fn what_does_not_come_out_is_counted_by_name_and_ends_the_pass() {
         assert_eq!((report.counts.failed(), report.counts.ok), (3, 0), "{text}");
         assert!(report.records.as_ref().unwrap().iter().all(|record| record.outcome == outcome), "{text}");
         assert_eq!(faults(&report, 0), [(fault, 3)], "{text}");
-        assert_eq!(passes(&report).failed, 3);
+        let told = passes(&report);
+        assert_eq!((told.failed, told.steps[0].ok, told.steps[0].failed, told.steps[1].ok), (3, 0, 3, 0), "{text}");
         let named = if outcome == Outcome::Take { ("value not there to take", 3) } else { ("check failed", 3) };
         assert_eq!(report.counts.causes(), [named], "{text}");
         assert!(report.failed_statuses.is_empty() && report.value("failed_response_time_mean").is_some());
