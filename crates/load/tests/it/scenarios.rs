@@ -389,6 +389,12 @@ fn scenarios_run_over_every_transport() {
                 (_, false) => 2,
             };
             assert_eq!(report.connections.opened, connections, "{what}");
+            // A redirect that asks with GET leaves the body behind.
+            for (path, length) in [("/to/4", 1), ("/4", 0)] {
+                let bodies: Vec<usize> =
+                    web.requests().iter().filter(|(_, asked, _)| asked == path).map(|(_, _, length)| *length).collect();
+                assert_eq!(bodies, [length; 10], "{what}: {path}");
+            }
         }
     }
 }

@@ -95,7 +95,8 @@ fn what_does_not_come_out_reaches_table_json_page_and_exit_code() {
     }
     let written = fs::read_to_string(&page).unwrap();
     assert!(
-        written.contains("20 times failed: body contains `&lt;ink&gt;`") && written.contains("Passes: 0 whole, 20 failed")
+        written.contains("20 times failed: body contains `&lt;ink&gt;`")
+            && written.contains("Passes: 0 whole, 20 failed")
     );
     let output = sojourn(&[&load[..8], &["--json"]].concat());
     let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
