@@ -64,7 +64,7 @@ fn passes(passes: &Passes) -> String {
     let time = |time_s: Option<f64>| time_s.map_or("-".into(), |time_s| quantity(time_s, "s"));
     let row = |step: &StepReport| {
         let faults: Vec<String> =
-            step.faults.iter().map(|(fault, count)| format!("{count} times not: {}", escape(fault))).collect();
+            step.faults.iter().map(|(fault, count)| format!("{count} times failed: {}", escape(fault))).collect();
         format!(
             "<tr><th>{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td>{}</td></tr>\n",
@@ -80,7 +80,7 @@ fn passes(passes: &Passes) -> String {
     format!(
         "<section id=\"steps\">\n<h2>Steps</h2>\n<p>Passes: {whole} whole, {failed} failed, {unfinished} cut short by \
          the end.</p>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Step</th><th>Good</th>\
-         <th>Failed</th><th>Mean</th><th>95th percentile</th><th>Not as checked</th></tr></thead>\n\
+         <th>Failed</th><th>Mean</th><th>95th percentile</th><th>What failed</th></tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
     )
 }

@@ -253,7 +253,6 @@ impl Step {
         if !expects_status && by_status != Outcome::Ok {
             return (by_status, None);
         }
-        let looks_into_body = self.keeping.is_some_and(|keeping| keeping.body_most.is_some());
         let mut look = Look::new(answer);
         for (place, check) in self.checks.iter().enumerate() {
             if !check.holds(&mut look) {
@@ -267,7 +266,7 @@ impl Step {
             match take.value(&mut look) {
                 Some(value) => values[take.variable] = value,
                 None => {
-                    let beyond = take.looks_into_body() && looks_into_body && look.is_cut();
+                    let beyond = take.looks_into_body() && look.is_cut();
                     let place = if beyond { self.takes.len() } else { place };
                     return (Outcome::Take, Some(self.checks.len() + place));
                 }

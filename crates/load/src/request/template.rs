@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use sojourn_stats::{Dimension, Law, Stream};
+use sojourn_stats::{Dimension, Law, LawError, Stream};
 use thiserror::Error;
 
 use crate::schedule::job::Job;
@@ -56,11 +56,14 @@ impl Template {
     pub(crate) fn of_step(text: &str, variables: &[String]) -> Result<Template, TemplateError> {
         Template::read(text, |inside| match variables.iter().position(|variable| variable == inside) {
             Some(variable) => Ok(Piece::Variable(variable)),
-            None if is_name(inside) && !["client", "k"].contains(&inside) => Err(format!(
+            None if inside == "client" || inside == "k" => Piece::parse(inside),
+            None if is_name(inside) => Err(format!(
                 "`{inside}` is not known here: no step before takes it, and the data have no such column; \
                  write `{{{{` for a brace"
             )),
-            None => Piece::parse(inside),
+            None => Piece::drawn(inside).map_err(|error| {
+                format!("{error} (in braces stands a variable, a law, client or k; write `{{{{` for a brace)")
+            }),
         })
     }
 
@@ -179,17 +182,18 @@ impl Piece {
             "object" => Piece::Object,
             "size" => Piece::Size,
             "demand" => Piece::Demand,
-            _ => {
-                let (law, real) = match text.strip_suffix("as real") {
-                    Some(law) => (law.trim_end(), true),
-                    None => (text, false),
-                };
-                let law = Law::parse(law, Dimension::Number).map_err(|error| {
-                    format!("{error} (in braces stands a law, or client, k, object, size or demand)")
-                })?;
-                Piece::Drawn { law, real }
-            }
+            _ => Piece::drawn(text)
+                .map_err(|error| format!("{error} (in braces stands a law, or client, k, object, size or demand)"))?,
         })
+    }
+
+    /// What a law draws, whole unless `as real` follows it.
+    fn drawn(text: &str) -> Result<Piece, LawError> {
+        let (law, real) = match text.strip_suffix("as real") {
+            Some(law) => (law.trim_end(), true),
+            None => (text, false),
+        };
+        Ok(Piece::Drawn { law: Law::parse(law, Dimension::Number)?, real })
     }
 }
 

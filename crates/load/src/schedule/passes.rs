@@ -279,7 +279,8 @@ impl PassShare {
         let pass = self.users[place as usize].pass.take().expect("only a pass under way ends");
         self.under_way -= 1;
         let comes_back = matches!(self.coming, Coming::Users);
-        if comes_back {
+        // Whose next step lies beyond the end is still thinking then.
+        if comes_back && end != PassEnd::Unfinished {
             let pause = if end == PassEnd::Failed { PAUSE_AFTER_FAILURE } else { Span::ZERO };
             self.come_back(place, now, pause);
         }

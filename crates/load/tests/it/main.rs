@@ -18,6 +18,7 @@ mod replies;
 mod requests;
 mod rotation;
 mod run;
+mod scenarios;
 mod server;
 mod sessions;
 mod shares;

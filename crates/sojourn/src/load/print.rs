@@ -166,7 +166,7 @@ fn steps(passes: &Passes) -> String {
     let mut text = format!("passes: {whole} whole, {failed} failed, {unfinished} cut short by the end\n{rows}\n");
     for step in steps {
         for (fault, count) in &step.faults {
-            text += &table::paragraph("", &format!("{}: {count} times not: {fault}", step.name));
+            text += &table::paragraph("", &format!("{}, {count} times failed: {fault}", step.name));
             text += "\n";
         }
     }

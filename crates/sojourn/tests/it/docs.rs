@@ -124,6 +124,7 @@ fn every_load_of_the_guide_to_load_can_be_put_on_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(root().join("docs/load.md")).unwrap();
     let model = file(folder.path(), "server.toml", blocks(&text, "toml")[0]);
+    file(folder.path(), "buy.toml", blocks(&text, "toml")[1]);
     let arguments = ["node", "--child", "--model", &model];
     let node = Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
     let address = format!("127.0.0.1:{}", node.port());

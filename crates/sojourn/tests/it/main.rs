@@ -24,9 +24,10 @@ mod programs;
 mod queue;
 mod queue_by_sim;
 mod redirect;
+mod report;
+mod scenarios;
 #[path = "../../../serve/tests/it/skip.rs"]
 mod skip;
-mod report;
 mod sojourn;
 mod tidy;
 mod tiers;

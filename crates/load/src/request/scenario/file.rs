@@ -126,6 +126,13 @@ impl Source<'_> {
             let why = format!("column `{name}` cannot be a variable: {VARIABLE}");
             return Err(self.at(&data.file, "file", &why));
         }
+        if let Some(name) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name)) {
+            return Err(self.at(
+                &data.file,
+                "file",
+                &format!("two columns are called `{name}`: give each its own name"),
+            ));
+        }
         Ok((table, names))
     }
 
@@ -322,7 +329,9 @@ impl Source<'_> {
         self.error(value.span().start, key, why)
     }
 
+    /// An error is one line, whatever the text has that it repeats.
     fn error(&self, offset: usize, key: &str, why: &str) -> ScenarioError {
+        let why = why.replace('\n', " ");
         ScenarioError(format!("{}:{}: {key}: {why}", self.path.display(), self.line(offset)))
     }
 
