@@ -127,7 +127,7 @@ fn ratio(above: &Line, below: &Line) -> Interval {
 
 /// A time with five digits, in the unit that suits it.
 pub(crate) fn time_text(seconds: f64) -> String {
-    let (factor, unit) = match seconds {
+    let (factor, unit) = match seconds.abs() {
         s if s >= 1.0 => (1.0, "s"),
         s if s >= 1e-3 => (1e3, "ms"),
         s if s >= 1e-6 => (1e6, "us"),

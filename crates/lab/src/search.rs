@@ -8,7 +8,7 @@
 //! That what holds at one rate holds at all lower ones is taken for granted, as every bisection does.
 
 use sojourn_load::{Cause, Doubt, Effect};
-use sojourn_stats::Estimate;
+use sojourn_stats::{Estimate, Span};
 
 use crate::objective::{Judgement, Objective};
 
@@ -132,10 +132,13 @@ impl Measured {
     fn own_lateness(&self, objective: &Objective) -> Option<String> {
         let estimate = self.estimate.as_ref().filter(|_| objective.is_of_a_time())?;
         let (low, value) = (estimate.interval().map(|ends| ends.0).or(estimate.value())?, estimate.value()?);
-        let ms = |seconds: f64| format!("{:.3} ms", seconds * 1e3);
-        objective
-            .met(low - self.lateness_s)
-            .then(|| format!("up to {} of the {} are the generator's own lateness", ms(self.lateness_s), ms(value)))
+        objective.met(low - self.lateness_s).then(|| {
+            format!(
+                "up to {} of the {} are the generator's own lateness",
+                Span::from_secs_f64(self.lateness_s),
+                Span::from_secs_f64(value)
+            )
+        })
     }
 }
 
@@ -331,7 +334,7 @@ mod tests {
         // The lower end without the lateness decides, whether or not that was a doubt of the run.
         for cause in later.into_iter().map(Some).chain([None]) {
             assert_eq!(weighed("p99 < 2 ms", 1e-3, cause), Finding::Fails, "3 ms are left of it");
-            let why = "up to 2.500 ms of the 5.000 ms are the generator's own lateness";
+            let why = "up to 2.5 ms of the 5 ms are the generator's own lateness";
             assert_eq!(weighed("p99 < 2 ms", 2.5e-3, cause), open(why), "1.5 ms are left");
         }
     }

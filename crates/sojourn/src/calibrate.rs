@@ -196,7 +196,7 @@ fn summary(found: &Calibration) -> Vec<String> {
     let mut lines = found.summary();
     if !found.judged.is_empty() {
         lines.push(
-            "\nLoads that the model was not fitted to: mean and 90th percentile of the response time (ms), and by how much \
+            "\nLoads that the model was not fitted to: mean and 90th percentile of the response time, and by how much \
              the predictions are off. Speed: the server's at that time, over that when the model was made, with which \
              all but the last predict."
                 .into(),
@@ -208,7 +208,7 @@ fn summary(found: &Calibration) -> Vec<String> {
             let mut row = vec![
                 point.utilization.to_string(),
                 format!("{:.2}", point.speed()),
-                format!("{:.2}, {:.2}", measured.mean_s * 1e3, measured.p90_s * 1e3),
+                format!("{}, {}", table::quantity(measured.mean_s, "s"), table::quantity(measured.p90_s, "s")),
             ];
             row.extend(PREDICTIONS.map(|(_, of)| match point.error(of) {
                 None => "-".into(),

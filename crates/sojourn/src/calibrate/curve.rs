@@ -52,7 +52,7 @@ pub(super) fn calibrate(
 }
 
 fn summary(found: &CurveFound) -> Vec<String> {
-    let header = ["users", "delay (ms)", "model", "error", "denied (%)", "model", "replies/s", ""];
+    let header = ["users", "delay", "model", "error", "denied (%)", "model", "replies/s", ""];
     let mut rows = table::Grid::new(&header).text(&[7]).spare(&[6, 5, 4]);
     for point in &found.points {
         let range = |of: &Interval, factor: f64| {
@@ -60,8 +60,8 @@ fn summary(found: &CurveFound) -> Vec<String> {
         };
         rows.add_row([
             point.users.to_string(),
-            range(&point.delay, 1e3),
-            format!("{:.2}", point.predicted_s * 1e3),
+            table::between((point.delay.value, point.delay.low, point.delay.high), "s"),
+            table::quantity(point.predicted_s, "s"),
             format!("{:+.1} %", 100.0 * (point.predicted_s / point.delay.value - 1.0)),
             range(&point.denied_share, 100.0),
             format!("{:.2}", 100.0 * point.predicted_share),

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use sojourn_stats::fit::Fit;
 use sojourn_stats::hurst::{self, Finding};
-use sojourn_stats::{Dimension, Law};
+use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
@@ -209,14 +209,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
          place (`sojourn calibrate` measures it).",
     );
     let demand_s = UTILIZATION * mean_gap_s / peak;
-    let per_byte_ns = 0.5 * demand_s / mean_size * 1e9;
-    let fixed_us = 0.5 * demand_s * 1e6;
-    let _ = writeln!(
-        text,
-        "[system.server]\ndiscipline = \"ps\"\ndemand = \"{} us + {} ns/B\"\n\n[run]",
-        digits(fixed_us),
-        digits(per_byte_ns)
-    );
+    let readable = |value: f64, dimension| quantity::format(digits(value), dimension);
+    let fixed = readable(0.5 * demand_s, Dimension::Time);
+    let per_byte = readable(0.5 * demand_s / mean_size, Dimension::TimePerSize);
+    let _ = writeln!(text, "[system.server]\ndiscipline = \"ps\"\ndemand = \"{fixed} + {per_byte}\"\n\n[run]");
     if levels.is_empty() {
         text += "by = [\"theory\", \"sim\"]\n";
     } else {
