@@ -65,25 +65,32 @@ impl Timers {
     /// Sets the timer of `station`.
     #[inline]
     pub(crate) fn set(&mut self, station: usize, at: Option<Time>) {
-        self.set_of(station, at, 0, |_, _, _| {});
+        self.set_of(station, at, || 0, |_, _, _| {});
     }
 
     /// Sets the timer of station number `of`, and which job leaves then. `tell` hears which station and job have come near
     /// because of that; it hears nothing where stations are so few that all stay in the cache.
     #[inline(always)]
-    pub(crate) fn set_of(&mut self, of: usize, at: Option<Time>, job: u32, tell: impl FnMut(Near, usize, u32)) {
-        let own = entry(of, at.unwrap_or(Time::NEVER), job);
+    pub(crate) fn set_of(
+        &mut self,
+        of: usize,
+        at: Option<Time>,
+        job: impl FnOnce() -> u32,
+        tell: impl FnMut(Near, usize, u32),
+    ) {
+        let own = entry(of, at.unwrap_or(Time::NEVER), 0);
         match &mut self.matches[..] {
             [] => self.first = own,
             [only] => {
                 only.0[of] = own;
                 self.first = only.winner();
             }
-            _ => self.play(of, own, tell),
+            _ => self.play(of, own | u128::from(job()), tell),
         }
     }
 
     /// Plays the matches above a timer again, up to the first whose winner is as before.
+    #[inline(never)]
     fn play(&mut self, of: usize, own: u128, mut tell: impl FnMut(Near, usize, u32)) {
         let (mut number, mut place) = (self.stations + of / ENTRANTS, of % ENTRANTS);
         let mut entrant = own;
@@ -159,10 +166,15 @@ mod tests {
         let mut heard = vec![(Vec::new(), 0); stations];
         let mut set = |timers: &mut Timers, station: usize, now: u64, heard: &mut Vec<(Vec<Near>, u32)>| {
             let at = Time(now + 1 + stream.below(1000) as u64);
-            timers.set_of(station, Some(at), now as u32, |near, which, job| {
-                heard[which].0.push(near);
-                heard[which].1 = job;
-            });
+            timers.set_of(
+                station,
+                Some(at),
+                || now as u32,
+                |near, which, job| {
+                    heard[which].0.push(near);
+                    heard[which].1 = job;
+                },
+            );
         };
         (0..stations).for_each(|station| set(&mut timers, station, 0, &mut heard));
         let mut set_at = vec![0; stations];

@@ -95,8 +95,9 @@ impl Direct {
             Admission::Admitted(ticket) => {
                 job.ticket = ticket;
                 job.stage = Stage::AtServer;
-                if station.next_departure() != due {
-                    self.set_timer(server, cx);
+                let next = station.next_departure();
+                if next != due {
+                    self.set_timer(server, next, cx);
                 }
             }
             Admission::Denied => {
@@ -111,12 +112,12 @@ impl Direct {
 
     /// Sets a server's timer to its next departure.
     #[inline(always)]
-    fn set_timer(&mut self, server: usize, cx: &Cx) {
+    fn set_timer(&mut self, server: usize, next: Option<Time>, cx: &Cx) {
         let Direct { stations, balancer, timers, .. } = self;
-        let station = &stations[server];
+        let job = || stations[server].next_job() as u32;
         // Over thousands of servers, a departure would else wait for memory several times in a row: for its station,
         // then for its job and the balancer's line, which it finds there.
-        timers.set_of(server, station.next_departure(), station.next_job() as u32, |near, server, slot| match near {
+        timers.set_of(server, next, job, |near, server, slot| match near {
             Near::InSemiFinal => {
                 stations[server].prefetch();
                 if let Some(job) = cx.jobs.slab.get(slot as usize) {
@@ -175,7 +176,8 @@ impl Fabric for Direct {
         let server = self.timers.first();
         let station = &mut self.stations[server];
         let departure = station.depart(cx.now).expect("the timer is the station's next departure");
-        self.set_timer(server, cx);
+        let next = station.next_departure();
+        self.set_timer(server, next, cx);
         let slot = departure.job as u32;
         let job = &mut cx.jobs.slab[slot as usize];
         if let Some(predictor) = &self.predictor {
