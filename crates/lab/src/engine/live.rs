@@ -6,6 +6,7 @@
 
 mod incidents;
 mod parts;
+mod path;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,18 +20,14 @@ use sojourn_model::System;
 use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
-use sojourn_traffic::{Closed, Http, Open, Plan, Planned, Request, Script, Site, Sizes, Visitor, Workload};
+use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
 use self::incidents::Incident;
 use self::parts::{Parts, Told, spawn};
 use super::Conditions;
-use crate::answer::{Answer, PathDelay};
+use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
 use crate::spec::{Experiment, Program, SystemQuestion};
-
-/// Requests that measure the way to a server and back, and the time between them: a quarter of a second in all.
-const PROBES: u64 = 100;
-const PROBE_GAP: Span = Span(2_500_000);
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
 const REDIRECTS: u32 = 8;
@@ -141,7 +138,7 @@ pub(super) fn answer(
 ) -> Result<Answer, String> {
     let mut ground = Loopback::new();
     let servers = start_servers(experiment, asked, &mut ground, conditions.program)?;
-    let path = path_delay(experiment, asked, &servers, conditions)?;
+    let path = path::measure(experiment, asked, &servers, conditions)?;
     let system = Parts::start(experiment, asked, servers, &mut ground, conditions)?;
     let load = load(experiment, asked, &system.entrances)?;
     let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
@@ -152,6 +149,11 @@ pub(super) fn answer(
     let told = system.stop(&asked.system.hosts);
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
+    if let Some(doubt) = path.doubt(report.response.mean()) {
+        live.verdict = live.verdict.max(Verdict::Suspect);
+        live.reasons.push(doubt);
+    }
+    let path = path.delay;
     let shares = shares(&report, asked.system.hosts.len());
     let by_file = file_means(experiment, asked, &report);
     let (hurst, notes) = match &asked.workload {
@@ -297,43 +299,6 @@ fn start_nodes(
         Ok(Serving::Node(child, address))
     };
     asked.system.hosts.iter().map(node).collect()
-}
-
-/// Measures what the way takes when the servers have nothing to do: the median of requests without work, evenly
-/// spaced, straight to a server and through a gateway of their own (the run's has not begun to draw and to count).
-fn path_delay(
-    experiment: &Experiment,
-    asked: &SystemQuestion,
-    servers: &[Serving],
-    conditions: &Conditions<'_>,
-) -> Result<PathDelay, String> {
-    let median = |target: SocketAddr| {
-        let nothing =
-            Request { client: 0, class: 0, object: 0, size: 1000, demand: Span::ZERO, patience: Span::FOREVER };
-        let plan = (1..=PROBES).map(move |k| Planned { at: Time(k * PROBE_GAP.0), request: nothing });
-        let load = Load {
-            pacing: pacing(experiment),
-            stop: Stop::Requests(PROBES),
-            redirects: REDIRECTS,
-            ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(asked))
-        };
-        let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
-        Ok::<Span, String>(Span(report.response.quantile(0.5).unwrap_or(0)))
-    };
-    let to_server = median(servers[0].address())?;
-    let Some(tier) = asked.system.tiers.iter().find(|tier| tier.face != Face::Dns) else {
-        return Ok(PathDelay { client: to_server, cluster: Span::ZERO });
-    };
-    let backend = format!("{}={}", server_name(0), servers[0].address());
-    let mut ground = Loopback::new();
-    let (_decider, through) =
-        spawn(&mut ground, conditions.program, "probed", tier.face.name(), &["--backend", &backend])?;
-    let through = median(through)?;
-    Ok(match tier.face {
-        // The client goes there and back, and then to the server.
-        Face::Redirect => PathDelay { client: Span(through.0 / 2), cluster: Span::ZERO },
-        _ => PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server },
-    })
 }
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
