@@ -180,4 +180,16 @@ mod tests {
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
         assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
     }
+
+    /// A count of what failed can be equal to its limit, and the sign says "below".
+    #[test]
+    fn a_number_at_its_limit_does_not_meet_it() {
+        let ratio = Estimate::Exact { value: 0.01 };
+        for sign in ["<", ">"] {
+            let objective = Objective::parse(&format!("error_ratio {sign} 1%")).unwrap();
+            assert_eq!(objective.judge(&ratio), Judgement::Fails, "{sign}");
+        }
+        assert_eq!(Judgement::Fails.to_string(), "MISSED");
+        assert!(Judgement::NoInterval.to_string().starts_with("UNDECIDED: "));
+    }
 }
