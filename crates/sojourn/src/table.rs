@@ -336,7 +336,7 @@ fn network_table(folder: &Folder) -> Option<String> {
         })
         .collect();
     let mut header = vec!["of".to_string()];
-    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title}, {engine}")));
+    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title} ({engine})")));
     let of_variant = |(index, variant): (usize, &sojourn_lab::folder::VariantFile)| {
         let mut table = Grid::new(&header).elsewhere("report.html");
         for name in &names {
