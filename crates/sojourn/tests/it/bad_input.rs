@@ -324,6 +324,14 @@ fn a_pareto_without_a_mean_has_no_theory() {
 }
 
 #[test]
+fn a_queue_of_which_nothing_is_said() {
+    for arguments in [&["queue", "M/G/1"][..], &["queue", "M/G/1", "--service", "exponential(mean = 1 s)"]] {
+        let complaint = refused(arguments);
+        assert!(complaint.contains("M/G/1: say how jobs come") && complaint.contains("--arrivals 'exp"), "{complaint}");
+    }
+}
+
+#[test]
 fn a_folder_that_is_no_run_folder() {
     let folder = tempfile::tempdir().unwrap();
     let complaint = refused(&["report", &folder.path().display().to_string()]);
