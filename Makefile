@@ -12,6 +12,7 @@ BENCH_PACKAGES := wrk haproxy
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
+	@echo "building, some minutes the first time"
 	@$(CARGO) build --quiet -p sojourn-cli
 	@rm -rf runs/demo
 	@target/debug/sojourn run experiments/four-servers.toml --out runs/demo || [ $$? -eq 1 ]

@@ -581,6 +581,8 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     let (wrong, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
     let right = match expected {
         "a string" => ": it is a text, with its unit where it has one, e.g. \"1.6 ms\"".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `-") => ": it is not negative".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `") => ": it is too large".into(),
         "u8" | "u16" | "u32" | "u64" | "usize" => ": it is a whole number, without quotes".into(),
         "f64" => ": it is a number, without quotes".into(),
         "a boolean" => ": it is `true` or `false`, without quotes".into(),

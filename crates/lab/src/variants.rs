@@ -60,10 +60,11 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A short name: the values that it sets, numbers with the setting they are of, or `as written` where nothing varies.
+    /// A short name: the values that it sets, numbers with the setting they are of, or `as given` where nothing varies:
+    /// the file may have been changed by `--set`.
     pub fn label(&self) -> String {
         let label = label(self.settings.iter().map(|setting| (&*setting.key, &*setting.value)));
-        if label.is_empty() { "as written".into() } else { label }
+        if label.is_empty() { "as given".into() } else { label }
     }
 }
 

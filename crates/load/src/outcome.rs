@@ -238,12 +238,15 @@ impl Counts {
 
     /// These in words: how many of how many, and why.
     pub fn trouble(&self) -> String {
-        let mut causes: Vec<String> =
-            self.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+        let causes: Vec<String> = self.causes().into_iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+        let mut told = Vec::new();
         if self.unfinished > 0 {
-            causes.push(format!("{} unfinished", self.unfinished));
+            told.push(format!("{} of {} requests were unfinished at the end", self.unfinished, self.planned));
         }
-        format!("{} of {} requests failed: {}", self.wrong(), self.planned, causes.join(", "))
+        if self.failed() > 0 {
+            told.push(format!("{} of {} requests failed: {}", self.failed(), self.planned, causes.join(", ")));
+        }
+        told.join("; ")
     }
 
     /// The causes of failure that happened, with their names.
@@ -312,5 +315,19 @@ impl Counts {
             Outcome::Abandoned => &mut self.abandoned,
             Outcome::Unfinished => &mut self.unfinished,
         } += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_short_is_not_said_to_have_failed() {
+        let cut = Counts { planned: 62, ok: 60, unfinished: 2, ..Counts::default() };
+        assert_eq!(cut.trouble(), "2 of 62 requests were unfinished at the end");
+        let both = Counts { planned: 62, ok: 59, unfinished: 2, refused: 1, ..Counts::default() };
+        let expected = "2 of 62 requests were unfinished at the end; 1 of 62 requests failed: 1 refused";
+        assert_eq!(both.trouble(), expected);
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::objective::Judgement;
+use sojourn_lab::plan::advice::Traffic;
 use sojourn_lab::plan::{Answered, Plan};
 use sojourn_lab::{Context, Engine, Progress};
 
@@ -143,7 +144,7 @@ fn text(plan: &Plan, path: &Path) -> String {
     if let Some(growth) = plan.growth {
         parts.push(say(match growth.fails {
             Some(fails) => format!(
-                "The cheapest survives {:.2} times the traffic; at {fails:.2} times it misses an objective.",
+                "The cheapest survives {:.2} times the traffic; at {fails:.2} times an objective is missed or undecided.",
                 growth.holds
             ),
             None => format!("The cheapest survives {:.2} times the traffic and more.", growth.holds),
@@ -152,14 +153,25 @@ fn text(plan: &Plan, path: &Path) -> String {
     if !plan.traffic.is_empty() {
         let rows = plan.traffic.iter().map(|traffic| row(vec![traffic.name.clone()], &traffic.answers));
         parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
-        if plan.traffic.iter().any(|traffic| !traffic.holds) {
-            parts.push(say(
-                "Under some of this traffic it misses: an agreement on service has to hold for the worst.".into()
-            ));
-        }
+        parts.extend(beware(&plan.traffic).map(say));
     }
-    parts.push(format!("{}", path.join("report.html").display()));
+    parts.push(say(format!("Everything is in {0}; open {0}/report.html", path.display())));
     parts.join("\n")
+}
+
+/// What an agreement on service must not overlook; none where every objective holds under all other traffic.
+fn beware(traffic: &[Traffic]) -> Option<String> {
+    let open: Vec<_> = traffic.iter().flat_map(|of| &of.answers).map(|answer| answer.judgement).collect();
+    let misses = open.iter().any(|of| matches!(of, Judgement::Fails | Judgement::Unknown));
+    let undecided =
+        open.iter().any(|of| matches!(of, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew));
+    let what = match (misses, undecided) {
+        (true, true) => "it misses or is undecided",
+        (true, false) => "it misses",
+        (false, true) => "it is undecided",
+        (false, false) => return None,
+    };
+    Some(format!("Under some of this traffic {what}: an agreement on service has to hold for the worst."))
 }
 
 /// The prefix of each objective's numbers, wherever they stand.
@@ -184,5 +196,35 @@ fn told(answer: &Answered, scale: Option<&Scale>) -> String {
     match answer.judgement {
         Judgement::Holds => number,
         other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traffic_that_cannot_be_decided_is_not_said_to_miss() {
+        let told = |judgements: &[Judgement]| {
+            let answer = |judgement: &Judgement| Answered {
+                objective: "p99 < 150 ms".into(),
+                metric: "response_time_p99".into(),
+                unit: "s".into(),
+                limit: 0.15,
+                estimate: None,
+                judgement: *judgement,
+            };
+            let answers = judgements.iter().map(answer).collect();
+            let holds = judgements.iter().all(|of| *of == Judgement::Holds);
+            beware(&[Traffic { name: "bursty".into(), arrivals: String::new(), answers, holds }]).unwrap_or_default()
+        };
+        assert_eq!(told(&[Judgement::Holds]), "");
+        let starts = |judgements: &[Judgement], what: &str| {
+            let text = told(judgements);
+            assert!(text.starts_with(&format!("Under some of this traffic {what}:")), "{text}");
+        };
+        starts(&[Judgement::Holds, Judgement::Undecided], "it is undecided");
+        starts(&[Judgement::Fails], "it misses");
+        starts(&[Judgement::Fails, Judgement::TooFew], "it misses or is undecided");
     }
 }

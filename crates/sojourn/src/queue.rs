@@ -20,10 +20,10 @@ pub(crate) struct Arguments {
     queue: String,
     /// Law of the gaps between arrivals, e.g. 'exponential(rate = 0.8 /s)'; `utilization = 0.8` may stand for the rate.
     /// With a population: of the time that each member stays away
-    #[arg(long, required_unless_present_any = ["classes", "trace"])]
+    #[arg(long)]
     arrivals: Option<String>,
     /// Law of the service times, e.g. 'hyperexponential(mean = 1 s, cv = 2)'
-    #[arg(long, required_unless_present_any = ["classes", "trace"])]
+    #[arg(long)]
     service: Option<String>,
     /// Also the mean response time of jobs that need this service, e.g. '1 s, 10 s'
     #[arg(long = "size", visible_alias = "at", value_delimiter = ',', value_name = "TIMES")]
@@ -46,6 +46,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let queue = Queue::parse(&arguments.queue).map_err(bad_input)?;
+    let is_told = arguments.arrivals.is_some() && arguments.service.is_some();
+    if !is_told && arguments.classes.is_empty() && arguments.simulation.trace.is_none() {
+        return Err(bad_input(format!(
+            "{}: say how jobs come and how long they take, e.g. --arrivals 'exponential(rate = 0.8 /s)' --service \
+             'exponential(mean = 1 s)'",
+            arguments.queue
+        )));
+    }
     let (theory, sim) = engines(arguments)?;
     if !sim {
         let answer = by_theory(arguments, &queue)?;

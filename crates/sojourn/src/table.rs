@@ -165,7 +165,8 @@ pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String
 
 fn text(folder: &Folder, path: &Path) -> String {
     let run = &folder.run;
-    let mut lines = vec![paragraph("", &format!("{} (seed {}, {})", run.name, run.seed, quantity(run.elapsed_s, "s")))];
+    let mut lines =
+        vec![paragraph("", &format!("{} (seed {}, took {})", run.name, run.seed, quantity(run.elapsed_s, "s")))];
     if folder.outcomes.is_empty() {
         lines.push("\nNo engine has an answer.".into());
     } else {
@@ -175,6 +176,9 @@ fn text(folder: &Folder, path: &Path) -> String {
             lines.push("\nChains and stations".into());
             lines.push(table);
         }
+        let said = lines.join("\n");
+        let words = CELL_WORDS.iter().filter(|(word, _)| said.contains(word));
+        lines.extend(words.map(|(_, meaning)| paragraph("  ", meaning)));
     }
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for variant in &run.variants {
@@ -214,6 +218,16 @@ fn text(folder: &Folder, path: &Path) -> String {
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
     lines.join("\n")
 }
+
+/// What cells say in place of an interval, and what it means.
+const CELL_WORDS: [(&str, &str); 3] = [
+    (
+        "(too short)",
+        "too short: the run is too short, against the time that the system takes to settle, for an interval",
+    ),
+    ("(too few)", "too few: there are too few samples for an interval"),
+    ("exactly ", "exactly: the interval has no width"),
+];
 
 /// Whether a note says something that a reader of the table must know; the report has all of them.
 fn decides(note: &str) -> bool {
@@ -336,7 +350,7 @@ fn network_table(folder: &Folder) -> Option<String> {
         })
         .collect();
     let mut header = vec!["of".to_string()];
-    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title}, {engine}")));
+    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title} ({engine})")));
     let of_variant = |(index, variant): (usize, &sojourn_lab::folder::VariantFile)| {
         let mut table = Grid::new(&header).elsewhere("report.html");
         for name in &names {

@@ -3,9 +3,9 @@
 //! [`candidates`] fits every [`Family`] that can be fitted and ranks them by Schwarz's criterion (Annals of Statistics
 //! 6(2), 1978); Akaike's stands beside it. A rank says which law is the least wrong, not that it is right: that is what
 //! the distances are for (Kolmogorov's, and Anderson and Darling's, which looks at the tails), and, for a sample small
-//! enough, the [`bootstrap`] p-value. Of a million numbers every simple law is rejected, so there the distance is the
-//! answer. Intervals come from the curvature of the likelihood at its peak (the observed information) and hold for
-//! independent draws; numbers that hang together, as traffic's do, have wider ones.
+//! enough, the [`bootstrap`] p-value. With a million numbers a test rejects what is near enough for any use, so there
+//! the distance is the answer. Intervals come from the curvature of the likelihood at its peak (the observed
+//! information) and hold for independent draws; numbers that hang together, as traffic's do, have wider ones.
 //!
 //! The price of one code for a hundred numbers and for ten million: more than 131,072 distinct numbers are grouped to
 //! 1/4096 of an e-fold, which moves a likelihood by less than its own rounding.

@@ -82,7 +82,12 @@ pub(crate) fn push_percentiles(answer: &mut Answer, exact: bool, quantile: impl 
 
 /// `x` in at most five significant digits, for messages.
 pub(crate) fn brief(x: f64) -> String {
-    format!("{x:.4e}").parse::<f64>().map_or_else(|_| x.to_string(), |rounded| rounded.to_string())
+    rounded(x).to_string()
+}
+
+/// A number of five digits.
+pub(crate) fn rounded(x: f64) -> f64 {
+    format!("{x:.4e}").parse().unwrap_or(x)
 }
 
 /// "yes" or "no".

@@ -12,9 +12,9 @@
 mod balanced;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
-use sojourn_stats::Law;
+use sojourn_stats::{Dimension, Law, quantity};
 
-use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles};
+use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles, rounded};
 use crate::formula::markovian::finite_fcfs::FiniteFcfs;
 use crate::formula::markovian::repairman;
 use crate::kendall::Discipline;
@@ -349,7 +349,8 @@ fn times(groups: &[Group], path_s: f64, answer: &mut Answer) {
 /// Says what was added to the queues' own times.
 fn note_path(path_s: f64, answer: &mut Answer) {
     if path_s > 0.0 {
-        answer.note(format!("path: {} s of every response time, the same for all", brief(path_s)));
+        let path = quantity::format(rounded(path_s), Dimension::Time);
+        answer.note(format!("path: {path} of every response time, the same for all"));
     }
 }
 

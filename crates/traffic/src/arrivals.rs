@@ -87,6 +87,12 @@ impl Arrivals {
                 Ok(Arrivals::new(text, (shape, Some(utilization)), Process::Renewal { batch: 1 }))
             }
             None => {
+                if let Ok((_, Dimension::Rate)) = quantity::parse_any(text) {
+                    let fault = format!(
+                        "`{text}` is a rate where a law of gaps is expected: write `exponential(rate = {text})`"
+                    );
+                    return Err(WorkloadError::Invalid(fault));
+                }
                 let law = Law::parse(text, Dimension::Time)?;
                 if law.mean() > 0.0 {
                     Ok(Arrivals::new(text, (law, None), Process::Renewal { batch: 1 }))

@@ -47,7 +47,9 @@ fn masthead(plan: &Plan) -> String {
         },
     };
     let growth = plan.growth.map_or(String::new(), |growth| match growth.fails {
-        Some(fails) => format!(" Its traffic may grow {:.2} times; at {fails:.2} times it misses.", growth.holds),
+        Some(fails) => {
+            format!(" Its traffic may grow {:.2} times; at {fails:.2} times it misses or is undecided.", growth.holds)
+        }
         None => format!(" Its traffic may grow {:.2} times and more.", growth.holds),
     });
     let objectives: Vec<String> = plan.objectives.iter().map(|text| format!("<code>{}</code>", escape(text))).collect();

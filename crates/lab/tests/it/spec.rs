@@ -108,6 +108,8 @@ fn a_policy_that_every_variant_replaces_is_read_too() {
 fn a_value_of_another_type_is_said_in_words() {
     let cases = [
         ("servers = 4", "servers = \"four\"", "it is a whole number, without quotes"),
+        ("servers = 4", "servers = -4", ": it is not negative"),
+        ("servers = 4", "servers = 5000000000", ": it is too large"),
         ("seed = 1", "seed = \"one\"", "it is a whole number, without quotes"),
         ("face = \"gateway\"", "face = 3", "it is a text"),
     ];

@@ -563,7 +563,7 @@ fn sim_refuses_what_it_does_not_have() {
     ];
     for (base, good, bad, expected) in cases {
         let message = refusal(&but(base, good, bad), Engine::Sim);
-        assert!(message.starts_with("x.toml: as written: ") && message.contains(expected), "`{bad}`: {message}");
+        assert!(message.starts_with("x.toml: as given: ") && message.contains(expected), "`{bad}`: {message}");
     }
     // Users who browse know several tiers, all in one place, and nothing that fails.
     let browsing = but(&but(DIRECT, "kind = \"closed\"\nusers = 10", sessions), "[run]", "[run]\nduration = \"10 s\"");

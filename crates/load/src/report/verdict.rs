@@ -80,7 +80,7 @@ fn load(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     }
     if counts.queued as f64 > limits.queued * counts.planned as f64 {
         doubts.push(Cause::Queued.doubt(format!(
-            "{} requests had to wait for one of the {} connections: allow more",
+            "{} requests had to wait for one of the {} connections: allow more (`connections`)",
             counts.queued, evidence.connections_max
         )));
     }
@@ -100,6 +100,9 @@ fn load(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
         doubts.push(Cause::LostRecords.doubt(text));
     }
 }
+
+/// What may be done where the timer wakes the generator too late.
+const SPIN: &str = "; pace by spinning (`--spin`, in an experiment `pacing = \"spin\"`), or read the service time";
 
 /// Whether the generator acted when it was to.
 fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
@@ -122,7 +125,7 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     // the few that were late by far, which no percentile need show.
     let forgiven = evidence.rate * capped_mean_s(&report.lateness, limits.late_s);
     if said > 0.0 && said - seen - forgiven > limits.unnoticed * said {
-        let remedy = if report.pacing == Pacing::Timer { "; spin, or read the service time" } else { "" };
+        let remedy = if report.pacing == Pacing::Timer { SPIN } else { "" };
         doubts.push(Cause::Unnoticed.doubt(format!(
             "{:.0} % of the mean response time is the generator's own lateness (by Little's law: {seen:.3} requests \
              inside on average as it saw them, {said:.3} by their times){remedy}",

@@ -283,6 +283,10 @@ pub(super) fn print_facts(facts: &[Fact]) {
         }
         let indent = if group.is_empty() { "" } else { "  " };
         let told = match fact.value {
+            // What was read in whole seconds has no digits behind them.
+            Value::Number(number) if fact.unit == "s" && number >= 1.0 && number.fract() == 0.0 => {
+                format!("{number} s")
+            }
             Value::Number(number) if fact.unit != "1" => table::quantity(number, fact.unit),
             ref value => format!("{value} {}", fact.unit.trim_matches('1')),
         };

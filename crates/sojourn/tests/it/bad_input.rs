@@ -224,7 +224,11 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 33] = [
+    let cases: [(&[&str], &str); 34] = [
+        (
+            &[url, "--arrivals", "500/s"],
+            "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
+        ),
         (&[url, "-d", "-5s"], "--duration: `-5s` is negative"),
         (&[url, "--record", "out.json"], "name a .csv or .parquet file"),
         (&[url, "--threads", "0"], "--threads 0: at least 1"),
@@ -317,6 +321,14 @@ fn a_pareto_without_a_mean_has_no_theory() {
     assert!(complaint.contains("bounded-pareto"), "{complaint}");
     let complaint = refused(&[&arguments[..], &["--service", "exponential(mean = 2 s)"]].concat());
     assert!(complaint.contains('2') && complaint.contains("utili"), "{complaint}");
+}
+
+#[test]
+fn a_queue_of_which_nothing_is_said() {
+    for arguments in [&["queue", "M/G/1"][..], &["queue", "M/G/1", "--service", "exponential(mean = 1 s)"]] {
+        let complaint = refused(arguments);
+        assert!(complaint.contains("M/G/1: say how jobs come") && complaint.contains("--arrivals 'exp"), "{complaint}");
+    }
 }
 
 #[test]

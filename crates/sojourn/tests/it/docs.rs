@@ -16,7 +16,12 @@ fn guides() -> Vec<(String, String)> {
         .chain(in_folder("docs/guides"))
         .chain(readme)
         .filter(|path| path.extension().is_some_and(|e| e == "md"));
-    named.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+    named.map(|path| (path.display().to_string(), joined(&path))).collect()
+}
+
+/// A document in which a command that goes on after a backslash is one line.
+fn joined(path: &Path) -> String {
+    fs::read_to_string(path).unwrap().replace("\\\n", "")
 }
 
 /// The blocks of `language` in a document.
@@ -146,7 +151,7 @@ fn every_load_of_the_guide_to_load_can_be_put_on_a_server() {
 #[test]
 fn the_readme_measures_the_server_that_it_starts() {
     let folder = tempfile::tempdir().unwrap();
-    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let text = joined(&root().join("README.md"));
     let block = blocks(&text, "sh").into_iter().find(|block| block.contains("sojourn node")).unwrap();
     let run = |line: &str| Command::new("sh").args(["-c", line]).current_dir(folder.path()).output().unwrap();
     assert!(run(block.lines().next().unwrap()).status.success());

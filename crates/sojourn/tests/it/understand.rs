@@ -126,6 +126,10 @@ fn a_part_of_a_log_is_taken_by_its_clock() {
     // An hour in which the rate is steady has no profile.
     let fitted = stdout(&sojourn(&["traffic", "fit", &path, "--busy-hour"]));
     assert!(fitted.contains("arrivals = ") && !fitted.contains("profile = "), "{fitted}");
+    assert!(
+        fitted.lines().all(|line| !line.starts_with("# ") || line.contains(" = \"") || line.chars().count() <= 80),
+        "{fitted}"
+    );
     let column = file(folder.path(), "column.txt", "1\n2\n3\n");
     for (arguments, expected) in [
         (&[path.as_str(), "--from", "noon"][..], "12:30"),

@@ -3,7 +3,7 @@
 //! The distances of a law whose parameters came from the sample itself follow no table: the fit has bent the law towards
 //! the sample. [`bootstrap`] therefore draws samples from the fitted law, fits each anew and counts those that are as far
 //! from their own fit (Stute, Gonzalez Manteiga and Presedo Quindimil, Metrika 40, 1993). The price is a fit per draw, so
-//! it is for samples up to [`BOOTSTRAP_MOST`]; beyond, a simple law is never true and the distance says how untrue.
+//! it is for samples up to [`BOOTSTRAP_MOST`]; beyond, nothing is tested, and the distance says how far a law is off.
 
 use super::{Fit, Sample, maximum};
 use crate::{Law, Stream};

@@ -20,6 +20,8 @@ use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
 use crate::recorded::log::Log;
 
+/// How wide a comment may be: a terminal shows the file too.
+const COLUMNS: usize = 80;
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;
 
@@ -282,7 +284,7 @@ fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from("#");
     for word in text.split_whitespace() {
-        if line.len() + word.len() > 110 {
+        if line.len() + 1 + word.len() > COLUMNS {
             let _ = writeln!(lines, "{line}");
             line = String::from("#");
         }

@@ -133,7 +133,12 @@ impl Variable {
         let test = match best.p_value {
             Some(p) if p <= 0.05 => format!("; it is rejected (bootstrap p = {p:.2})"),
             Some(p) => format!("; it is not rejected (bootstrap p = {p:.2})"),
-            None => format!("; of {} values every simple law is rejected, so look at the distance", self.count),
+            None => {
+                let n = self.count;
+                format!(
+                    "; p, the test of a law, is for at most {BOOTSTRAP_MOST} values, and here are {n}: look at the distance"
+                )
+            }
         };
         format!(
             "The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.",

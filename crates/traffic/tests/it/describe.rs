@@ -237,3 +237,15 @@ fn numbers_that_no_law_fits_are_counted() {
     assert!(same.variables[0].verdict().contains("all 100 numbers are 7"), "{}", same.variables[0].verdict());
     assert!(serde_json::to_string(&same).is_ok());
 }
+
+/// What was not tested is not said to be rejected, and what is small enough is tested.
+#[test]
+fn a_law_of_many_values_is_neither_rejected_nor_not() {
+    let law = Law::exponential(1.0);
+    let mut stream = Stream::new(1, "describe", "exponential");
+    let numbers: Vec<f64> = (0..2001).map(|_| law.sample(&mut stream)).collect();
+    let verdict = |numbers: &[f64]| describe_numbers(numbers, Dimension::Number).variables[0].verdict();
+    let many = verdict(&numbers);
+    assert!(!many.contains("rejected") && many.contains("is for at most 2000 values, and here are 2001"), "{many}");
+    assert!(verdict(&numbers[..500]).contains("rejected (bootstrap p = "), "{}", verdict(&numbers[..500]));
+}
