@@ -116,6 +116,8 @@ pub(crate) struct Special {
     pub(crate) path: String,
     /// A redirect changed the method: the body is gone, and with it what is said of it.
     pub(crate) bare: bool,
+    /// A redirect led to another host, which must not learn what proves to the first one who asks.
+    pub(crate) away: bool,
     pub(crate) step: Option<StepParts>,
 }
 
@@ -130,12 +132,18 @@ pub(crate) struct StepParts {
 }
 
 impl Special {
-    /// The step's headers, those of a body that is gone left out.
+    /// Whether a header of this name goes with it.
+    fn has(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let of_body = name.starts_with("content-");
+        let of_client = ["authorization", "cookie", "proxy-authorization"].contains(&name.as_str());
+        !(self.bare && of_body || self.away && of_client)
+    }
+
+    /// The step's headers.
     fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let headers = self.step.iter().flat_map(|step| &step.headers);
-        headers
-            .map(|(name, value)| (name.as_str(), value.as_slice()))
-            .filter(|(name, _)| !self.bare || !name.to_ascii_lowercase().starts_with("content-"))
+        headers.map(|(name, value)| (name.as_str(), value.as_slice())).filter(|(name, _)| self.has(name))
     }
 }
 
@@ -304,9 +312,9 @@ impl Renderer {
                 for piece in [self.version.as_bytes(), authority.as_bytes(), b"\r\n"] {
                     out.extend_from_slice(piece);
                 }
-                for line in self.plain.split_inclusive(|&byte| byte == b'\n') {
-                    if !bare || !line.to_ascii_lowercase().starts_with(b"content-") {
-                        out.extend_from_slice(line);
+                for (name, value) in self.plain_headers(special) {
+                    for piece in [name, ": ", value, "\r\n"] {
+                        out.extend_from_slice(piece.as_bytes());
                     }
                 }
             }
@@ -358,9 +366,10 @@ impl Renderer {
     }
 
     /// The headers that are the same for all requests, but for the host.
-    pub(crate) fn plain_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn plain_headers(&self, special: Option<&Special>) -> impl Iterator<Item = (&str, &str)> {
         let text = std::str::from_utf8(&self.plain).expect("made of texts");
-        text.lines().filter_map(|line| line.split_once(": "))
+        let headers = text.lines().filter_map(|line| line.split_once(": "));
+        headers.filter(move |(name, _)| special.is_none_or(|special| special.has(name)))
     }
 
     /// The other headers of `job`, by name and value.
@@ -381,7 +390,7 @@ impl Renderer {
         if let Some(class) = self.classes.get(usize::from(job.request.class)).filter(|_| self.planned) {
             each("x-sojourn-class", class.as_bytes());
         }
-        for (name, template) in &self.drawn {
+        for (name, template) in self.drawn.iter().filter(|(name, _)| special.is_none_or(|special| special.has(name))) {
             let mut value = Vec::new();
             self.write_template(template, job, name, &mut value);
             each(name, &value);

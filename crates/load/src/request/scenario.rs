@@ -243,7 +243,7 @@ impl Step {
         });
         let path = String::from_utf8(path).expect("what is in a path is ASCII, or was a text");
         let step = StepParts { headers, body, keeping: self.keeping };
-        Special { hops: 0, method: self.method, authority: None, path, bare: false, step: Some(step) }
+        Special { hops: 0, method: self.method, authority: None, path, bare: false, away: false, step: Some(step) }
     }
 
     /// What `answer` comes to, and what of it did not come out; what is taken from it goes to `values`.

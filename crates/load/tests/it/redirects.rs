@@ -98,6 +98,27 @@ fn a_redirected_request_has_one_response_time_and_says_again_what_it_is() {
     }
 }
 
+/// As browsers and curl do: a token for one host is no other host's to see.
+#[test]
+fn credentials_stay_with_the_host_that_they_are_for() {
+    let target = Server::start(|_| vec![ok("there")]);
+    let there = target.address;
+    let server = Server::start(move |asked| match path(asked).as_str() {
+        "/a/start" => vec![to("302 Found", "/here")],
+        _ => vec![to("307 Temporary Redirect", &format!("http://{there}/x"))],
+    });
+    let mut load = follow(server.address);
+    load.headers = [("Authorization", "Bearer {client}"), ("cookie", "id=1"), ("x-trace", "2")]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+    assert_eq!(run(load).counts.ok, 6);
+    let tells =
+        |head: &String| [head.contains("Authorization: "), head.contains("cookie: "), head.contains("x-trace: ")];
+    assert_eq!((server.heads().len(), target.heads().len()), (12, 6));
+    assert!(server.heads().iter().all(|head| tells(head) == [true; 3]));
+    assert!(target.heads().iter().all(|head| tells(head) == [false, false, true]), "{:?}", target.heads());
+}
+
 #[test]
 fn a_client_that_keeps_an_address_is_not_taken_to_another_by_the_name() {
     // The name leads each client back to the address that it holds, from there and from elsewhere.

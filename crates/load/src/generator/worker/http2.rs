@@ -107,7 +107,7 @@ impl Worker<'_> {
         renderer.write_path(job, special, &mut path);
         let uri = format!("{scheme}://{}{}", origin.authority, String::from_utf8_lossy(&path));
         let mut request = Request::builder().method(renderer.method(special).name()).uri(uri);
-        for (name, value) in renderer.plain_headers() {
+        for (name, value) in renderer.plain_headers(special) {
             // Those are of the connection in HTTP/1.1, and forbidden here (RFC 9113, section 8.2.2).
             if !["connection", "keep-alive", "content-length", "host"].contains(&name.to_ascii_lowercase().as_str()) {
                 request = request.header(name, value);

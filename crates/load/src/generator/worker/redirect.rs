@@ -2,6 +2,7 @@
 //!
 //! The request keeps its instant of beginning and goes on to where it is sent, over the same connection where that is
 //! possible. 303 asks for it with GET, and so do 301 and 302 of a POST, as browsers do; 307 and 308 repeat the request.
+//! Another host is not told the headers by which the first one knows who asks.
 
 use super::{Why, Worker};
 use crate::request::endpoint::Endpoint;
@@ -69,7 +70,8 @@ impl Worker<'_> {
         };
         let (step, was_bare) = connection.special.take().map_or((None, false), |special| (special.step, special.bare));
         let (authority, bare) = (Some(self.origins[origin as usize].authority.clone()), was_bare || method != before);
-        connection.special = Some(Box::new(Special { hops, method, authority, path: url.path, bare, step }));
+        let away = origin != dealt;
+        connection.special = Some(Box::new(Special { hops, method, authority, path: url.path, bare, away, step }));
         self.recorder.redirected(&exchange.job);
         exchange.hops = hops;
         exchange.first_byte = None;
