@@ -26,3 +26,4 @@ mod sessions;
 mod single;
 mod support;
 mod trace;
+mod transfers;

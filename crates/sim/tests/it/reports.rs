@@ -11,7 +11,7 @@ use sojourn_model::system::{
     Clients, Face, Fault, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier,
     Trouble, TtlUse,
 };
-use sojourn_model::{Server, System};
+use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Law, Span, Stream, Time};
 use sojourn_traffic::{Open, Workload};
@@ -158,6 +158,7 @@ fn two_sites(server: &str, reports: Reports) -> System {
         rtt: Law::constant(rtt_ms * 1e-3),
         loss: 0.0,
         loss_correlation: 0.0,
+        loss_model: LossModel::GilbertElliott,
         rate: None,
         medium: None,
     };
@@ -337,4 +338,38 @@ fn addresses_are_of_the_region() {
     }
     let of = |region| seen.iter().filter(|(of, _)| *of == Some(region)).count();
     assert_eq!((of(0), of(1)), (5, 1), "five clients and one resolver: {seen:?}");
+}
+
+/// Reports are lost with the path's packets only if the tier says so; a probe of which no echo comes back tells nothing.
+#[test]
+fn losses_of_reports_and_echoes() {
+    let lossy = |lossy: bool, loss: f64| {
+        let mut system =
+            two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", Reports { heartbeat: None, lossy, ..REPORTS });
+        system.tiers[0].probes = Some(Probes { at_most: 3, refresh: Span(120 * SECOND) });
+        let path = |rtt_ms: f64, loss: f64| Path {
+            rtt: Law::constant(rtt_ms * 1e-3),
+            loss,
+            loss_correlation: 0.0,
+            loss_model: LossModel::GilbertElliott,
+            rate: None,
+            medium: None,
+        };
+        let between = |a, b| Ok::<_, ()>(if a == b { path(10.0, 0.0) } else { path(100.0, loss) });
+        system.paths = Paths::new(2, between).unwrap();
+        let heard =
+            heard(system, ten_clients("constant(100 ms)"), Signals::REPORTS | Signals::ROUND_TRIPS, Span(200 * SECOND));
+        let known = heard.iter().rev().find_map(|(_, heard)| match heard {
+            Heard::Asked { round_trips, .. } => Some(round_trips.iter().map(Option::is_some).collect::<Vec<_>>()),
+            _ => None,
+        });
+        ([0, 1].map(|site| reports(&heard, site).len()), known.unwrap())
+    };
+    assert_eq!(lossy(false, 0.5).0, [400, 400], "unimpaired");
+    // Half of the loss is each way: of 400 reports a quarter is lost, up to 6 standard deviations (false alarm 2e-9).
+    let ([near, far], _) = lossy(true, 0.5);
+    assert!(near == 400 && (far as f64 - 300.0).abs() < 52.0, "{near}, {far}");
+    // With every packet lost each way nothing is known of the far site.
+    let ([near, far], known) = lossy(true, 2.0);
+    assert_eq!((near, far, known), (400, 0, vec![true, false]));
 }

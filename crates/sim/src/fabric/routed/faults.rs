@@ -148,8 +148,10 @@ impl Routed {
         };
         let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(is_lost).collect();
         for slot in lost {
-            if cx.jobs.slab[slot as usize].stage == Stage::AtServer {
-                self.leave_station(slot, cx);
+            match cx.jobs.slab[slot as usize].stage {
+                Stage::AtServer => self.leave_station(slot, cx),
+                Stage::Flowing => self.leave_medium(slot, cx),
+                _ => {}
             }
             self.deny(slot, cx);
         }
