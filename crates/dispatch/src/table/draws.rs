@@ -111,7 +111,7 @@ impl Table {
             point < 0.0
         });
         // Where rounding leaves the point at the very end, the last one has it.
-        let id = found.or_else(|| left().last())?;
+        let id = found.or_else(|| left().next_back())?;
         let (ties, value) = (left().count() as u32, share(&id) / shares.total);
         Some((id, Reason { code: Code::Drawn, ties, value }))
     }
