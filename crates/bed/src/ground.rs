@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{Child, SpawnError};
+use crate::namespace::NamespaceError;
+use crate::supervisor::{Child, SpawnError};
+use crate::topology::TopologyError;
 
 /// A place for the hosts of a live run.
 pub trait Ground {
@@ -56,6 +58,20 @@ pub enum GroundError {
         /// The most hosts that it has room for.
         most: u32,
     },
+    /// The ground was made with other hosts.
+    #[error("there is no host {name}; there are {known}")]
+    Unknown {
+        /// The host asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A topology that cannot be.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// A namespace that cannot be made.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
     /// The system refuses something.
     #[error("{what}: {source}")]
     System {

@@ -1,10 +1,20 @@
 #![doc = include_str!("../README.md")]
 
 pub mod clock;
+mod forwarder;
 mod ground;
+pub mod link;
+pub mod namespace;
+mod namespaces;
+mod network;
 pub mod supervised;
 mod supervisor;
+mod topology;
+mod tun;
 
 pub use ground::{Ground, GroundError, Host, Loopback};
+pub use namespaces::Namespaces;
+pub use network::Network;
 pub use supervised::Events;
 pub use supervisor::{Child, Ended, Pause, SpawnError};
+pub use topology::{Station, Topology, TopologyError};

@@ -114,6 +114,7 @@ pub mod report;
 mod run;
 pub mod search;
 pub mod spec;
+mod topology;
 pub mod variants;
 
 pub use answer::{Answer, PathDelay};
@@ -121,6 +122,7 @@ pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};
 pub use run::{Context, Progress, RunError, run};
 pub use spec::{Engine, Experiment, SpecError};
+pub use topology::topology;
 pub use variants::{Source, Variant};
 
 /// The README's example, tested with those above.

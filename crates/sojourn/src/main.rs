@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod agent;
+mod bed;
 mod calibrate;
 mod child;
 mod compare;
@@ -60,6 +61,8 @@ enum Verb {
     Gateway(child::Gateway),
     /// Answer HTTP requests with the address of a backend, chosen by a policy
     Redirect(child::Redirect),
+    /// Emulate a wide-area network on this machine, without root: `sojourn bed up continents`
+    Bed(bed::Arguments),
     /// Say what this machine can and cannot do
     Doctor(doctor::Arguments),
     /// Print the completions of a shell, e.g. `sojourn completions bash > /etc/bash_completion.d/sojourn`
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Node(arguments) => child::node(&arguments),
         Verb::Gateway(arguments) => child::gateway(&arguments),
         Verb::Redirect(arguments) => child::redirect(&arguments),
+        Verb::Bed(arguments) => bed::bed(&arguments),
         Verb::Doctor(arguments) => doctor::doctor(&arguments),
         Verb::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "sojourn", &mut std::io::stdout());

@@ -3,4 +3,9 @@
 mod child;
 mod ended;
 mod ground;
+mod link;
+mod namespaces;
+mod network;
+#[path = "../../../serve/tests/it/skip.rs"]
+mod skip;
 mod support;

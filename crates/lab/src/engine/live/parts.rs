@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_bed::{Child, Ground};
-use sojourn_model::system::{Face, Host, Target, Tier};
+use sojourn_model::system::{Face, Host, Target};
 use sojourn_stats::Stream;
 
 use super::incidents::{self, Incident};
 use super::{Conditions, Serving};
 use crate::spec::{Experiment, SystemQuestion};
+use crate::topology::name_of;
 
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
@@ -161,12 +162,6 @@ impl<G: Ground> Walk<'_, G> {
         }
         Ok(arguments)
     }
-}
-
-/// The name of a decider: its tier's, with its number where the tier has several.
-fn name_of(tier: &Tier, seat: usize) -> String {
-    let name = tier.name.replace(|sign: char| !sign.is_alphanumeric(), "-");
-    if tier.seats.len() == 1 { name } else { format!("{name}-{}", seat + 1) }
 }
 
 /// Starts `sojourn VERB ARGUMENTS` on a new host of the ground, which listens on a free port there.

@@ -1,0 +1,142 @@
+//! Real packets between hosts that are network namespaces: round trip, rate, loss and a shared medium as they were asked.
+//!
+//! This test binary is run again inside namespaces that `unshare` (util-linux) makes and that end with it.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sojourn_bed::clock::since_boot;
+use sojourn_bed::link::{LinkSpec, Loss, Queue};
+use sojourn_bed::{Ground, GroundError, Host, Namespaces, Topology};
+use sojourn_stats::Span;
+
+use crate::skip::skipped;
+use crate::support::{PATIENCE, command};
+
+const NEAR: Host = Host(0);
+const FAR: Host = Host(1);
+
+/// Two hosts, 20 ms apart; what goes from the first to the second is lost by a tenth and limited to 4 Mbit/s.
+fn topology() -> Topology {
+    let mut topology = Topology::default();
+    let near = topology.host("near", Ipv4Addr::new(10, 1, 0, 1));
+    let far = topology.host("far", Ipv4Addr::new(194, 0, 0, 1));
+    let queue = Queue::DropTail { bytes: 1 << 20 };
+    let there = LinkSpec::constant("there", Span(20_000_000)).at(4e6, queue).losing(Loss::Independent(0.1));
+    let (there, back) = (topology.link(there), topology.link(LinkSpec::constant("back", Span(20_000_000))));
+    topology.route(near, far, [there]);
+    topology.route(far, near, [back]);
+    topology
+}
+
+fn socket(bed: &Namespaces, host: Host) -> UdpSocket {
+    let bound = bed.on(host, || UdpSocket::bind((bed.address(host), 0))).expect("a host").expect("a socket");
+    bound.set_read_timeout(Some(Duration::from_millis(300))).expect("a time");
+    bound
+}
+
+#[test]
+#[ignore = "runs inside namespaces, for the test below"]
+fn as_bed() {
+    let mut bed = Namespaces::new(topology(), 1).expect("a bed");
+    let (near, far) = (bed.host("near").expect("a host"), bed.host("far").expect("a host"));
+    assert_eq!((near, far), (NEAR, FAR));
+    assert!(matches!(bed.host("near"), Err(GroundError::NamedTwice(_))));
+    let unknown = bed.host("moon").expect_err("there is none").to_string();
+    assert!(unknown.contains("moon") && unknown.contains("near, far"), "{unknown}");
+    assert_eq!(bed.address(FAR).to_string(), "194.0.0.1");
+
+    // Packets of 1000 bytes at once: 2 ms each at 4 Mbit/s.
+    let (from, to) = (socket(&bed, NEAR), socket(&bed, FAR));
+    let target: SocketAddr = to.local_addr().expect("an address");
+    let start = since_boot();
+    for number in 0..300_u32 {
+        let mut packet = [0; 972];
+        packet[..4].copy_from_slice(&number.to_le_bytes());
+        from.send_to(&packet, target).expect("it is sent");
+    }
+    let mut arrived = Vec::new();
+    let mut packet = [0; 2000];
+    while let Ok((bytes, sender)) = to.recv_from(&mut packet) {
+        assert_eq!((bytes, sender), (972, from.local_addr().expect("an address")));
+        arrived.push((u32::from_le_bytes(packet[..4].try_into().expect("four bytes")), (since_boot() - start).0));
+    }
+    let (counts, cut) = bed.counts();
+    assert_eq!((counts[0].0.as_str(), counts[0].1.offered, cut), ("there", 300, 0));
+
+    // Round trips of small packets, as many as are not lost.
+    let mut round_trips = Vec::new();
+    for _ in 0..20 {
+        let start = since_boot();
+        from.send_to(&[1], target).expect("it is sent");
+        let Ok((_, sender)) = to.recv_from(&mut packet) else { continue };
+        to.send_to(&[2], sender).expect("it is sent");
+        from.recv_from(&mut packet).expect("nothing is lost on the way back");
+        round_trips.push((since_boot() - start).0);
+    }
+
+    bed.cut(NEAR, FAR, true);
+    to.send_to(&[3], from.local_addr().expect("an address")).expect("it is sent");
+    assert!(from.recv_from(&mut packet).is_err(), "the way is cut");
+    assert_eq!(bed.counts().1, 1);
+    bed.cut(NEAR, FAR, false);
+    to.send_to(&[3], from.local_addr().expect("an address")).expect("it is sent");
+    assert!(from.recv_from(&mut packet).is_ok(), "the way is mended");
+
+    // A child on a host listens there and nowhere else.
+    let child = bed.spawn(FAR, command("child::as_child"), PATIENCE).expect("a child");
+    let here = std::net::TcpStream::connect(("127.0.0.1", child.port()));
+    let there = bed.on(FAR, || std::net::TcpStream::connect(("127.0.0.1", child.port()))).expect("a host");
+    assert!(here.is_err() && there.is_ok(), "{here:?}, {there:?}");
+    child.stop();
+
+    let told = json!({"arrived": arrived, "round_trips": round_trips, "lost": counts[0].1.lost});
+    // Past the harness, which captures what macros print.
+    writeln!(std::io::stdout(), "\nTOLD {told}").expect("it is read");
+}
+
+#[test]
+fn packets_meet_the_links_that_were_asked_for() {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]);
+    let inside = command("namespaces::as_bed");
+    let output = unshare.arg(inside.get_program()).args(inside.get_args()).output();
+    let output = match output {
+        Ok(output) if !can() => return skipped(String::from_utf8_lossy(&output.stderr)),
+        Err(error) => return skipped(format!("no `unshare` (package util-linux): {error}")),
+        Ok(output) => output,
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let told = said.lines().find_map(|line| line.strip_prefix("TOLD "));
+    let told: Value = told.and_then(|told| serde_json::from_str(told).ok()).unwrap_or_else(|| {
+        panic!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    });
+    let arrived: Vec<(u64, f64)> =
+        serde_json::from_value(told["arrived"].clone()).expect("numbers and times of packets");
+    // In order, each once, and as many as the link says; 300 packets lose 30 in the mean (sd 5.2, 5 of them).
+    assert!(arrived.windows(2).all(|pair| pair[0].0 < pair[1].0), "{arrived:?}");
+    assert_eq!(arrived.len() as u64 + told["lost"].as_u64().expect("a count"), 300);
+    assert!((arrived.len() as f64 - 270.0).abs() < 5.0 * 5.2, "{}", arrived.len());
+    // None arrives before it can: its own transmission and those before it, then the delay.
+    for (number, at_ns) in &arrived {
+        let least_ms = 20.0 + 2.0 * (*number as f64 + 1.0);
+        assert!(*at_ns * 1e-6 >= least_ms, "packet {number} after {} ms of at least {least_ms}", at_ns * 1e-6);
+    }
+    // And the rate is what was asked: a stall of this machine at the end would be 60 ms of 540.
+    let ((first, first_ns), (last, last_ns)) = (arrived[0], arrived[arrived.len() - 1]);
+    let per_packet_ms = (last_ns - first_ns) * 1e-6 / (last - first) as f64;
+    assert!((per_packet_ms / 2.0 - 1.0).abs() < 0.1, "{per_packet_ms} ms a packet");
+    // Of the round trips none is shorter than 40 ms, and the shortest is no longer than that and the machine's own part.
+    let round_trips: Vec<f64> = serde_json::from_value(told["round_trips"].clone()).expect("times");
+    let shortest_ms = round_trips.iter().copied().fold(f64::INFINITY, f64::min) * 1e-6;
+    assert!(round_trips.len() >= 5 && (40.0..45.0).contains(&shortest_ms), "{round_trips:?}");
+}
+
+/// Whether this machine lets an ordinary user make network namespaces with a TUN device.
+fn can() -> bool {
+    let unshared = Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"]).status();
+    unshared.is_ok_and(|status| status.success()) && std::fs::File::open("/dev/net/tun").is_ok()
+}

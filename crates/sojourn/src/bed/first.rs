@@ -1,0 +1,167 @@
+//! The first process of a bed: makes the hosts, moves their packets, reaps orphans, and runs one command or none.
+//!
+//! As the first process of its PID namespace it is the parent of every orphan, and all others end with it. It answers
+//! other shells over a socket in the bed's own memory.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use sojourn_bed::{Ground, Host, Namespaces, clock, namespace};
+use sojourn_stats::Span;
+
+use super::control::SOCKET;
+use super::up::{down, summary};
+use super::{Wanted, no_ground, unfit};
+use crate::exit::{Exit, Failure, failed};
+use crate::table::outln;
+
+/// Be the first process of a bed
+#[derive(clap::Args)]
+pub(crate) struct First {
+    #[command(flatten)]
+    wanted: Wanted,
+    #[arg(long)]
+    name: String,
+    /// A pipe that closes when the process that keeps the bed has ended
+    #[arg(long)]
+    life_line: i32,
+    #[arg(long)]
+    background: bool,
+    #[arg(long)]
+    root: bool,
+    host: Option<String>,
+    #[arg(last = true)]
+    command: Vec<std::ffi::OsString>,
+}
+
+/// How long what runs in a bed has to end after it was told to.
+const GRACE: Span = Span(3_000_000_000);
+
+pub(crate) fn first(arguments: &First) -> Result<Exit, Failure> {
+    let First { wanted, name, life_line, background, root, host, command } = arguments;
+    // Before there are threads: the end of a child is waited for, by this one.
+    let mut ends = SigSet::empty();
+    ends.add(Signal::SIGCHLD);
+    ends.thread_block().map_err(failed)?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let (topology, seed) = wanted.topology()?;
+    namespace::furnish(topology.hosts.iter().map(|host| (host.name.as_str(), host.address))).map_err(unfit)?;
+    let mut life_line = File::open(format!("/proc/self/fd/{life_line}")).map_err(failed)?;
+    spawn("life line", move || {
+        let _ = life_line.read(&mut [0]);
+        std::process::exit(Exit::Failed as i32);
+    })?;
+    let mut hosts = Namespaces::new(topology, seed).map_err(no_ground)?;
+    let main = match host {
+        Some(name) => {
+            let host = hosts.host(name).map_err(no_ground)?;
+            let mut within = Command::new(program);
+            within.args(["bed", "within"]).args(root.then_some("--root")).arg("--").args(command);
+            let started = hosts.on(host, || within.spawn()).map_err(unfit)?.map_err(failed)?;
+            Some(Pid::from_raw(started.id() as i32))
+        }
+        None => None,
+    };
+    let listener = UnixListener::bind(SOCKET).map_err(failed)?;
+    let hosts = Arc::new(hosts);
+    let known = Arc::clone(&hosts);
+    spawn("control", move || {
+        for stream in listener.incoming().flatten() {
+            // One that asked and went away needs no answer.
+            let _ = answer(&stream, &known);
+        }
+    })?;
+    if *background {
+        outln(&json!({"event": "ready"}).to_string());
+    } else if main.is_none() {
+        outln(&summary(name, hosts.topology(), &format!("Ctrl-C here or {} takes it down", down(name))));
+    }
+    loop {
+        while let Some(ended) = reap() {
+            if main.is_some() && ended.pid() == main {
+                std::process::exit(exit_code(ended));
+            }
+        }
+        ends.wait().map_err(failed)?;
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    std::thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(failed)
+}
+
+/// The end of one child, if one has ended.
+fn reap() -> Option<WaitStatus> {
+    match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+        Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => None,
+        Ok(ended) => Some(ended),
+        Err(error) => unreachable!("waiting for children: {error}"),
+    }
+}
+
+fn exit_code(ended: WaitStatus) -> i32 {
+    match ended {
+        WaitStatus::Exited(_, code) => code,
+        WaitStatus::Signaled(_, signal, _) => 128 + signal as i32,
+        _ => Exit::Failed as i32,
+    }
+}
+
+fn answer(stream: &UnixStream, hosts: &Namespaces) -> std::io::Result<()> {
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    let asked: Value = serde_json::from_str(&line)?;
+    let said = match asked["ask"].as_str() {
+        Some("status") => state(hosts),
+        Some("cut" | "mend") => {
+            let find = |key: &str| hosts.topology().find(asked[key].as_str()?).map(|index| Host(index as u32));
+            match (find("one"), find("other")) {
+                (Some(one), Some(other)) => {
+                    hosts.cut(one, other, asked["ask"] == "cut");
+                    json!({})
+                }
+                _ => json!({"error": "no such host"}),
+            }
+        }
+        Some("down") => {
+            end_others();
+            std::process::exit(Exit::Ok as i32);
+        }
+        _ => json!({"error": "not known"}),
+    };
+    let mut stream = stream;
+    writeln!(stream, "{said}")
+}
+
+fn state(hosts: &Namespaces) -> Value {
+    let (counts, cut) = hosts.counts();
+    let stations = &hosts.topology().hosts;
+    let stations: Vec<_> = stations.iter().map(|host| json!({"name": host.name, "address": host.address})).collect();
+    let link = |(name, counts): (String, sojourn_bed::link::Counts)| {
+        json!({
+            "name": name, "offered": counts.offered, "dropped": counts.dropped, "lost": counts.lost,
+            "passed": counts.passed, "passed_bytes": counts.passed_bytes,
+        })
+    };
+    json!({"hosts": stations, "links": counts.into_iter().map(link).collect::<Vec<_>>(), "cut_packets": cut})
+}
+
+/// Tells all other processes of the bed to end, and gives them some time for it.
+fn end_others() {
+    let all = Pid::from_raw(-1);
+    let start = clock::since_boot();
+    let mut is_left = kill(all, Signal::SIGTERM).is_ok();
+    while is_left && clock::since_boot() - start < GRACE {
+        std::thread::park_timeout(Duration::from_millis(10));
+        is_left = kill(all, None).is_ok();
+    }
+}
