@@ -61,6 +61,14 @@ pub enum Hold {
         /// Fall of the room, in requests per second.
         room: f32,
     },
+    /// As load until a time, as [`Hold::Until`]; and until then [`crate::Table::believed_room`] is lower, whatever the
+    /// backend reports meanwhile.
+    Reserved {
+        /// When it ends.
+        until: Time,
+        /// Fall of the room, in requests per second.
+        room: f32,
+    },
 }
 
 impl Decision {
@@ -139,6 +147,16 @@ pub enum Code {
     LeastTransmitted,
     /// Shortest predicted response time.
     LeastPredicted,
+    /// Shortest round trip to the client.
+    LeastDistance,
+    /// Most leading bits of its address in common with the client's.
+    LongestPrefix,
+    /// The region of the client.
+    SameRegion,
+    /// Smallest used share of its capacity.
+    LeastUsed,
+    /// Largest capacity.
+    LargestCapacity,
     /// The client's address.
     Hash,
     /// The path.
@@ -166,6 +184,11 @@ impl fmt::Display for Reason {
             }
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
             Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
+            Code::LeastDistance => write!(f, "shortest round trip to the client ({})", Span::from_secs_f64(value)),
+            Code::LongestPrefix => write!(f, "most leading bits in common with the client's address ({value})"),
+            Code::SameRegion => write!(f, "it is in the client's region"),
+            Code::LeastUsed => write!(f, "smallest used share of its capacity ({value:.4})"),
+            Code::LargestCapacity => write!(f, "largest capacity ({value:.4}/s)"),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::PathHash => write!(f, "the hash of the path falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
-    Action, Ask, BackendId, Catalogue, Clients, Command, Decision, DispatchError, Event, Explanation, Hardware, Hold,
-    Information, Policy, Report, Request, RoundTrip, Signals, State, Table,
+    Action, Ask, BackendId, Catalogue, ClientRules, Clients, Command, Decision, DispatchError, Event, Explanation,
+    Hardware, Hold, Information, Origin, Policy, Report, Request, RoundTrip, Signals, State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -23,11 +22,12 @@ pub struct Dispatcher {
     clients: Clients,
     policy: Box<dyn Policy>,
     stream: Stream,
-    /// When the table is next to be brought up to date: a window's or a lease's end.
+    /// When what is known is next to be brought up to date: the end of a window, a lease or a rate.
     due: Time,
     /// When the policy next wants to be polled, as it said when it was last called.
     policy_due: Time,
-    leases: BinaryHeap<Reverse<(Time, BackendId)>>,
+    /// When each ends, at which backend, and what it reserved of the room there.
+    leases: BinaryHeap<Reverse<(Time, BackendId, u64)>>,
     polls: Option<Polls>,
     requires: Signals,
     listens: bool,
@@ -214,20 +214,36 @@ impl Dispatcher {
         taken
     }
 
-    /// Keeps what is known of so many clients at most (65,536 unless this is called), and forgets those known so far: call
-    /// it at the start.
-    pub fn keep_clients(&mut self, at_most: NonZeroUsize) {
-        self.clients = Clients::new(at_most);
-    }
-
-    /// A client sends this many requests per second.
-    pub fn tell_rate(&mut self, client: u64, rate: f64, now: Time) {
-        self.catch_up(now);
+    /// Says what is kept of clients and when it is old ([`ClientRules::default`] unless this is called), and forgets those
+    /// known so far: call it at the start.
+    pub fn keep_clients(&mut self, rules: ClientRules) {
         self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
-            recorder.rate(client, rate, now);
+            recorder.clients(rules);
         }
-        self.clients.tell_rate(client, rate);
+        self.clients = Clients::new(rules);
+        self.reschedule();
+    }
+
+    /// A client, which is where `origin` says, sends this many requests per second; false for a number that no client can
+    /// send (not finite, below 0), which is ignored.
+    pub fn tell_rate(&mut self, client: u64, origin: Origin, rate: f64, now: Time) -> bool {
+        self.catch_up(now);
+        self.fresh = false;
+        let taken = self.clients.tell_rate(client, rate, now);
+        if taken {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.rate(client, origin, rate, now);
+            }
+            self.reschedule();
+            if self.listens {
+                let request = Request { client, origin, ..Request::default() };
+                let ask = Ask { request: &request, table: &self.table, clients: &self.clients, tried: &[], now };
+                self.policy.rated(&ask, &mut self.stream);
+                self.ask_policy();
+            }
+        }
+        taken
     }
 
     /// A round trip between a client and a backend was measured.
@@ -250,6 +266,18 @@ impl Dispatcher {
             recorder.hardware(backend, hardware);
         }
         self.table.set_hardware(backend, hardware);
+    }
+
+    /// Says where a backend is.
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn set_origin(&mut self, backend: BackendId, origin: Origin) {
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.origin(backend, origin);
+        }
+        self.table.set_origin(backend, origin);
     }
 
     /// Says which backends own an object.
@@ -299,6 +327,11 @@ impl Dispatcher {
         self.ask_policy();
         let allowed = |command: &Command| self.requires.contains(command.needs());
         assert!(own.iter().all(allowed), "a policy gave a command of {own:?} whose signal it does not require");
+        for command in &own {
+            if let Command::Measure { client, .. } = *command {
+                self.clients.probed(client, now);
+            }
+        }
         commands.extend(own);
         if let Some(recorder) = &mut self.recorder {
             recorder.poll(&commands, now);
@@ -375,11 +408,12 @@ impl Dispatcher {
 
     #[cold]
     fn do_due(&mut self, now: Time) {
-        while let Some(&Reverse((until, id))) = self.leases.peek().filter(|lease| lease.0.0 <= now) {
+        while let Some(&Reverse((until, id, reserved))) = self.leases.peek().filter(|lease| lease.0.0 <= now) {
             debug_assert!(until <= now);
             self.leases.pop();
-            self.table.lease_ended(id);
+            self.table.lease_ended(id, reserved);
         }
+        self.clients.expire(now);
         self.table.roll(now);
         self.reschedule();
     }
@@ -391,11 +425,8 @@ impl Dispatcher {
         assert!(!tried.contains(&id), "a policy chose {id:?}, which was already tried");
         match decision.hold {
             Hold::UntilTold => {}
-            Hold::Until(until) => {
-                self.table.forwarded(id, true);
-                self.leases.push(Reverse((until, id)));
-                self.reschedule();
-            }
+            Hold::Until(until) => self.lease(id, until, 0.0),
+            Hold::Reserved { until, room } => self.lease(id, until, room),
             Hold::UntilReport { cpu, room } => {
                 match decision.action {
                     Action::Forward(_) => self.table.forwarded(id, false),
@@ -406,6 +437,13 @@ impl Dispatcher {
         }
     }
 
+    fn lease(&mut self, id: BackendId, until: Time, room: f32) {
+        self.table.forwarded(id, true);
+        let reserved = self.table.reserve(id, room);
+        self.leases.push(Reverse((until, id, reserved)));
+        self.reschedule();
+    }
+
     #[inline]
     fn ask_policy(&mut self) {
         self.policy_due = self.policy.next_deadline().unwrap_or(Time::NEVER);
@@ -413,7 +451,8 @@ impl Dispatcher {
 
     fn reschedule(&mut self) {
         let lease = self.leases.peek().map_or(Time::NEVER, |lease| lease.0.0);
-        self.due = self.table.window_end().unwrap_or(Time::NEVER).min(lease);
+        let ends = [self.table.window_end(), self.clients.next_expiry()];
+        self.due = ends.into_iter().flatten().fold(lease, Time::min);
     }
 }
 

@@ -2,14 +2,16 @@
 //!
 //! One structure per kind of question. [`Levels`] answers "who has the fewest, ties drawn" in O(1) where counts move
 //! by one; [`Tournament`] answers "who has the smallest key" for any key, with the number of ties, in O(log n);
-//! [`Sums`] draws in proportion to integer weights in O(log n). The table keeps only what its policy asks for; the
+//! [`Sums`] draws in proportion to integer weights in O(log n); [`Rooms`] knows free capacity by all three. The table keeps only what its policy asks for; the
 //! price is that a policy must say so.
 
 mod levels;
+mod rooms;
 mod sums;
 mod tournament;
 
 pub(crate) use levels::Levels;
+pub(crate) use rooms::Rooms;
 pub(crate) use sums::Sums;
 pub(crate) use tournament::{Key, Tournament};
 
@@ -33,6 +35,10 @@ pub enum Index {
     RoundTripOrZero,
     /// Fewest bytes in the window, then smallest load.
     Bytes,
+    /// For draws with chances in proportion to the room: [`crate::Table::draw_by_room`].
+    Room,
+    /// Smallest used share of the capacity; 0 for one that has reported none.
+    UsedShare,
 }
 
 /// Who is chosen among backends that are equally good.
@@ -55,6 +61,8 @@ pub(crate) enum Kept {
     RoundTrip { loads: Loads, means: Tournament },
     RoundTripOrZero(Tournament),
     Bytes(Tournament),
+    Room(Rooms),
+    UsedShare(Tournament),
 }
 
 /// Members by load: ties lie side by side in [`Levels`], the first of them is found in a [`Tournament`].
@@ -74,6 +82,8 @@ impl Kept {
             Index::RoundTrip => Kept::RoundTrip { loads: Loads::new(ties), means: Tournament::default() },
             Index::RoundTripOrZero => Kept::RoundTripOrZero(Tournament::default()),
             Index::Bytes => Kept::Bytes(Tournament::default()),
+            Index::Room => Kept::Room(Rooms::default()),
+            Index::UsedShare => Kept::UsedShare(Tournament::default()),
         }
     }
 
@@ -86,6 +96,8 @@ impl Kept {
             Kept::RoundTrip { .. } => Index::RoundTrip,
             Kept::RoundTripOrZero(_) => Index::RoundTripOrZero,
             Kept::Bytes(_) => Index::Bytes,
+            Kept::Room(_) => Index::Room,
+            Kept::UsedShare(_) => Index::UsedShare,
         }
     }
 
@@ -94,8 +106,11 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.visits(),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.visits(),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
+                tree.visits()
+            }
             Kept::InverseLoad(sums) => sums.visits(),
+            Kept::Room(rooms) => rooms.visits(),
             Kept::RoundTrip { loads, means } => loads.visits() + means.visits(),
         }
     }
@@ -105,8 +120,11 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.memory(),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.memory(),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
+                tree.memory()
+            }
             Kept::InverseLoad(sums) => sums.memory(),
+            Kept::Room(rooms) => rooms.memory(),
             Kept::RoundTrip { loads, means } => loads.memory() + means.memory(),
         }
     }

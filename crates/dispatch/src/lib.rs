@@ -107,6 +107,7 @@
 //! ```
 
 mod backend;
+pub mod capacity;
 mod catalogue;
 mod clients;
 mod decision;
@@ -114,8 +115,10 @@ mod dispatcher;
 mod error;
 mod event;
 mod index;
+mod nearness;
 pub mod policies;
 mod policy;
+mod probing;
 pub mod record;
 mod request;
 mod signals;
@@ -124,7 +127,7 @@ mod window;
 
 pub use backend::{BackendId, Hardware, Information, State, Totals};
 pub use catalogue::{Catalogue, Params};
-pub use clients::{Clients, RoundTrip};
+pub use clients::{ClientRules, Clients, RoundTrip};
 pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason, Terms};
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;

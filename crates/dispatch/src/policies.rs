@@ -31,6 +31,13 @@ policies! {
     address_hash,
     path_hash,
     cookie,
+    weighted,
+    nearest,
+    nearest_with_room,
+    least_load,
+    busiest_to_largest,
+    free_capacity,
+    remaining_capacity,
 }
 
 /// A built-in policy.

@@ -65,7 +65,7 @@ pub trait Policy: Send {
         1e-9..=1e9
     }
 
-    /// Whether [`Policy::observe`] and [`Policy::reported`] do anything; where it says no, the dispatcher saves the calls.
+    /// Whether [`Policy::observe`], [`Policy::reported`] and [`Policy::rated`] do anything; where it says no, the dispatcher saves the calls.
     fn listens(&self) -> bool {
         true
     }
@@ -93,6 +93,11 @@ pub trait Policy: Send {
     /// Learns that a backend has reported. The table already knows.
     fn reported(&mut self, backend: BackendId, table: &Table, now: Time) {
         let _ = (backend, table, now);
+    }
+
+    /// Learns that the request rate of the client of `ask` was told, and where it is. The clients already know.
+    fn rated(&mut self, ask: &Ask<'_>, draw: &mut Stream) {
+        let _ = (ask, draw);
     }
 
     /// Does what is due by `now`.

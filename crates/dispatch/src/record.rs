@@ -19,8 +19,8 @@ use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
 use crate::{
-    BackendId, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Report, Request, RoundTrip,
-    Signals,
+    BackendId, ClientRules, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Origin,
+    Report, Request, RoundTrip, Signals,
 };
 pub use replay::{Difference, Replay, replay, replay_with};
 
@@ -91,9 +91,14 @@ enum Line<D> {
         backend: BackendId,
         report: Report,
     },
+    Clients {
+        rules: ClientRules,
+    },
     Rate {
         now: Time,
         client: u64,
+        #[serde(default, skip_serializing_if = "crate::request::is_default")]
+        origin: Origin,
         #[serde(with = "exact")]
         rate: f64,
     },
@@ -107,6 +112,10 @@ enum Line<D> {
     Hardware {
         backend: BackendId,
         hardware: Hardware,
+    },
+    Origin {
+        backend: BackendId,
+        origin: Origin,
     },
     Owners {
         object: u32,
@@ -233,9 +242,14 @@ impl<W: Write> Recorder<W> {
         self.write(&Line::Report { now, backend, report: report.clone() });
     }
 
+    /// What is kept of clients was told.
+    pub fn clients(&mut self, rules: ClientRules) {
+        self.write(&Line::Clients { rules });
+    }
+
     /// A client's request rate was told.
-    pub fn rate(&mut self, client: u64, rate: f64, now: Time) {
-        self.write(&Line::Rate { now, client, rate });
+    pub fn rate(&mut self, client: u64, origin: Origin, rate: f64, now: Time) {
+        self.write(&Line::Rate { now, client, origin, rate });
     }
 
     /// A round trip was told.
@@ -247,6 +261,11 @@ impl<W: Write> Recorder<W> {
     /// A backend's hardware was told.
     pub fn hardware(&mut self, backend: BackendId, hardware: Hardware) {
         self.write(&Line::Hardware { backend, hardware });
+    }
+
+    /// A backend's place was told.
+    pub fn origin(&mut self, backend: BackendId, origin: Origin) {
+        self.write(&Line::Origin { backend, origin });
     }
 
     /// An object's owners were told.

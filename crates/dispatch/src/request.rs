@@ -1,13 +1,13 @@
 //! What a face can tell of a request, and what a policy is asked.
 //!
 //! A [`Request`] has a field for whatever some face can know; a face fills in what its [`Signals`](crate::Signals) say
-//! and leaves the rest at its default. The price is a struct of about 80 bytes that every choice fills in; it lives on
+//! and leaves the rest at its default. The price is a struct of about 100 bytes that every choice fills in; it lives on
 //! the stack and is never copied on the way to the policy.
 
 use core::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use crate::{BackendId, Clients, Table};
 
@@ -42,16 +42,19 @@ pub struct Request {
     /// The backend that has the request now, where the decider is one of the backends.
     #[serde(skip_serializing_if = "is_default")]
     pub here: Option<BackendId>,
+    /// How long the choice will be kept by those who ask, where the face knows: the TTL of an answer.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lease: Option<Span>,
 }
 
-/// Where a request comes from, as far as the face can tell. Both parts stand for themselves: a DNS server may see only
-/// an address, a simulator may know only the region.
+/// Where a request comes from or where a backend is, as far as the face can tell. Both parts stand for themselves: a DNS
+/// server may see only an address, a simulator may know only the region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Origin {
     /// Number of the region in the description of the system.
     pub region: Option<u16>,
-    /// The address of the client or of its resolver, for policies that judge nearness by address.
+    /// The address of the client, of its resolver or of the backend, for policies that judge nearness by address.
     pub address: Option<Ipv4Addr>,
 }
 
@@ -90,6 +93,6 @@ pub fn key(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |key, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

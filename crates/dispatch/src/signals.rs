@@ -38,7 +38,8 @@ bitflags! {
         const SIZE = 1 << 10;
         /// The operations of the request, as an oracle says: [`Request::work`](crate::Request::work).
         const WORK = 1 << 11;
-        /// Where the request comes from: [`Request::origin`](crate::Request::origin).
+        /// Where requests come from and where backends are: [`Request::origin`](crate::Request::origin) and
+        /// [`Table::origin`](crate::Table::origin).
         const ORIGIN = 1 << 12;
         /// How often the request was redirected and which backend has it now: [`Request::hops`](crate::Request::hops)
         /// and [`Request::here`](crate::Request::here).
@@ -57,6 +58,8 @@ bitflags! {
         const ROUND_TRIPS = 1 << 19;
         /// The face obeys [`Command::Probe`](crate::Command::Probe).
         const PROBES = 1 << 20;
+        /// How long a choice will be kept: [`Request::lease`](crate::Request::lease).
+        const LEASES = 1 << 21;
     }
 }
 
@@ -91,7 +94,7 @@ impl Information {
     }
 }
 
-const WORDS: [(Signals, &str); 21] = [
+const WORDS: [(Signals, &str); 22] = [
     (Signals::IN_FLIGHT, "the end of each request (in-flight)"),
     (
         Signals::FIRST_BYTE,
@@ -110,7 +113,7 @@ const WORDS: [(Signals, &str); 21] = [
     (Signals::OBJECT, "the number of the object asked for (object)"),
     (Signals::SIZE, "the size of the reply before it is made (size)"),
     (Signals::WORK, "the work of each request (work)"),
-    (Signals::ORIGIN, "where each request comes from (origin)"),
+    (Signals::ORIGIN, "where requests come from and where backends are (origin)"),
     (Signals::HOPS, "how often each request was redirected (hops)"),
     (Signals::UTILIZATION, "how busy the backends report to be (utilization)"),
     (Signals::ROOM, "the room and capacity that backends report (room)"),
@@ -119,4 +122,5 @@ const WORDS: [(Signals, &str); 21] = [
     (Signals::CLIENT_RATES, "the request rate of each client (client-rates)"),
     (Signals::ROUND_TRIPS, "round trips between clients and backends (round-trips)"),
     (Signals::PROBES, "probes of backends (probes)"),
+    (Signals::LEASES, "how long each answer is kept (leases)"),
 ];

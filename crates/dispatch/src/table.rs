@@ -5,13 +5,17 @@
 //! A request is in flight from the moment it is chosen for a backend, not from when it was sent, so that a backend that
 //! is slow to connect to does not look idle (envoy issue 44989).
 
+mod draws;
+mod said;
+
 use std::collections::HashMap;
 
 use sojourn_stats::{Span, Stream, Time, prefetch};
 
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
-use crate::{BackendId, Code, Event, Hardware, Index, Reason, Report, State, Terms, Ties, Totals};
+use crate::{BackendId, Code, Event, Hardware, Index, Origin, Reason, Report, State, Terms, Ties, Totals};
+use said::{Said, micro};
 
 /// What is known of each backend.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ pub struct Table {
     owners: HashMap<u32, Box<[BackendId]>>,
     /// Ids of those that are up, in ascending order.
     eligible: Vec<BackendId>,
-    /// Moves whenever `eligible` or a weight does.
+    /// Moves whenever `eligible`, a weight or an origin does.
     generation: u64,
     kept: Kept,
     ties: Ties,
@@ -63,23 +67,6 @@ struct Rest {
     cancelled: u64,
 }
 
-/// What a backend said of itself, and what is believed on top of it until it says more.
-#[derive(Debug)]
-struct Said {
-    report: Option<Report>,
-    hardware: Hardware,
-    /// Product of the relative rises of the choices since the report.
-    cpu_rise: f32,
-    /// Requests per second that those choices took.
-    room_taken: f32,
-}
-
-impl Default for Said {
-    fn default() -> Said {
-        Said { report: None, hardware: Hardware::default(), cpu_rise: 1.0, room_taken: 0.0 }
-    }
-}
-
 // The promise is 2 kB of statistics per server; index and name take another 100 or so.
 const _: () = assert!(size_of::<Backend>() == 64 && size_of::<Rest>() <= 64);
 
@@ -116,7 +103,7 @@ impl Table {
         }
     }
 
-    /// A number that moves whenever [`Table::eligible`] or a weight does.
+    /// A number that moves whenever [`Table::eligible`], a weight or an origin does.
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -157,7 +144,7 @@ impl Table {
 
     /// Its last report.
     pub fn report(&self, id: BackendId) -> Option<&Report> {
-        self.said[id.0 as usize].report.as_ref()
+        self.said(id).report.as_ref()
     }
 
     /// How old its last report is.
@@ -168,20 +155,23 @@ impl Table {
     /// The utilisation of its processor as last reported, raised by each choice since that is held until the next report
     /// ([`crate::Hold::UntilReport`]).
     pub fn believed_cpu(&self, id: BackendId) -> Option<f32> {
-        let said = &self.said[id.0 as usize];
-        said.report.as_ref().map(|report| report.cpu * said.cpu_rise)
+        self.said(id).cpu()
     }
 
     /// Its room (1/s) as last reported, less what each choice since took that is held until the next report
-    /// ([`crate::Hold::UntilReport`]); it may fall below 0.
+    /// ([`crate::Hold::UntilReport`]) and what is reserved ([`crate::Hold::Reserved`]); it may fall below 0.
     pub fn believed_room(&self, id: BackendId) -> Option<f32> {
-        let said = &self.said[id.0 as usize];
-        said.report.as_ref().map(|report| report.room - said.room_taken)
+        self.said(id).room()
     }
 
     /// What it is made of, where the face knows.
     pub fn hardware(&self, id: BackendId) -> Hardware {
-        self.said[id.0 as usize].hardware
+        self.said(id).hardware
+    }
+
+    /// Where it is, where the face knows ([`crate::Signals::ORIGIN`]).
+    pub fn origin(&self, id: BackendId) -> Origin {
+        self.said(id).origin
     }
 
     /// The backends that own the object of this number, where the face knows; none where it does not.
@@ -256,6 +246,12 @@ impl Table {
                 vec![("round_trip_mean_s".into(), mean_s()), ("in_flight".into(), with_failures())]
             }
             Index::Bytes => vec![("bytes".into(), windowed().bytes as f64), ("in_flight".into(), with_failures())],
+            Index::Room | Index::UsedShare => {
+                let used = f64::from_bits(used_share(self.said(id)).0);
+                let terms =
+                    [("room_per_s", self.free(id)), ("capacity_per_s", self.capacity(id)), ("used_share", used)];
+                terms.map(|(name, value)| (name.into(), value)).into()
+            }
         }
     }
 
@@ -290,7 +286,7 @@ impl Table {
             return self.scan(tried, stream);
         }
         let (tree, by) = match &self.kept {
-            Kept::None | Kept::InverseLoad(_) => return self.scan(tried, stream),
+            Kept::None | Kept::InverseLoad(_) | Kept::Room(_) => return self.scan(tried, stream),
             Kept::Load(loads) => return self.least_load(loads, stream),
             Kept::RoundTrip { loads, means } if means.len() < self.eligible.len() => {
                 return self.least_load(loads, stream);
@@ -298,6 +294,7 @@ impl Table {
             Kept::LoadPerWeight(tree) => (tree, By::Weight),
             Kept::RoundTrip { means, .. } | Kept::RoundTripOrZero(means) => (means, By::RoundTrip),
             Kept::Bytes(tree) => (tree, By::Bytes),
+            Kept::UsedShare(tree) => (tree, By::UsedShare),
         };
         let (key, ties) = tree.least()?;
         let rank = self.pick(ties as usize, stream);
@@ -318,51 +315,6 @@ impl Table {
             Ties::Drawn => draw(ties, stream),
             Ties::First => 0,
         }
-    }
-
-    /// One of the eligible backends that are not in `tried`, each equally likely.
-    #[inline]
-    pub fn draw(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
-        let drawn =
-            |backend, among: usize| Some((backend, Reason { code: Code::Drawn, ties: among as u32, value: 0.0 }));
-        if tried.is_empty() {
-            let among = self.eligible.len();
-            return if among == 0 { None } else { drawn(self.eligible[draw(among, stream)], among) };
-        }
-        let left = || self.eligible.iter().filter(|id| !tried.contains(id));
-        let among = left().count();
-        if among == 0 { None } else { drawn(*left().nth(draw(among, stream))?, among) }
-    }
-
-    /// One of the eligible backends that are not in `tried`, with chances in proportion to 1 / (load + 1) (to one
-    /// part in 2^32 of the largest). O(log n) if the policy asked for [`Index::InverseLoad`] and `tried` is empty.
-    #[inline]
-    pub fn draw_by_inverse_load(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
-        let reason = |among: usize, share: u64, total: u64| Reason {
-            code: Code::Drawn,
-            ties: among as u32,
-            value: share as f64 / total as f64,
-        };
-        if let (Kept::InverseLoad(sums), true) = (&self.kept, tried.is_empty()) {
-            let total = sums.total();
-            if total == 0 {
-                return None;
-            }
-            let (member, share) = sums.at(draw(total as usize, stream) as u64);
-            return Some((BackendId(member), reason(self.eligible.len(), share, total)));
-        }
-        let shares = || {
-            let left = self.eligible.iter().filter(|id| !tried.contains(id));
-            left.map(|&id| (id, inverse_share(self.load(id))))
-        };
-        let total: u64 = shares().map(|(_, share)| share).sum();
-        let mut point = if total == 0 { return None } else { draw(total as usize, stream) as u64 };
-        let (id, share) = shares().find(|&(_, share)| {
-            let found = point < share;
-            point = point.wrapping_sub(share);
-            found
-        })?;
-        Some((id, reason(shares().count(), share, total)))
     }
 
     /// Makes a backend of this name known and eligible; one that was known keeps its number and counters.
@@ -409,8 +361,9 @@ impl Table {
         }
     }
 
-    /// Ends a lease of `id`.
-    pub(crate) fn lease_ended(&mut self, id: BackendId) {
+    /// Ends a lease of `id`, with what it reserved.
+    pub(crate) fn lease_ended(&mut self, id: BackendId, reserved: u64) {
+        self.said[id.0 as usize].release(reserved);
         let backend = &mut self.backends[id.0 as usize];
         backend.leases = backend.leases.checked_sub(1).expect("a lease ends once");
         self.rekey(id);
@@ -427,9 +380,16 @@ impl Table {
 
     /// Believes that a choice raised the utilisation of `id` and took of its room, until the next report.
     pub(crate) fn believe(&mut self, id: BackendId, cpu: f32, room: f32) {
-        let said = &mut self.said[id.0 as usize];
-        said.cpu_rise *= 1.0 + cpu;
-        said.room_taken += room;
+        self.said[id.0 as usize].believe(cpu, room);
+        self.rekey_room(id);
+    }
+
+    /// Believes that a choice takes of the room of `id`, until [`Table::lease_ended`] is told so; how much it takes.
+    pub(crate) fn reserve(&mut self, id: BackendId, room: f32) -> u64 {
+        let room = micro(room.into());
+        self.said[id.0 as usize].reserve(room);
+        self.rekey_room(id);
+        room
     }
 
     /// Takes a report; false for one that is older than the last or says what no backend can say.
@@ -439,11 +399,7 @@ impl Table {
         if late || !report.is_sound() {
             return false;
         }
-        match &mut said.report {
-            Some(last) => last.clone_from(report),
-            none => *none = Some(report.clone()),
-        }
-        (said.cpu_rise, said.room_taken) = (1.0, 0.0);
+        said.take(report);
         self.backends[id.0 as usize].reported = report.in_flight;
         self.rekey(id);
         true
@@ -451,6 +407,11 @@ impl Table {
 
     pub(crate) fn set_hardware(&mut self, id: BackendId, hardware: Hardware) {
         self.said[id.0 as usize].hardware = hardware;
+    }
+
+    pub(crate) fn set_origin(&mut self, id: BackendId, origin: Origin) {
+        self.said[id.0 as usize].origin = origin;
+        self.generation += 1;
     }
 
     pub(crate) fn set_owners(&mut self, object: u32, owners: &[BackendId]) {
@@ -622,6 +583,21 @@ impl Table {
                 let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
                 tree.set(id.0, (totals.bytes, load.saturating_add(totals.failures)));
             }
+            Kept::Room(_) | Kept::UsedShare(_) => self.rekey_room(id),
+        }
+    }
+
+    /// Puts a backend whose room has changed where it belongs in the index.
+    fn rekey_room(&mut self, id: BackendId) {
+        if !self.is_eligible(id) {
+            return;
+        }
+        let said = &self.said[id.0 as usize];
+        match &mut self.kept {
+            Kept::Room(rooms) if said.is_unknown() => rooms.set_unknown(id.0),
+            Kept::Room(rooms) => rooms.set(id.0, said.free(), said.capacity()),
+            Kept::UsedShare(tree) => tree.set(id.0, used_share(said)),
+            _ => {}
         }
     }
 
@@ -629,8 +605,11 @@ impl Table {
         match &mut self.kept {
             Kept::None => {}
             Kept::Load(loads) => loads.remove(id.0),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) => tree.remove(id.0),
+            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
+                tree.remove(id.0)
+            }
             Kept::InverseLoad(sums) => sums.set(id.0, 0),
+            Kept::Room(rooms) => rooms.remove(id.0),
             Kept::RoundTrip { loads, means } => {
                 loads.remove(id.0);
                 means.remove(id.0);
@@ -646,6 +625,7 @@ impl Table {
         let by = match index {
             Index::LoadPerWeight => By::Weight,
             Index::Bytes => By::Bytes,
+            Index::UsedShare => By::UsedShare,
             Index::RoundTripOrZero => By::RoundTrip,
             Index::RoundTrip if left().all(|id| self.window(id).round_trips > 0) => By::RoundTrip,
             _ => By::Load,
@@ -656,6 +636,7 @@ impl Table {
             By::Weight => per_weight(self.load(id), self.weight(id)),
             By::Bytes => Some((self.window(id).bytes, windowed(id))),
             By::RoundTrip => Some((mean_or_zero(&self.window(id)), windowed(id))),
+            By::UsedShare => Some(used_share(self.said(id))),
         };
         let least = left().filter_map(key).min()?;
         let tied = || left().filter(|&id| key(id) == Some(least));
@@ -672,6 +653,11 @@ impl Table {
     #[inline]
     fn at(&self, id: BackendId) -> &Backend {
         &self.backends[id.0 as usize]
+    }
+
+    #[inline]
+    fn said(&self, id: BackendId) -> &Said {
+        &self.said[id.0 as usize]
     }
 
     #[inline]
@@ -697,6 +683,7 @@ enum By {
     Weight,
     RoundTrip,
     Bytes,
+    UsedShare,
 }
 
 impl By {
@@ -707,6 +694,7 @@ impl By {
             By::Weight => (Code::LeastWeighted, f64::from_bits(key.0)),
             By::RoundTrip => (Code::LeastRoundTrip, Span(key.0).as_secs_f64()),
             By::Bytes => (Code::LeastTransmitted, key.0 as f64),
+            By::UsedShare => (Code::LeastUsed, f64::from_bits(key.0)),
         };
         Reason { code, ties: ties as u32, value }
     }
@@ -716,6 +704,13 @@ impl By {
 #[inline]
 fn per_weight(load: u32, weight: f64) -> Option<Key> {
     (weight > 0.0).then(|| ((f64::from(load) / weight).to_bits(), 0))
+}
+
+/// The used share of the capacity as a key; 0 where no capacity was reported.
+#[inline]
+fn used_share(said: &Said) -> Key {
+    let (free, capacity) = (said.free(), said.capacity());
+    (((capacity - free.min(capacity)) as f64 / capacity.max(1) as f64).to_bits(), 0)
 }
 
 /// The mean round trip in ns, 0 without a sample.

@@ -88,6 +88,9 @@ pub struct LiveFile {
     /// What its verdict was judged by.
     #[serde(default)]
     pub limits: Limits,
+    /// What its parts did although nothing asked for it: seconds after the start, and what.
+    #[serde(default)]
+    pub incidents: Vec<(f64, String)>,
 }
 
 /// Whether a run can be trusted.

@@ -125,16 +125,25 @@ pub(crate) fn full_name(name: &str) -> String {
 /// What `metric` is a number of; none of a name that is no metric's.
 pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
     let time = metric.contains("_time_") || metric.starts_with("lateness_");
-    let ratios = ["utilization", "error_ratio", "abandoned_ratio", "denied_ratio", "imbalance_index", "arrivals_hurst"];
+    let numbers = [
+        "utilization",
+        "error_ratio",
+        "abandoned_ratio",
+        "denied_ratio",
+        "connection_error_ratio",
+        "littles_load_factor",
+        "imbalance_index",
+        "arrivals_hurst",
+    ];
     match metric {
         _ if time => Some(Dimension::Time),
-        "throughput" => Some(Dimension::Rate),
+        "throughput" | "connection_rate" => Some(Dimension::Rate),
         // Of a chain or a station of a network.
         _ if metric.starts_with("throughput_") || metric.ends_with("_throughput") => Some(Dimension::Rate),
         _ if ["utilization_", "queue_length_mean_", "hit_ratio_", "share_"].iter().any(|of| metric.starts_with(of)) => {
             Some(Dimension::Number)
         }
-        _ if ratios.contains(&metric) => Some(Dimension::Number),
+        _ if numbers.contains(&metric) => Some(Dimension::Number),
         _ => None,
     }
 }

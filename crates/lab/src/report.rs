@@ -106,6 +106,8 @@ pub struct EngineAnswer {
     pub seconds: Vec<Second>,
     /// What its verdict was judged by.
     pub limits: Limits,
+    /// What its parts did although nothing asked for it: seconds after the start, and what.
+    pub incidents: Vec<(f64, String)>,
 }
 
 impl EngineAnswer {
@@ -120,6 +122,7 @@ impl EngineAnswer {
             validity: Vec::new(),
             seconds: Vec::new(),
             limits: Limits::default(),
+            incidents: Vec::new(),
         }
     }
 }

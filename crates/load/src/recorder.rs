@@ -152,7 +152,8 @@ pub(crate) struct Recorder {
     pub(crate) passes: Option<PassTally>,
     /// Bytes of reply bodies.
     pub(crate) bytes: u64,
-    /// Requests in the generator's hands, integrated over the time its loop saw (ns x requests), for Little's law.
+    /// Requests in the generator's hands after the warm-up, integrated over the time its loop saw (ns x requests), for
+    /// Little's law.
     pub(crate) area_ns: u128,
     /// Sum of the same requests' times from planned to their end.
     pub(crate) inside_sum_ns: u128,
@@ -210,8 +211,10 @@ impl Recorder {
         if let Some(window) = self.window(job) {
             window.counts.planned += 1;
         }
-        self.inside_changes(now);
-        self.inside += 1;
+        if self.counts(job) {
+            self.inside_changes(now);
+            self.inside += 1;
+        }
     }
 
     /// Every connection was taken when `job` came due.
@@ -233,7 +236,7 @@ impl Recorder {
                 recent.lateness.record(late.0);
             }
         }
-        if job.counts_at < self.division.warm_up {
+        if !self.counts(job) {
             return;
         }
         if free {
@@ -271,10 +274,12 @@ impl Recorder {
         done: Time,
         reply: ReplyFacts,
     ) -> Settlement {
-        self.inside_changes(done);
-        self.inside -= 1;
         let response = done.saturating_since(job.planned);
-        self.inside_sum_ns += u128::from(response.0);
+        if self.counts(job) {
+            self.inside_changes(done);
+            self.inside -= 1;
+            self.inside_sum_ns += u128::from(response.0);
+        }
         self.last_done = self.last_done.max(done);
         self.whole.settle(outcome);
         self.bytes += reply.bytes;
@@ -489,6 +494,12 @@ impl Recorder {
                 steps.record(window, took);
             }
         }
+    }
+
+    /// Whether the warm-up is over for `job`.
+    #[inline]
+    fn counts(&self, job: &Job) -> bool {
+        job.counts_at >= self.division.warm_up
     }
 
     #[inline]

@@ -180,7 +180,8 @@ impl Report {
         let Facts { warm_up, open, paced, pacing, connections_max, limits, .. } = shares[0].facts;
         let known_end = shares.iter().filter_map(|share| share.facts.end).max();
         let ended = shares.iter().map(|share| share.ended).max().unwrap_or_default();
-        let wall_s = ended.as_secs_f64().max(1e-9);
+        // From the warm-up to the last reply.
+        let wall_s = (ended.as_secs_f64() - warm_up.as_secs_f64()).max(1e-9);
         let threads: Vec<ThreadFacts> = shares.iter().flat_map(|share| share.threads.iter().copied()).collect();
         let cores = cores(&shares);
         let incomplete = incomplete(&shares);
@@ -288,7 +289,7 @@ impl Report {
         };
         let evidence = Evidence {
             inside: (all.area_ns as f64 * 1e-9 / wall_s, all.inside_sum_ns as f64 * 1e-9 / wall_s),
-            rate: counts.planned as f64 / wall_s,
+            rate: measured.planned as f64 / wall_s,
             open,
             paced,
             incomplete,

@@ -44,12 +44,14 @@ pub enum Method {
     Get,
     /// HEAD: replies have no body.
     Head,
-    /// POST: the only one here that is not sent a second time when a stale connection may have taken it.
+    /// POST: not sent a second time when a stale connection may have taken it.
     Post,
     /// PUT.
     Put,
     /// DELETE.
     Delete,
+    /// PATCH (RFC 5789): not sent a second time either.
+    Patch,
 }
 
 /// The requests' body.
@@ -66,7 +68,7 @@ pub enum Body {
 
 impl Method {
     /// All of them.
-    pub const ALL: [Method; 5] = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete];
+    pub const ALL: [Method; 6] = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete, Method::Patch];
 
     /// The method of this name, in any case.
     pub fn named(name: &str) -> Option<Method> {
@@ -81,12 +83,13 @@ impl Method {
             Method::Post => "POST",
             Method::Put => "PUT",
             Method::Delete => "DELETE",
+            Method::Patch => "PATCH",
         }
     }
 
     /// Whether asking twice is as good as once (RFC 9110, section 9.2.2).
     pub(crate) fn is_idempotent(self) -> bool {
-        self != Method::Post
+        !matches!(self, Method::Post | Method::Patch)
     }
 }
 

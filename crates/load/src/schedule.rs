@@ -258,10 +258,7 @@ impl Source {
     #[inline]
     pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
         match self {
-            Source::Plan(share) => {
-                let (k, Planned { at, request }) = share.take(now)?;
-                Some(Due::Ask(Job::new(k, ANYWHERE, at, at, request)))
-            }
+            Source::Plan(share) => share.take(now).map(|numbered| Due::Ask(planned(numbered))),
             Source::Users(share) => share.take(now).map(Due::Ask),
             Source::Sessions(share) => share.due(now),
             Source::Passes(share) => share.due(now),
@@ -303,6 +300,14 @@ impl Source {
         }
     }
 
+    /// The jobs of a plan that are due by `at`, before any was taken.
+    pub(crate) fn due_by(&self, at: Time) -> Vec<Job> {
+        match self {
+            Source::Plan(share) => share.due_by(at).copied().map(planned).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Objects that are under way, with or without a request on a connection.
     pub(crate) fn objects_under_way(&self) -> usize {
         match self {
@@ -322,4 +327,9 @@ impl Source {
 
 fn no_request() -> Request {
     Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER }
+}
+
+/// The job that a plan's request is.
+fn planned((k, Planned { at, request }): (u64, Planned)) -> Job {
+    Job::new(k, ANYWHERE, at, at, request)
 }

@@ -77,12 +77,14 @@ mod demand;
 mod discipline;
 mod flows;
 mod link;
+mod loss;
 mod machine;
 mod message;
 pub mod network;
 mod server;
 mod station;
 pub mod system;
+mod tcp;
 
 pub use cluster_network::{Balancing, ClusterNetwork, Mode, Tcp};
 pub use curve::{DelayCurve, Denied, Piece};
@@ -90,10 +92,12 @@ pub use demand::Demand;
 pub use discipline::Discipline;
 pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
+pub use loss::{Loss, LossModel};
 pub use machine::{Files, Machine, Memory, Resource};
 pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};
 pub use system::System;
+pub use tcp::{Carried, Connected, Recovery, TcpConnection, TcpStack, Way};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

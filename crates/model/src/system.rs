@@ -19,7 +19,7 @@ use sojourn_stats::Law;
 
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
-pub use path::{Medium, Path, Paths};
+pub use path::{Medium, Path, Paths, Transport};
 pub use tier::{Affinity, Attachment, Face, Pool, Probes, Reports, Seat, Target, Tier, Told};
 
 use crate::{ClusterNetwork, Server};
@@ -41,6 +41,8 @@ pub struct System {
     pub paths: Paths,
     /// Links that several paths share.
     pub media: Vec<Medium>,
+    /// How requests and replies are carried over the paths; none: as messages, of which none is lost.
+    pub transport: Option<Transport>,
     /// The network of a system in one place.
     pub network: ClusterNetwork,
     /// Where the workload's clients are, in the order of their numbers; empty: all in the first region.
@@ -96,6 +98,7 @@ impl System {
             hosts: hosts(vec![server]),
             paths: Paths::default(),
             media: Vec::new(),
+            transport: None,
             network: ClusterNetwork::default(),
             clients: Vec::new(),
             rules: Rules::default(),

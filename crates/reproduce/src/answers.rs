@@ -215,7 +215,13 @@ mod tests {
             label: value.into(),
             settings: settings(value),
             notes: Vec::new(),
-            live: Some(LiveFile { verdict, reasons: Vec::new(), facts: Vec::new(), limits: Default::default() }),
+            live: Some(LiveFile {
+                verdict,
+                reasons: Vec::new(),
+                facts: Vec::new(),
+                limits: Default::default(),
+                incidents: Vec::new(),
+            }),
         };
         let outcomes = ["1", "2"].iter().flat_map(|value| {
             ["live", "sim"].map(|engine| Outcome {

@@ -154,6 +154,11 @@ pub(crate) trait Fabric: Send {
     /// The servers' models.
     fn servers(&self) -> &[Server];
 
+    /// Whether its requests come over connections that are set up, and counted.
+    fn has_connections(&self) -> bool {
+        false
+    }
+
     /// Core time that each server has spent up to `now`, an instant between the last event and the next.
     fn busy(&self, now: Time) -> Vec<Span>;
 

@@ -5,12 +5,14 @@
 //! happens first. A request's state is one small struct in a slab.
 
 pub(crate) mod clients;
+pub(crate) mod connections;
 pub(crate) mod jobs;
 pub(crate) mod prediction;
 mod tally;
 
 use sojourn_stats::{Histogram, Time};
 
+use self::connections::Connections;
 use self::jobs::{Job, Jobs};
 use self::prediction::Errors;
 use self::tally::Tally;
@@ -37,10 +39,16 @@ pub(crate) enum What {
     FirstByte,
     /// The reply's last byte reaches the balancer.
     ReplyAtBalancer,
+    /// The reply's bytes enter the links to the client.
+    ReplyFlows,
     /// The reply's last byte reaches the client.
     ReplyAtClient,
     /// The client is told to ask elsewhere.
     Redirected,
+    /// TCP gives a connection up.
+    GivesUp,
+    /// The client has waited as long as it does.
+    TimesOut,
     /// The client gives up.
     PatienceEnds,
     /// The user has thought.
@@ -125,8 +133,8 @@ impl Cx {
     /// The client has the whole reply.
     #[inline(always)]
     pub(crate) fn complete(&mut self, slot: u32) {
-        let Job { planned, number, client, .. } = self.jobs.release(slot);
-        self.tally.completed(planned, number, self.now);
+        let Job { planned, number, client, size, .. } = self.jobs.release(slot);
+        self.tally.completed(planned, number, size, self.now);
         self.ledger.completed();
         if let Some(milestone) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
             self.milestone = Some(milestone);
@@ -167,6 +175,7 @@ pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
+    tally.connections = fabric.has_connections().then(Connections::default);
     Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)
 }
 
@@ -216,6 +225,7 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
             denied: tally.denied,
             abandoned: tally.abandoned,
             sent: tally.sent.clone(),
+            connections: tally.connections,
         }
     }
 
@@ -279,6 +289,9 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
         let whole = merged(&histograms);
         let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
         rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+        if tallies.iter().any(|tally| tally.connections.is_some()) {
+            rows.push(summary::longest("response_time_max", &whole, &histograms));
+        }
         let errors: Vec<&Errors> = tallies.iter().filter_map(|tally| tally.predictions.as_ref()).collect();
         if !errors.is_empty() {
             let mut all = Errors::new();

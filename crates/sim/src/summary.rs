@@ -3,6 +3,8 @@
 use sojourn_stats::measure::{NoInterval, quantile_stands};
 use sojourn_stats::{Estimate, Histogram, Measure, interval};
 
+use crate::requests::connections::Connections;
+
 /// A metric of the whole, and of each part.
 pub(crate) struct Row {
     pub(crate) metric: String,
@@ -69,6 +71,8 @@ pub(crate) struct Counts {
     pub(crate) abandoned: u64,
     /// Requests sent to each server.
     pub(crate) sent: Vec<u64>,
+    /// Of connections, where they are set up.
+    pub(crate) connections: Option<Connections>,
 }
 
 /// The number of the whole with the interval that its values in independent parts imply: Student's t on their spread
@@ -91,6 +95,15 @@ pub(crate) fn mean(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row
     let parts = parts.iter().map(|part| seconds(part)).collect();
     let samples = whole.count();
     Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples, needs_every_part: false }
+}
+
+/// The longest response time (s) of a part, mean over the parts: that of the whole grows with their number.
+pub(crate) fn longest(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row {
+    let parts: Vec<Option<f64>> = parts.iter().map(|part| part.max().map(|ns| ns as f64 * 1e-9)).collect();
+    let known: Vec<f64> = parts.iter().flatten().copied().collect();
+    let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+    let samples = whole.count();
+    Row { metric: metric.into(), unit: "s", whole: mean, parts, samples, needs_every_part: false }
 }
 
 /// The `p` quantile (s) of all response times; with an interval only if every part has enough of them.
@@ -119,6 +132,23 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     add("utilization", "1", whole.completions, &|part| (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s));
     add("error_ratio", "1", whole.ended, &|part| per(part.denied as f64, part.ended));
     add("abandoned_ratio", "1", whole.ended, &|part| per(part.abandoned as f64, part.ended));
+    if whole.connections.is_some() {
+        let of = |part: &Counts| part.connections.unwrap_or_default();
+        let connections = of(whole);
+        let tried = connections.set_up + connections.given_up;
+        let per_second = |part: &Counts, sum: f64| (part.elapsed_s > 0.0).then(|| sum / part.elapsed_s);
+        add("connect_time_mean", "s", connections.set_up, &|part| {
+            per(of(part).set_up_ns as f64 * 1e-9, of(part).set_up)
+        });
+        add("connection_rate", "1/s", connections.set_up, &|part| per_second(part, of(part).set_up as f64));
+        add("connection_error_ratio", "1", tried, &|part| {
+            per(of(part).given_up as f64, of(part).set_up + of(part).given_up)
+        });
+        add("byte_throughput", "B/s", whole.completions, &|part| per_second(part, of(part).bytes as f64));
+        add("littles_load_factor", "1", whole.completions, &|part| {
+            per_second(part, of(part).response_ns as f64 * 1e-9)
+        });
+    }
     let servers = whole.sent.len();
     if servers > 1 {
         let sent: u64 = whole.sent.iter().sum();
@@ -165,6 +195,7 @@ impl Counts {
             whole.ended += part.ended;
             whole.denied += part.denied;
             whole.abandoned += part.abandoned;
+            whole.connections = part.connections.map(|part| whole.connections.unwrap_or_default() + part);
             whole.sent.resize(part.sent.len(), 0);
             whole.sent.iter_mut().zip(&part.sent).for_each(|(all, some)| *all += some);
         }
@@ -184,6 +215,7 @@ impl Counts {
             denied: self.denied - before.denied,
             abandoned: self.abandoned - before.abandoned,
             sent: self.sent.iter().zip(&before.sent).map(|(now, then)| now - then).collect(),
+            connections: self.connections.map(|now| now - before.connections.unwrap_or_default()),
         }
     }
 }

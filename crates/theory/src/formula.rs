@@ -2,7 +2,7 @@
 //!
 //! [`markovian`]: exponential gaps and services. [`general`]: service in order of any law. [`sharing`]: processor
 //! sharing, limited or not. [`order`]: other orders than first come, first served. [`balancing`]: a dispatcher in front
-//! of several servers.
+//! of several servers. [`tcp`]: transfers over paths that lose packets.
 //!
 //! A formula takes rates in 1/s and times in s (any one unit does, if it is the same throughout) and is infinite where
 //! there is no steady state.
@@ -12,3 +12,4 @@ pub mod general;
 pub mod markovian;
 pub mod order;
 pub mod sharing;
+pub mod tcp;

@@ -84,6 +84,11 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// The error that says what is wrong with a parameter.
+    pub(crate) fn wrong(&self, why: &str) -> DispatchError {
+        DispatchError::Policy(format!("policy `{}`: {why}", self.policy))
+    }
+
     /// Refuses what no one took.
     pub(super) fn finish(self) -> Result<(), DispatchError> {
         let Some((name, _)) = self.given.first() else { return Ok(()) };

@@ -17,6 +17,12 @@ impl Sums {
         self.nodes.get(1).copied().unwrap_or(0)
     }
 
+    /// The weight of `member`.
+    #[inline]
+    pub(crate) fn of(&self, member: u32) -> u64 {
+        self.nodes.get(self.nodes.len() / 2 + member as usize).copied().unwrap_or(0)
+    }
+
     /// The member whose share of the sum covers `point`, which is below the total; and its weight.
     #[inline]
     pub(crate) fn at(&self, mut point: u64) -> (u32, u64) {

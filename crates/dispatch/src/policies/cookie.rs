@@ -82,6 +82,10 @@ impl Policy for Cookie {
         self.inside.reported(backend, table, now);
     }
 
+    fn rated(&mut self, ask: &Ask<'_>, draw: &mut Stream) {
+        self.inside.rated(ask, draw);
+    }
+
     fn poll(&mut self, table: &Table, now: Time) -> Vec<Command> {
         self.inside.poll(table, now)
     }

@@ -110,8 +110,12 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
             dispatcher.report(backend, &report, now);
             None
         }),
-        Line::Rate { now, client, rate } => {
-            dispatcher.tell_rate(client, rate, now);
+        Line::Clients { rules } => {
+            dispatcher.keep_clients(rules);
+            Ok(None)
+        }
+        Line::Rate { now, client, origin, rate } => {
+            dispatcher.tell_rate(client, origin, rate, now);
             Ok(None)
         }
         Line::RoundTrip { now, client, from, span, measured } => known(dispatcher, &[from]).map(|()| {
@@ -120,6 +124,10 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
         }),
         Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {
             dispatcher.set_hardware(backend, hardware);
+            None
+        }),
+        Line::Origin { backend, origin } => known(dispatcher, &[backend]).map(|()| {
+            dispatcher.set_origin(backend, origin);
             None
         }),
         Line::Owners { object, owners } => known(dispatcher, &owners).map(|()| {

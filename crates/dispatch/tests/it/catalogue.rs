@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::record::{Detail, replay_with};
 use sojourn_dispatch::{
-    Ask, Catalogue, Decision, DispatchError, Dispatcher, Information, Policy, RoundTrip, Signals, policies,
+    Ask, Catalogue, Decision, DispatchError, Dispatcher, Information, Origin, Policy, RoundTrip, Signals, policies,
 };
 use sojourn_stats::{Span, Stream};
 
@@ -46,7 +46,7 @@ fn a_text_is_fine_or_of_an_unknown_name_or_has_a_bad_parameter() {
     for fine in ["highest", "highest(skip = 3)", "cookie(policy = highest(skip = 2))", " random() "] {
         assert!(catalogue.knows(fine) && catalogue.check(fine).is_ok(), "{fine}");
     }
-    for unknown in ["hihgest", "nearest-with-room", "", "cookies(policy = random)"] {
+    for unknown in ["hihgest", "sweb-broker", "", "cookies(policy = random)"] {
         assert!(!catalogue.knows(unknown), "{unknown}");
         assert!(matches!(catalogue.check(unknown), Err(DispatchError::UnknownPolicy(_))), "{unknown}");
     }
@@ -101,7 +101,7 @@ fn a_record_of_a_policy_of_your_own_replays_with_its_catalogue() {
     }
     let (from, round_trip) = (sojourn_dispatch::BackendId(1), RoundTrip { span: Span(9), measured: walk.now });
     dispatcher.tell_round_trip(1, from, round_trip, walk.now);
-    dispatcher.tell_rate(1, 0.1 + 0.2, walk.now);
+    dispatcher.tell_rate(1, Origin::default(), 0.1 + 0.2, walk.now);
     dispatcher.choose(&REQUEST, &[], walk.now + Span(1));
     dispatcher.finish_record().expect("memory takes it");
     let record = file.taken();

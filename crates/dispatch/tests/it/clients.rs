@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use sojourn_dispatch::{
-    Ask, BackendId, Clients, Command, Decision, Dispatcher, Information, Policy, Request, RoundTrip, Signals,
+    Ask, BackendId, ClientRules, Clients, Command, Decision, Dispatcher, Information, Origin, Policy, Request,
+    RoundTrip, Signals,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -38,8 +39,8 @@ fn round_trip(ns: u64, at: u64) -> RoundTrip {
 fn what_was_told_last_is_known() {
     let mut dispatcher = dispatcher(Signals::CLIENT_RATES | Signals::ROUND_TRIPS);
     let [a, b] = [BackendId(0), BackendId(1)];
-    dispatcher.tell_rate(7, 2.5, Time(1));
-    dispatcher.tell_rate(7, 4.0, Time(2));
+    dispatcher.tell_rate(7, Origin::default(), 2.5, Time(1));
+    dispatcher.tell_rate(7, Origin::default(), 4.0, Time(2));
     dispatcher.tell_round_trip(7, a, round_trip(30, 2), Time(2));
     dispatcher.tell_round_trip(7, b, round_trip(50, 2), Time(2));
     dispatcher.tell_round_trip(7, a, round_trip(20, 3), Time(3));
@@ -54,9 +55,9 @@ fn what_was_told_last_is_known() {
 #[test]
 fn the_least_recently_used_is_forgotten_first() {
     // Against a list in the order of use, over a random walk of what is told and of requests.
-    const AT_MOST: usize = 8;
+    const AT_MOST: NonZeroUsize = NonZeroUsize::new(8).expect("it is not zero");
     let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
-    dispatcher.keep_clients(NonZeroUsize::new(AT_MOST).expect("it is not zero"));
+    dispatcher.keep_clients(ClientRules { at_most: AT_MOST, ..ClientRules::default() });
     let mut used = VecDeque::<u64>::new();
     let mut stream = Stream::new(1, "clients", "walk");
     for step in 0..5_000 {
@@ -69,10 +70,10 @@ fn the_least_recently_used_is_forgotten_first() {
                 used.push_back(client);
             }
         } else {
-            dispatcher.tell_rate(client, client as f64, Time(step));
+            dispatcher.tell_rate(client, Origin::default(), client as f64, Time(step));
             match place {
                 Some(place) => drop(used.remove(place)),
-                None if used.len() == AT_MOST => drop(used.pop_front()),
+                None if used.len() == AT_MOST.get() => drop(used.pop_front()),
                 None => {}
             }
             used.push_back(client);
@@ -85,10 +86,74 @@ fn the_least_recently_used_is_forgotten_first() {
 }
 
 #[test]
+fn rates_expire_and_their_mean_is_that_of_the_others() {
+    // Against a list, over a random walk; the bound on clients takes rates away as well.
+    let at_most = NonZeroUsize::new(12).expect("it is not zero");
+    let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
+    dispatcher.keep_clients(ClientRules { at_most, rates_expire: Some(Span(40)), ..ClientRules::default() });
+    let mut told = VecDeque::<(u64, f64, Time)>::new();
+    let mut stream = Stream::new(1, "clients", "rates");
+    let (mut now, mut emptied, mut bounded) = (Time::ZERO, 0, 0);
+    for _ in 0..20_000 {
+        now += Span(if stream.below(50) == 0 { stream.below(60) as u64 } else { stream.below(4) as u64 });
+        let (client, rate) = (stream.below(20) as u64, stream.below(1_000) as f64 / 8.0);
+        if stream.below(4) == 0 {
+            dispatcher.poll(now);
+        } else {
+            assert!(dispatcher.tell_rate(client, Origin::default(), rate, now));
+            told.retain(|(known, ..)| *known != client);
+            told.push_back((client, rate, now));
+        }
+        let before = told.len();
+        told.retain(|(_, _, at)| now < *at + Span(40));
+        emptied += u32::from(before > 0 && told.is_empty());
+        if told.len() > at_most.get() {
+            told.pop_front();
+            bounded += 1;
+        }
+        let mean = told.iter().map(|(_, rate, _)| rate).sum::<f64>() / told.len() as f64;
+        let known = dispatcher.clients().mean_rate();
+        assert_eq!(known.map(|rate| (rate * 1e6).round()), (!told.is_empty()).then(|| (mean * 1e6).round()), "{now:?}");
+        assert!((0..20).all(|client| {
+            let expected = told.iter().find(|(known, ..)| *known == client).map(|(_, rate, _)| *rate);
+            dispatcher.clients().rate(client) == expected
+        }));
+    }
+    assert!(emptied > 20 && bounded > 1_000, "{emptied} {bounded}");
+}
+
+#[test]
+fn a_rate_that_no_client_can_have_is_ignored() {
+    let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
+    for bad in [f64::NAN, f64::INFINITY, -0.5] {
+        assert!(!dispatcher.tell_rate(1, Origin::default(), bad, Time(1)));
+    }
+    assert_eq!((dispatcher.clients().mean_rate(), dispatcher.clients().len()), (None, 0));
+    assert!(dispatcher.tell_rate(1, Origin::default(), f64::MAX, Time(1)), "absurd, and no overflow");
+    assert!(dispatcher.tell_rate(2, Origin::default(), f64::MAX, Time(1)));
+    assert_eq!(dispatcher.clients().mean_rate(), Some(1e12));
+}
+
+#[test]
+fn the_shortest_round_trips_are_kept() {
+    let mut dispatcher = Dispatcher::new("random", &equal(6), Information::Immediate, Signals::all(), 1, "clients")
+        .expect("it requires nothing");
+    dispatcher.keep_clients(ClientRules { sites_probed: 2, ..ClientRules::default() });
+    let mut tell = |from, ns, at| dispatcher.tell_round_trip(7, BackendId(from), round_trip(ns, at), Time(at));
+    tell(0, 50, 1);
+    tell(1, 30, 1);
+    tell(2, 40, 1);
+    tell(3, 60, 1);
+    tell(1, 45, 2); // measured anew, it is the longer one now
+    let kept: Vec<_> = dispatcher.clients().round_trips(7).iter().map(|(from, trip)| (from.0, trip.span.0)).collect();
+    assert_eq!(kept, [(2, 40), (1, 45)]);
+}
+
+#[test]
 fn a_million_clients_take_no_more_room_than_the_bound() {
     let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
     for client in 0..1_000_000 {
-        dispatcher.tell_rate(client, 1.0, Time(client));
+        dispatcher.tell_rate(client, Origin::default(), 1.0, Time(client));
     }
     assert_eq!(dispatcher.clients().len(), 65_536);
     assert!(dispatcher.clients().rate(999_999).is_some() && dispatcher.clients().rate(0).is_none());

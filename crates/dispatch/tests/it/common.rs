@@ -17,6 +17,7 @@ pub(crate) const REQUEST: Request = Request {
     origin: Origin { region: None, address: None },
     hops: 0,
     here: None,
+    lease: None,
 };
 
 /// Backends `s1` to `s{n}` of weight 1.
@@ -39,6 +40,31 @@ pub(crate) fn every_policy() -> impl Iterator<Item = &'static str> {
     let seen = |name: &str| Signals::GATEWAY.contains(Catalogue::default().build(name).expect(name).requires());
     policies::POLICIES.iter().map(|entry| entry.name).filter(move |name| seen(name))
 }
+
+/// What the DNS of a system of sites is told.
+pub(crate) const AT_DNS: Signals = Signals::ADDRESS
+    .union(Signals::ORIGIN)
+    .union(Signals::REPORTS)
+    .union(Signals::ROOM)
+    .union(Signals::UTILIZATION)
+    .union(Signals::CLIENT_RATES)
+    .union(Signals::ROUND_TRIPS)
+    .union(Signals::LEASES);
+
+/// Policies that read what only such a DNS is told, with parameters.
+pub(crate) const OF_SITES: [&str; 11] = [
+    "weighted(by = free-capacity)",
+    "nearest",
+    "nearest(bits = 7, probes = false)",
+    "nearest-with-room",
+    "nearest-with-room(unprobed = free-capacity, bits = 7)",
+    "nearest-with-room(holds = lease, spill = free-capacity)",
+    "nearest-with-room(probes = false)",
+    "least-load",
+    "busiest-to-largest",
+    "free-capacity",
+    "remaining-capacity",
+];
 
 /// Where the next `count` requests go at time 0, as letters: A for the first backend.
 pub(crate) fn letters(dispatcher: &mut Dispatcher, count: usize) -> String {

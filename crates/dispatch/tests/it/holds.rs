@@ -82,6 +82,23 @@ fn until_a_time_a_choice_is_load() {
 }
 
 #[test]
+fn what_is_reserved_outlives_reports() {
+    let mut dispatcher = always(Action::Forward(A), Hold::Reserved { until: Time(50), room: 0.1 });
+    let said = |measured| Report { measured, room: 100.0, ..Report::default() };
+    assert!(dispatcher.report(A, &said(Time(1)), Time(1)));
+    for turn in 1..=10 {
+        dispatcher.choose(&REQUEST, &[], Time(turn));
+    }
+    let table = dispatcher.table();
+    assert_eq!((table.believed_room(A), table.load(A), table.leases(A)), (Some(99.0), 10, 10));
+    assert!(dispatcher.report(A, &said(Time(20)), Time(20)));
+    assert_eq!(dispatcher.table().believed_room(A), Some(99.0), "a report ends no reservation");
+    dispatcher.poll(Time(50));
+    let table = dispatcher.table();
+    assert_eq!((table.believed_room(A), table.load(A)), (Some(100.0), 0), "to the last bit");
+}
+
+#[test]
 fn until_told_only_what_is_forwarded_is_load() {
     for (action, load) in
         [(Action::Forward(A), 1), (Action::Redirect(A), 0), (Action::Queue, 0), (Action::ServeHere, 0)]

@@ -1,6 +1,7 @@
 //! Behaviours of the dispatcher, one file each.
 
 mod affinity;
+mod capacity;
 mod catalogue;
 mod clients;
 mod common;
@@ -16,4 +17,6 @@ mod naming;
 mod own_policy;
 mod paths;
 mod record;
+mod rooms;
+mod sites;
 mod turns;

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use sojourn_dispatch::record::{Detail, RecordError, replay, replay_with};
-use sojourn_dispatch::{Dispatcher, Information, Signals};
-use sojourn_stats::{Span, Time};
+use sojourn_dispatch::{BackendId, ClientRules, Dispatcher, Information, Origin, Report, Request, RoundTrip, Signals};
+use sojourn_stats::{Span, Stream, Time};
 
-use crate::common::{REQUEST, Walk, equal, every_policy, weighted};
+use crate::common::{AT_DNS, OF_SITES, REQUEST, Walk, equal, every_policy, weighted};
 
 /// A file in memory that outlives its writer.
 #[derive(Clone, Default)]
@@ -62,6 +62,67 @@ fn every_policy_replays() {
             assert_eq!(replayed.first_difference, None, "{policy}");
             assert!(replayed.choices > 600 && replayed.truncated_line.is_none(), "{policy}: {replayed:?}");
         }
+    }
+}
+
+#[test]
+fn every_policy_of_sites_replays() {
+    for policy in OF_SITES {
+        let made = Dispatcher::new(policy, &weighted(&[1.0, 2.0, 3.0, 1.0]), Information::Immediate, AT_DNS, 7, "dns");
+        let mut dispatcher = made.expect(policy);
+        let file = Shared::default();
+        dispatcher.record_to(Box::new(file.clone()), Detail::Explained).expect("memory takes it");
+        dispatcher.keep_clients(ClientRules {
+            rates_expire: Some(Span(3_000)),
+            refresh: Span(500),
+            ..ClientRules::default()
+        });
+        let mut stream = Stream::new(3, "record", "sites");
+        let place = |stream: &mut Stream| {
+            let address = Some(std::net::Ipv4Addr::new(194 + stream.below(9) as u8, 0, 0, stream.below(4) as u8));
+            Origin { region: Some(stream.below(3) as u16), address }
+        };
+        (0..4).for_each(|id| dispatcher.set_origin(BackendId(id), place(&mut stream)));
+        let mut commands = 0;
+        for step in 0..3_000 {
+            let (now, backend) = (Time(10 * step), BackendId(stream.below(4) as u32));
+            let (client, origin) = (stream.below(9) as u64, place(&mut stream));
+            let value = stream.uniform() * 5.0;
+            match stream.below(6) {
+                0 => {
+                    let room = Report { room: value as f32, capacity: 9.1, measured: now, ..Report::default() };
+                    assert!(dispatcher.report(backend, &room, now));
+                }
+                1 => assert!(dispatcher.tell_rate(client, origin, value / 10.0, now)),
+                2 => {
+                    let round_trip = RoundTrip { span: Span((value * 1e8) as u64), measured: now };
+                    dispatcher.tell_round_trip(client, backend, round_trip, now);
+                }
+                _ => {
+                    let request = Request { client, origin, lease: Some(Span(333)), ..Request::default() };
+                    dispatcher.choose(&request, &[], now);
+                }
+            }
+            if dispatcher.next_deadline().is_some_and(|due| due <= now) {
+                commands += dispatcher.poll(now).len();
+            }
+        }
+        dispatcher.finish_record().expect("memory takes it");
+        let bytes = file.taken();
+        let replayed = replay(&bytes[..]).expect(policy);
+        assert_eq!(replayed.first_difference, None, "{policy}");
+        assert!(replayed.choices > 1_000, "{policy}");
+        let reads_trips = policy.starts_with("nearest") && !policy.contains("probes = false");
+        assert_eq!(commands > 50, reads_trips, "{policy}: {commands} commands");
+        // Where backends are is part of the record: without it the replay goes another way.
+        let without: Vec<u8> = bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|l| !l.starts_with(b"{\"origin\""))
+            .flatten()
+            .copied()
+            .collect();
+        let differs = replay(&without[..]).expect(policy).first_difference.is_some();
+        assert_eq!(differs, policy.starts_with("nearest"), "{policy}");
     }
 }
 

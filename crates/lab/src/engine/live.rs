@@ -398,7 +398,8 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
             facts.push((format!("{}, busy", server_name(index)), format!("{:.1} s of {elapsed_s:.1} s", busy_s)));
         }
     }
-    LiveFile { verdict, reasons, facts, limits: report.limits }
+    let incidents = told.incidents.iter().map(|incident| incident.told(start)).collect();
+    LiveFile { verdict, reasons, facts, limits: report.limits, incidents }
 }
 
 /// What a reader needs to judge a measurement, as names and texts.

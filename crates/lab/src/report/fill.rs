@@ -52,6 +52,7 @@ fn variant(folder: &Folder, index: usize) -> Variant {
             validity: live.map_or_else(Vec::new, |live| live.facts.clone()),
             seconds: seconds.map_or_else(Vec::new, |of| of.seconds.clone()),
             limits: live.map_or_else(Limits::default, |live| live.limits),
+            incidents: live.map_or_else(Vec::new, |live| live.incidents.clone()),
         };
         let asked = !answer.measures.is_empty() || !answer.notes.is_empty() || answer.verdict.is_some();
         asked.then_some(answer)
@@ -106,6 +107,7 @@ mod tests {
             reasons: reasons.iter().map(|r| (*r).to_owned()).collect(),
             facts: vec![("requests".to_owned(), "5603".to_owned())],
             limits: Limits::default(),
+            incidents: Vec::new(),
         };
         let variant = |label: &str, live| VariantFile {
             label: label.to_owned(),

@@ -45,7 +45,7 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
         );
     }
     body += &format!("<section id=\"measures\">\n<h2>Measured</h2>\n{}</section>\n", measures(&report.measures));
-    let run = Timeline { name: name.to_owned(), seconds: &report.seconds, limits: report.limits };
+    let run = Timeline { name: name.to_owned(), seconds: &report.seconds, limits: report.limits, incidents: &[] };
     body += &format!("<section id=\"time\">\n<h2>Second by second</h2>\n{}</section>\n", figures(&run, ""));
     let facts: String = crate::load_facts(report)
         .iter()

@@ -17,6 +17,8 @@ pub(super) struct Timeline<'a> {
     pub(super) name: String,
     pub(super) seconds: &'a [Second],
     pub(super) limits: Limits,
+    /// What its parts did although nothing asked for it: seconds after the start, and what.
+    pub(super) incidents: &'a [(f64, String)],
 }
 
 /// More runs than this are not drawn one below the other.
@@ -44,7 +46,12 @@ pub(super) fn of_variants(report: &Report) -> String {
 /// The live run of a variant.
 pub(super) fn of_variant(variant: &Variant) -> Option<Timeline<'_>> {
     let live = variant.answer(Engine::Live).filter(|answer| !answer.seconds.is_empty())?;
-    Some(Timeline { name: variant.label.clone(), seconds: &live.seconds, limits: live.limits })
+    Some(Timeline {
+        name: variant.label.clone(),
+        seconds: &live.seconds,
+        limits: live.limits,
+        incidents: &live.incidents,
+    })
 }
 
 /// What is known of a second.
@@ -179,6 +186,13 @@ fn chart(
         0 => "Each second of the run, warm-up included.".to_owned(),
         count => format!("Each second of the run, warm-up included; {count} of them are doubtful."),
     };
+    let top = if most > 0.0 { most * 1.05 } else { 1.0 };
+    let last_s = longest.saturating_sub(1).max(1) as f64;
+    series.extend(lines.iter().enumerate().flat_map(|(number, line)| {
+        // A run that has several lines here has its incidents once.
+        let is_first = lines[..number].iter().all(|(_, run, _)| !std::ptr::eq(*run, line.1));
+        incidents(line.1, lines.len() > 1 && line.0 == line.1.name, (top, last_s)).filter(move |_| is_first)
+    }));
     Some(Chart {
         id,
         heading,
@@ -187,15 +201,19 @@ fn chart(
             title: "second of the run".into(),
             log: false,
             label: |value| format!("{value:.0} s"),
-            ends: (0.0, longest.saturating_sub(1).max(1) as f64),
+            ends: (0.0, last_s),
         },
-        y: Side {
-            title: question.axis.into(),
-            log: false,
-            label: question.label,
-            ends: (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
-        },
+        y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
+    })
+}
+
+/// A line from bottom to top at the instant of each incident, with the run's name where several are drawn.
+fn incidents(run: &Timeline<'_>, named: bool, (top, last_s): (f64, f64)) -> impl Iterator<Item = Series> {
+    run.incidents.iter().map(move |(at_s, what)| Series {
+        name: if named { format!("{}: {what}, {at_s:.1} s", run.name) } else { format!("{what}, {at_s:.1} s") },
+        mark: Mark::Line,
+        points: [0.0, top].map(|y| (at_s.clamp(0.0, last_s), y)).to_vec(),
     })
 }
 

@@ -1,10 +1,11 @@
-//! Regions, the paths between them and the links that paths share, as `[[system.region]]`, `[system.paths]` and
-//! `[system.medium]` write them.
+//! Regions, the paths between them, the links that paths share and the TCP over them, as `[[system.region]]`,
+//! `[system.paths]`, `[system.medium]` and `[system.tcp]` write them.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use sojourn_model::system::{Clients, Medium, Path, Paths, Region};
+use sojourn_model::system::{Clients, Medium, Path, Paths, Region, Transport};
+use sojourn_model::{LossModel, TcpStack};
 use sojourn_stats::{Dimension, Law, quantity};
 use toml::Spanned;
 
@@ -24,6 +25,14 @@ pub(super) struct RawMedium {
     rate: Text,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTcp {
+    stack: Option<Text>,
+    initial_window: Option<Spanned<u32>>,
+    receive_window: Option<Text>,
+}
+
 /// What is kept of each client takes some hundred bytes.
 const CLIENTS_LIMIT: u32 = 10_000_000;
 
@@ -38,6 +47,7 @@ struct RawPath {
     rtt: Option<Text>,
     loss: Option<Text>,
     loss_correlation: Option<Spanned<f64>>,
+    loss_model: Option<Text>,
     rate: Option<Text>,
     medium: Option<Text>,
 }
@@ -150,7 +160,7 @@ impl Reader<'_> {
     }
 
     fn one_path(&self, raw: &Spanned<RawPath>, media: &[Medium]) -> Result<Path, SpecError> {
-        let RawPath { rtt, loss, loss_correlation, rate, medium } = raw.get_ref();
+        let RawPath { rtt, loss, loss_correlation, loss_model, rate, medium } = raw.get_ref();
         let rtt = match rtt {
             None => Law::constant(0.0),
             // A time, or a law of times.
@@ -183,13 +193,65 @@ impl Reader<'_> {
             Some(value) => *value.get_ref(),
             None => 0.0,
         };
+        let loss_model = match loss_model.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            Some((text, _)) if loss.is_none() => {
+                let right = "nothing is lost here: add `loss = \"5 %\"`, or leave it out";
+                return Err(self.at(text, "loss_model", right));
+            }
+            None | Some((_, "gilbert-elliott")) => LossModel::GilbertElliott,
+            Some((_, "nistnet")) => LossModel::Nistnet,
+            Some((text, other)) => {
+                return Err(self.at(text, "loss_model", &unknown("model", other, &["gilbert-elliott", "nistnet"])));
+            }
+        };
         Ok(Path {
             rtt,
             loss: loss.as_ref().map_or(Ok(0.0), |text| share(text, "loss"))?,
             loss_correlation,
+            loss_model,
             rate: rate.as_ref().map(|text| self.rate(text, "rate")).transpose()?,
             medium: medium.transpose()?,
         })
+    }
+
+    /// How requests are carried over `paths`: over connections, where packets are lost or `[system.tcp]` is written.
+    pub(super) fn transport(
+        &self,
+        raw: Option<&Spanned<RawTcp>>,
+        workload: &RawWorkload,
+        paths: &Paths,
+    ) -> Result<Option<Transport>, SpecError> {
+        match raw {
+            Some(raw) if paths.is_empty() => {
+                let right = "it is for transfers over [system.paths]: add them, e.g. `within = { rtt = \"20 ms\" }`";
+                return Err(self.at(raw, "tcp", right));
+            }
+            None if paths.iter().all(|path| path.loss == 0.0) => return Ok(None),
+            _ => {}
+        }
+        let mut stack = TcpStack::LINUX_6;
+        if let Some(RawTcp { stack: name, initial_window, receive_window }) = raw.map(Spanned::get_ref) {
+            if let Some(text) = name {
+                let found = TcpStack::NAMED.iter().find(|(name, _)| name == text.get_ref());
+                let names = TcpStack::NAMED.map(|(name, _)| name);
+                stack = found.ok_or_else(|| self.at(text, "stack", &unknown("stack", text.get_ref(), &names)))?.1;
+            }
+            if let Some(window) = initial_window {
+                stack.initial_window = *window.get_ref();
+                if !(1..=1000).contains(&stack.initial_window) {
+                    return Err(self.at(window, "initial_window", "from 1 to 1000 segments"));
+                }
+            }
+            if let Some(text) = receive_window {
+                stack.receive_window = self.quantity(text, "receive_window", Dimension::Size)? as u64;
+                if stack.receive_window < stack.segment {
+                    let right = format!("at least one segment, {} B", stack.segment);
+                    return Err(self.at(text, "receive_window", &right));
+                }
+            }
+        }
+        let one_request_per_connection = !self.browses && self.one_request_per_connection(workload)?;
+        Ok(Some(Transport { stack, one_request_per_connection }))
     }
 
     /// Where the workload's clients are.

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::client::{RawClient, RawResolver};
 use super::fault::RawFault;
-use super::path::{RawMedium, RawPaths, RawRegion};
+use super::path::{RawMedium, RawPaths, RawRegion, RawTcp};
 use super::tier::{RawNetwork, RawPool, RawTargets, RawTier};
 use super::workload::RawWorkload;
 use super::{Reader, Run, SpecError, Text, unknown};
@@ -33,6 +33,7 @@ pub(super) struct RawSystem {
     #[serde(default)]
     pub(super) network: RawNetwork,
     pub(super) paths: Option<Spanned<RawPaths>>,
+    tcp: Option<Spanned<RawTcp>>,
     #[serde(default)]
     pub(super) medium: std::collections::BTreeMap<String, Spanned<RawMedium>>,
 }
@@ -118,6 +119,7 @@ impl Reader<'_> {
         system.resolvers = self.resolvers(&raw.resolver, &system.regions)?;
         system.media = self.media(&raw.medium)?;
         system.paths = self.paths(raw.paths.as_ref(), &raw.region, &system.regions, &system.media)?;
+        system.transport = self.transport(raw.tcp.as_ref(), asked, &system.paths)?;
         system.clients = self.places_of_clients(asked, &system.regions)?;
         system.rules = self.rules(asked, client)?;
         self.tiers(&raw.tier, &model, &mut system)?;

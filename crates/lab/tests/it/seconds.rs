@@ -27,7 +27,13 @@ fn seconds() -> Vec<Second> {
 }
 
 fn folder() -> Folder {
-    let live = LiveFile { verdict: Verdict::Valid, reasons: Vec::new(), facts: Vec::new(), limits: Limits::default() };
+    let live = LiveFile {
+        verdict: Verdict::Valid,
+        reasons: Vec::new(),
+        facts: Vec::new(),
+        limits: Limits::default(),
+        incidents: vec![(2.5, "server-2 ended (signal: 9)".into())],
+    };
     let variant = VariantFile {
         label: "round-robin".into(),
         settings: vec![("policy".into(), "round-robin".into())],
@@ -77,6 +83,8 @@ fn a_report_draws_them_and_marks_the_doubtful() {
     assert!(page.contains("99th percentile 228\u{a0}ms"), "in one readable unit");
     assert!(page.contains("failed, beyond the limit: doubtful") && !page.contains("planned, beyond the limit"));
     assert_eq!(page.matches("1 of them are doubtful").count(), 2, "one second failed, another was late");
+    let drawn = page.split("<figure").filter(|figure| figure.contains("server-2 ended (signal: 9), 2.5 s")).count();
+    assert_eq!(drawn, 4, "an incident stands at its instant in each figure");
     let quiet = Folder { seconds: Vec::new(), ..folder() };
     assert!(!render(&Report::new(&quiet)).contains("second by second"), "nothing is claimed of what was not measured");
 }
@@ -88,5 +96,6 @@ fn runs_beside_each_other_are_series_of_the_same_figures() {
     check_figures(&page, 9);
     assert!(page.contains("<title>2 s: one 42, &lt;two&gt; 42</title>"), "both on the same axes");
     assert!(!page.contains("<two>"), "names are text");
+    assert!(page.contains("one: server-2 ended (signal: 9), 2.5 s"), "whose incident it was");
     assert_eq!(page, runs::render(&two, "0.1.0"), "the same runs give the same bytes");
 }

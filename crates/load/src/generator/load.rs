@@ -57,6 +57,9 @@ pub struct Load {
     pub local: Vec<IpAddr>,
     /// A planned request that is noticed later than this is not sent, and counted as missed.
     pub catch_up: Span,
+    /// Connections for what a plan has due in this first time stand before the start (HTTP/1.1): else the first
+    /// requests of a high rate each opened one, which may take longer than the requests themselves.
+    pub open_ahead: Span,
     /// What templates are drawn from.
     pub seed: u64,
     /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
@@ -136,6 +139,7 @@ impl Load {
             redirects: 0,
             local: Vec::new(),
             catch_up: Span(1_000_000_000),
+            open_ahead: Span(10_000_000),
             seed: 1,
             cookies: false,
             connections_max: 1024,

@@ -25,9 +25,14 @@ use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::request::url::Scheme;
 use crate::request::{Asked, Renderer};
-use crate::schedule::{Coming, Deal, Dealt, Schedule, deal};
+use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
+
+/// What it costs both sides to open a connection, at most, where they share a machine.
+const OPENING: Span = Span(200_000);
+/// No start waits longer than this for connections that are opened ahead.
+const RUN_UP_MOST: Span = Span(500_000_000);
 
 /// Runs `load` until it stops, or until `cancel` is set: what was measured by then is kept and the report marked
 /// incomplete. `progress` is called about four times a second.
@@ -88,9 +93,11 @@ pub fn run_share(
     allow_files(connections + load.threads as u64 * 3).map_err(|limit| LoadError::Files { connections, limit })?;
     let names = Arc::new(Names::new(load.resolver, load.timeout));
     let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
+    let probing = Clock::starting_in(Span::ZERO);
     for endpoint in &load.endpoints {
         probe(endpoint, &names, load.allowed, (&load.tls, version), load.timeout)?;
     }
+    let probed = Span(probing.now().0);
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
@@ -123,9 +130,8 @@ pub fn run_share(
         (None, Stop::Requests(most)) => Windowing::Requests(most),
     };
     let gauges: Vec<Gauge> = (0..load.threads).map(|_| Gauge::default()).collect();
-    // Time for the threads to be there before the first request is due.
     let clock = match load.start_at {
-        None => Clock::starting_in(Span(5_000_000 + 1_000_000 * load.threads as u64)),
+        None => Clock::starting_in(run_up(&shares, load.open_ahead, probed)),
         Some(at_ns) => Clock::starting_at(at_ns).map_err(|late| LoadError::Late { late })?,
     };
     let setting = Setting {
@@ -141,6 +147,7 @@ pub fn run_share(
         saturated,
         streams,
         catch_up: load.catch_up,
+        open_ahead: load.open_ahead,
         persistent: version != Version::Http10,
         pacing: load.pacing,
         timeout: load.timeout,
@@ -229,6 +236,14 @@ pub fn run_share(
             limits: load.limits,
         },
     })
+}
+
+/// Time for the threads to be there before the first request is due, and with them what is opened ahead, each connection
+/// as fast as the probes were at worst. What does not stand by then stands later.
+fn run_up(shares: &[Source], open_ahead: Span, probed: Span) -> Span {
+    let most = shares.iter().map(|share| share.due_by(Time(open_ahead.0)).len() as u64).max().unwrap_or(0);
+    let opening_ns = if most > 0 { 2 * probed.0 + OPENING.0 * most } else { 0 };
+    Span(5_000_000 + 1_000_000 * shares.len() as u64 + opening_ns.min(RUN_UP_MOST.0))
 }
 
 fn run_threads(workers: Vec<Start<'_>>, cancel: &Arc<AtomicBool>, tell: &dyn Fn()) -> Result<Vec<Work>, LoadError> {

@@ -16,10 +16,11 @@ mod http2;
 mod opening;
 mod passes;
 mod redirect;
+mod replies;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,25 +34,21 @@ use rustls::ClientConfig;
 
 use crate::generator::clock::Clock;
 use crate::generator::host::{thread_cpu, thread_waited};
-use crate::outcome::{Outcome, Settlement};
+use crate::outcome::Outcome;
 use crate::recorder::watch::Window;
 use crate::recorder::{Recorder, ReplyFacts};
 use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
-use crate::schedule::Ended as WholeEnded;
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
-use crate::schedule::sessions::Ended as ObjectEnded;
 use crate::setting::{Pacing, Rotation};
 use crate::wire::allowed::Allowed;
 use crate::wire::connection::{Connection, Phase, outcome_of};
 use crate::wire::exchange::Exchange;
-use crate::wire::reply::{Ended, Fed};
 use crate::wire::resolve::{Names, Resolver};
-use crate::wire::tls::{Pulled, Tls};
+use crate::wire::tls::Tls;
 
 use self::http2::Streams;
-use self::redirect::Redirected;
 
 const TIMER: u64 = u64::MAX;
 const RESOLVER: u64 = u64::MAX - 1;
@@ -94,6 +91,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) streams: Option<u32>,
     /// How late a request of a plan may be noticed and still be sent.
     pub(crate) catch_up: Span,
+    /// Connections for what a plan has due in this first time are opened before the start.
+    pub(crate) open_ahead: Span,
     /// HTTP/1.1: connections are kept.
     pub(crate) persistent: bool,
     pub(crate) pacing: Pacing,
@@ -255,9 +254,11 @@ impl<'a> Worker<'a> {
         let clock = self.setting.clock;
         let mut events = [EpollEvent::empty(); EVENTS];
         self.arm_at(Time::ZERO);
+        self.open_ahead();
         while !clock.started() {
-            // Nothing is registered but the timer, so what ends the wait is the start (or a signal).
-            let _ = self.epoll.wait(&mut events, EpollTimeout::from(100u16));
+            // The timer ends the wait, or a connection that is opened ahead, or a signal.
+            let count = self.epoll.wait(&mut events, EpollTimeout::from(100u16)).unwrap_or(0);
+            events[..count].iter().for_each(|event| self.handle(event));
         }
         let (cpu, waited) = (thread_cpu(), thread_waited());
         let mut cancelled = false;
@@ -525,224 +526,6 @@ impl<'a> Worker<'a> {
         if connection.phase == Phase::Sending {
             connection.phase = Phase::Receiving;
         }
-    }
-
-    /// Reads what there is; `closing` when the server has closed its side.
-    #[inline]
-    fn receive(&mut self, place: u32, closing: bool) {
-        let generation = self.connections[place as usize].generation;
-        loop {
-            let connection = &mut self.connections[place as usize];
-            if connection.generation != generation {
-                // What came had it replaced.
-                return;
-            }
-            let Some(stream) = &connection.stream else { return };
-            let mut stream: &std::net::TcpStream = stream;
-            let mut more = true;
-            let read = match &mut connection.tls {
-                None => match stream.read(&mut self.buffer) {
-                    Ok(0) => return self.ended(place, false),
-                    Ok(read) => {
-                        more = read == self.buffer.len() || closing;
-                        read
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return self.broken(place, outcome_of(&error)),
-                },
-                Some(tls) => match tls.pull(stream, &mut self.buffer) {
-                    Pulled::Bytes(read) => read,
-                    Pulled::Secured => {
-                        self.secured(place);
-                        continue;
-                    }
-                    Pulled::Blocked => return,
-                    Pulled::Ended => return self.ended(place, false),
-                    Pulled::Cut => return self.ended(place, true),
-                    Pulled::Failed => return self.broken(place, Outcome::Tls),
-                    Pulled::Broken(error) => return self.broken(place, outcome_of(&error)),
-                },
-            };
-            let now = self.setting.clock.now();
-            let Some(exchange) = connection.exchange.as_mut() else {
-                if connection.channel.is_some() {
-                    self.receive_streams(place, read);
-                    if more {
-                        continue;
-                    }
-                    return;
-                }
-                // It was not asked for, so that the beginning of the next reply is not known.
-                self.recorder.connections.unasked += 1;
-                return self.close(place, Why::Lost);
-            };
-            if connection.phase == Phase::Securing {
-                return self.fail(place, Outcome::Tls);
-            }
-            exchange.first_byte.get_or_insert(now);
-            match connection.reply.feed(&self.buffer[..read]) {
-                Ok(Fed::More) => {}
-                Ok(Fed::Done(used)) if used == read => {
-                    let keep = connection.reply.keep_alive && !closing && connection.phase == Phase::Receiving;
-                    return self.complete(place, now, keep);
-                }
-                Ok(Fed::Done(_)) | Err(_) => return self.fail(place, Outcome::Protocol),
-            }
-            if !more {
-                return;
-            }
-        }
-    }
-
-    /// The server has closed its side; `cut`: without TLS's closing alert, so that more may have been meant to come.
-    fn ended(&mut self, place: u32, cut: bool) {
-        let now = self.setting.clock.now();
-        let connection = &self.connections[place as usize];
-        if connection.channel.is_some() {
-            return self.carrier_ended(place, Outcome::ClosedEarly);
-        }
-        if matches!(connection.phase, Phase::Securing) {
-            return self.opening_failed(place, Outcome::Tls);
-        }
-        if connection.exchange.is_none() {
-            return self.close(place, Why::Server);
-        }
-        match connection.reply.end() {
-            Ended::Done if !cut => self.complete(place, now, false),
-            Ended::Untouched => self.broken(place, Outcome::ClosedEarly),
-            Ended::Done | Ended::Early => self.fail(place, Outcome::ClosedEarly),
-        }
-    }
-
-    /// The connection broke. A kept-alive one that broke before the first byte of a reply was closed by the server
-    /// while the request was on its way; an idempotent request may then be sent once more (RFC 9110, section 9.2.2).
-    /// Another one may have been taken, so that it has failed.
-    fn broken(&mut self, place: u32, outcome: Outcome) {
-        let connection = &mut self.connections[place as usize];
-        if connection.channel.is_some() {
-            return self.carrier_ended(place, outcome);
-        }
-        if connection.phase == Phase::Securing {
-            return self.opening_failed(place, Outcome::Tls);
-        }
-        let Some(exchange) = connection.exchange.as_mut() else { return self.close(place, Why::Server) };
-        if !connection.used || exchange.retried || connection.reply.touched() {
-            return self.fail(place, outcome);
-        }
-        if !self.setting.renderer.method(connection.special.as_deref()).is_idempotent() {
-            return self.fail(place, Outcome::ClosedEarly);
-        }
-        exchange.retried = true;
-        (exchange.sent, exchange.first_byte) = (None, None);
-        connection.stream = None;
-        connection.tls = None;
-        self.recorder.connections.closed_by_server += 1;
-        self.recorder.retried(&exchange.job);
-        self.open(place);
-    }
-
-    /// The reply of `place` is whole.
-    #[inline]
-    fn complete(&mut self, place: u32, now: Time, keep: bool) {
-        let mut astray = false;
-        if self.setting.redirects > 0 {
-            match self.redirect(place, keep) {
-                Redirected::No => {}
-                Redirected::Followed => return,
-                Redirected::Astray => astray = true,
-            }
-        }
-        let connection = &self.connections[place as usize];
-        let job = connection.exchange.as_ref().expect("only an exchange completes").job;
-        let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
-        let outcome = match connection.reply.status {
-            _ if late => Outcome::Abandoned,
-            _ if astray => Outcome::Redirects,
-            status => self.judged(place, Outcome::of_status(status)),
-        };
-        let connection = &mut self.connections[place as usize];
-        let exchange = connection.exchange.take().expect("only an exchange completes");
-        let reply = &connection.reply;
-        let facts = ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
-        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, facts);
-        if !reply.cookie.is_empty() {
-            let cookie = self.cookies.entry(job.request.client).or_default();
-            cookie.clear();
-            cookie.extend_from_slice(&reply.cookie);
-        }
-        connection.used = true;
-        connection.special = None;
-        self.active -= 1;
-        if keep && self.setting.persistent {
-            connection.phase = Phase::Idle;
-            let origin = connection.origin as usize;
-            match &mut self.source {
-                Source::Plan(_) => self.idle[origin].push(place),
-                Source::Users(_) | Source::Passes(_) => {}
-                Source::Sessions(share) => share.idles(place, now),
-            }
-        } else {
-            self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
-        }
-        self.settle(&job, now, settlement);
-        // A saturating loop sends together when all that came has been read: the server wakes up for many at once, which is
-        // a few per cent more requests/s for some microseconds of lateness.
-        if !self.setting.saturated {
-            self.release(now);
-        }
-    }
-
-    /// The request of `place` has failed; its connection is closed.
-    fn fail(&mut self, place: u32, outcome: Outcome) {
-        let now = self.setting.clock.now();
-        let (job, settlement) = self.withdraw(place, outcome, now);
-        self.settle(&job, now, settlement);
-    }
-
-    /// Ends what goes on at `place` with `outcome`, and its connection; returns what it was and what it came to.
-    fn withdraw(&mut self, place: u32, outcome: Outcome, now: Time) -> (Job, Settlement) {
-        let connection = &mut self.connections[place as usize];
-        let mut exchange = connection.exchange.take().expect("only an exchange fails");
-        if exchange.sent.is_none() {
-            exchange.opened(&connection.opening);
-        }
-        connection.special = None;
-        let reply = &connection.reply;
-        // Before the request went out, what stands there is the reply before.
-        let facts = match exchange.sent {
-            Some(_) => ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend },
-            None => ReplyFacts::default(),
-        };
-        let settlement = self.recorder.over(&exchange.job, Some(&exchange), outcome, now, facts);
-        self.active -= 1;
-        self.close(place, Why::Lost);
-        (exchange.job, settlement)
-    }
-
-    /// Tells the source that `job` is over.
-    #[inline]
-    fn settle(&mut self, job: &Job, now: Time, settlement: Settlement) {
-        match self.source.finished(job.place, now, settlement) {
-            None => {}
-            Some(WholeEnded::Object(ended)) => self.conclude(ended),
-            Some(WholeEnded::Pass(pass)) => self.pass_over(&pass, now),
-        }
-    }
-
-    /// An object is over: its user needs the files no more that are still under way, and at the end of a session no
-    /// connection.
-    fn conclude(&mut self, ended: ObjectEnded) {
-        let ObjectEnded { record, places } = ended;
-        for place in places {
-            let connection = &self.connections[place as usize];
-            if connection.exchange.is_some() {
-                self.withdraw(place, Outcome::Abandoned, record.done);
-            } else if record.last && connection.phase != Phase::Closed {
-                self.close(place, Why::Done);
-            }
-        }
-        self.recorder.object_over(&record);
     }
 
     fn close(&mut self, place: u32, why: Why) {

@@ -257,6 +257,19 @@ fn lateness_that_never_matters_is_no_part_of_littles_doubt() {
 }
 
 #[test]
+fn what_was_late_in_the_warm_up_is_no_doubt() {
+    let second = 1_000_000_000;
+    let begins_late = |run: &mut Script| {
+        run.requests.iter_mut().filter(|one| one.planned < second).for_each(|one| {
+            unnoticed(one, 200 * MS);
+            one.queued = true;
+        });
+    };
+    assert!(clean().with(begins_late).causes().contains(&Cause::Unnoticed));
+    assert_eq!(clean().with(begins_late).with(|run| run.warm_up = second).causes(), []);
+}
+
+#[test]
 fn each_limit_is_a_setting() {
     let set = |change: fn(&mut Limits)| change as fn(&mut Limits);
     let cases = [

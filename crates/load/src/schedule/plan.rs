@@ -168,6 +168,11 @@ impl PlanShare {
         self.over && self.jobs.is_empty()
     }
 
+    /// The requests of the plan's beginning, as far as they are due by `at`.
+    pub(crate) fn due_by(&self, at: Time) -> impl Iterator<Item = &Numbered> {
+        self.jobs.iter().take_while(move |(_, planned)| planned.at <= at)
+    }
+
     /// How many requests are known by now.
     pub(crate) fn len(&self) -> usize {
         self.jobs.len()

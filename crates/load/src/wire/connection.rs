@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     /// Its TLS, where it has any.
     pub(crate) tls: Option<Box<Session>>,
     pub(crate) phase: Phase,
-    /// Whether it has carried a reply: only then can it be stale.
+    /// Whether it has carried a reply or was opened ahead: only then can it be stale.
     pub(crate) used: bool,
     /// Counts the connections that this place has held: an event that was meant for an earlier one is ignored.
     pub(crate) generation: u32,

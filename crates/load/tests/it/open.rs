@@ -1,5 +1,7 @@
 //! Open schedules: one plan whatever carries it, and response times that count from it.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use sojourn_load::{Outcome, Pacing, Stop, Targets, Verdict};
@@ -65,6 +67,56 @@ fn a_free_connection_is_used_again_and_a_missing_one_opened() {
     let report = run(open(server.address, steady(20, Span::ZERO)));
     assert_eq!((report.counts.ok, report.counts.queued), (20, 0));
     assert_eq!(server.connections() - far_apart, 20);
+}
+
+#[test]
+fn what_is_due_first_finds_its_connections_open() {
+    let server = Server::start(|_| vec![ok("x")]);
+    for (ahead, opened_by_requests) in [(Span(10 * MS), 0), (Span::ZERO, 20)] {
+        // All at once: each needs its own.
+        let mut load = open(server.address, steady(20, Span::ZERO));
+        load.open_ahead = ahead;
+        let report = run(load);
+        assert_eq!((report.counts.ok, report.connections.opened), (20, 20));
+        assert_eq!(report.connections.reused, 20 - opened_by_requests);
+        let connected = report.records.iter().flatten().filter(|record| record.connected.is_some()).count() as u64;
+        assert_eq!(connected, opened_by_requests, "opened ahead: {ahead}");
+    }
+    // Never more than are allowed, and none for what is due later.
+    let mut load = open(server.address, steady(20, Span(MS)));
+    (load.connections_max, load.open_ahead) = (3, Span(5 * MS));
+    let report = run(load);
+    assert_eq!((report.counts.ok, report.connections.opened), (20, 3));
+}
+
+#[test]
+fn a_connection_that_is_closed_before_it_was_used_is_no_request_s_failure() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let behind = server.address;
+    // In front of it one that closes the first 21 connections at once: the look before the start, and what is opened ahead.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let front = std::thread::spawn(move || {
+        for number in 0..41 {
+            let (mut client, _) = listener.accept().unwrap();
+            if number < 21 {
+                continue;
+            }
+            let mut request = [0; 1024];
+            let length = client.read(&mut request).unwrap();
+            let mut server = TcpStream::connect(behind).unwrap();
+            server.write_all(&request[..length]).unwrap();
+            let mut reply = [0; 1024];
+            let length = server.read(&mut reply).unwrap();
+            client.write_all(&reply[..length]).unwrap();
+        }
+    });
+    let mut load = open(address, steady(20, Span(20 * MS)));
+    load.open_ahead = Span(400 * MS);
+    let report = run(load);
+    assert_eq!((report.counts.ok, report.counts.failed()), (20, 0));
+    assert_eq!(report.connections.opened, 40);
+    front.join().unwrap();
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use sojourn_stats::Law;
 
+use crate::{LossModel, TcpStack};
+
 /// The paths between all pairs of regions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paths {
@@ -19,10 +21,21 @@ pub struct Path {
     pub loss: f64,
     /// Correlation of one packet's loss with the last one's, from 0 to 1.
     pub loss_correlation: f64,
+    /// How losses depend on each other.
+    pub loss_model: LossModel,
     /// What each client has of it (bit/s); none: infinitely fast.
     pub rate: Option<f64>,
     /// The link that it shares with other paths, an index into [`crate::System::media`].
     pub medium: Option<usize>,
+}
+
+/// How requests and replies are carried over the paths, where packets are lost or TCP is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transport {
+    /// The TCP of both ends.
+    pub stack: TcpStack,
+    /// Every request has a connection of its own (HTTP/1.0); else connections are kept and used again.
+    pub one_request_per_connection: bool,
 }
 
 /// A link that several paths share.

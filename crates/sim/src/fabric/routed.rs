@@ -10,7 +10,8 @@
 //! |---|---|
 //! | a packet between client and system | half of the round trip between the two regions, drawn once per client and region |
 //! | a packet between deciders, or decider and server, at one site | the cluster link's delay |
-//! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link |
+//! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link and those that paths share |
+//! | a request or a reply where paths lose packets | as a transfer over a connection of TCP: see `transfers` |
 //! | a DNS query | takes no time: resolvers are near, and answers are small |
 //! | a server that is down | what is in it is lost at once; what comes is refused, and a gateway tries another server |
 //! | a server down or back | is known to deciders in front of it at the next full second, or at the first refusal |
@@ -18,14 +19,18 @@
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
 mod places;
+mod transfers;
+
+use std::collections::BTreeMap;
 
 use sojourn_dispatch::{BackendId, Catalogue};
 use sojourn_model::system::{Face, Fault, Seat, Subject, System, Target, Tier, Trouble};
-use sojourn_model::{Admission, Knowledge, Server, Station, Wire};
+use sojourn_model::{Admission, Discipline, Knowledge, Server, Station, TcpConnection, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
 use self::places::Places;
+use self::transfers::Transfers;
 use super::deciders::{Decider, Next, deciders};
 use super::names::Names;
 use crate::balancer::{Asked, Choice};
@@ -49,9 +54,17 @@ pub(crate) struct Routed {
     speeds_differ: bool,
     /// Stations of each server, in the order of its resources.
     stages: Vec<Vec<usize>>,
+    /// Those of all servers, and from `first_medium` on the links that paths share.
     stations: Vec<Station>,
+    first_medium: usize,
     timers: Timers,
     places: Places,
+    /// Connections of clients; none where requests and replies are messages.
+    transfers: Option<Transfers>,
+    /// The paths with a rate from what a gateway forwards to, by decider and target.
+    relays: BTreeMap<(u32, u32), Wire>,
+    /// How long a client waits for a reply.
+    timeout: Option<Span>,
     /// The link that the replies of a site share.
     cluster_wires: Vec<Wire>,
     cluster_delay: Span,
@@ -85,6 +98,12 @@ struct Route {
     waited: Span,
     /// Gateways that have had the first byte of its reply.
     heard: usize,
+    /// The connection that it came over, and what its client asked over it.
+    connection: Option<TcpConnection>,
+    front: Option<Next>,
+    /// The region that its reply comes from, and when the reply is through its client's own link.
+    from: usize,
+    lands: Time,
 }
 
 /// A choice that is on a request's stack.
@@ -107,7 +126,9 @@ impl Routed {
     ) -> Result<Routed, SimError> {
         refuse(system)?;
         let servers: Vec<Server> = system.servers().cloned().collect();
-        let (stages, stations) = stations(&servers);
+        let (stages, mut stations) = stations(&servers);
+        let first_medium = stations.len();
+        stations.extend(system.media.iter().map(|_| Station::new(Discipline::Ps, 1, None)));
         let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
         let clients = places::clients(system, workload);
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
@@ -118,7 +139,11 @@ impl Routed {
             timers: Timers::new(stations.len()),
             stages,
             stations,
+            first_medium,
             places: Places::new(system, seed),
+            transfers: Transfers::new(system, seed),
+            relays: BTreeMap::new(),
+            timeout: system.rules.timeout,
             cluster_wires: cluster.map_or(Vec::new(), |link| vec![Wire::new(link); system.sites.len().max(1)]),
             cluster_delay: cluster.map_or(Span::ZERO, |link| link.delay),
             predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
@@ -133,9 +158,9 @@ impl Routed {
 
     /// A request sets out from its client to `next`.
     fn send(&mut self, slot: u32, next: Next, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
         self.routes[slot as usize].next = Some(next);
-        match self.places.one_way(client, self.region_of(next)) {
+        let Some(delay) = self.reach(slot, next, cx) else { return };
+        match delay {
             // Without a decider the cluster's link is all that is between.
             Span::ZERO if self.deciders.is_empty() => self.move_on(slot, next, self.cluster_delay, cx),
             delay if self.deciders.is_empty() => cx.later(cx.now + delay, What::AtBalancer, slot),
@@ -182,8 +207,9 @@ impl Routed {
             }
             Face::Redirect => {
                 route.hops += 1;
-                let back = self.places.one_way(job.client, decider.region);
+                let region = decider.region;
                 self.sent(slot, next, choice, cx);
+                let Some(back) = self.turn_back(slot, region, cx) else { return };
                 match back {
                     Span::ZERO => self.redirected(slot, cx),
                     back => cx.later(cx.now + back, What::Redirected, slot),
@@ -343,20 +369,15 @@ impl Routed {
             decider.balancer.completed(leg.choice, job.size, cx.now - leg.sent, cx.now);
             region = decider.region;
             if let Some(outer) = self.gateway(slot) {
-                let outer = self.routes[slot as usize].legs[outer].decider;
-                return match self.between(outer, Next::Decider(leg.decider)) {
-                    Span::ZERO => self.reply(slot, cx),
-                    delay => cx.later(cx.now + delay, What::ReplyAtBalancer, slot),
+                let outer = self.routes[slot as usize].legs[outer];
+                return match self.relay(outer, Next::Decider(leg.decider), job.size, cx.now) {
+                    at if at == cx.now => self.reply(slot, cx),
+                    at => cx.later(at, What::ReplyAtBalancer, slot),
                 };
             }
         }
         cx.jobs.slab[slot as usize].stage = Stage::Returning;
-        let arrives = self.places.reply(job.client, region, job.size, cx.now);
-        if arrives == cx.now {
-            self.complete(slot, cx);
-        } else {
-            cx.later(arrives, What::ReplyAtClient, slot);
-        }
+        self.answer(slot, region, cx);
     }
 
     /// The client has the whole reply; switches hear of it from the client's last packet.
@@ -376,6 +397,7 @@ impl Routed {
                 }
             }
         }
+        self.release(slot, self.routes[slot as usize].from, cx);
         cx.complete(slot);
     }
 
@@ -432,15 +454,18 @@ impl Routed {
 
     /// One way between a decider and what it has chosen.
     fn between(&self, decider: u32, next: Next) -> Span {
-        let Decider { site, region, .. } = self.deciders[decider as usize];
-        let (other_site, other_region) = match next {
-            Next::Server(host) => (self.places.site_of_host(host as usize), self.places.region_of_host(host as usize)),
-            Next::Decider(other) => {
-                let other = &self.deciders[other as usize];
-                (other.site, other.region)
-            }
+        match self.is_at_same_site(decider, next) {
+            true => self.cluster_delay,
+            false => self.places.between(self.deciders[decider as usize].region, self.region_of(next)),
+        }
+    }
+
+    fn is_at_same_site(&self, decider: u32, next: Next) -> bool {
+        let other = match next {
+            Next::Server(host) => self.places.site_of_host(host as usize),
+            Next::Decider(other) => self.deciders[other as usize].site,
         };
-        if site == other_site { self.cluster_delay } else { self.places.between(region, other_region) }
+        self.deciders[decider as usize].site == other
     }
 
     fn region_of(&self, next: Next) -> usize {
@@ -495,6 +520,9 @@ impl Fabric for Routed {
         let departure = station.depart(cx.now).expect("the timer is the station's next departure");
         self.timers.set(number, station.next_departure());
         let slot = departure.job as u32;
+        if number >= self.first_medium {
+            return self.flowed(slot, cx);
+        }
         let job = &mut cx.jobs.slab[slot as usize];
         job.stage = Stage::Forwarded;
         let host = job.choice.server as usize;
@@ -519,6 +547,7 @@ impl Fabric for Routed {
                 (passage.first_byte, passage.arrives)
             }
         };
+        let (first_byte, whole) = self.at_innermost_gateway(slot, host, (first_byte, whole), size);
         if self.wants_first_byte(slot) {
             if first_byte == cx.now {
                 self.first_byte(slot, cx);
@@ -538,7 +567,11 @@ impl Fabric for Routed {
         if self.routes.len() <= place {
             self.routes.resize_with(place + 1, Route::default);
         }
+        if let Some(timeout) = self.timeout {
+            cx.later(cx.jobs.slab[place].planned + timeout, What::TimesOut, slot);
+        }
         let route = &mut self.routes[place];
+        route.connection = None;
         (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
         route.asked = cx.jobs.slab[place].asked();
         route.tried.clear();
@@ -572,7 +605,13 @@ impl Fabric for Routed {
             What::Redirected => self.redirected(slot, cx),
             What::FirstByte => self.first_byte(slot, cx),
             What::ReplyAtBalancer => self.reply(slot, cx),
+            What::ReplyFlows => self.flow(slot, cx),
             What::ReplyAtClient => self.complete(slot, cx),
+            What::GivesUp => self.deny(slot, cx),
+            What::TimesOut => {
+                self.cancel(slot, cx);
+                cx.deny(slot);
+            }
             What::Closes => self.closes(slot, cx),
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => self.health_known(slot, cx),
@@ -581,8 +620,10 @@ impl Fabric for Routed {
     }
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
-        if cx.jobs.slab[slot as usize].stage == Stage::AtServer {
-            self.leave_station(slot, cx);
+        match cx.jobs.slab[slot as usize].stage {
+            Stage::AtServer => self.leave_station(slot, cx),
+            Stage::Flowing => self.leave_medium(slot, cx),
+            _ => {}
         }
         for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
             self.deciders[leg.decider as usize].balancer.cancelled(leg.choice, cx.now);
@@ -591,6 +632,10 @@ impl Fabric for Routed {
 
     fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    fn has_connections(&self) -> bool {
+        self.transfers.is_some()
     }
 
     fn busy(&self, now: Time) -> Vec<Span> {
@@ -659,9 +704,9 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
         Target::Host(host) => system.hosts[host].site,
         Target::Seat { tier, seat } => tiers[tier].seats[seat].site,
     };
-    let has_rate = |(seat, target): (&Seat, Target)| {
+    let loses = |(seat, target): (&Seat, Target)| {
         let path = system.paths.between(system.region_of(seat.site), system.region_of(site_of(target)));
-        seat.site != site_of(target) && path.is_some_and(|path| path.rate.is_some())
+        seat.site != site_of(target) && path.is_some_and(|path| path.loss > 0.0 || path.medium.is_some())
     };
     let polls_redirect = |tier: &Tier| {
         tier.polled.is_some() && tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| is_redirect(*of))
@@ -698,13 +743,11 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             system.regions.iter().any(|region| region.addresses.is_some()),
             "policy that reads the `addresses` of a region",
         ),
-        (system.paths.iter().any(|path| path.loss > 0.0), "loss on paths"),
-        (system.paths.iter().any(|path| path.medium.is_some()), "medium that paths share"),
-        (forwards().any(has_rate), "rate of a path between a gateway or a switch and what it forwards to"),
         (
-            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some(),
-            "clients that wait, retry or hedge ([client])",
+            forwards().any(loses),
+            "loss or medium of a path between a gateway or a switch and what it forwards to: give that path a rate only",
         ),
+        (rules.retries.is_some() || rules.hedge.is_some(), "clients that retry or hedge ([client])"),
         (!system.faults.iter().all(is_known), "fault of this kind: only servers and sites that are `down`"),
         (
             system.faults.iter().any(decides),

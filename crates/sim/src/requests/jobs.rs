@@ -50,6 +50,8 @@ pub(crate) enum Stage {
     AtServer,
     /// The reply is on its way from the balancer to the client.
     Returning,
+    /// On that way, its bytes flow over a link that paths share.
+    Flowing,
 }
 
 /// The requests inside: a slab.

@@ -3,6 +3,7 @@
 use sojourn_stats::{Histogram, Span, Time};
 
 use crate::engine::Measured;
+use crate::requests::connections::Connections;
 use crate::requests::prediction::Errors;
 
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
@@ -35,6 +36,8 @@ pub(crate) struct Tally {
     pub(crate) series: Option<Vec<f64>>,
     /// How wrong predictions were, where they are asked for.
     pub(crate) predictions: Option<Errors>,
+    /// What there is to say of connections, where they are set up.
+    pub(crate) connections: Option<Connections>,
 }
 
 impl Tally {
@@ -55,6 +58,7 @@ impl Tally {
             busy_after: Vec::new(),
             series: keep_series.then(Vec::new),
             predictions: None,
+            connections: None,
         }
     }
 
@@ -92,9 +96,13 @@ impl Tally {
 
     /// A reply is complete at its client.
     #[inline(always)]
-    pub(crate) fn completed(&mut self, planned: Time, number: u32, now: Time) {
+    pub(crate) fn completed(&mut self, planned: Time, number: u32, size: u64, now: Time) {
         if self.until == Time::NEVER {
             self.completions += 1;
+            if let Some(connections) = &mut self.connections {
+                connections.bytes += u128::from(size);
+                connections.response_ns += u128::from((now - planned).0);
+            }
         }
         if self.counts(planned) {
             self.response.record((now - planned).0);
@@ -105,6 +113,20 @@ impl Tally {
                 }
                 series[number] = (now - planned).as_secs_f64();
             }
+        }
+    }
+
+    /// A request has found its connection after so long, or has none because its client has given up.
+    pub(crate) fn connected(&mut self, planned: Time, after: Option<Span>) {
+        let Some(connections) = self.connections.as_mut().filter(|_| !self.by_plan || planned >= self.since) else {
+            return;
+        };
+        match after {
+            Some(after) => {
+                connections.set_up += 1;
+                connections.set_up_ns += u128::from(after.0);
+            }
+            None => connections.given_up += 1,
         }
     }
 
@@ -136,6 +158,7 @@ impl Measured for Tally {
         if let Some(predictions) = &mut self.predictions {
             predictions.clear();
         }
+        self.connections = self.connections.map(|_| Connections::default());
         self.since = now;
         self.busy_before = busy;
     }

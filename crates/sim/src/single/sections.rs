@@ -97,6 +97,7 @@ impl Section {
             denied: self.denied,
             abandoned: 0,
             sent: vec![served],
+            connections: None,
         }
     }
 }

@@ -24,3 +24,4 @@ mod sessions;
 mod single;
 mod support;
 mod trace;
+mod transfers;

@@ -156,6 +156,7 @@ fn paths_join_regions() {
         rtt: Law::constant(rtt_ms * 1e-3),
         loss: 0.0,
         loss_correlation: 0.0,
+        loss_model: Default::default(),
         rate: Some(1e6),
         medium: None,
     };

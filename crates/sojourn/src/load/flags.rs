@@ -117,6 +117,9 @@ pub(crate) struct Flags {
     /// How long a user who browses keeps an idle connection [default: 15 s]
     #[arg(long, value_name = "TIME", requires = "site", help_heading = "Connections")]
     pub(crate) keep_alive: Option<String>,
+    /// With --rate or --arrivals: connections for what is due in this first time stand before the start
+    #[arg(long, value_name = "TIME", default_value = "10 ms", help_heading = "Connections")]
+    pub(crate) open_ahead: String,
     /// Streams of an HTTP/2 connection at a time
     #[arg(long, value_name = "N", help_heading = "Connections")]
     pub(crate) streams: Option<u32>,

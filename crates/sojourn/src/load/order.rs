@@ -112,6 +112,7 @@ impl Order {
             redirects: flags.redirects,
             local: flags.local.clone(),
             catch_up: span("--catch-up", &flags.catch_up)?,
+            open_ahead: span("--open-ahead", &flags.open_ahead)?,
             seed: self.seed(),
             asked,
             record_file: flags.record.as_ref().map(RecordFile::new),
@@ -138,6 +139,14 @@ impl Order {
         let asked = span("--duration", &self.flags.duration)?;
         let measured = asked.0.saturating_sub(warm_up.0);
         Ok(Stop::After(asked + Span(measured * (stretch - 1))))
+    }
+
+    /// How long a run is to be, in words.
+    pub(crate) fn length(&self) -> String {
+        match self.flags.requests {
+            Some(requests) => format!("{requests} requests"),
+            None => self.flags.duration.clone(),
+        }
     }
 
     /// The Hurst parameter of the first `requests` of the plan, where its arrivals have long memory.

@@ -11,6 +11,10 @@ use super::run::Runner;
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table;
 
+/// What may be done about a rate that nothing could be decided at.
+const UNDECIDED: &str = "What may decide it: longer runs (`--duration`, or `-n` requests), a machine with less else to do, \
+                         or, where a doubt does not matter to you, its limit (`--limit`).";
+
 /// Searches, prints what was found, and says how the program should end.
 pub(crate) fn search(
     order: &Order,
@@ -36,7 +40,7 @@ pub(crate) fn search(
     if as_json {
         table::outln(&serde_json::to_string_pretty(&to_json(objective, &found)).expect("plain JSON"));
     } else {
-        table::outln(&text(objective, &found));
+        table::outln(&text(objective, &found, &order.length()));
     }
     Ok(match found {
         Found { complete: false, .. } => Exit::Interrupted,
@@ -66,12 +70,13 @@ fn lateness_s(objective: &Objective, report: &Report) -> f64 {
     lateness_ns.unwrap_or(0.0) * 1e-9
 }
 
-fn text(objective: &Objective, found: &Found) -> String {
+fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
     let mut rows = table::Grid::new(&["rate", objective.metric.as_str(), "length", "judged"]).text(&[3]).spare(&[2]);
     let unit = unit(objective);
     for trial in &found.trials {
         let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| table::with_interval(e, unit));
-        let length = if trial.stretch > 1 { format!("x {}", trial.stretch) } else { "as asked".into() };
+        let length =
+            if trial.stretch > 1 { format!("{length_asked} x {}", trial.stretch) } else { length_asked.into() };
         rows.add_row([format!("{} /s", number(trial.rate)), measured, length, trial.words()]);
     }
     let stopped = if found.complete { "" } else { "interrupted; until then: " };
@@ -103,6 +108,9 @@ fn text(objective: &Objective, found: &Found) -> String {
         lines.extend(doubts);
     }
     lines.push(format!("\n{}", table::paragraph("", &format!("{}: {stopped}{conclusion}", objective.text))));
+    if found.complete && found.trials.last().is_some_and(|trial| matches!(trial.finding, Finding::Open(_))) {
+        lines.push(table::paragraph("", UNDECIDED));
+    }
     lines.join("\n")
 }
 

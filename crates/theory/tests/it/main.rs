@@ -20,6 +20,7 @@ mod renewal;
 mod single_server;
 mod system;
 mod tails;
+mod tcp;
 
 /// Asserts that `got` is `printed` to the digits printed: half a unit of its last digit.
 #[track_caller]

@@ -40,6 +40,11 @@ impl Incident {
         format!("{} {}, {:.1} s after the start", self.part, self.what, self.after_s(start))
     }
 
+    /// When, in seconds after a run's start, and what.
+    pub(super) fn told(&self, start: Time) -> (f64, String) {
+        (self.after_s(start), format!("{} {}", self.part, self.what))
+    }
+
     /// As a line of the run folder's events.
     pub(super) fn event(&self, start: Time) -> Value {
         json!({"event": "incident", "part": self.part, "what": self.what, "at_s": self.after_s(start)})

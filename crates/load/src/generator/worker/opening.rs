@@ -4,18 +4,34 @@ use std::io;
 use std::net::SocketAddr;
 
 use nix::sys::epoll::{EpollEvent, EpollFlags};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
-use super::{RESOLVER, Worker};
+use super::{RESOLVER, Why, Worker};
 use crate::outcome::Outcome;
 use crate::request::url::Scheme;
 use crate::schedule::Source;
-use crate::wire::connection::{Phase, connect, outcome_of};
+use crate::wire::connection::{Connection, Phase, connect, outcome_of};
 use crate::wire::exchange::Opening;
 use crate::wire::resolve::{Found, Unresolved};
 use crate::wire::tls::Session;
 
 impl Worker<'_> {
+    /// Begins to open connections for what a plan has due first, of which each request finds one free.
+    pub(super) fn open_ahead(&mut self) {
+        if self.streams.is_some() || !self.setting.persistent || self.setting.open_ahead == Span::ZERO {
+            return;
+        }
+        for job in self.source.due_by(Time(self.setting.open_ahead.0)) {
+            let job = self.dealt(job);
+            if self.connections.len() == self.connections_max {
+                return;
+            }
+            let place = self.connections.len() as u32;
+            self.connections.push(Connection { origin: job.endpoint, ..Connection::default() });
+            self.open(place);
+        }
+    }
+
     /// Begins to open the connection of `place` to its origin.
     pub(super) fn open(&mut self, place: u32) {
         let now = self.setting.clock.now();
@@ -177,9 +193,15 @@ impl Worker<'_> {
     /// Requests can go out on the connection of `place`.
     fn established(&mut self, place: u32) {
         if self.streams.is_some() {
-            self.carrier_established(place);
-        } else {
+            return self.carrier_established(place);
+        }
+        let connection = &mut self.connections[place as usize];
+        if connection.exchange.is_some() {
             self.transmit(place);
+        } else {
+            // Opened ahead: its opening is no request's.
+            (connection.phase, connection.used) = (Phase::Idle, true);
+            self.idle[connection.origin as usize].push(place);
         }
     }
 
@@ -187,8 +209,11 @@ impl Worker<'_> {
     pub(super) fn opening_failed(&mut self, place: u32, outcome: Outcome) {
         if self.streams.is_some() {
             self.carrier_ended(place, outcome);
-        } else {
+        } else if self.connections[place as usize].exchange.is_some() {
             self.fail(place, outcome);
+        } else {
+            // Opened ahead: a request that needs one opens its own, and says what it met.
+            self.close(place, Why::Lost);
         }
     }
 

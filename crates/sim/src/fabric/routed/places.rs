@@ -5,6 +5,7 @@ use sojourn_stats::{Law, Span, Stream, Time};
 use sojourn_traffic::Workload;
 
 use super::super::link::ClientWires;
+use super::transfers::Ends;
 
 /// Places and the ways between them.
 pub(super) struct Places {
@@ -14,12 +15,20 @@ pub(super) struct Places {
     region_of_client: Vec<usize>,
     /// Site and region of each server.
     hosts: Vec<(Option<usize>, usize)>,
-    /// Round trip and rate of the path between two regions, at `a * regions + b`; empty where nothing is said of them.
-    paths: Vec<(Law, Option<f64>)>,
+    /// The path between two regions, at `a * regions + b`; empty where nothing is said of them.
+    paths: Vec<Way>,
     /// Where nothing is said of regions: one way between client and system, and each client's own link from there.
     plain: (Span, Option<ClientWires>),
     /// The link between a client and a region, at `client * regions + region`, once it is known.
     links: Vec<Option<(Link, Wire)>>,
+}
+
+/// What is said of a path.
+struct Way {
+    rtt: Law,
+    rate: Option<f64>,
+    /// The link that it shares with others, and that link's rate.
+    medium: Option<(usize, f64)>,
 }
 
 /// The region of each client.
@@ -43,7 +52,8 @@ impl Places {
         let regions = system.regions.len();
         let path = |at: usize| {
             let path = system.paths.between(at / regions, at % regions)?;
-            Some((path.rtt.clone(), path.rate))
+            let medium = path.medium.map(|medium| (medium, system.media[medium].rate));
+            Some(Way { rtt: path.rtt.clone(), rate: path.rate, medium })
         };
         let client = Some(system.network.client_link()).filter(|link| !link.is_instant());
         Places {
@@ -89,17 +99,45 @@ impl Places {
 
     /// One way between two regions, for deciders and servers: the path's mean.
     pub(super) fn between(&self, a: usize, b: usize) -> Span {
-        self.paths.get(a * self.regions + b).map_or(Span::ZERO, |(rtt, _)| Span::from_secs_f64(rtt.mean() / 2.0))
+        self.paths.get(a * self.regions + b).map_or(Span::ZERO, |way| Span::from_secs_f64(way.rtt.mean() / 2.0))
+    }
+
+    /// The rate of the path between two regions (bit/s).
+    pub(super) fn rate_between(&self, a: usize, b: usize) -> Option<f64> {
+        self.paths.get(a * self.regions + b).and_then(|way| way.rate)
+    }
+
+    /// A client and the region that it asks, where something is said of paths.
+    pub(super) fn ends(&mut self, client: u32, region: usize) -> Ends {
+        let rtt = Span(2 * self.one_way(client, region).0);
+        Ends { client, home: self.home(client), region, rtt }
+    }
+
+    /// The rate at which a reply can flow from `region` to its client when nothing else does (bit/s).
+    pub(super) fn rate(&self, client: u32, region: usize) -> Option<f64> {
+        let medium = self.medium(client, region).map(|(_, rate)| rate);
+        let own = self.rate_between(self.home(client), region);
+        [own, medium].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// The link that the path between a client and a region shares with others, and that link's rate (bit/s).
+    pub(super) fn medium(&self, client: u32, region: usize) -> Option<(usize, f64)> {
+        self.paths.get(self.home(client) * self.regions + region).and_then(|way| way.medium)
+    }
+
+    /// The region of a client.
+    fn home(&self, client: u32) -> usize {
+        self.region_of_client.get(client as usize).copied().unwrap_or(0)
     }
 
     /// The link between a client and a region: its round trip is drawn when it is first needed, from a stream of its own.
     fn link(&mut self, client: u32, region: usize) -> &mut (Link, Wire) {
-        let home = self.region_of_client.get(client as usize).copied().unwrap_or(0);
+        let home = self.home(client);
         let place = client as usize * self.regions + region;
         if self.links.len() <= place {
             self.links.resize(place + 1, None);
         }
-        let (rtt, rate) = &self.paths[home * self.regions + region];
+        let Way { rtt, rate, .. } = &self.paths[home * self.regions + region];
         self.links[place].get_or_insert_with(|| {
             let mut stream =
                 Stream::new(self.seed, &format!("client {client}"), &format!("round trip to region {region}"));

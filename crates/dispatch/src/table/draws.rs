@@ -1,0 +1,186 @@
+//! Draws among the backends that can be chosen.
+
+use sojourn_stats::Stream;
+
+use super::said::micro;
+use super::{Table, draw, inverse_share};
+use crate::index::Kept;
+use crate::{BackendId, Code, Reason};
+
+/// What chances are in proportion to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    by: By,
+    /// Of all that can be chosen.
+    pub(crate) total: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// What each has free; one that has not reported counts as so much.
+    Free {
+        unknown: f64,
+    },
+    /// The weights of those that have not reported; the others have nothing free.
+    WeightOfUnknown,
+    Capacity,
+    Weight,
+}
+
+impl Table {
+    /// One of the eligible backends that are not in `tried`, each equally likely.
+    #[inline]
+    pub fn draw(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let drawn =
+            |backend, among: usize| Some((backend, Reason { code: Code::Drawn, ties: among as u32, value: 0.0 }));
+        if tried.is_empty() {
+            let among = self.eligible.len();
+            return if among == 0 { None } else { drawn(self.eligible[draw(among, stream)], among) };
+        }
+        let left = || self.eligible.iter().filter(|id| !tried.contains(id));
+        let among = left().count();
+        if among == 0 { None } else { drawn(*left().nth(draw(among, stream))?, among) }
+    }
+
+    /// One of the eligible backends that are not in `tried`, with chances in proportion to 1 / (load + 1) (to one
+    /// part in 2^32 of the largest). O(log n) if the policy asked for [`crate::Index::InverseLoad`] and `tried` is empty.
+    #[inline]
+    pub fn draw_by_inverse_load(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let reason = |among: usize, share: u64, total: u64| Reason {
+            code: Code::Drawn,
+            ties: among as u32,
+            value: share as f64 / total as f64,
+        };
+        if let (Kept::InverseLoad(sums), true) = (&self.kept, tried.is_empty()) {
+            let total = sums.total();
+            if total == 0 {
+                return None;
+            }
+            let (member, share) = sums.at(draw(total as usize, stream) as u64);
+            return Some((BackendId(member), reason(self.eligible.len(), share, total)));
+        }
+        let shares = || {
+            let left = self.eligible.iter().filter(|id| !tried.contains(id));
+            left.map(|&id| (id, inverse_share(self.load(id))))
+        };
+        let total: u64 = shares().map(|(_, share)| share).sum();
+        let mut point = if total == 0 { return None } else { draw(total as usize, stream) as u64 };
+        let (id, share) = shares().find(|&(_, share)| {
+            let found = point < share;
+            point = point.wrapping_sub(share);
+            found
+        })?;
+        Some((id, reason(shares().count(), share, total)))
+    }
+
+    /// One of the eligible backends that are not in `tried`, with chances in proportion to what they are believed to have
+    /// free ([`Table::believed_room`]). One that has not reported yet counts as the mean of the others, and where no other
+    /// has room it is drawn by its weight among its like; where nothing is free, chances are in proportion to the capacity
+    /// reported. O(log n) if the policy asked for [`crate::Index::Room`], `tried` is empty and something was reported.
+    pub fn draw_by_room(&self, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, Reason)> {
+        let scan = |stream| self.draw_shared(tried, self.shares_by_room(tried)?, stream);
+        let (Kept::Room(rooms), true) = (&self.kept, tried.is_empty()) else { return scan(stream) };
+        let (among, unknown) = (self.eligible.len(), rooms.unknown().total() as usize);
+        let (sums, part) = if rooms.free().total() > 0 {
+            let part = unknown as f64 / among as f64;
+            let of_unknown = unknown > 0 && stream.below(among) < unknown;
+            if of_unknown { (rooms.unknown(), part) } else { (rooms.free(), 1.0 - part) }
+        } else if unknown == 0 && rooms.capacity().total() > 0 {
+            (rooms.capacity(), 1.0)
+        } else {
+            return scan(stream);
+        };
+        let total = sums.total();
+        let (member, share) = sums.at(draw(total as usize, stream) as u64);
+        let value = part * share as f64 / total as f64;
+        Some((BackendId(member), Reason { code: Code::Drawn, ties: among as u32, value }))
+    }
+
+    /// One of the eligible backends that are not in `tried`, with chances in proportion to its share; a scan.
+    pub(crate) fn draw_shared(
+        &self,
+        tried: &[BackendId],
+        shares: Shares,
+        stream: &mut Stream,
+    ) -> Option<(BackendId, Reason)> {
+        let share = |id: &BackendId| self.share(*id, shares);
+        let left = || self.eligible.iter().copied().filter(|id| !tried.contains(id) && share(id) > 0.0);
+        let mut point = shares.total * stream.uniform();
+        let found = left().find(|id| {
+            point -= share(id);
+            point < 0.0
+        });
+        // Where rounding leaves the point at the very end, the last one has it.
+        let id = found.or_else(|| left().next_back())?;
+        let (ties, value) = (left().count() as u32, share(&id) / shares.total);
+        Some((id, Reason { code: Code::Drawn, ties, value }))
+    }
+
+    /// What the chances of [`Table::draw_by_room`] are in proportion to; `None` where no one has any.
+    pub(crate) fn shares_by_room(&self, tried: &[BackendId]) -> Option<Shares> {
+        let known = || self.eligible.iter().filter(|id| !tried.contains(id) && !self.said(**id).is_unknown());
+        let (sum, count) = known().fold((0.0, 0), |(sum, count), id| (sum + self.free(*id), count + 1));
+        let free = (sum > 0.0).then(|| By::Free { unknown: sum / f64::from(count) });
+        let rules = free.into_iter().chain([By::WeightOfUnknown, By::Capacity, By::Weight]);
+        rules.into_iter().find_map(|by| self.shares(tried, by))
+    }
+
+    /// Shares in proportion to the weights; `None` where all are 0.
+    pub(crate) fn shares_by_weight(&self, tried: &[BackendId]) -> Option<Shares> {
+        self.shares(tried, By::Weight)
+    }
+
+    /// The share of `id`; of all shares, its chance.
+    pub(crate) fn share(&self, id: BackendId, shares: Shares) -> f64 {
+        match shares.by {
+            By::Free { unknown } if self.said(id).is_unknown() => unknown,
+            By::Free { .. } => self.free(id),
+            By::WeightOfUnknown => {
+                if self.said(id).is_unknown() {
+                    self.weight(id)
+                } else {
+                    0.0
+                }
+            }
+            By::Capacity => self.capacity(id),
+            By::Weight => self.weight(id),
+        }
+    }
+
+    fn shares(&self, tried: &[BackendId], by: By) -> Option<Shares> {
+        let shares = Shares { by, total: 0.0 };
+        let left = self.eligible.iter().filter(|id| !tried.contains(id));
+        let total = left.map(|id| self.share(*id, shares)).sum::<f64>();
+        (total > 0.0).then_some(Shares { by, total })
+    }
+
+    /// What it is believed to have free (1/s): its room, but at least 0; 0 where nothing was reported.
+    pub(crate) fn free(&self, id: BackendId) -> f64 {
+        self.said(id).free() as f64 / 1e6
+    }
+
+    /// The capacity that it reported (1/s); 0 where it reported none.
+    pub(crate) fn capacity(&self, id: BackendId) -> f64 {
+        self.said(id).capacity() as f64 / 1e6
+    }
+
+    /// Whether it can be chosen and is believed to have room for more than `rate` requests per second. One that has not
+    /// reported yet has room, else it would never be tried and never be known.
+    #[inline]
+    pub fn has_room(&self, id: BackendId, rate: f64) -> bool {
+        match &self.kept {
+            Kept::Room(rooms) => rooms.free().of(id.0) > micro(rate) || rooms.unknown().of(id.0) > 0,
+            _ => self.is_eligible(id) && (self.said(id).is_unknown() || self.said(id).free() > micro(rate)),
+        }
+    }
+
+    /// Whether some backend has room for more than `rate` requests per second. O(1) if the policy asked for
+    /// [`crate::Index::Room`].
+    #[inline]
+    pub fn any_has_room(&self, rate: f64) -> bool {
+        match &self.kept {
+            Kept::Room(rooms) => rooms.most() > micro(rate) || rooms.unknown().total() > 0,
+            _ => self.eligible.iter().any(|id| self.has_room(*id, rate)),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Policies that read free capacity and capacity from reports, and no place.
+
+use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Report, Request, Signals};
+use sojourn_stats::Time;
+
+use crate::common::{AT_DNS, OF_SITES, REQUEST, assert_fits, dispatcher, equal, letters, weighted};
+
+const DRAWS: u64 = 100_000;
+
+fn told(policy: &str, backends: &[(String, f64)]) -> Dispatcher {
+    let made = Dispatcher::new(policy, backends, Information::Immediate, AT_DNS | Signals::IN_FLIGHT, 1, "rooms");
+    made.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Each backend reports room and capacity; none where it reports nothing.
+fn report(dispatcher: &mut Dispatcher, said: &[Option<(f32, f32)>], now: Time) {
+    for (id, said) in said.iter().enumerate() {
+        if let Some((room, capacity)) = *said {
+            let report = Report { measured: now, room, capacity, ..Report::default() };
+            assert!(dispatcher.report(BackendId(id as u32), &report, now));
+        }
+    }
+}
+
+/// Asserts that backends are drawn with these chances.
+fn assert_drawn(dispatcher: &mut Dispatcher, tried: &[BackendId], chances: &[f64]) {
+    let total: f64 = chances.iter().sum();
+    let mut counts = vec![0_u64; chances.len()];
+    for _ in 0..DRAWS {
+        let decision = dispatcher.choose(&REQUEST, tried, Time(9));
+        let chosen = decision.forwarded_to().expect("some can be chosen").0 as usize;
+        assert!((decision.reason.value - chances[chosen] / total).abs() < 1e-9, "{chosen}: {:?}", decision.reason);
+        counts[chosen] += 1;
+    }
+    let possible: Vec<usize> = (0..chances.len()).filter(|at| chances[*at] > 0.0).collect();
+    let cells = possible.iter().map(|at| (counts[*at], DRAWS as f64 * chances[*at] / total));
+    assert_fits("weighted", cells, (possible.len() - 1).max(1) as f64);
+}
+
+#[test]
+fn weighted_draws_by_weight() {
+    let mut by_weight = dispatcher("weighted", &weighted(&[3.0, 0.0, 1.0, 0.5, 2.0]));
+    assert_drawn(&mut by_weight, &[], &[3.0, 0.0, 1.0, 0.5, 2.0]);
+    assert_drawn(&mut by_weight, &[BackendId(0)], &[0.0, 0.0, 1.0, 0.5, 2.0]);
+    by_weight.observe(Event::Down { backend: BackendId(4) }, Time(10));
+    assert_drawn(&mut by_weight, &[], &[3.0, 0.0, 1.0, 0.5, 0.0]);
+    let nothing = dispatcher("weighted", &weighted(&[0.0, 0.0])).choose(&REQUEST, &[], Time(1));
+    assert_eq!(nothing.reason.code, Code::NoBackend);
+}
+
+#[test]
+fn weighted_draws_by_free_capacity() {
+    for policy in ["weighted(by = free-capacity)", "remaining-capacity", "busiest-to-largest"] {
+        let mut drawn = told(policy, &weighted(&[1.0, 3.0, 0.0, 1.0]));
+        assert_drawn(&mut drawn, &[], &[1.0, 3.0, 0.0, 1.0]); // nothing reported: weights
+        let known = [Some((30.0, 90.0)), Some((0.0, 50.0)), Some((60.0, 70.0)), None];
+        report(&mut drawn, &known, Time(1));
+        assert_drawn(&mut drawn, &[], &[30.0, 0.0, 60.0, 30.0]); // the last one as the mean of the others
+        assert_drawn(&mut drawn, &[BackendId(2)], &[30.0, 0.0, 0.0, 15.0]);
+        let full = [Some((0.0, 90.0)), Some((0.0, 50.0)), Some((0.0, 10.0)), None];
+        report(&mut drawn, &full, Time(2));
+        assert_drawn(&mut drawn, &[], &[0.0, 0.0, 0.0, 1.0]); // only it may have room
+        assert_drawn(&mut drawn, &[BackendId(3)], &[90.0, 50.0, 10.0, 0.0]);
+        report(&mut drawn, &[None, None, None, Some((0.0, 150.0))], Time(3));
+        assert_drawn(&mut drawn, &[], &[90.0, 50.0, 10.0, 150.0]);
+        drawn.observe(Event::Down { backend: BackendId(0) }, Time(10));
+        assert_drawn(&mut drawn, &[], &[0.0, 50.0, 10.0, 150.0]);
+    }
+}
+
+#[test]
+fn least_load_uses_the_smallest_share_of_its_capacity() {
+    let mut least = told("least-load", &equal(4));
+    report(&mut least, &[Some((30.0, 90.0)), Some((10.0, 20.0)), Some((99.0, 200.0)), Some((0.0, 500.0))], Time(1));
+    for _ in 0..20 {
+        let decision = least.choose(&REQUEST, &[], Time(2));
+        assert_eq!((decision.forwarded_to(), decision.reason.value), (Some(BackendId(1)), 0.5));
+    }
+    assert_eq!(least.choose(&REQUEST, &[BackendId(1)], Time(2)).forwarded_to(), Some(BackendId(2)));
+    report(&mut least, &[Some((45.0, 90.0)), None, None, None], Time(3));
+    let decision = least.choose(&REQUEST, &[], Time(4));
+    assert!(decision.reason.ties == 2 && [BackendId(0), BackendId(1)].contains(&decision.chosen().expect("two tie")));
+    let mut first = told("least-load(ties = first)", &equal(3));
+    report(&mut first, &[Some((10.0, 90.0)), None, None], Time(1));
+    assert_eq!(letters(&mut first, 3), "BBB", "one that has not reported counts as idle");
+}
+
+#[test]
+fn free_capacity_takes_turns_by_what_is_free() {
+    let mut turns = told("free-capacity", &weighted(&[2.0, 1.0, 1.0]));
+    assert_eq!(letters(&mut turns, 8), "ABCAABCA", "weights before the first report");
+    let mut turns = told("free-capacity", &equal(3));
+    report(&mut turns, &[Some((50.0, 90.0)), Some((10.0, 90.0)), Some((10.0, 90.0))], Time(1));
+    assert_eq!(letters(&mut turns, 7), "AABACAA", "nginx's order of weights 5, 1, 1");
+    report(&mut turns, &[Some((0.0, 90.0)), Some((10.0, 90.0)), Some((10.0, 90.0))], Time(2));
+    assert_eq!(letters(&mut turns, 4), "BCBC");
+    report(&mut turns, &[None, Some((0.0, 90.0)), Some((0.0, 90.0))], Time(3));
+    let none_free = letters(&mut turns, 300);
+    assert!("ABC".chars().all(|one| none_free.matches(one).count() == 100), "all are full: by capacity");
+}
+
+#[test]
+fn the_busiest_clients_get_the_largest_with_room() {
+    let mut policy = told("busiest-to-largest", &equal(3));
+    report(&mut policy, &[Some((30.0, 90.0)), Some((9.0, 200.0)), Some((50.0, 60.0))], Time(1));
+    for (client, rate) in [(1, 1.0), (2, 8.0), (3, 8.5), (4, 2.5)] {
+        assert!(policy.tell_rate(client, Default::default(), rate, Time(1)));
+    }
+    assert_eq!(policy.clients().mean_rate(), Some(5.0));
+    let mut ask = |client| policy.choose(&Request { client, ..REQUEST }, &[], Time(2));
+    assert_eq!(ask(2).forwarded_to(), Some(BackendId(1)), "the largest has room for 8 of 9");
+    assert_eq!(ask(3).forwarded_to(), Some(BackendId(0)), "and 1 is left");
+    assert_eq!(ask(4).reason.code, Code::Drawn, "not one of the busiest");
+    assert_eq!(ask(77).reason.code, Code::Drawn, "unknown");
+    policy.observe(Event::Cancelled { backend: BackendId(1) }, Time(3));
+    assert!(policy.tell_rate(3, Default::default(), 70.0, Time(3)));
+    assert_eq!(policy.choose(&Request { client: 3, ..REQUEST }, &[], Time(4)).reason.code, Code::Drawn, "for 70");
+}
+
+#[test]
+fn room_that_is_overdrawn_is_none() {
+    // Requests held until a report may take more than there is.
+    let mut policy = told("nearest-with-room(probes = true)", &equal(1));
+    report(&mut policy, &[Some((3.0, 10.0))], Time(1));
+    assert!(policy.tell_rate(1, Default::default(), 2.0, Time(1)));
+    let codes: Vec<Code> = (0..3).map(|_| policy.choose(&REQUEST, &[], Time(2)).reason.code).collect();
+    assert_eq!(codes, [Code::Drawn; 3], "nothing is known of places");
+    assert_eq!(policy.table().believed_room(BackendId(0)), Some(1.0), "only the first had room");
+    let mut spilling = told("nearest-with-room(spill = free-capacity)", &equal(1));
+    report(&mut spilling, &[Some((3.0, 10.0))], Time(1));
+    assert!(spilling.tell_rate(1, Default::default(), 2.0, Time(1)));
+    for _ in 0..3 {
+        spilling.choose(&REQUEST, &[], Time(2));
+    }
+    assert_eq!(spilling.table().believed_room(BackendId(0)), Some(-3.0));
+    report(&mut spilling, &[Some((5.0, 10.0))], Time(3));
+    assert_eq!(spilling.table().believed_room(BackendId(0)), Some(5.0));
+}
+
+#[test]
+fn what_holds_for_every_policy_holds_for_those_of_sites() {
+    for policy in OF_SITES {
+        let ask = |dispatcher: &mut Dispatcher, tried: &[BackendId]| {
+            dispatcher
+                .choose(&Request { lease: Some(sojourn_stats::Span(5)), ..REQUEST }, tried, Time(1))
+                .forwarded_to()
+        };
+        let fresh = || {
+            let made = Dispatcher::new(policy, &equal(6), Information::Immediate, AT_DNS, 1, "rooms");
+            let mut dispatcher = made.expect(policy);
+            report(&mut dispatcher, &[Some((3.0, 9.0)), None, Some((0.0, 9.0)), Some((9.0, 9.0))], Time(1));
+            dispatcher
+        };
+        let mut tried = Vec::new();
+        let mut retried = fresh();
+        while let Some(id) = ask(&mut retried, &tried) {
+            assert!(!tried.contains(&id), "{policy} chose {id:?} again");
+            tried.push(id);
+        }
+        assert_eq!(tried.len(), 6, "{policy} gave up early");
+        let mut some_down = fresh();
+        some_down.observe(Event::Draining { backend: BackendId(0) }, Time(1));
+        some_down.observe(Event::Down { backend: BackendId(3) }, Time(1));
+        some_down.observe(Event::Left { backend: BackendId(4) }, Time(1));
+        for _ in 0..200 {
+            let chosen = ask(&mut some_down, &[]).expect("three are up").0;
+            assert!([1, 2, 5].contains(&chosen), "{policy} chose {chosen}");
+        }
+        let explanation = some_down.explain(&REQUEST, &[BackendId(2)], Time(1));
+        let ids: Vec<_> = explanation.candidates.iter().map(|candidate| candidate.backend.0).collect();
+        assert!(ids == [1, 5] && explanation.candidates.iter().all(|one| !one.terms.is_empty()), "{policy}");
+        let (mut asked, mut unasked) = (fresh(), fresh());
+        for turn in 0..50 {
+            asked.explain(&REQUEST, &[], Time(turn));
+            assert_eq!(ask(&mut asked, &[]), ask(&mut unasked, &[]), "{policy}: to be asked why changes nothing");
+        }
+        for backends in [0, 1] {
+            let made = Dispatcher::new(policy, &equal(backends), Information::Immediate, AT_DNS, 1, "rooms");
+            let mut empty = made.expect(policy);
+            if backends == 1 {
+                empty.observe(Event::Down { backend: BackendId(0) }, Time(1));
+            }
+            let decision = empty.choose(&REQUEST, &[], Time(1));
+            assert_eq!((decision.forwarded_to(), decision.reason.code), (None, Code::NoBackend), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn a_face_that_tells_less_is_refused() {
+    let refusal = |policy: &str, missing: Signals| {
+        let made = Dispatcher::new(policy, &equal(2), Information::Immediate, AT_DNS.difference(missing), 1, "rooms");
+        made.expect_err(policy).to_string()
+    };
+    for (policy, missing, words) in [
+        ("weighted(by = free-capacity)", Signals::ROOM, "(room)"),
+        ("nearest", Signals::ORIGIN, "where requests come from and where backends are (origin)"),
+        ("nearest", Signals::ROUND_TRIPS, "(round-trips)"),
+        ("nearest-with-room", Signals::CLIENT_RATES, "(client-rates)"),
+        ("nearest-with-room", Signals::REPORTS, "(reports)"),
+        ("nearest-with-room(probes = false, holds = lease)", Signals::LEASES, "how long each answer is kept (leases)"),
+        ("least-load", Signals::ROOM, "(room)"),
+        ("busiest-to-largest", Signals::CLIENT_RATES, "(client-rates)"),
+        ("free-capacity", Signals::ROOM, "(room)"),
+        ("remaining-capacity", Signals::REPORTS, "(reports)"),
+    ] {
+        assert!(refusal(policy, missing).contains(words), "{}", refusal(policy, missing));
+    }
+    let by_address = Signals::ORIGIN | Signals::REPORTS | Signals::ROOM;
+    let made =
+        Dispatcher::new("nearest-with-room(probes = false)", &equal(2), Information::Immediate, by_address, 1, "");
+    assert_eq!(made.expect("no more is needed").requires(), by_address);
+    assert!(refusal("nearest(bits = 0)", Signals::empty()).contains("bits is a whole number from 1 to 32"));
+    assert!(refusal("nearest-with-room(spill = all)", Signals::empty()).contains("`next-nearest` or `free-capacity`"));
+    assert!(refusal("weighted(by = load)", Signals::empty()).contains("it is `weight` or `free-capacity`"));
+}

@@ -1,0 +1,414 @@
+//! TCP at the level of flows, over a path that loses packets: how long it takes to set a connection up and to send bytes
+//! over it, drawn round by round.
+//!
+//! The rounds are those of the latency model by Cardwell, Savage and Anderson (Modeling TCP latency, IEEE INFOCOM 2000), which
+//! builds on Padhye, Firoiu, Towsley and Kurose (ACM SIGCOMM 1998): a window of segments, a round trip, a window that has
+//! grown. Where they take means, each packet's loss is drawn here, so that losses may be correlated and a transfer has a
+//! distribution. `sojourn_theory::formula::tcp` has their mean, and the tests compare the two.
+//!
+//! | what happens | what it costs |
+//! |---|---|
+//! | a SYN or its answer is lost | a time-out, twice as long each time; a client that has sent all its SYNs gives up |
+//! | a window passes | the longer of its time on the link and a round trip; the window grows: slow start, then linearly |
+//! | a segment is lost, and enough later ones are acknowledged | found after a round trip, repaired after further ones: see [`Recovery`] |
+//! | too few later ones are acknowledged | a time-out, or a probe of the tail; then slow start from one segment |
+//! | a segment that is sent again is lost | a time-out, twice as long each time |
+//! | all acknowledgements of a window are lost | a time-out for nothing |
+//!
+//! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
+//! front of the link, new data during a recovery, CUBIC's steeper growth far from its last loss, and the FIN, which travels
+//! with the last segment. The round trip is constant.
+
+use sojourn_stats::Span;
+
+use crate::Loss;
+
+/// An implementation of TCP: what the time of a transfer depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpStack {
+    /// Bytes of data in a full segment.
+    pub segment: u64,
+    /// Bytes of a packet's headers, of IP and TCP.
+    pub header: u64,
+    /// Segments that a new connection may send before the first acknowledgement.
+    pub initial_window: u32,
+    /// Bytes that may be under way to a receiver.
+    pub receive_window: u64,
+    /// Segments of a new connection that are acknowledged one by one.
+    pub quick_acks: u32,
+    /// By how much the window grows in slow start for each later segment: 1, or 0.5 where every other acknowledgement is left
+    /// out and acknowledgements are counted, not bytes.
+    pub growth: f64,
+    /// By how many segments the window grows in a round trip beyond slow start.
+    pub increase: f64,
+    /// What is left of the window after a loss.
+    pub decrease: f64,
+    /// Before a SYN or its answer is sent again; twice as long each time.
+    pub syn_timeout: Span,
+    /// SYNs that a client sends before it gives the connection up.
+    pub syns: u32,
+    /// Before a segment is sent again, while no round trip has been measured; and between which bounds afterwards.
+    pub initial_timeout: Span,
+    /// See [`TcpStack::initial_timeout`].
+    pub least_timeout: Span,
+    /// See [`TcpStack::initial_timeout`].
+    pub most_timeout: Span,
+    /// What a time-out adds to the round trip at least.
+    pub least_variation: Span,
+    /// Times that a segment is sent before the connection is given up.
+    pub sends: u32,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+}
+
+/// How losses are found and repaired without a time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Three duplicate acknowledgements; one segment per round trip is repaired (RFC 6582).
+    NewReno,
+    /// Three duplicate acknowledgements; all lost segments are repaired in one round trip (RFC 6675).
+    Sack,
+    /// One later acknowledgement, of segments that were sent again too, and a probe two round trips after the last segment
+    /// (RACK-TLP, RFC 8985).
+    Rack,
+}
+
+/// One direction of a path, for the segments, and the other one for their acknowledgements.
+#[derive(Debug)]
+pub struct Way<'a> {
+    /// Round trip, empty.
+    pub rtt: Span,
+    /// Rate at which segments leave (bit/s); none: at once.
+    pub rate: Option<f64>,
+    /// The losses of segments.
+    pub there: &'a mut Loss,
+    /// The losses of acknowledgements.
+    pub back: &'a mut Loss,
+}
+
+/// What a sender knows of its connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpConnection {
+    /// Congestion window, and where slow start ends (segments).
+    window: f64,
+    threshold: f64,
+    /// Segments that the receiver has acknowledged.
+    acknowledged: u64,
+    /// Four times the mean deviation of the round trip (s); none while no round trip has been measured.
+    variation_s: Option<f64>,
+}
+
+/// How an attempt to set a connection up ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Connected {
+    /// From the first SYN to its answer, or to the moment that the client gives up.
+    pub after: Span,
+    /// The connection; none: the client has given up.
+    pub connection: Option<TcpConnection>,
+}
+
+/// How a transfer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// From the first segment's start to the last one's arrival, or to the moment that the sender gives up.
+    pub after: Span,
+    /// Everything has arrived; else the sender has given up.
+    pub is_whole: bool,
+}
+
+/// Later acknowledgements that tell of a loss, without RACK.
+const DUPLICATES: u64 = 3;
+
+/// Linux acknowledges so many segments of a new connection one by one.
+const LINUX_QUICK_ACKS: u32 = 16;
+
+impl TcpStack {
+    /// Linux 2.2, of 1999 to 2001: an initial window of 2 segments (RFC 2414), 3 s before the first SYN is repeated (RFC 1122),
+    /// 200 ms at least before a segment is (`HZ / 5`), SACK, windows of 32 kB, Reno's growth by acknowledgements.
+    pub const LINUX_2_2: TcpStack = TcpStack {
+        segment: 1448,
+        header: 52,
+        initial_window: 2,
+        receive_window: 32_120,
+        quick_acks: LINUX_QUICK_ACKS,
+        growth: 0.5,
+        increase: 0.5,
+        decrease: 0.5,
+        syn_timeout: Span(3_000_000_000),
+        syns: 11,
+        initial_timeout: Span(3_000_000_000),
+        least_timeout: Span(200_000_000),
+        most_timeout: Span(120_000_000_000),
+        least_variation: Span::ZERO,
+        sends: 16,
+        recovery: Recovery::Sack,
+    };
+
+    /// Linux 6: an initial window of 10 segments (RFC 6928), 1 s before the first SYN is repeated (RFC 6298), a round trip and
+    /// 200 ms before a segment is, RACK-TLP, and of CUBIC (RFC 9438) the decrease and the growth near a loss.
+    pub const LINUX_6: TcpStack = TcpStack {
+        segment: 1448,
+        header: 52,
+        initial_window: 10,
+        receive_window: 3 << 20,
+        quick_acks: LINUX_QUICK_ACKS,
+        growth: 1.0,
+        increase: 0.53,
+        decrease: 0.7,
+        syn_timeout: Span(1_000_000_000),
+        syns: 7,
+        initial_timeout: Span(1_000_000_000),
+        least_timeout: Span(200_000_000),
+        most_timeout: Span(120_000_000_000),
+        least_variation: Span(200_000_000),
+        sends: 16,
+        recovery: Recovery::Rack,
+    };
+
+    /// The stacks by their names in an experiment.
+    pub const NAMED: [(&str, TcpStack); 2] = [("linux-2.2", TcpStack::LINUX_2_2), ("linux-6", TcpStack::LINUX_6)];
+
+    /// Bytes on the link for so many bytes of data, headers included.
+    pub fn on_the_link(&self, bytes: u64) -> u64 {
+        bytes + self.segments(bytes) * self.header
+    }
+
+    /// Sets a connection up over `way` (Cardwell et al., equation 2: both sides repeat what was lost, each by its own clock).
+    pub fn connect(&self, way: &mut Way) -> Connected {
+        let (mut waited, mut patience) = (Span::ZERO, Span::ZERO);
+        let wait = |times: u32| Span(self.syn_timeout.0.saturating_mul(1 << times.min(20))).min(self.most_timeout);
+        (0..self.syns).for_each(|times| patience = patience + wait(times));
+        for loss in [&mut *way.there, &mut *way.back] {
+            let mut times = 0;
+            while loss.next_is_lost() {
+                waited = waited + wait(times);
+                times += 1;
+                if waited >= patience {
+                    return Connected { after: patience, connection: None };
+                }
+            }
+        }
+        // A round trip is measured on what was sent once (Karn and Partridge, 1987).
+        let variation_s = (waited == Span::ZERO).then(|| 2.0 * way.rtt.as_secs_f64());
+        let window = f64::from(self.initial_window);
+        let connection = TcpConnection { window, threshold: f64::INFINITY, acknowledged: 0, variation_s };
+        Connected { after: way.rtt + waited, connection: Some(connection) }
+    }
+
+    /// Begins anew on a connection that was idle for `idle`: after more than a time-out from the initial window (RFC 5681,
+    /// section 4.1).
+    pub fn rest(&self, connection: &mut TcpConnection, idle: Span, rtt: Span) {
+        if idle.as_secs_f64() > self.timeout_s(connection, rtt.as_secs_f64()) {
+            connection.window = connection.window.min(f64::from(self.initial_window));
+        }
+    }
+
+    /// Sends `bytes` over `way`; 0 bytes are one segment.
+    pub fn send(&self, connection: &mut TcpConnection, bytes: u64, way: &mut Way) -> Carried {
+        let segment_s = way.rate.map_or(0.0, |rate| (self.segment + self.header) as f64 * 8.0 / rate);
+        let rtt_s = way.rtt.as_secs_f64();
+        let left = self.segments(bytes);
+        let spare_s = way.rate.map_or(0.0, |rate| (left * self.segment - bytes) as f64 * 8.0 / rate);
+        let limit = (self.receive_window / self.segment).max(1) as f64;
+        let clock_s = 0.0;
+        Transfer { stack: self, connection, way, segment_s, spare_s, rtt_s, limit, clock_s, left }.play()
+    }
+
+    fn segments(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.segment).max(1)
+    }
+
+    /// Before a segment is sent again (RFC 6298).
+    fn timeout_s(&self, connection: &TcpConnection, rtt_s: f64) -> f64 {
+        let Some(variation_s) = connection.variation_s else { return self.initial_timeout.as_secs_f64() };
+        let timeout_s = rtt_s + variation_s.max(self.least_variation.as_secs_f64());
+        timeout_s.clamp(self.least_timeout.as_secs_f64(), self.most_timeout.as_secs_f64())
+    }
+}
+
+/// A transfer under way.
+struct Transfer<'a, 'b> {
+    stack: &'a TcpStack,
+    connection: &'a mut TcpConnection,
+    way: &'a mut Way<'b>,
+    /// Time of a full segment on the link, and of what the last one is shorter.
+    segment_s: f64,
+    spare_s: f64,
+    rtt_s: f64,
+    /// The receiver's window (segments).
+    limit: f64,
+    /// The sender's clock, from the first segment's start.
+    clock_s: f64,
+    /// Segments that have not arrived.
+    left: u64,
+}
+
+/// What became of some segments that were sent together.
+#[derive(Default)]
+struct Fate {
+    /// Segments before the first that was lost.
+    before: u64,
+    lost: u64,
+    /// Segments that arrived after the first that was lost.
+    after: u64,
+}
+
+impl Transfer<'_, '_> {
+    fn play(mut self) -> Carried {
+        loop {
+            let sent = (self.connection.window.min(self.limit) as u64).max(1).min(self.left);
+            let fate = self.fate(sent);
+            let sending_s = sent as f64 * self.segment_s;
+            self.left -= sent - fate.lost;
+            if self.left == 0 {
+                return self.arrived(sending_s - self.spare_s);
+            }
+            let over = if fate.lost > 0 {
+                self.repair(sent, fate, sending_s)
+            } else if self.is_acknowledged(sent) {
+                self.clock_s += sending_s.max(self.segment_s + self.rtt_s);
+                self.grow(sent);
+                None
+            } else {
+                self.clock_s += sending_s;
+                self.time_out(sent, 0)
+            };
+            if let Some(over) = over {
+                return over;
+            }
+        }
+    }
+
+    /// A window in which segments were lost.
+    fn repair(&mut self, sent: u64, fate: Fate, sending_s: f64) -> Option<Carried> {
+        let Fate { before, mut lost, after } = fate;
+        let needed = if self.stack.recovery == Recovery::Rack { 1 } else { DUPLICATES };
+        self.clock_s += sending_s;
+        let mut heard = self.acknowledged_of(after, needed);
+        if heard < needed && before > 0 {
+            // Acknowledgements of what came before the loss let as many new segments go out, which tell of it a round trip later.
+            let further = self.fate(before.min(self.left - lost));
+            let arrived = further.before + further.after;
+            self.left -= arrived;
+            lost += further.lost;
+            heard += self.acknowledged_of(arrived, needed - heard);
+            self.clock_s += self.rtt_s;
+        }
+        if heard >= needed {
+            self.clock_s += self.rtt_s;
+            return self.recover(sent, lost);
+        }
+        if self.stack.recovery == Recovery::Rack {
+            // The probe of the tail.
+            self.clock_s += 2.0 * self.rtt_s;
+            if !self.way.there.next_is_lost() {
+                self.left -= 1;
+                if self.left == 0 {
+                    return Some(self.arrived(self.segment_s));
+                }
+                if !self.way.back.next_is_lost() {
+                    self.clock_s += self.segment_s + self.rtt_s;
+                    return self.recover(sent, lost - 1);
+                }
+                return self.time_out(sent, u64::from(lost > 1));
+            }
+        }
+        self.time_out(sent, 1)
+    }
+
+    /// Sends again what is missing, as it is known.
+    fn recover(&mut self, sent: u64, mut missing: u64) -> Option<Carried> {
+        self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
+        self.connection.window = self.connection.threshold;
+        while missing > 0 {
+            let again = if self.stack.recovery == Recovery::NewReno { 1 } else { missing };
+            let fate = self.fate(again);
+            let arrived = again - fate.lost;
+            self.left -= arrived;
+            missing -= arrived;
+            let sending_s = again as f64 * self.segment_s;
+            if self.left == 0 {
+                return Some(self.arrived(sending_s));
+            }
+            self.clock_s += sending_s + self.rtt_s;
+            let is_told = self.stack.recovery == Recovery::Rack && arrived > 0;
+            if fate.lost > 0 && !is_told {
+                return self.time_out(sent, 1);
+            }
+        }
+        None
+    }
+
+    /// Waits for time-outs until a segment, of which `missing` (0 or 1) has not arrived yet, and its acknowledgement have come
+    /// through.
+    fn time_out(&mut self, sent: u64, mut missing: u64) -> Option<Carried> {
+        let mut wait_s = self.stack.timeout_s(self.connection, self.rtt_s);
+        for _ in 1..self.stack.sends {
+            self.clock_s += wait_s;
+            wait_s = (2.0 * wait_s).min(self.stack.most_timeout.as_secs_f64());
+            if self.way.there.next_is_lost() {
+                continue;
+            }
+            self.left -= std::mem::take(&mut missing);
+            if self.left == 0 {
+                return Some(self.arrived(self.segment_s));
+            }
+            if !self.way.back.next_is_lost() {
+                self.clock_s += self.segment_s + self.rtt_s;
+                self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
+                self.connection.window = 2.0;
+                return None;
+            }
+        }
+        Some(Carried { after: Span::from_secs_f64(self.clock_s), is_whole: false })
+    }
+
+    /// The last segment, which is on the link for the next `sending_s`, arrives.
+    fn arrived(&self, sending_s: f64) -> Carried {
+        Carried { after: Span::from_secs_f64(self.clock_s + sending_s + 0.5 * self.rtt_s), is_whole: true }
+    }
+
+    fn fate(&mut self, sent: u64) -> Fate {
+        let mut fate = Fate::default();
+        for _ in 0..sent {
+            match (self.way.there.next_is_lost(), fate.lost) {
+                (true, _) => fate.lost += 1,
+                (false, 0) => fate.before += 1,
+                (false, _) => fate.after += 1,
+            }
+        }
+        fate
+    }
+
+    /// Whether one of the acknowledgements of `sent` segments comes through; it tells of all before it.
+    fn is_acknowledged(&mut self, sent: u64) -> bool {
+        self.acknowledged_of(sent, 1) == 1
+    }
+
+    /// How many of the acknowledgements of `sent` segments come through, up to `most`.
+    fn acknowledged_of(&mut self, sent: u64, most: u64) -> u64 {
+        let mut heard = 0;
+        for _ in 0..sent {
+            if heard == most {
+                break;
+            }
+            heard += u64::from(!self.way.back.next_is_lost());
+        }
+        heard
+    }
+
+    /// A window of `sent` segments has been acknowledged.
+    fn grow(&mut self, sent: u64) {
+        let TcpConnection { window, threshold, acknowledged, variation_s } = self.connection;
+        if *window < *threshold {
+            let quick = sent.min(u64::from(self.stack.quick_acks).saturating_sub(*acknowledged));
+            let growth = quick as f64 + (sent - quick) as f64 * self.stack.growth;
+            *window = (*window + growth).min(*threshold).min(self.limit.max(*window));
+        } else {
+            *window = (*window + self.stack.increase).min(self.limit.max(*window));
+        }
+        *acknowledged += sent;
+        // The mean deviation of a round trip that does not vary loses a quarter with each measurement.
+        *variation_s = Some(variation_s.map_or(2.0 * self.rtt_s, |variation_s| 0.75 * variation_s));
+    }
+}

@@ -1,0 +1,55 @@
+//! Losses are as many, and as correlated, as was asked for.
+
+use sojourn_model::{Loss, LossModel};
+use sojourn_stats::Stream;
+
+const PACKETS: usize = 2_000_000;
+
+fn losses(share: f64, correlation: f64, model: LossModel) -> Vec<bool> {
+    let mut loss = Loss::new(share, correlation, model, Stream::new(1, "path", "losses"));
+    (0..PACKETS).map(|_| loss.next_is_lost()).collect()
+}
+
+fn share(lost: &[bool]) -> f64 {
+    lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
+}
+
+/// Six standard errors: false alarm 2e-9 each.
+#[test]
+fn two_states_have_the_share_and_the_correlation() {
+    for (asked, correlation) in [(0.02, 0.0), (0.05, 0.5), (0.3, 0.85)] {
+        let lost = losses(asked, correlation, LossModel::GilbertElliott);
+        let variance = asked * (1.0 - asked);
+        let effective = PACKETS as f64 * (1.0 - correlation) / (1.0 + correlation);
+        let error = 6.0 * (variance / effective).sqrt();
+        assert!((share(&lost) - asked).abs() < error, "{} of {asked} +- {error}", share(&lost));
+        // The correlation is how much likelier a packet is lost after a loss than after none.
+        let after = |previous: bool| -> Vec<bool> {
+            lost.windows(2).filter(|pair| pair[0] == previous).map(|pair| pair[1]).collect()
+        };
+        let (bad, good) = (after(true), after(false));
+        let spread = |lost: &[bool]| share(lost) * (1.0 - share(lost)) / lost.len() as f64;
+        let (found, error) = (share(&bad) - share(&good), 6.0 * (spread(&bad) + spread(&good)).sqrt());
+        assert!((found - correlation).abs() < error, "correlation {found} of {correlation} +- {error}");
+    }
+}
+
+/// With a correlation of one half x' is the sum of u / 2^n, whose distribution function is Fabius's: 5/72 at 1/4 (J. Fabius,
+/// Zeitschrift fuer Wahrscheinlichkeitstheorie 5, 1966), where a share of 25 % was asked for. Neighbours are correlated, so that
+/// 0.005 is more than six standard errors (false alarm below 1e-9).
+#[test]
+fn the_emulators_recursion_loses_less_than_it_is_told() {
+    let found = share(&losses(0.25, 0.5, LossModel::Nistnet));
+    assert!((found - 5.0 / 72.0).abs() < 0.005, "{found}");
+    // 5 % is almost seven standard deviations from the mean of 1/2.
+    assert_eq!(share(&losses(0.05, 0.9, LossModel::Nistnet)), 0.0);
+    let independent = share(&losses(0.05, 0.0, LossModel::Nistnet));
+    assert!((independent - 0.05).abs() < 1e-3, "{independent}");
+}
+
+#[test]
+fn nothing_is_lost_where_nothing_should_be() {
+    for model in [LossModel::GilbertElliott, LossModel::Nistnet] {
+        assert_eq!(share(&losses(0.0, 0.5, model)), 0.0);
+    }
+}

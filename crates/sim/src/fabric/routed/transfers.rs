@@ -1,0 +1,292 @@
+//! How requests and replies travel between clients and the places that they ask: as messages, or over connections of TCP.
+//!
+//! Where a system has a [`Transport`], a request first has a connection: a new one, or one that its client has kept. A
+//! connection ends at the decider or server that the client asks; a switch passes it on to a server. Times are drawn when a
+//! transfer begins ([`TcpStack`](sojourn_model::TcpStack)), from the losses of the client's path in each direction, and a
+//! client or server that gives up ends the request. Then the reply's bytes flow over the links: what TCP waits for comes
+//! first, as if it were all in one piece, and the time on the links last. On a link that paths share all that flows has
+//! an equal share: a processor-sharing [`Station`](sojourn_model::Station) of bits.
+//!
+//! The price: a shared link does not lend what a flow's own slower link leaves over, and is never a cause of losses. A
+//! switch is asked when the request comes, a round trip after its SYN. Requests are one segment.
+
+use sojourn_model::system::Transport;
+use sojourn_model::{Admission, Carried, Connected, Link, Loss, LossModel, System, TcpConnection, Way, Wire};
+use sojourn_stats::{Span, Stream, Time};
+
+use super::{Leg, Route, Routed};
+use crate::fabric::deciders::Next;
+use crate::requests::jobs::Stage;
+use crate::requests::{Cx, What};
+
+/// Connections of clients.
+pub(super) struct Transfers {
+    seed: u64,
+    transport: Transport,
+    regions: usize,
+    /// Share of the packets lost in one direction, correlation and model, at `a * regions + b`.
+    losses: Vec<(f64, f64, LossModel)>,
+    /// What is between a client and a region, at `client * regions + region`, once it is needed.
+    lines: Vec<Option<Box<Line>>>,
+}
+
+/// What is between a client and a region.
+struct Line {
+    /// The losses from the client, and to it.
+    there: Loss,
+    back: Loss,
+    /// Connections that nothing uses, with their other ends and since when; the last used one is the last.
+    idle: Vec<(Next, TcpConnection, Time)>,
+}
+
+/// Who speaks with whom.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) client: u32,
+    /// The client's region.
+    pub(super) home: usize,
+    /// The region that it asks, and the round trip between them.
+    pub(super) region: usize,
+    pub(super) rtt: Span,
+}
+
+impl Transfers {
+    /// None where requests and replies are messages.
+    pub(super) fn new(system: &System, seed: u64) -> Option<Transfers> {
+        let regions = system.regions.len();
+        let loss = |at: usize| {
+            let path = system.paths.between(at / regions, at % regions)?;
+            Some((0.5 * path.loss, path.loss_correlation, path.loss_model))
+        };
+        system.transport.map(|transport| Transfers {
+            seed,
+            transport,
+            regions,
+            losses: (0..regions * regions).map_while(loss).collect(),
+            lines: Vec::new(),
+        })
+    }
+
+    /// Bytes on the link for a reply of so many bytes.
+    fn on_the_link(&self, bytes: u64) -> u64 {
+        self.transport.stack.on_the_link(bytes)
+    }
+
+    /// A client asks `next` at `now`: the connection, and how long it took to set it up if it is new.
+    fn connect(&mut self, ends: Ends, next: Next, now: Time) -> (Option<Span>, Connected) {
+        let stack = self.transport.stack;
+        let line = self.line(ends);
+        if let Some(place) = line.idle.iter().rposition(|(other, ..)| *other == next) {
+            let (_, mut connection, since) = line.idle.remove(place);
+            stack.rest(&mut connection, now - since, ends.rtt);
+            return (None, Connected { after: Span::ZERO, connection: Some(connection) });
+        }
+        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back };
+        let connected = stack.connect(&mut way);
+        (Some(connected.after), connected)
+    }
+
+    /// A request travels.
+    fn ask(&mut self, ends: Ends, mut connection: TcpConnection) -> Carried {
+        let stack = self.transport.stack;
+        let line = self.line(ends);
+        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back };
+        stack.send(&mut connection, 0, &mut way)
+    }
+
+    /// A reply travels.
+    fn answer(&mut self, ends: Ends, connection: &mut TcpConnection, bytes: u64, rate: Option<f64>) -> Carried {
+        let stack = self.transport.stack;
+        let line = self.line(ends);
+        let mut way = Way { rtt: ends.rtt, rate, there: &mut line.back, back: &mut line.there };
+        stack.send(connection, bytes, &mut way)
+    }
+
+    /// A client has its reply.
+    fn release(&mut self, ends: Ends, next: Next, connection: TcpConnection, now: Time) {
+        if !self.transport.one_request_per_connection {
+            self.line(ends).idle.push((next, connection, now));
+        }
+    }
+
+    fn line(&mut self, Ends { client, home, region, .. }: Ends) -> &mut Line {
+        let place = client as usize * self.regions + region;
+        if self.lines.len() <= place {
+            self.lines.resize_with(place + 1, || None);
+        }
+        let ((share, correlation, model), seed) = (self.losses[home * self.regions + region], self.seed);
+        self.lines[place].get_or_insert_with(|| {
+            let of = |direction: &str| {
+                let draws =
+                    Stream::new(seed, &format!("client {client}"), &format!("losses {direction} region {region}"));
+                Loss::new(share, correlation, model, draws)
+            };
+            Box::new(Line { there: of("to"), back: of("from"), idle: Vec::new() })
+        })
+    }
+}
+
+impl Routed {
+    /// How long a request takes from its client to `next`; none where the client gives up.
+    pub(super) fn reach(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
+        let job = cx.jobs.slab[slot as usize];
+        let region = self.region_of(next);
+        let Some(transfers) = &mut self.transfers else { return Some(self.places.one_way(job.client, region)) };
+        let ends = self.places.ends(job.client, region);
+        let (set_up, Connected { after, connection }) = transfers.connect(ends, next, cx.now);
+        if let Some(set_up) = set_up {
+            cx.tally.connected(job.planned, connection.is_some().then_some(set_up));
+        }
+        let Some(connection) = connection else {
+            cx.later(cx.now + after, What::GivesUp, slot);
+            return None;
+        };
+        let route = &mut self.routes[slot as usize];
+        (route.connection, route.front) = (Some(connection), Some(next));
+        let request = transfers.ask(ends, connection);
+        match request.is_whole {
+            true => Some(after + request.after),
+            false => {
+                cx.later(cx.now + after + request.after, What::GivesUp, slot);
+                None
+            }
+        }
+    }
+
+    /// How long a redirection takes from a decider in `region` to its client; none where the decider gives up. The client
+    /// then opens another connection.
+    pub(super) fn turn_back(&mut self, slot: u32, region: usize, cx: &mut Cx) -> Option<Span> {
+        let client = cx.jobs.slab[slot as usize].client;
+        if self.transfers.is_none() {
+            return Some(self.places.one_way(client, region));
+        }
+        let carried = self.carry(slot, region, 0, None, cx)?;
+        self.release(slot, region, cx);
+        Some(carried)
+    }
+
+    /// The reply sets out for its client, from `region`.
+    pub(super) fn answer(&mut self, slot: u32, region: usize, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        self.routes[slot as usize].from = region;
+        if self.transfers.is_none() {
+            return self.flow(slot, cx);
+        }
+        let rate = self.places.rate(job.client, region);
+        let Some(after) = self.carry(slot, region, job.size, rate, cx) else { return };
+        let bits = 8.0 * self.bytes_on_the_link(job.size) as f64;
+        let flowing = rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(bits / rate));
+        let stall = Span(after.0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
+        match stall {
+            Span::ZERO => self.flow(slot, cx),
+            stall => cx.later(cx.now + stall, What::ReplyFlows, slot),
+        }
+    }
+
+    /// The reply's bytes enter the links.
+    pub(super) fn flow(&mut self, slot: u32, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        let region = self.routes[slot as usize].from;
+        let bytes = self.bytes_on_the_link(job.size);
+        let arrives = self.places.reply(job.client, region, bytes, cx.now);
+        let Some((medium, rate)) = self.places.medium(job.client, region) else {
+            return self.lands(slot, arrives, cx);
+        };
+        self.routes[slot as usize].lands = arrives;
+        let number = self.first_medium + medium;
+        let station = &mut self.stations[number];
+        let work = Span::from_secs_f64(8.0 * bytes as f64 / rate).max(Span(1));
+        let Admission::Admitted(ticket) = station.arrive_of(job.class, cx.now, u64::from(slot), work) else {
+            unreachable!("a link has no limit")
+        };
+        let job = &mut cx.jobs.slab[slot as usize];
+        (job.ticket, job.stage) = (ticket, Stage::Flowing);
+        self.timers.set(number, station.next_departure());
+    }
+
+    /// The reply's last byte has left a link that paths share.
+    pub(super) fn flowed(&mut self, slot: u32, cx: &mut Cx) {
+        let job = &mut cx.jobs.slab[slot as usize];
+        job.stage = Stage::Returning;
+        let Route { from, lands, .. } = self.routes[slot as usize];
+        let arrives = (cx.now + self.places.one_way(job.client, from)).max(lands);
+        self.lands(slot, arrives, cx);
+    }
+
+    /// The client of a reply that flows over a shared link goes away.
+    pub(super) fn leave_medium(&mut self, slot: u32, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        let from = self.routes[slot as usize].from;
+        let (medium, _) = self.places.medium(job.client, from).expect("it flows over a shared link");
+        let number = self.first_medium + medium;
+        self.stations[number].cancel(cx.now, job.ticket);
+        self.timers.set(number, self.stations[number].next_departure());
+    }
+
+    /// The client of a request has its reply: its connection is free.
+    pub(super) fn release(&mut self, slot: u32, region: usize, cx: &Cx) {
+        let client = cx.jobs.slab[slot as usize].client;
+        let route = &mut self.routes[slot as usize];
+        if let (Some(transfers), Some(connection), Some(front)) =
+            (&mut self.transfers, route.connection.take(), route.front)
+        {
+            transfers.release(self.places.ends(client, region), front, connection, cx.now);
+        }
+    }
+
+    /// When the first byte and the last of a reply, which leave the site of server `host` at these instants, are at the
+    /// innermost gateway, which may be at another site.
+    pub(super) fn at_innermost_gateway(
+        &mut self,
+        slot: u32,
+        host: usize,
+        leaves: (Time, Time),
+        size: u64,
+    ) -> (Time, Time) {
+        let next = Next::Server(host as u32);
+        match self.gateway(slot).map(|place| self.routes[slot as usize].legs[place]) {
+            Some(leg) if !self.is_at_same_site(leg.decider, next) => {
+                (leaves.0 + self.between(leg.decider, next), self.relay(leg, next, size, leaves.1))
+            }
+            _ => leaves,
+        }
+    }
+
+    /// When a reply of `size` bytes that leaves `inner` at `now` is at the gateway that forwarded to it.
+    pub(super) fn relay(&mut self, outer: Leg, inner: Next, size: u64, now: Time) -> Time {
+        let delay = self.between(outer.decider, inner);
+        let rate = match self.is_at_same_site(outer.decider, inner) {
+            true => None,
+            false => self.places.rate_between(self.deciders[outer.decider as usize].region, self.region_of(inner)),
+        };
+        if rate.is_none() {
+            return now + delay;
+        }
+        let wire = self.relays.entry((outer.decider, outer.choice.server));
+        wire.or_insert_with(|| Wire::new(Link { delay, rate })).send(now, size).arrives
+    }
+
+    fn bytes_on_the_link(&self, bytes: u64) -> u64 {
+        self.transfers.as_ref().map_or(bytes, |transfers| transfers.on_the_link(bytes))
+    }
+
+    fn lands(&mut self, slot: u32, at: Time, cx: &mut Cx) {
+        match at {
+            at if at == cx.now => self.complete(slot, cx),
+            at => cx.later(at, What::ReplyAtClient, slot),
+        }
+    }
+
+    /// How long `bytes` take to the client over its connection; none where the sender gives up.
+    fn carry(&mut self, slot: u32, region: usize, bytes: u64, rate: Option<f64>, cx: &mut Cx) -> Option<Span> {
+        let ends = self.places.ends(cx.jobs.slab[slot as usize].client, region);
+        let transfers = self.transfers.as_mut().expect("what is carried has a connection");
+        let connection = self.routes[slot as usize].connection.as_mut().expect("what is carried has a connection");
+        let Carried { after, is_whole } = transfers.answer(ends, connection, bytes, rate);
+        if !is_whole {
+            cx.later(cx.now + after, What::GivesUp, slot);
+            return None;
+        }
+        Some(after)
+    }
+}

@@ -1,0 +1,216 @@
+//! Requests over paths that lose packets, have a rate or share a link: what is known exactly of each.
+
+use sojourn_model::system::{Clients, Face, Medium, Path, Paths, Region, Seat, Site, Target, Tier, Transport};
+use sojourn_model::{LossModel, Server, System, TcpStack};
+use sojourn_sim::{Control, Report};
+use sojourn_stats::{Dimension, Law, Span};
+use sojourn_traffic::{Open, Sizes, Workload};
+
+use crate::support::{Scenario, closed, covers, estimate, open, run, simulate};
+
+const SECOND: u64 = 1_000_000_000;
+const RTT_S: f64 = 0.1;
+const WORK_S: f64 = 0.02;
+
+fn path() -> Path {
+    Path {
+        rtt: Law::constant(RTT_S),
+        loss: 0.0,
+        loss_correlation: 0.0,
+        loss_model: LossModel::GilbertElliott,
+        rate: None,
+        medium: None,
+    }
+}
+
+/// A server without a balancer, over one path.
+fn over(path: Path, transport: Option<Transport>) -> System {
+    let server = Server::from_toml("discipline = \"ps\"\ndemand = \"20 ms\"").unwrap();
+    let paths = Paths::new(1, |_, _| Ok::<_, ()>(path.clone())).unwrap();
+    System { paths, transport, ..System::single(server) }
+}
+
+/// The same, where a request is no work.
+fn idle(mut system: System) -> System {
+    system.hosts[0].server = Server::from_toml("discipline = \"ps\"\ndemand = \"0 s\"").unwrap();
+    system
+}
+
+fn tcp(stack: TcpStack, one_request_per_connection: bool) -> Option<Transport> {
+    Some(Transport { stack, one_request_per_connection })
+}
+
+/// One user alone, whose replies have 1000 B.
+fn alone(system: &System) -> Report {
+    let workload = closed(1, "constant(100 ms)");
+    let control = Control { horizon: Some(Span(100 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    simulate(&Scenario { workload, system: system.clone() }, &control).unwrap()
+}
+
+fn value(report: &Report, metric: &str) -> f64 {
+    estimate(report, metric).value().unwrap_or_else(|| panic!("{metric}"))
+}
+
+fn near(found: f64, exact: f64) {
+    assert!((found - exact).abs() < 1e-6 * exact, "{found}, not {exact}");
+}
+
+/// A connection costs a round trip, and so do request and reply; a connection that is kept costs nothing.
+#[test]
+fn a_request_needs_a_connection() {
+    let report = alone(&over(path(), tcp(TcpStack::LINUX_6, true)));
+    near(value(&report, "response_time_mean"), 2.0 * RTT_S + WORK_S);
+    near(value(&report, "connect_time_mean"), RTT_S);
+    near(value(&report, "response_time_max"), 2.0 * RTT_S + WORK_S);
+    // One request each 320 ms, of which 220 ms are a response.
+    let throughput = value(&report, "throughput");
+    // The last connection of all may be set up for a request that ends later.
+    assert!((value(&report, "connection_rate") - throughput).abs() < 0.011);
+    near(value(&report, "byte_throughput"), 1000.0 * throughput);
+    near(value(&report, "littles_load_factor"), throughput * 0.22);
+    assert!((throughput - 1.0 / 0.32).abs() < 0.02, "{throughput}");
+    let kept = alone(&over(path(), tcp(TcpStack::LINUX_6, false)));
+    let requests = value(&kept, "throughput") * 100.0;
+    near(value(&kept, "response_time_mean"), RTT_S + WORK_S + RTT_S / requests);
+    near(value(&kept, "connection_rate"), 0.01);
+}
+
+/// Messages need no connection, and say nothing of any.
+#[test]
+fn without_tcp_nothing_is_said_of_connections() {
+    let report = alone(&over(path(), None));
+    near(value(&report, "response_time_mean"), RTT_S + WORK_S);
+    for metric in
+        ["connect_time_mean", "connection_rate", "connection_error_ratio", "byte_throughput", "response_time_max"]
+    {
+        assert!(report.measures.iter().all(|measure| measure.metric != metric), "{metric}");
+    }
+}
+
+/// Every packet is one that only a time-out brings through, so that all is known: the connection waits
+/// 3 s p / (1 - 2 p) in each direction, and request and reply each a time-out by p / (1 - 2 p). It takes three round trips,
+/// or 3 s where the connection's own packets were sent again.
+#[test]
+fn loss_costs_timeouts() {
+    let p = 0.01;
+    let system = idle(over(Path { loss: 2.0 * p, ..path() }, tcp(TcpStack::LINUX_2_2, true)));
+    let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 2_000_000);
+    let again = p / (1.0 - 2.0 * p);
+    let connect_s = RTT_S + 2.0 * 3.0 * again;
+    let clean = (1.0 - p) * (1.0 - p);
+    let timeout_s = clean * 3.0 * RTT_S + (1.0 - clean) * 3.0;
+    covers(&report, "connect_time_mean", connect_s, 0.02, "connections");
+    covers(&report, "response_time_mean", connect_s + RTT_S + 2.0 * timeout_s * again, 0.05, "requests");
+}
+
+/// A client that sends two SYNs waits for 3 s and for 6 s. It waits that long for two SYNs that are lost, or two answers; one
+/// of each take 6 s.
+#[test]
+fn a_connection_that_is_not_set_up_is_an_error() {
+    let p: f64 = 0.3;
+    let stack = TcpStack { syns: 2, sends: 16, ..TcpStack::LINUX_2_2 };
+    let system = over(Path { loss: 2.0 * p, ..path() }, tcp(stack, true));
+    let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
+    // At most one loss in each direction.
+    let set_up = ((1.0 - p) * (1.0 + p)).powi(2);
+    covers(&report, "connection_error_ratio", 1.0 - set_up, 0.05, "given up");
+}
+
+/// Losses that come in runs of the same mean hurt more.
+#[test]
+fn correlated_losses_are_worse_and_those_of_an_emulator_hardly_there() {
+    let mean_s = |correlation: f64, model: LossModel| {
+        let path = Path { loss: 0.04, loss_correlation: correlation, loss_model: model, ..path() };
+        let system = idle(over(path, tcp(TcpStack::LINUX_6, true)));
+        let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
+        estimate(&report, "response_time_mean").interval().unwrap()
+    };
+    let independent = mean_s(0.0, LossModel::GilbertElliott);
+    let (runs, emulated) = (mean_s(0.3, LossModel::GilbertElliott), mean_s(0.9, LossModel::Nistnet));
+    assert!(independent.1 < runs.0, "{independent:?} {runs:?}");
+    assert!((emulated.0 - 0.2).abs() < 1e-6 && (emulated.1 - 0.2).abs() < 1e-6, "{emulated:?}");
+}
+
+/// All that flows over a shared link has an equal share: M/M/1-PS, of which the mean is that of M/M/1.
+#[test]
+fn a_medium_is_shared() {
+    let mut system = idle(over(Path { medium: Some(0), rtt: Law::constant(0.0), ..path() }, None));
+    system.media = vec![Medium { name: "ethernet".into(), rate: 8_000.0 }];
+    let Workload::Open(plan) = open("exponential(rate = 0.5 /s)") else { unreachable!() };
+    let sizes = Sizes::Law(Law::parse("exponential(mean = 1 kB)", Dimension::Size).unwrap());
+    let report = run(&Scenario { workload: Workload::Open(Open { sizes, ..plan }), system }, 1_000_000);
+    covers(&report, "response_time_mean", 2.0, 0.06, "a shared link");
+}
+
+/// On a link of its own a transfer alone takes its stalls and its bytes, headers included; a shared link of the same rate, the
+/// same.
+#[test]
+fn a_rate_is_that_of_the_packets() {
+    let stack = TcpStack::LINUX_6;
+    let rate = 80_000.0;
+    // 1000 B and one header.
+    let exact_s = 2.0 * RTT_S + WORK_S + 1052.0 * 8.0 / rate;
+    near(value(&alone(&over(Path { rate: Some(rate), ..path() }, tcp(stack, true))), "response_time_mean"), exact_s);
+    let mut shared = over(Path { medium: Some(0), ..path() }, tcp(stack, true));
+    shared.media = vec![Medium { name: "ethernet".into(), rate }];
+    near(value(&alone(&shared), "response_time_mean"), exact_s);
+}
+
+/// A gateway in front of another one in another region: its path has a rate, and a round trip of its own.
+#[test]
+fn a_path_between_gateways_has_a_rate() {
+    let server = Server::from_toml("discipline = \"ps\"\ndemand = \"20 ms\"").unwrap();
+    let mut system = System::balanced(Tier::new(Face::Gateway, "random"), vec![server]);
+    system.regions = ["europe", "asia"].map(|name| Region { name: name.into(), addresses: None }).into();
+    system.sites = vec![Site { name: "far".into(), region: 1 }];
+    system.hosts[0].site = Some(0);
+    system.clients = vec![Clients { region: 0, number: 1 }];
+    let inner = Seat { site: Some(0), host: None, targets: vec![Target::Host(0)] };
+    let outer = Seat { targets: vec![Target::Seat { tier: 1, seat: 0 }], ..Seat::default() };
+    let tier = |face, seat| Tier { seats: vec![seat], ..Tier::new(face, "random") };
+    system.paths = Paths::new(2, |a, b| {
+        let between = Path { rate: Some(1e6), ..path() };
+        Ok::<_, ()>(if a == b { Path { rtt: Law::constant(0.01), ..path() } } else { between })
+    })
+    .unwrap();
+    // 10 ms to the gateway and back, 100 ms on to the region and back, 8 ms for 1000 B, and the work.
+    for inner_face in [Face::Gateway, Face::Switch] {
+        system.tiers = vec![tier(Face::Gateway, outer.clone()), tier(inner_face, inner.clone())];
+        near(value(&alone(&system), "response_time_mean"), 0.01 + RTT_S + 0.008 + WORK_S);
+    }
+}
+
+/// A client waits so long for a reply, and no longer.
+#[test]
+fn a_client_that_has_waited_long_enough_counts_an_error() {
+    let mut system = over(path(), None);
+    for (timeout_ms, errors) in [(119, 1.0), (121, 0.0)] {
+        system.rules.timeout = Some(Span(timeout_ms * 1_000_000));
+        assert_eq!(value(&alone(&system), "error_ratio"), errors, "{timeout_ms} ms");
+    }
+    // It also leaves a link that others share.
+    system.rules.timeout = Some(Span(SECOND));
+    system.paths = Paths::new(1, |_, _| Ok::<_, ()>(Path { medium: Some(0), ..path() })).unwrap();
+    system.media = vec![Medium { name: "ethernet".into(), rate: 4_000.0 }];
+    assert_eq!(value(&alone(&system), "error_ratio"), 1.0);
+}
+
+/// The same seed gives the same losses, whatever else is there.
+#[test]
+fn the_same_seed_gives_the_same_transfers() {
+    let scenario = Scenario {
+        workload: closed(20, "exponential(mean = 1 s)"),
+        system: over(Path { loss: 0.1, loss_correlation: 0.3, ..path() }, tcp(TcpStack::LINUX_6, false)),
+    };
+    let [one, other] = [1, 2].map(|threads: usize| {
+        let control = Control {
+            threads,
+            horizon: Some(Span(200 * SECOND)),
+            precision: None,
+            replications: 4,
+            ..Control::default()
+        };
+        format!("{:?}", simulate(&scenario, &control).unwrap().measures)
+    });
+    assert_eq!(one, other);
+}
