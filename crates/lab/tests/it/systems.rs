@@ -512,7 +512,6 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
 /// What the simulator does not have yet is refused by name before anything starts, whatever the file says.
 #[test]
 fn sim_refuses_what_it_does_not_have() {
-    let fault = |fault: &str| format!("[[fault]]\nat = \"1 s\"\n{fault}\n[run]");
     let medium = "[system.medium.ether]\nrate = \"1 Mbit/s\"\n[[system.site]]";
     let sessions = "kind = \"sessions\"\nusers = 5";
     let open = "kind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"";
@@ -543,13 +542,27 @@ fn sim_refuses_what_it_does_not_have() {
         (NODES, "policy = \"random\"", "policy = \"sweb\"", "the policy `sweb`"),
         (&gateway, "host = \"a\"", "host = \"b\"", "pools"),
         (NODES, "face = \"dns\"", "face = \"client\"", "face `client`"),
-        (SITES, "loss = \"0 %\"", "loss = \"1 %\"", "loss on paths"),
-        (&but(SITES, "[[system.site]]", medium), "rate = \"2 Mbit/s\"", "medium = \"ether\"", "medium"),
-        (SITES, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "[client]"),
+        (
+            &but(&central, "[[system.site]]", medium),
+            "rate = \"2 Mbit/s\"",
+            "medium = \"ether\"",
+            "medium of a path between",
+        ),
+        (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
         (SITES, "what = \"down\"", "what = \"frozen\"", "fault of this kind"),
-        (&but(SITES, "what = \"down\"", "what = \"slow(0.5)\""), "server = \"west/2\"", "tier = \"front\"", "fault of this kind"),
-        (&but(SITES, "what = \"down\"", "what = \"cut\""), "server = \"west/2\"", "path = \"europe..asia\"", "fault of this kind"),
+        (
+            &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
+            "server = \"west/2\"",
+            "tier = \"front\"",
+            "fault of this kind",
+        ),
+        (
+            &but(SITES, "what = \"down\"", "what = \"cut\""),
+            "server = \"west/2\"",
+            "path = \"europe..asia\"",
+            "fault of this kind",
+        ),
         (SITES, "duration = \"60 s\"", "precision = \"5% at 95%\"", "`duration` under [run]"),
         (&behind, "policy = \"random\"", "policy = \"round-robin\"", "redirect behind a gateway"),
         (
@@ -558,7 +571,6 @@ fn sim_refuses_what_it_does_not_have() {
             polls,
             "polls of a redirect",
         ),
-        (&central, "weights = [2, 1]", "weights = [1, 1]", "rate of a path between a gateway"),
         (NODES, open, sessions, "users who browse"),
         (
             SITES,

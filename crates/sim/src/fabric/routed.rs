@@ -121,6 +121,8 @@ struct Route {
     /// The connection that it came over, and what its client asked over it.
     connection: Option<TcpConnection>,
     front: Option<Next>,
+    /// How long it took to set it up.
+    set_up: Span,
     /// The region that its reply comes from, and when the reply is through its client's own link.
     from: usize,
     lands: Time,
@@ -193,7 +195,13 @@ impl Routed {
     /// A request sets out from its client to `next`.
     fn send(&mut self, slot: u32, next: Next, cx: &mut Cx) {
         self.routes[slot as usize].next = Some(next);
-        let Some(delay) = self.reach(slot, next, cx) else { return };
+        if let Some(delay) = self.reach(slot, next, cx) {
+            self.set_out(slot, next, delay, cx);
+        }
+    }
+
+    /// A request is at `next` after `delay`.
+    fn set_out(&mut self, slot: u32, next: Next, delay: Span, cx: &mut Cx) {
         match delay {
             // Without a decider the cluster's link is all that is between.
             Span::ZERO if self.deciders.is_empty() => self.move_on(slot, next, self.cluster_delay, cx),
@@ -620,7 +628,8 @@ impl Fabric for Routed {
             What::ReplyAtBalancer => self.reply(slot, cx),
             What::ReplyFlows => self.flow(slot, cx),
             What::ReplyAtClient => self.complete(slot, cx),
-            What::GivesUp => self.deny(slot, cx),
+            What::Connects => self.connects(slot, cx),
+            What::GivesUp => self.gives_up(slot, cx),
             What::TimesOut => {
                 self.cancel(slot, cx);
                 cx.deny(slot);

@@ -352,9 +352,9 @@ impl Reporting {
         reporter.measure_shares(view);
         let Some(load) = self.load(number, view) else { return };
         let reporter = &self.reporters[number];
-        let is_due = reporter.told.is_none_or(|(at, cpu)| {
-            view.now - at >= reporter.heartbeat || (load.report.cpu - cpu).abs() >= CHANGE
-        });
+        let is_due = reporter
+            .told
+            .is_none_or(|(at, cpu)| view.now - at >= reporter.heartbeat || (load.report.cpu - cpu).abs() >= CHANGE);
         if is_due {
             self.send(number, load, view);
         }
