@@ -16,7 +16,7 @@
 //! | all acknowledgements of a window are lost | a time-out for nothing |
 //!
 //! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
-//! front of the link, new data during a recovery, CUBIC's steeper growth far from its last loss, and the FIN, which travels
+//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which travels
 //! with the last segment. The round trip is constant.
 
 use sojourn_stats::Span;
@@ -124,7 +124,8 @@ const LINUX_QUICK_ACKS: u32 = 16;
 
 impl TcpStack {
     /// Linux 2.2, of 1999 to 2001: an initial window of 2 segments (RFC 2414), 3 s before the first SYN is repeated (RFC 1122),
-    /// 200 ms at least before a segment is (`HZ / 5`), SACK, windows of 32 kB, Reno's growth by acknowledgements.
+    /// 200 ms at least before a segment is (`HZ / 5`), windows of 32 kB, Reno's growth by acknowledgements. Its SACK is left out: few
+    /// of the files of its time are long enough for three duplicate acknowledgements.
     pub const LINUX_2_2: TcpStack = TcpStack {
         segment: 1448,
         header: 52,
@@ -141,7 +142,7 @@ impl TcpStack {
         most_timeout: Span(120_000_000_000),
         least_variation: Span::ZERO,
         sends: 16,
-        recovery: Recovery::Sack,
+        recovery: Recovery::NewReno,
     };
 
     /// Linux 6: an initial window of 10 segments (RFC 6928), 1 s before the first SYN is repeated (RFC 6298), a round trip and
@@ -177,11 +178,11 @@ impl TcpStack {
     pub fn connect(&self, way: &mut Way) -> Connected {
         let (mut waited, mut patience) = (Span::ZERO, Span::ZERO);
         let wait = |times: u32| Span(self.syn_timeout.0.saturating_mul(1 << times.min(20))).min(self.most_timeout);
-        (0..self.syns).for_each(|times| patience = patience + wait(times));
+        (0..self.syns).for_each(|times| patience += wait(times));
         for loss in [&mut *way.there, &mut *way.back] {
             let mut times = 0;
             while loss.next_is_lost() {
-                waited = waited + wait(times);
+                waited += wait(times);
                 times += 1;
                 if waited >= patience {
                     return Connected { after: patience, connection: None };
@@ -285,22 +286,30 @@ impl Transfer<'_, '_> {
         let needed = if self.stack.recovery == Recovery::Rack { 1 } else { DUPLICATES };
         self.clock_s += sending_s;
         let mut heard = self.acknowledged_of(after, needed);
-        if heard < needed && before > 0 {
-            // Acknowledgements of what came before the loss let as many new segments go out, which tell of it a round trip later.
-            let further = self.fate(before.min(self.left - lost));
+        // Acknowledgements of what came before the loss let new segments go out, in slow start two for each.
+        let in_slow_start = self.connection.window < self.connection.threshold;
+        let released = if in_slow_start { 2 * before } else { before };
+        if heard >= needed {
+            // They go out with what is sent again, and with a share of what arrived after the loss (RFC 6937).
+            self.clock_s += self.rtt_s;
+            let room = released + (after as f64 * self.stack.decrease) as u64;
+            return self.recover(sent, lost, room);
+        }
+        if before > 0 {
+            // They tell of the loss a round trip later.
+            let further = self.fate(released.min(self.left - lost));
             let arrived = further.before + further.after;
             self.left -= arrived;
             lost += further.lost;
             heard += self.acknowledged_of(arrived, needed - heard);
             self.clock_s += self.rtt_s;
-        }
-        if heard >= needed {
-            self.clock_s += self.rtt_s;
-            return self.recover(sent, lost);
+            if heard >= needed {
+                self.clock_s += self.rtt_s;
+                return self.recover(sent, lost, 0);
+            }
         }
         if self.stack.recovery == Recovery::Rack {
-            // The probe of the tail.
-            self.clock_s += 2.0 * self.rtt_s;
+            self.clock_s += self.probe_s(sent);
             if !self.way.there.next_is_lost() {
                 self.left -= 1;
                 if self.left == 0 {
@@ -308,7 +317,7 @@ impl Transfer<'_, '_> {
                 }
                 if !self.way.back.next_is_lost() {
                     self.clock_s += self.segment_s + self.rtt_s;
-                    return self.recover(sent, lost - 1);
+                    return self.recover(sent, lost - 1, 0);
                 }
                 return self.time_out(sent, u64::from(lost > 1));
             }
@@ -316,27 +325,38 @@ impl Transfer<'_, '_> {
         self.time_out(sent, 1)
     }
 
-    /// Sends again what is missing, as it is known.
-    fn recover(&mut self, sent: u64, mut missing: u64) -> Option<Carried> {
+    /// Sends again what is missing, as it is known, and new segments while there is `room` for them in the window.
+    fn recover(&mut self, sent: u64, mut missing: u64, mut room: u64) -> Option<Carried> {
         self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
         self.connection.window = self.connection.threshold;
         while missing > 0 {
-            let again = if self.stack.recovery == Recovery::NewReno { 1 } else { missing };
-            let fate = self.fate(again);
-            let arrived = again - fate.lost;
+            let (again, new) = match self.stack.recovery {
+                Recovery::NewReno => (1, 0),
+                Recovery::Sack | Recovery::Rack => (missing, room.saturating_sub(missing).min(self.left - missing)),
+            };
+            let (lost_again, lost_new) = (self.fate(again).lost, self.fate(new).lost);
+            let arrived = again + new - lost_again - lost_new;
             self.left -= arrived;
-            missing -= arrived;
-            let sending_s = again as f64 * self.segment_s;
+            missing = missing - (again - lost_again) + lost_new;
+            let sending_s = (again + new) as f64 * self.segment_s;
             if self.left == 0 {
                 return Some(self.arrived(sending_s));
             }
             self.clock_s += sending_s + self.rtt_s;
-            let is_told = self.stack.recovery == Recovery::Rack && arrived > 0;
-            if fate.lost > 0 && !is_told {
+            let is_told = arrived > 0 && (lost_again == 0 || self.stack.recovery == Recovery::Rack);
+            if missing > 0 && !is_told {
                 return self.time_out(sent, 1);
             }
+            room = self.connection.window as u64;
         }
         None
+    }
+
+    /// How long a sender waits before it probes the tail of a window: two round trips, and after a single segment also for a
+    /// delayed acknowledgement, but no longer than a time-out (RFC 8985, section 7.2).
+    fn probe_s(&self, sent: u64) -> f64 {
+        let delay_s = if sent == 1 { self.stack.least_timeout.as_secs_f64() } else { 0.0 };
+        (2.0 * self.rtt_s + delay_s).min(self.stack.timeout_s(self.connection, self.rtt_s))
     }
 
     /// Waits for time-outs until a segment, of which `missing` (0 or 1) has not arrived yet, and its acknowledgement have come

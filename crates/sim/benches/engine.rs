@@ -10,8 +10,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use sojourn_model::system::{Face, Tier};
-use sojourn_model::{Server, System};
+use sojourn_model::system::{
+    Clients, Face, Path, Paths, Region, Resolver, Seat, Site, Target, Tier, Transport, TtlUse,
+};
+use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Dimension, Histogram, Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Closed, Open, Sizes, Workload};
@@ -25,6 +27,8 @@ const MM1_BAR: f64 = 0.85;
 const FOUR_SERVERS_BAR: f64 = 0.65;
 /// The highest cost of a request in the routed fabric over that in the direct one.
 const ROUTED_BAR: f64 = 3.0;
+/// The lowest rate with a DNS, resolvers, loss and paths over that of the routed fabric alone.
+const PATHS_BAR: f64 = 0.3;
 /// The highest cost of a request over 10,000 servers over that over 4.
 const MANY_SERVERS_BAR: f64 = 4.0;
 const EXPONENTIAL: &str = "exponential(mean = 1 ms)";
@@ -63,6 +67,12 @@ fn main() -> ExitCode {
     row("4 servers, least connections: sim, routed", rates[2], rates[0]);
     hold("4 servers: sim, of the heap loop", rates[1] / rates[0], FOUR_SERVERS_BAR, f64::INFINITY);
     hold("cost of a request, routed over direct", rates[1] / rates[2], 0.0, ROUTED_BAR);
+
+    let far = lossy(four.clone());
+    let rates = in_turns(&[&|n| simulate_routed(&four, n), &|n| simulate_routed(&far, n)]);
+    row("4 servers: routed", rates[0], rates[0]);
+    row("4 servers: DNS, resolvers, loss and paths", rates[1], rates[0]);
+    hold("DNS, resolvers, loss and paths, of routed", rates[1] / rates[0], PATHS_BAR, f64::INFINITY);
 
     // 110 users who never think: always 100 jobs share, and 10 wait.
     let lps = Server::from_toml(&format!("discipline = \"limited-ps\"\nhelpers = 100\ndemand = \"{EXPONENTIAL}\""));
@@ -116,6 +126,43 @@ fn scenario(server: &str, utilization: f64, policy: Option<&str>, servers: usize
         Some(policy) => System::balanced(Tier::new(Face::Gateway, policy), vec![server; servers]),
     };
     (system, workload)
+}
+
+/// The same servers at two sites, a gateway at each, a DNS in front that resolvers ask for 100 clients in two regions, and paths
+/// that lose packets.
+fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
+    let Workload::Open(open) = workload else { unreachable!("it is an open workload") };
+    let region = |name: &str| Region { name: name.into(), addresses: None };
+    let at = |region: usize| Site { name: format!("site {region}"), region };
+    system.regions = vec![region("europe"), region("asia")];
+    system.sites = vec![at(0), at(1)];
+    (0..4).for_each(|host| system.hosts[host].site = Some(host / 2));
+    let resolver = |region| Resolver { name: format!("isp {region}"), region, share: 0.9, ttl: TtlUse::Honoured };
+    system.resolvers = vec![resolver(0), resolver(1)];
+    let gateway = system.tiers.remove(0);
+    let seat = |site: usize| {
+        let targets = vec![Target::Host(2 * site), Target::Host(2 * site + 1)];
+        Seat { site: Some(site), host: None, targets }
+    };
+    let sites = (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect();
+    let dns = Tier { ttl: Span(60_000_000_000), ..Tier::new(Face::Dns, "round-robin") };
+    system.tiers = vec![
+        Tier { seats: vec![Seat { targets: sites, ..Seat::default() }], ..dns },
+        Tier { seats: vec![seat(0), seat(1)], ..gateway },
+    ];
+    system.clients = (0..2).map(|region| Clients { region, number: 50 }).collect();
+    let path = |rtt_s: f64, loss: f64| Path {
+        rtt: Law::constant(rtt_s),
+        loss,
+        loss_correlation: 0.3,
+        loss_model: LossModel::GilbertElliott,
+        rate: Some(1e9),
+        medium: None,
+    };
+    let paths = Paths::new(2, |a, b| Ok::<_, ()>(if a == b { path(0.02, 0.01) } else { path(0.1, 0.05) }));
+    system.paths = paths.expect("paths");
+    system.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });
+    (system, Workload::Open(Open { clients: 100, ..open }))
 }
 
 fn sizes() -> Sizes {

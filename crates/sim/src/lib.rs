@@ -124,7 +124,7 @@
 //! asked for is sharp enough. Threads only change which one computes a replication, so they never change a byte.
 //!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has
-//! the last byte. A client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
+//! the last byte. Where paths lose packets both are transfers over connections of TCP (`fabric::routed::transfers`). A client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
 //!
 //! # What is measured
 //!
@@ -139,6 +139,11 @@
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of the numbers of requests sent to the servers (1: all equal) |
 //! | `error_ratio` | denied, over all that ended |
 //! | `abandoned_ratio` | given up by their clients, over all that ended |
+//! | `connect_time_mean`, `connection_rate` | of connections that were set up, where requests need them; so are the next four |
+//! | `connection_error_ratio` | connections that were given up, over all that were tried |
+//! | `byte_throughput` | bytes of completed replies per second |
+//! | `littles_load_factor` | sum of the response times of completed requests per second |
+//! | `response_time_max` | the longest of a replication, mean over the replications |
 //! | `prediction_error_*` | where asked for: time at the server as predicted on arrival, less what it was ([`single::run`]) |
 
 mod agenda;

@@ -45,6 +45,8 @@ pub(crate) enum What {
     ReplyAtClient,
     /// The client is told to ask elsewhere.
     Redirected,
+    /// A client has the answer to its SYN.
+    Connects,
     /// TCP gives a connection up.
     GivesUp,
     /// The client has waited as long as it does.

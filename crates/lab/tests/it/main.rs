@@ -3,6 +3,7 @@
 mod experiments;
 mod network;
 mod outcome;
+mod paths;
 mod plan;
 mod report;
 mod seconds;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bad_input;
+mod bed;
 mod browsing;
 mod by_hand;
 mod calibrate;

@@ -72,18 +72,21 @@ impl Transfers {
         self.transport.stack.on_the_link(bytes)
     }
 
-    /// A client asks `next` at `now`: the connection, and how long it took to set it up if it is new.
-    fn connect(&mut self, ends: Ends, next: Next, now: Time) -> (Option<Span>, Connected) {
+    /// The connection to `next` that a client has kept.
+    fn kept(&mut self, ends: Ends, next: Next, now: Time) -> Option<TcpConnection> {
         let stack = self.transport.stack;
         let line = self.line(ends);
-        if let Some(place) = line.idle.iter().rposition(|(other, ..)| *other == next) {
-            let (_, mut connection, since) = line.idle.remove(place);
-            stack.rest(&mut connection, now - since, ends.rtt);
-            return (None, Connected { after: Span::ZERO, connection: Some(connection) });
-        }
-        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back };
-        let connected = stack.connect(&mut way);
-        (Some(connected.after), connected)
+        let place = line.idle.iter().rposition(|(other, ..)| *other == next)?;
+        let (_, mut connection, since) = line.idle.remove(place);
+        stack.rest(&mut connection, now - since, ends.rtt);
+        Some(connection)
+    }
+
+    /// A client sets a connection up.
+    fn connect(&mut self, ends: Ends) -> Connected {
+        let stack = self.transport.stack;
+        let line = self.line(ends);
+        stack.connect(&mut Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back })
     }
 
     /// A request travels.
@@ -127,30 +130,54 @@ impl Transfers {
 }
 
 impl Routed {
-    /// How long a request takes from its client to `next`; none where the client gives up.
+    /// How long a request takes from its client to `next`; none where it needs a connection first, or its client gives up.
     pub(super) fn reach(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
-        let job = cx.jobs.slab[slot as usize];
+        let client = cx.jobs.slab[slot as usize].client;
         let region = self.region_of(next);
-        let Some(transfers) = &mut self.transfers else { return Some(self.places.one_way(job.client, region)) };
-        let ends = self.places.ends(job.client, region);
-        let (set_up, Connected { after, connection }) = transfers.connect(ends, next, cx.now);
-        if let Some(set_up) = set_up {
-            cx.tally.connected(job.planned, connection.is_some().then_some(set_up));
+        let Some(transfers) = &mut self.transfers else { return Some(self.places.one_way(client, region)) };
+        let ends = self.places.ends(client, region);
+        let route = &mut self.routes[slot as usize];
+        route.front = Some(next);
+        route.connection = transfers.kept(ends, next, cx.now);
+        if route.connection.is_some() {
+            return self.ask(slot, next, cx);
         }
-        let Some(connection) = connection else {
+        let Connected { after, connection } = transfers.connect(ends);
+        (route.connection, route.set_up) = (connection, after);
+        let what = if connection.is_some() { What::Connects } else { What::GivesUp };
+        cx.later(cx.now + after, what, slot);
+        None
+    }
+
+    /// A client has the answer to its SYN, and asks.
+    pub(super) fn connects(&mut self, slot: u32, cx: &mut Cx) {
+        let Route { set_up, front, .. } = self.routes[slot as usize];
+        cx.tally.connected(cx.jobs.slab[slot as usize].planned, Some(set_up));
+        let front = front.expect("a connection has another end");
+        if let Some(delay) = self.ask(slot, front, cx) {
+            self.set_out(slot, front, delay, cx);
+        }
+    }
+
+    /// TCP gives up: a client the connection that it wanted, or either end one that it had.
+    pub(super) fn gives_up(&mut self, slot: u32, cx: &mut Cx) {
+        if self.routes[slot as usize].connection.is_none() {
+            cx.tally.connected(cx.jobs.slab[slot as usize].planned, None);
+        }
+        self.deny(slot, cx);
+    }
+
+    /// How long a request takes over its connection to `next`; none where its client gives up.
+    fn ask(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
+        let ends = self.places.ends(cx.jobs.slab[slot as usize].client, self.region_of(next));
+        let transfers = self.transfers.as_mut().expect("what is carried has a connection");
+        let connection = self.routes[slot as usize].connection.expect("what is carried has a connection");
+        let Carried { after, is_whole } = transfers.ask(ends, connection);
+        if !is_whole {
             cx.later(cx.now + after, What::GivesUp, slot);
             return None;
-        };
-        let route = &mut self.routes[slot as usize];
-        (route.connection, route.front) = (Some(connection), Some(next));
-        let request = transfers.ask(ends, connection);
-        match request.is_whole {
-            true => Some(after + request.after),
-            false => {
-                cx.later(cx.now + after + request.after, What::GivesUp, slot);
-                None
-            }
         }
+        Some(after)
     }
 
     /// How long a redirection takes from a decider in `region` to its client; none where the decider gives up. The client

@@ -1,0 +1,407 @@
+//! `sojourn bed`: real programs on hosts of their own, and nothing left when it ends, however it ends.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_bed::clock::since_boot;
+use sojourn_stats::{Span, Stream};
+
+use crate::skip::skipped;
+use crate::sojourn::{PROGRAM, await_that, command, file, sojourn, stderr, stdout};
+
+/// A server in America and clients in Europe: 100 ms and 8 Mbit/s apart.
+const FAR: &str = r#"
+name = "a continent away"
+seed = 1
+[workload]
+kind = "open"
+arrivals = "exponential(rate = 1 /s)"
+clients = [{ region = "europe", number = 1 }]
+[[system.region]]
+name = "america"
+addresses = "198.0.0.0/7"
+[[system.region]]
+name = "europe"
+addresses = "194.0.0.0/7"
+[system.paths]
+within = { rtt = "2 ms" }
+between = { rtt = "100 ms", rate = "8 Mbit/s" }
+[system.server]
+discipline = "ps"
+demand = "1 ms"
+"#;
+
+/// Whether this machine lets beds be; says so where it does not.
+fn can() -> bool {
+    let output = sojourn(&["bed", "run", "continents", "europe", "--", "true"]);
+    if !output.status.success() {
+        skipped(stderr(&output));
+    }
+    output.status.success()
+}
+
+/// A bed that is taken down at the end of a test.
+struct Bed(String);
+
+impl Bed {
+    fn up(what: &str) -> Bed {
+        let name = name();
+        let output = sojourn(&["bed", "up", "--detach", "--name", &name, what]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        Bed(name)
+    }
+
+    fn exec(&self, host: &str, order: &[&str]) -> Output {
+        self.command(host, order).output().expect("the program can be run")
+    }
+
+    fn start(&self, host: &str, order: &[&str]) -> Child {
+        let mut command = self.command(host, order);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run")
+    }
+
+    fn command(&self, host: &str, order: &[&str]) -> Command {
+        let mut command = command(&["bed", "exec", "--name", &self.0, host, "--"]);
+        command.args(order);
+        command
+    }
+
+    fn state(&self) -> Value {
+        let output = sojourn(&["bed", "status", "--name", &self.0, "--json"]);
+        let states: Value =
+            serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+        states[0].clone()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        sojourn(&["bed", "down", "--name", &self.0]);
+    }
+}
+
+/// A name that no other test uses, in this process or another one.
+fn name() -> String {
+    static BEDS: AtomicU32 = AtomicU32::new(0);
+    format!("test-{}-{}", std::process::id(), BEDS.fetch_add(1, Ordering::Relaxed))
+}
+
+fn has(program: &str) -> bool {
+    let found = ["/usr/bin", "/usr/sbin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
+    if !found {
+        skipped(format!("no {program}"));
+    }
+    found
+}
+
+/// A real nginx as an ordinary user on port 80 of the server, below `folder`.
+fn nginx(bed: &Bed, folder: &Path) -> Child {
+    fs::write(folder.join("million"), vec![b'.'; 1_000_000]).unwrap();
+    fs::write(folder.join("style.css"), format!("/*{}*/", " ".repeat(400_000))).unwrap();
+    let page = "<!doctype html><link rel=stylesheet href=style.css><pre id=seen></pre><script>addEventListener('load', () => \
+                setTimeout(() => document.getElementById('seen').textContent = 'loaded after ' + \
+                performance.getEntriesByType('navigation')[0].loadEventStart + ' ms'))</script>";
+    fs::write(folder.join("index.html"), page).unwrap();
+    let conf = format!(
+        "daemon off; pid nginx.pid; events {{ }}\nhttp {{ types {{ text/html html; text/css css; }} access_log off;\n\
+         client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n\
+         server {{ listen 80; root {}; }} }}\n",
+        folder.display()
+    );
+    let conf = file(folder, "nginx.conf", conf);
+    let errors = folder.join("error.log").display().to_string();
+    let prefix = folder.display().to_string();
+    let child = bed.start("server-1", &["/usr/sbin/nginx", "-p", &prefix, "-c", &conf, "-e", &errors]);
+    await_that("nginx answers", || {
+        bed.exec("server-1", &["curl", "-sf", "http://server-1/style.css"]).status.success()
+    });
+    child
+}
+
+#[test]
+fn curl_dig_and_chromium_reach_a_real_nginx_over_a_continent() {
+    if !can() || !["nginx", "curl"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bed = Bed::up(&file(folder.path(), "far.toml", FAR));
+    let mut server = nginx(&bed, folder.path());
+
+    let told = bed.exec(
+        "europe",
+        &[
+            "curl",
+            "-s",
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{time_connect} %{time_total} %{size_download}",
+            "http://198.0.0.2/million",
+        ],
+    );
+    let told: Vec<f64> = stdout(&told).split(' ').map(|number| number.parse().expect("a number")).collect();
+    let [connect_s, total_s, bytes] = told[..] else { panic!("{told:?}") };
+    assert_eq!(bytes, 1e6);
+    // No connection is set up in less than a round trip, and none takes two.
+    assert!((0.1..0.2).contains(&connect_s), "{connect_s}");
+    // 691 packets of 1500 bytes at 8 Mbit/s take 1.036 s, after two round trips; slow start and recovery cost some more.
+    assert!((1.236..3.0).contains(&total_s), "{total_s}");
+
+    if has("dig") && has("dnsmasq") {
+        let order = ["dnsmasq", "--no-daemon", "--port=53", "--no-resolv", "--no-hosts", "--pid-file=", "--user="];
+        let record = "--host-record=www.example,198.0.0.2";
+        let mut names = bed.start("server-1", &[&order[..], &[record]].concat());
+        await_that("the DNS answers", || {
+            stdout(&bed.exec("server-1", &["dig", "+short", "+tries=1", "+timeout=1", "@198.0.0.2", "www.example"]))
+                .trim()
+                == "198.0.0.2"
+        });
+        let told = stdout(&bed.exec("europe", &["dig", "+tries=1", "@198.0.0.2", "www.example"]));
+        let time = told.lines().find_map(|line| line.strip_prefix(";; Query time: ")).expect("dig says its time");
+        let time_ms: f64 = time.trim_end_matches(" msec").parse().expect("a number");
+        assert!(told.contains("198.0.0.2") && time_ms >= 100.0, "{told}");
+        names.kill().unwrap();
+        names.wait().unwrap();
+    }
+
+    if has("chromium") {
+        let profile = folder.path().join("profile").display().to_string();
+        let told = bed.exec(
+            "europe",
+            &[
+                "chromium",
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--disable-dev-shm-usage",
+                "--timeout=60000",
+                &format!("--user-data-dir={profile}"),
+                "--dump-dom",
+                "http://198.0.0.2/index.html",
+            ],
+        );
+        let page = stdout(&told);
+        let after = page.split_once("loaded after ").and_then(|(_, rest)| rest.split_once(" ms</pre>"));
+        let after_ms: f64 = after.unwrap_or_else(|| panic!("{page}{}", stderr(&told))).0.parse().expect("a number");
+        // Connection, page, style sheet: three round trips, and 277 packets of 1500 bytes at 8 Mbit/s.
+        assert!(after_ms >= 300.0 + 415.0, "{after_ms}");
+    }
+    // Taken down, the bed takes the server along.
+    drop(bed);
+    server.wait().unwrap();
+}
+
+#[test]
+fn apache_runs_as_an_ordinary_user_too() {
+    if !can() || !["apache2", "curl"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("index.html"), "from Apache").unwrap();
+    let path = folder.path().display();
+    let modules = "/usr/lib/apache2/modules";
+    let conf = format!(
+        "ServerRoot {path}\nDefaultRuntimeDir {path}\nPidFile {path}/pid\nErrorLog {path}/errors\nServerName far\nListen 80\n\
+         LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so\nLoadModule authz_core_module \
+         {modules}/mod_authz_core.so\nLoadModule dir_module {modules}/mod_dir.so\nDocumentRoot {path}\n"
+    );
+    let conf = file(folder.path(), "apache.conf", conf);
+    let bed = Bed::up("dsl");
+    let mut server = bed.start("server", &["/usr/sbin/apache2", "-X", "-f", &conf]);
+    await_that("Apache answers", || {
+        stdout(&bed.exec("client", &["curl", "-s", "http://server/index.html"])) == "from Apache"
+    });
+    drop(bed);
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_way_is_cut_and_mended_while_a_load_runs() {
+    if !can() {
+        return;
+    }
+    let bed = Bed::up("continents");
+    let order = ["node", "--listen", "10.1.0.1:8080", "--model", "discipline = \"ps\"\ndemand = \"1 ms\""];
+    let mut server = bed.start("america", &[&[PROGRAM], &order[..]].concat());
+    let load = |rest: &[&str]| {
+        let first = [PROGRAM, "load", "http://10.1.0.1:8080/work", "--json", "--quiet", "--timeout", "300 ms"];
+        bed.command("europe", &[&first[..], rest].concat())
+    };
+    await_that("the node listens", || {
+        load(&["--rate", "20 /s", "--requests", "1"]).output().unwrap().status.code() != Some(3)
+    });
+    let between = |verb: &str, one: &str| {
+        let output = sojourn(&["bed", verb, "--name", &bed.0, one, "america"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    let offered =
+        || bed.state()["links"].as_array().unwrap().iter().map(|link| link["offered"].as_u64().unwrap()).sum::<u64>();
+    let before = offered();
+    let mut running = load(&["--rate", "50 /s", "--requests", "200"]);
+    let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    await_that("the load is under way", || offered() > before + 100);
+    // The whole continent is cut off, by both of its neighbours.
+    between("cut", "europe");
+    between("cut", "europe-2");
+    await_that("packets meet the cut", || bed.state()["cut_packets"].as_u64().unwrap() > 0);
+    between("mend", "europe");
+    let output = running.wait_with_output().unwrap();
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let counts = &told["counts"];
+    let (planned, ok) = (counts["planned"].as_u64().unwrap(), counts["ok"].as_u64().unwrap());
+    assert!(planned == 200 && 0 < ok && ok < planned, "{counts}");
+    // The server's host loses what runs on it, and the bed stays.
+    server.kill().unwrap();
+    server.wait().unwrap();
+    await_that("what ran there has ended", || {
+        !bed.exec("europe", &["curl", "-s", "http://10.1.0.1:8080/"]).status.success()
+    });
+    assert!(bed.exec("america", &["true"]).status.success());
+}
+
+/// What is running with this mark in its environment, and in which namespaces that are not this process's.
+fn marked(mark: &str) -> (Vec<String>, BTreeSet<String>) {
+    let (mut processes, mut namespaces) = (Vec::new(), BTreeSet::new());
+    let of = |folder: &Path, kind: &str| {
+        fs::read_link(folder.join("ns").join(kind)).ok().map(|link| link.display().to_string())
+    };
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let folder = entry.path();
+        let has_mark = fs::read(folder.join("environ"))
+            .is_ok_and(|environment| environment.windows(mark.len()).any(|words| words == mark.as_bytes()));
+        if has_mark {
+            processes.push(folder.display().to_string());
+            let kinds = ["user", "net", "mnt", "pid", "ipc"];
+            let own = |kind: &&str| of(&folder, kind) == of(Path::new("/proc/self"), kind);
+            namespaces.extend(kinds.into_iter().filter(|kind| !own(kind)).filter_map(|kind| of(&folder, kind)));
+        }
+    }
+    (processes, namespaces)
+}
+
+/// The namespaces of all processes.
+fn namespaces() -> BTreeSet<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let links = processes.filter_map(|entry| fs::read_dir(entry.path().join("ns")).ok()).flatten().flatten();
+    links.filter_map(|link| fs::read_link(link.path()).ok()).map(|link| link.display().to_string()).collect()
+}
+
+#[test]
+fn killed_at_any_instant_a_bed_leaves_nothing() {
+    if !can() {
+        return;
+    }
+    let mut instants = Stream::new(15, "bed", "killed");
+    let mut most = 0;
+    for round in 0..10 {
+        let name = name();
+        let mark = format!("SOJOURN_TEST_MARK={name};");
+        let (key, value) = mark.split_once('=').unwrap();
+        let script = format!("echo here > $TMPDIR/{name}; sleep 600 & setsid sleep 600 & sleep 600");
+        let mut bed = command(&["bed", "run", "--name", &name, "continents", "europe", "--", "sh", "-c", &script])
+            .env(key, value)
+            .spawn()
+            .unwrap();
+        // Some die while they are being built, others when all runs.
+        let start = since_boot();
+        let until = Span::from_secs_f64(0.5 * instants.uniform());
+        let mut seen = BTreeSet::new();
+        while since_boot() - start < until {
+            std::thread::park_timeout(Duration::from_millis(2));
+            let (processes, namespaces) = marked(&mark);
+            most = most.max(processes.len());
+            seen.extend(namespaces);
+        }
+        bed.kill().unwrap();
+        bed.wait().unwrap();
+        await_that("all of its processes have ended", || marked(&mark).0.is_empty());
+        // An orphan that has ended keeps two of them until the machine's first process has reaped it.
+        await_that("its namespaces are gone", || namespaces().is_disjoint(&seen));
+        for folder in [Path::new("/run/tmp"), Path::new("/tmp"), &std::env::temp_dir()] {
+            assert!(!folder.join(&name).exists(), "round {round}: a file in {}", folder.display());
+        }
+        let status = sojourn(&["bed", "status", "--name", &name]);
+        assert_eq!(status.status.code(), Some(2), "round {round}: its name is free");
+    }
+    assert!(
+        most >= 6,
+        "in at least one round all was running: the keeper, the first, the shell, three sleepers; {most}"
+    );
+}
+
+#[test]
+fn two_beds_need_two_names_and_a_bed_may_be_in_a_bed() {
+    if !can() {
+        return;
+    }
+    let bed = Bed::up("dsl");
+    let second = sojourn(&["bed", "up", "--name", &bed.0, "dsl"]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(stderr(&second).contains("is up already") && stderr(&second).contains("--name"), "{}", stderr(&second));
+    let other = Bed::up("modem");
+    let hosts = |bed: &Bed| bed.state()["hosts"].as_array().unwrap().len();
+    assert_eq!((hosts(&bed), hosts(&other)), (2, 2));
+    // They do not know one another, though they have the same addresses.
+    let inner = bed.exec("client", &[PROGRAM, "bed", "status"]);
+    assert_eq!(stdout(&inner).trim(), "no bed is up", "{}", stderr(&inner));
+    let inner = bed
+        .exec("client", &[PROGRAM, "bed", "run", "continents", "america", "--", "ip", "-o", "address", "show", "eth0"]);
+    assert!(stdout(&inner).contains("10.1.0.1"), "{}{}", stdout(&inner), stderr(&inner));
+    // A command's exit code is its own.
+    assert_eq!(bed.exec("client", &["sh", "-c", "exit 7"]).status.code(), Some(7));
+    assert_eq!(bed.exec("client", &["no-such-program"]).status.code(), Some(127));
+    assert_eq!(stdout(&bed.exec("client", &["id", "-u"])).trim(), "1000");
+}
+
+#[test]
+fn what_cannot_be_a_bed_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |from: &str, to: &str| file(folder.path(), "wrong.toml", FAR.replace(from, to));
+    let refused = |what: &str, rest: &[&str], expected: &[&str]| {
+        let output = sojourn(&[&["bed", "run", what, "europe"], rest, &["--", "true"]].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(expected.iter().all(|word| said.contains(word)), "{said}");
+    };
+    refused("no-such", &[], &["neither a file nor a preset", "continents"]);
+    refused("continents", &["--set", "seed=2"], &["is a preset"]);
+    refused("modem", &[], &["no host `europe`", "client, server"]);
+    refused(&with("8 Mbit/s", "0 bit/s"), &[], &["wrong.toml:16: rate", "above 0"]);
+    refused(&with("100 ms", "uniform(-10 ms, 10 ms)"), &[], &["wrong.toml:16: "]);
+    refused(&with("100 ms", "-10 ms"), &[], &["wrong.toml:16: ", "negative"]);
+    refused(&with("between =", "\"america..asia\" ="), &[], &["wrong.toml:16: ", "asia"]);
+    refused(&with("between = { rtt = \"100 ms\", rate = \"8 Mbit/s\" }", ""), &[], &["no path joins"]);
+    refused(&with("198.0.0.0/7", "198.0.0.0/31"), &[], &["region `america`", "shorter prefix"]);
+    refused(&with("[system.paths]", "[system.paths"), &[], &["wrong.toml:14"]);
+    let output = sojourn(&["bed", "exec", "--name", &name(), "europe", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no bed named"), "{}", stderr(&output));
+}
+
+/// As an administrator forbids it: in a user namespace that allows no further ones.
+#[test]
+fn a_machine_that_forbids_user_namespaces_is_told_the_remedy() {
+    let forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let order =
+        ["--user", "--map-root-user", "sh", "-c", forbid, "sh", PROGRAM, "bed", "run", "dsl", "client", "--", "true"];
+    let Ok(output) = Command::new("unshare").args(order).output() else {
+        return skipped("no `unshare` (package util-linux)");
+    };
+    let said = stderr(&output);
+    if !said.contains("sojourn: ") || said.contains("/dev/net/tun") {
+        return skipped(said);
+    }
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("sudo sysctl -w user.max_user_namespaces=10000"), "{said}");
+}
