@@ -84,7 +84,7 @@ impl NamespaceError {
 /// When the machine forbids it; the error says what would allow it.
 pub fn enter() -> Result<(), NamespaceError> {
     // Outside it is seen at once; inside, the mapped root could not tell a missing permission from another reason.
-    tun::check().map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })?;
+    check_tun()?;
     let (user, group) = (geteuid(), getegid());
     let forbidden = |error: Errno| NamespaceError::Forbidden { remedy: user_remedy(), source: error.into() };
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID).map_err(forbidden)?;
@@ -191,8 +191,16 @@ pub fn user_remedy() -> String {
         })
 }
 
+/// Whether this process may open TUN devices, of which links are made.
+///
+/// # Errors
+/// When it may not; the error says what would allow it.
+pub fn check_tun() -> Result<(), NamespaceError> {
+    tun::check().map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })
+}
+
 /// What an administrator does where the TUN device cannot be opened.
-pub fn tun_remedy() -> String {
+fn tun_remedy() -> String {
     match Path::new(tun::DEVICE).exists() {
         true => format!("allow it with `sudo chmod 666 {}`", tun::DEVICE),
         false => format!(

@@ -1,9 +1,10 @@
 //! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, Command, Dispatcher, Event, Information, Report, Request, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Command, Dispatcher, Event, Information, Origin, Report, Request,
+    RoundTrip, Signals, Table, key,
 };
-use sojourn_model::system::{Face, Tier, Told, server_name};
+use sojourn_model::system::{Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::control::SimError;
@@ -15,6 +16,8 @@ pub(crate) struct Balancer {
     draws: Stream,
     /// What the policy reads; the rest need not be told.
     requires: Signals,
+    /// How long its answers are kept, of a DNS.
+    lease: Option<Span>,
     /// When a dispatcher next wants to be polled.
     deadline: Time,
     /// Which server each client's cookie names, where the policy reads cookies.
@@ -34,30 +37,51 @@ pub(crate) struct Asked {
     pub(crate) client: u32,
     pub(crate) class: u8,
     pub(crate) object: u32,
+    pub(crate) size: u64,
+    /// Where it comes from, where the fabric knows of addresses.
+    pub(crate) origin: Origin,
 }
+
+/// What is told by the keys of clients' addresses.
+const OF_CLIENTS: Signals = Signals::ADDRESS.union(Signals::CLIENT_RATES).union(Signals::ROUND_TRIPS);
 
 /// The path of an object as the load generator asks an emulated server for it.
 fn path_of(object: u32) -> String {
     format!("/work/{object}")
 }
 
-/// What a tier tells its policy: what its face sees, what the simulator tells beside it, and reports where it polls.
-/// `browses`: of users who browse, whose paths are not told.
-pub fn signals(tier: &Tier, browses: bool) -> Signals {
+/// The key of a client's address.
+pub(crate) fn client_key(client: u32) -> u64 {
+    key(&client.to_string())
+}
+
+/// What a tier in a system of these regions tells its policy: what its face sees, what is reported to it and measured for
+/// it, and what the simulator tells beside. `browses`: of users who browse, whose paths are not told.
+pub fn signals(tier: &Tier, regions: &[Region], browses: bool) -> Signals {
+    // A face that sees the path can look the size of the reply up.
+    let of_path = if browses { Signals::empty() } else { Signals::PATH | Signals::OBJECT | Signals::SIZE };
     let seen = match tier.face {
-        Face::Gateway if browses => Signals::GATEWAY.difference(Signals::PATH),
-        Face::Gateway => Signals::GATEWAY,
+        Face::Gateway => Signals::GATEWAY.difference(Signals::PATH) | of_path,
         Face::Switch => Signals::SWITCH,
         // It sees what it answers, and no reply.
-        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | Signals::PATH,
-        Face::Dns | Face::Client => Signals::ADDRESS,
+        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | of_path,
+        Face::Dns => Signals::ADDRESS | Signals::LEASES,
+        Face::Client => Signals::ADDRESS,
     };
+    let are_addressed = !browses && !regions.is_empty() && regions.iter().all(|region| region.addresses.is_some());
+    let given = [
+        (are_addressed, Signals::ORIGIN),
+        (tier.reports.is_some(), Signals::REPORTS | Signals::UTILIZATION | Signals::ROOM),
+        (tier.reports.is_some_and(|reports| reports.client_rates.is_some()), Signals::CLIENT_RATES),
+        (tier.face == Face::Dns && tier.probes.is_some(), Signals::ROUND_TRIPS),
+    ];
+    let given = given.into_iter().filter(|(is_given, _)| *is_given).fold(seen, |signals, (_, more)| signals | more);
     let told = |one: &Told| match one {
         Told::Bytes => Signals::BYTES,
         Told::ClientFirstByte => Signals::CLIENT_FIRST_BYTE,
         Told::PredictedResponse => Signals::PREDICTED_RESPONSE,
     };
-    tier.told.iter().fold(seen | information(tier).signals(), |signals, one| signals | told(one))
+    tier.told.iter().fold(given | information(tier).signals(), |signals, one| signals | told(one))
 }
 
 /// How fresh what a tier's policy knows is.
@@ -74,7 +98,7 @@ impl Balancer {
         catalogue: &Catalogue,
         seed: u64,
     ) -> Result<Balancer, SimError> {
-        Balancer::of(tier, (0..targets).map(server_name), signals(tier, browses), catalogue, seed, "")
+        Balancer::of(tier, (0..targets).map(server_name), signals(tier, &[], browses), catalogue, seed, "")
     }
 
     /// The dispatchers of a seat over targets of these names. `seat` names its random streams: nothing for the first.
@@ -98,6 +122,7 @@ impl Balancer {
             requires: dispatchers[0].requires(),
             dispatchers,
             draws: Stream::new(seed, &format!("{seat}clients"), "dispatcher"),
+            lease: (tier.face == Face::Dns).then_some(tier.ttl),
             deadline: Time::NEVER,
             cookies: Vec::new(),
         };
@@ -119,16 +144,19 @@ impl Balancer {
     /// Chooses a target that is not among those `tried`; none where the policy does anything but forward.
     #[inline]
     pub(crate) fn choose(&mut self, asked: Asked, tried: &[BackendId], now: Time) -> Option<Choice> {
-        let Asked { client, class, object } = asked;
+        let Asked { client, class, object, size, origin } = asked;
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
-        let address = if self.requires.contains(Signals::ADDRESS) { key(&client.to_string()) } else { 0 };
+        let address = if self.requires.intersects(OF_CLIENTS) { client_key(client) } else { 0 };
         let path = if self.requires.contains(Signals::PATH) { key(&path_of(object)) } else { 0 };
-        let request = Request { client: address, class, cookie, key: path, object, ..Request::default() };
+        let size = self.requires.contains(Signals::SIZE).then_some(size);
+        let lease = self.lease;
+        let request =
+            Request { client: address, class, cookie, key: path, object, size, origin, lease, ..Request::default() };
         let decision = self.dispatchers[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
-        let Action::Forward(backend) = decision.action else { return None };
+        let (Action::Forward(backend) | Action::Answer(backend)) = decision.action else { return None };
         if cookies {
             let client = client as usize;
             if self.cookies.len() <= client {
@@ -209,29 +237,71 @@ impl Balancer {
         self.dispatchers.iter().map(|dispatcher| of(dispatcher.table())).sum()
     }
 
-    /// Does what is due; `ask` tells how many requests a server has, or nothing if [`Balancer::reported`] will.
-    pub(crate) fn poll(&mut self, now: Time, mut ask: impl FnMut(usize) -> Option<u32>) {
+    /// Does what is due; `ask` tells how many requests a server has, or nothing if [`Balancer::reported`] will. What else
+    /// is wanted is for the caller to do.
+    pub(crate) fn poll(&mut self, now: Time, mut ask: impl FnMut(usize) -> Option<u32>) -> Vec<Command> {
+        let mut wanted = Vec::new();
         for dispatcher in &mut self.dispatchers {
             if dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
                 continue;
             }
             for command in dispatcher.poll(now) {
-                let Command::Poll(backend) = command else {
-                    unreachable!("a policy that gives other commands is refused before the run")
-                };
-                if let Some(in_flight) = ask(backend.0 as usize) {
-                    dispatcher.report(backend, &Report::of_in_flight(in_flight, now), now);
+                match command {
+                    Command::Poll(backend) => {
+                        if let Some(in_flight) = ask(backend.0 as usize) {
+                            dispatcher.report(backend, &Report::of_in_flight(in_flight, now), now);
+                        }
+                    }
+                    other => wanted.push(other),
                 }
             }
         }
         self.find_deadline();
         assert!(self.deadline > now, "a dispatcher that was polled at its deadline has a later one, or none");
+        wanted
+    }
+
+    /// How long to keep what is known of how many clients.
+    pub(crate) fn keep_clients(&mut self, rules: ClientRules) {
+        self.dispatchers.iter_mut().for_each(|one| one.keep_clients(rules));
+    }
+
+    /// Where a target is.
+    pub(crate) fn set_origin(&mut self, target: u32, origin: Origin) {
+        self.dispatchers.iter_mut().for_each(|one| one.set_origin(BackendId(target), origin));
+    }
+
+    /// A target's report of itself.
+    pub(crate) fn report(&mut self, target: u32, report: &Report, now: Time) {
+        self.tell_all(|one| _ = one.report(BackendId(target), report, now));
+    }
+
+    /// A client sends so many requests per second.
+    pub(crate) fn client_rate(&mut self, client: u32, origin: Origin, rate: f64, now: Time) {
+        let client = client_key(client);
+        self.tell_all(|one| _ = one.tell_rate(client, origin, rate, now));
+    }
+
+    /// The round trip between a client and a target was measured.
+    pub(crate) fn round_trip(&mut self, client: u32, target: u32, round_trip: RoundTrip, now: Time) {
+        let client = client_key(client);
+        self.tell_all(|one| one.tell_round_trip(client, BackendId(target), round_trip, now));
+    }
+
+    /// What the first dispatcher knows of the targets; all of them are told the same reports.
+    pub(crate) fn table(&self) -> &Table {
+        self.dispatchers[0].table()
     }
 
     /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.
     pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
         self.dispatchers[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
         self.heed(0);
+    }
+
+    fn tell_all(&mut self, tell: impl FnMut(&mut Dispatcher)) {
+        self.dispatchers.iter_mut().for_each(tell);
+        (0..self.dispatchers.len()).for_each(|dispatcher| self.heed(dispatcher));
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::resource::{Resource, getrlimit};
 use serde_json::json;
+use sojourn_bed::namespace;
 
 use crate::exit::{Exit, Failure};
 use crate::table::{hanging, outln};
@@ -27,7 +28,17 @@ struct Check {
 }
 
 pub(crate) fn doctor(arguments: &Arguments) -> Result<Exit, Failure> {
-    let checks = [cores(), loopback(), files(), clock(), namespaces(), program("nginx"), program("chromium")];
+    let checks = [
+        cores(),
+        loopback(),
+        files(),
+        clock(),
+        namespaces(),
+        links(),
+        program("ip"),
+        program("nginx"),
+        program("chromium"),
+    ];
     if arguments.json {
         let rows: Vec<_> =
             checks.iter().map(|c| json!({ "check": c.name, "ok": c.ok, "finding": c.finding })).collect();
@@ -88,18 +99,16 @@ fn namespaces() -> Check {
         Command::new("unshare").args(["-Urn", "true"]).stderr(Stdio::null()).status().is_ok_and(|s| s.success());
     let finding = match works {
         true => "unprivileged user and network namespaces work".to_string(),
-        false => {
-            let apparmor =
-                fs::read_to_string("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").unwrap_or_default();
-            match apparmor.trim() {
-                "1" => {
-                    "AppArmor forbids unprivileged ones: sysctl kernel.apparmor_restrict_unprivileged_userns=0".into()
-                }
-                _ => "`unshare -Urn true` fails: test beds of several hosts will not work here".into(),
-            }
-        }
+        false => format!("`unshare -Urn true` fails, and so will `sojourn bed`: {}", namespace::user_remedy()),
     };
     Check { name: "namespaces", ok: works, finding }
+}
+
+fn links() -> Check {
+    match namespace::check_tun() {
+        Ok(()) => Check { name: "links", ok: true, finding: "TUN devices can be opened".into() },
+        Err(error) => Check { name: "links", ok: false, finding: format!("no `sojourn bed`: {error}") },
+    }
 }
 
 fn program(name: &'static str) -> Check {
@@ -107,6 +116,10 @@ fn program(name: &'static str) -> Check {
     let found = paths.split(':').map(|folder| format!("{folder}/{name}")).find(|path| fs::metadata(path).is_ok());
     match found {
         Some(path) => Check { name, ok: true, finding: path },
+        None if name == "ip" => {
+            let finding = "not found; `sojourn bed` needs it (apt-get install iproute2)".into();
+            Check { name, ok: false, finding }
+        }
         None => Check { name, ok: false, finding: format!("not found; some tests need it (apt-get install {name})") },
     }
 }

@@ -46,8 +46,9 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     if !system.faults.is_empty() {
         return not_yet("faults");
     }
-    if system.rules.timeout.is_some() || system.rules.retries.is_some() || system.rules.hedge.is_some() {
-        return not_yet("clients that wait, retry or hedge ([client]); `run.live.timeout` it has");
+    let rules = &system.rules;
+    if rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over {
+        return not_yet("clients that wait, retry, hedge or fail over ([client]); `run.live.timeout` it has");
     }
     if system.servers().any(|server| server.machine.is_some()) {
         return not_yet("servers of several resources");

@@ -14,6 +14,7 @@ pub(super) struct RawClient {
     timeout: Option<Text>,
     retries: Option<RawRetries>,
     hedge: Option<Text>,
+    pub(super) fails_over: Option<Spanned<bool>>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +116,7 @@ impl Reader<'_> {
             timeout: timeout.transpose()?,
             retries: retries.transpose()?,
             hedge: raw.hedge.as_ref().map(|text| self.hedge(text)).transpose()?,
+            fails_over: raw.fails_over.as_ref().is_some_and(|written| *written.get_ref()),
         })
     }
 

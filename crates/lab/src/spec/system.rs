@@ -124,7 +124,7 @@ impl Reader<'_> {
         system.rules = self.rules(asked, client)?;
         self.tiers(&raw.tier, &model, &mut system)?;
         system.network = self.network(&raw.network)?;
-        self.refuse_unused(raw, asked, &system)?;
+        self.refuse_unused(raw, asked, client, &system)?;
         system.faults = self.faults(faults, &system, run)?;
         Ok(system)
     }
@@ -163,7 +163,13 @@ impl Reader<'_> {
     }
 
     /// Refuses what is written and what no tier, path or client would ever read.
-    fn refuse_unused(&self, raw: &RawSystem, asked: &RawWorkload, system: &System) -> Result<(), SpecError> {
+    fn refuse_unused(
+        &self,
+        raw: &RawSystem,
+        asked: &RawWorkload,
+        client: Option<&RawClient>,
+        system: &System,
+    ) -> Result<(), SpecError> {
         let has_sites = |tier: &Spanned<RawTier>| {
             tier.get_ref().targets.as_ref().is_some_and(|targets| targets.get_ref().sites.is_some())
         };
@@ -179,6 +185,9 @@ impl Reader<'_> {
             }
             if let Some(resolves) = &asked.resolves {
                 return Err(self.at(resolves, "resolves", right));
+            }
+            if let Some(fails_over) = client.and_then(|client| client.fails_over.as_ref()) {
+                return Err(self.at(fails_over, "fails_over", right));
             }
         }
         for (resolver, written) in system.resolvers.iter().zip(&raw.resolver) {
@@ -230,7 +239,7 @@ impl Reader<'_> {
                 seat.targets = targets(&kinds[index], seat.site, &hosts[index][place], &seats);
             }
             let pools = self.pools(tier.get_ref(), model, system)?;
-            let read = self.tier(tier.get_ref(), &names[index], &own, raw.len())?;
+            let read = self.tier(tier.get_ref(), &names[index], &own, raw.len(), &system.regions)?;
             system.tiers.push(Tier { seats: own, pools, ..read });
         }
         Ok(())

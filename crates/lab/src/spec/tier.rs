@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::{DispatchError, Dispatcher};
-use sojourn_model::system::{Affinity, Attachment, Face, Probes, Reports, Seat, Tier, Told, server_name};
+use sojourn_model::system::{Affinity, Attachment, Face, Probes, Region, Reports, Seat, Tier, Told, server_name};
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
@@ -14,8 +14,7 @@ use toml::Spanned;
 use super::{Reader, SpecError, Text, unknown};
 
 /// Policies that files may name although no engine has them yet.
-pub(crate) const PLANNED_POLICIES: [&str; 8] =
-    ["weighted", "nearest", "nearest-with-room", "least-load", "free-capacity", "file-locality", "cpu-only", "sweb"];
+pub(crate) const PLANNED_POLICIES: [&str; 3] = ["file-locality", "cpu-only", "sweb"];
 
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 
@@ -84,6 +83,9 @@ pub(super) struct RawReports {
     pub(super) every: Text,
     pub(super) heartbeat: Option<Text>,
     pub(super) client_rates: Option<Text>,
+    pub(super) cost: Option<Text>,
+    #[serde(default)]
+    pub(super) lossy: bool,
 }
 
 #[derive(Deserialize)]
@@ -149,8 +151,15 @@ impl RawNetwork {
 }
 
 impl Reader<'_> {
-    /// A tier with these deciders, without its pools; one of so many `tiers`.
-    pub(super) fn tier(&self, raw: &RawTier, name: &str, seats: &[Seat], tiers: usize) -> Result<Tier, SpecError> {
+    /// A tier with these deciders, without its pools; one of so many `tiers`, in a system of these regions.
+    pub(super) fn tier(
+        &self,
+        raw: &RawTier,
+        name: &str,
+        seats: &[Seat],
+        tiers: usize,
+        regions: &[Region],
+    ) -> Result<Tier, SpecError> {
         let face = self.face(raw, tiers)?;
         let (affinity, balancing) = (self.affinity(raw, face)?, self.balancing(raw, face)?);
         let attachment = self.attachment(raw, affinity)?;
@@ -182,9 +191,9 @@ impl Reader<'_> {
             probes: self.probes(raw, face)?,
             ..Tier::new(face, raw.policy.get_ref())
         };
-        self.check_policy(&raw.policy, &tier)?;
+        self.check_policy(&raw.policy, &tier, regions)?;
         for pool in &raw.pool {
-            self.check_policy(&pool.get_ref().policy, &tier)?;
+            self.check_policy(&pool.get_ref().policy, &tier, regions)?;
         }
         Ok(tier)
     }
@@ -241,7 +250,7 @@ impl Reader<'_> {
     }
 
     /// Refuses a policy that is not known, or that this face cannot serve; one that is planned is read as it is.
-    fn check_policy(&self, policy: &Text, tier: &Tier) -> Result<(), SpecError> {
+    fn check_policy(&self, policy: &Text, tier: &Tier, regions: &[Region]) -> Result<(), SpecError> {
         let base = policy.get_ref().split('(').next().unwrap_or_default().trim();
         if PLANNED_POLICIES.contains(&base) {
             return Ok(());
@@ -249,7 +258,8 @@ impl Reader<'_> {
         // Where deciders have different numbers of targets, one stands for all.
         let weights = if tier.weights.is_empty() { &[1.0][..] } else { &tier.weights };
         let targets: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
-        let (information, signals) = (sojourn_sim::information(tier), sojourn_sim::signals(tier, self.browses));
+        let information = sojourn_sim::information(tier);
+        let signals = sojourn_sim::signals(tier, regions, self.browses);
         let made = Dispatcher::new(policy.get_ref(), &targets, information, signals, 0, "");
         made.map(|_| ()).map_err(|e| {
             let lacks = |signals: &[&str]| {
@@ -282,15 +292,34 @@ impl Reader<'_> {
             let right = "a gateway counts for itself, and a client too: leave them out, or use `information`";
             return Err(self.at(reports, "reports", right));
         }
-        let RawReports { every, heartbeat, client_rates } = reports.get_ref();
+        if let Some(information) = raw.information.as_ref().filter(|text| text.get_ref() != "immediate") {
+            return Err(self.at(information, "information", "`reports` come unasked: leave one of the two out"));
+        }
+        let RawReports { every, heartbeat, client_rates, cost, lossy } = reports.get_ref();
         let longer = |text: &Text, key: &str| match self.span(text, key)? {
             Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
             span => Ok(span),
         };
+        let every = longer(every, "every")?;
+        let heartbeat = match heartbeat {
+            None => None,
+            Some(text) => match longer(text, "heartbeat")? {
+                span if span < every => {
+                    return Err(self.at(
+                        text,
+                        "heartbeat",
+                        "a target looks at its load once in `every`: at least that",
+                    ));
+                }
+                span => Some(span),
+            },
+        };
         Ok(Some(Reports {
-            every: longer(every, "every")?,
-            heartbeat: heartbeat.as_ref().map(|text| longer(text, "heartbeat")).transpose()?,
+            every,
+            heartbeat,
             client_rates: client_rates.as_ref().map(|text| longer(text, "client_rates")).transpose()?,
+            cost: cost.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "cost"))?,
+            lossy: *lossy,
         }))
     }
 

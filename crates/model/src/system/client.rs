@@ -46,6 +46,8 @@ pub struct Rules {
     pub retries: Option<Retries>,
     /// When it sends a second request beside the first; none: never.
     pub hedge: Option<Hedge>,
+    /// Refused, it asks the next address of the DNS's answer.
+    pub fails_over: bool,
 }
 
 /// When a client resolves the service's name again.

@@ -123,6 +123,10 @@ pub struct Reports {
     pub heartbeat: Option<Span>,
     /// How often the request rates of clients are reported; none: never.
     pub client_rates: Option<Span>,
+    /// Time that the receiver takes for each report; the next one waits meanwhile.
+    pub cost: Span,
+    /// Reports are lost as other packets are; otherwise all of them arrive.
+    pub lossy: bool,
 }
 
 /// How a tier measures round trips to clients.

@@ -654,5 +654,5 @@ fn targets(tier: &Tier) -> impl Iterator<Item = &Target> {
 
 /// What a policy is asked about: the simulator tells it no paths of users who browse.
 fn asked(user: u32, lane: &Lane) -> Asked {
-    Asked { client: user, class: lane.class, object: 0 }
+    Asked { client: user, class: lane.class, ..Asked::default() }
 }

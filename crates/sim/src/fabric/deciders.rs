@@ -22,6 +22,8 @@ pub(super) struct Decider {
     pub(super) host: Option<u32>,
     /// Work that a poll is to the server polled.
     pub(super) poll_cost: Span,
+    /// Its machine is down.
+    pub(super) is_down: bool,
 }
 
 /// Where a request goes.
@@ -60,7 +62,7 @@ pub(super) fn deciders(
             };
             // The streams of a system's first decider are those of its only one.
             let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
-            let (names, signals) = (seat.targets.iter().map(name), signals(tier, browses));
+            let (names, signals) = (seat.targets.iter().map(name), signals(tier, &system.regions, browses));
             deciders.push(Decider {
                 face: tier.face,
                 affinity: tier.affinity,
@@ -70,6 +72,7 @@ pub(super) fn deciders(
                 region: system.region_of(seat.site),
                 host: seat.host.map(|host| host as u32),
                 poll_cost: tier.poll_cost,
+                is_down: false,
             });
         }
     }

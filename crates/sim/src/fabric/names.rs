@@ -17,6 +17,8 @@ pub(super) struct Names {
     /// The resolver of each client; none: the client asks the DNS itself.
     resolver_of: Vec<Option<u32>>,
     by_resolver: Vec<Held>,
+    /// Resolvers that do not answer.
+    is_down: Vec<bool>,
     by_client: Vec<Held>,
 }
 
@@ -52,6 +54,7 @@ impl Names {
             uses: system.resolvers.iter().map(|resolver| resolver.ttl).collect(),
             resolver_of,
             by_resolver: vec![NOTHING; system.resolvers.len()],
+            is_down: vec![false; system.resolvers.len()],
             by_client: vec![NOTHING; regions.len()],
         }
     }
@@ -68,6 +71,7 @@ impl Names {
             return Some(own.target);
         }
         let (target, keeps) = match self.resolver_of[place] {
+            Some(resolver) if self.is_down[resolver as usize] => return None,
             Some(resolver) => {
                 let held = &mut self.by_resolver[resolver as usize];
                 if now >= held.until {
@@ -86,5 +90,18 @@ impl Names {
         };
         self.by_client[place] = Held { target, until: now + keeps };
         Some(target)
+    }
+
+    /// The next of `addresses` that `client` has from its answer, which it keeps to from now on.
+    pub(super) fn next_address(&mut self, client: u32, addresses: u32) -> Option<u32> {
+        let held = self.by_client.get_mut(client as usize)?;
+        held.target = (held.target + 1) % addresses;
+        Some(held.target)
+    }
+
+    /// A resolver goes down, with the answers that it holds, or is back.
+    pub(super) fn resolver_is(&mut self, resolver: usize, down: bool) {
+        self.is_down[resolver] = down;
+        self.by_resolver[resolver] = NOTHING;
     }
 }

@@ -13,23 +13,34 @@
 //! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link and those that paths share |
 //! | a request or a reply where paths lose packets | as a transfer over a connection of TCP: see `transfers` |
 //! | a DNS query | takes no time: resolvers are near, and answers are small |
-//! | a server that is down | what is in it is lost at once; what comes is refused, and a gateway tries another server |
-//! | a server down or back | is known to deciders in front of it at the next full second, or at the first refusal |
+//! | a report, a probe | see `reports` and `probes` |
+//! | a fault | see `faults` |
 //!
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
+mod faults;
+mod information;
+mod messages;
+mod origins;
 mod places;
+mod probes;
+mod reports;
 mod transfers;
 
 use std::collections::BTreeMap;
 
-use sojourn_dispatch::{BackendId, Catalogue};
-use sojourn_model::system::{Face, Fault, Seat, Subject, System, Target, Tier, Trouble};
+use sojourn_dispatch::{BackendId, Catalogue, Origin, Signals};
+use sojourn_model::system::{Face, Seat, System, Target, Tier};
 use sojourn_model::{Admission, Discipline, Knowledge, Server, Station, TcpConnection, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
+use self::faults::Change;
+use self::messages::Messages;
+use self::origins::Origins;
 use self::places::Places;
+use self::probes::Probing;
+use self::reports::Reporting;
 use self::transfers::Transfers;
 use super::deciders::{Decider, Next, deciders};
 use super::names::Names;
@@ -40,9 +51,6 @@ use crate::requests::jobs::{Job, Stage};
 use crate::requests::prediction::Predictor;
 use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
-
-/// Deciders look at the servers' health so often.
-const HEALTH: Span = Span(1_000_000_000);
 
 /// Tiers of deciders in front of stations, in several places.
 pub(crate) struct Routed {
@@ -69,14 +77,24 @@ pub(crate) struct Routed {
     cluster_wires: Vec<Wire>,
     cluster_delay: Span,
     predictor: Option<Predictor>,
+    /// Where requests come from, where a decider is told or clients are probed; and whether all deciders are.
+    origins: Option<Origins>,
+    tells_origins: bool,
+    messages: Messages,
+    reporting: Option<Reporting>,
+    probing: Option<Probing>,
     /// The route of the request in each slot.
     routes: Vec<Route>,
     /// Ends that a switch has not heard of yet, with the bytes of the reply; and the places that are free.
     closings: Vec<(u64, Leg)>,
     free_closings: Vec<u32>,
-    /// When each server goes down and comes back.
-    faults: Vec<(Time, usize, bool)>,
+    /// What begins and ends by itself.
+    faults: Vec<Change>,
     is_down: Vec<bool>,
+    /// How much longer each server takes; empty while none is slow.
+    slowness: Vec<f64>,
+    /// Clients that are refused ask the next address.
+    fails_over: bool,
 }
 
 /// What is on a request's way.
@@ -88,11 +106,13 @@ struct Route {
     asked: Asked,
     /// Where it is on its way to.
     next: Option<Next>,
-    /// Redirections so far.
+    /// Redirections so far, and refusals that its client has heard of.
     hops: u8,
+    refusals: usize,
     /// Targets of the innermost decider that have refused it.
     tried: Vec<BackendId>,
-    /// Its stage at its server.
+    /// When it came to its server, and its stage there.
+    came: Time,
     stage: usize,
     /// Time waited and core time at the stages so far.
     waited: Span,
@@ -134,9 +154,18 @@ impl Routed {
         let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
         let clients = places::clients(system, workload);
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
-        Ok(Routed {
+        let deciders = deciders(system, false, catalogue, seed)?;
+        let probing = Probing::new(system, deciders.len(), seed);
+        let reads = |decider: &Decider| decider.balancer.requires().contains(Signals::ORIGIN);
+        let has_origins = probing.is_some() || deciders.iter().any(reads);
+        let mut routed = Routed {
+            origins: has_origins.then(|| Origins::new(system, clients.clone(), seed)),
+            tells_origins: deciders.iter().any(|decider| decider.face != Face::Dns && reads(decider)),
+            messages: Messages::default(),
+            reporting: None,
+            probing,
             names: names.map(|tier| Names::new(system, tier.ttl, clients)),
-            deciders: deciders(system, false, catalogue, seed)?,
+            deciders,
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
             timers: Timers::new(stations.len()),
             stages,
@@ -152,10 +181,15 @@ impl Routed {
             routes: Vec::new(),
             closings: Vec::new(),
             free_closings: Vec::new(),
-            faults: faults(system),
+            faults: faults::changes(system, seed),
             is_down: vec![false; servers.len()],
+            slowness: Vec::new(),
+            fails_over: system.rules.fails_over,
             servers,
-        })
+        };
+        routed.reporting = Reporting::new(system, &routed, seed);
+        routed.prepare(system);
+        Ok(routed)
     }
 
     /// A request sets out from its client to `next`.
@@ -190,6 +224,9 @@ impl Routed {
     fn at_decider(&mut self, slot: u32, number: u32, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
         let decider = &mut self.deciders[number as usize];
+        if decider.is_down {
+            return self.refused(slot, cx);
+        }
         if decider.balancer.wants_predictions() {
             for (target, next) in decider.targets.iter().enumerate() {
                 let Next::Server(host) = *next else { continue };
@@ -271,11 +308,14 @@ impl Routed {
         if self.is_down[host] {
             return self.refused(slot, cx);
         }
+        let job = &mut cx.jobs.slab[slot as usize];
         if self.speeds_differ {
-            let job = &mut cx.jobs.slab[slot as usize];
             job.service = self.servers[host].service_time(job.service);
         }
-        self.routes[slot as usize].stage = 0;
+        if let Some(slowness) = self.slowness.get(host).filter(|slowness| **slowness > 1.0) {
+            job.service = Span::from_secs_f64(job.service.as_secs_f64() * slowness);
+        }
+        (self.routes[slot as usize].stage, self.routes[slot as usize].came) = (0, cx.now);
         self.visit(slot, cx);
     }
 
@@ -303,23 +343,12 @@ impl Routed {
                 if station.next_departure() != due {
                     self.timers.set(number, station.next_departure());
                 }
+                if stage == 0 {
+                    self.report(cx.now, |reporting, view| reporting.arrived(host as u32, view));
+                }
             }
             Admission::Denied => self.deny(slot, cx),
         }
-    }
-
-    /// A server that is down refuses a request: a gateway tries another one.
-    fn refused(&mut self, slot: u32, cx: &mut Cx) {
-        let is_gateway = |leg: &&Leg| self.deciders[leg.decider as usize].face == Face::Gateway;
-        let Some(&Leg { decider, choice, sent }) = self.routes[slot as usize].legs.last().filter(is_gateway) else {
-            return self.deny(slot, cx);
-        };
-        self.routes[slot as usize].legs.pop();
-        let balancer = &mut self.deciders[decider as usize].balancer;
-        balancer.failed(choice, cx.now - sent, cx.now);
-        balancer.lost(choice.server, cx.now);
-        self.routes[slot as usize].tried.push(BackendId(choice.server));
-        self.at_decider(slot, decider, cx);
     }
 
     /// A request ends without a reply: all on its stack are told.
@@ -417,47 +446,13 @@ impl Routed {
         balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now);
     }
 
-    /// A server goes down or comes back.
-    fn fault(&mut self, number: u32, cx: &mut Cx) {
-        let (_, host, goes_down) = self.faults[number as usize];
-        self.is_down[host] = goes_down;
-        if goes_down {
-            let inside = |(slot, job): (usize, &Job)| {
-                let there = job.stage == Stage::AtServer && job.choice.server as usize == host;
-                there.then_some(slot as u32)
-            };
-            let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(inside).collect();
-            for slot in lost {
-                self.leave_station(slot, cx);
-                self.deny(slot, cx);
-            }
-        }
-        let next_look = Time((cx.now.0 / HEALTH.0 + 1) * HEALTH.0);
-        cx.agenda.add(next_look, What::HealthKnown, host as u32, 0);
-    }
-
-    /// Deciders in front of a server learn whether it is down.
-    fn health_known(&mut self, host: u32, cx: &mut Cx) {
-        let is_down = self.is_down[host as usize];
-        for decider in &mut self.deciders {
-            for target in 0..decider.targets.len() {
-                if decider.targets[target] != Next::Server(host) {
-                    continue;
-                }
-                match is_down {
-                    true => decider.balancer.lost(target as u32, cx.now),
-                    false => decider.balancer.found(target as u32, cx.now),
-                }
-            }
-        }
-    }
-
     fn leave_station(&mut self, slot: u32, cx: &mut Cx) {
         let Job { choice, ticket, .. } = cx.jobs.slab[slot as usize];
         let number = self.stages[choice.server as usize][self.routes[slot as usize].stage];
         let station = &mut self.stations[number];
         station.cancel(cx.now, ticket);
         self.timers.set(number, station.next_departure());
+        self.report(cx.now, |reporting, _| reporting.cancelled(choice.server));
     }
 
     /// One way between a decider and what it has chosen.
@@ -488,13 +483,15 @@ impl Fabric for Routed {
     type Traffic = Requests;
 
     fn start(&mut self, cx: &mut Cx) {
-        for (number, (at, ..)) in self.faults.iter().enumerate() {
-            cx.agenda.add(*at, What::Fault, number as u32, 0);
+        for (number, change) in self.faults.iter().enumerate() {
+            cx.agenda.add(change.at, What::Fault, number as u32, 0);
         }
     }
 
     fn deadline(&self) -> Time {
-        self.deciders.iter().map(|decider| decider.balancer.deadline()).min().unwrap_or(Time::NEVER)
+        let reports = self.reporting.as_ref().map_or(Time::NEVER, Reporting::next_at);
+        let polls = self.deciders.iter().map(|decider| decider.balancer.deadline()).min().unwrap_or(Time::NEVER);
+        polls.min(reports).min(self.messages.first_at())
     }
 
     fn next_departure(&self) -> Time {
@@ -502,6 +499,11 @@ impl Fabric for Routed {
     }
 
     fn meet_deadline(&mut self, cx: &mut Cx) {
+        self.take_messages(cx.now);
+        while self.reporting.as_ref().is_some_and(|reporting| reporting.next_at() <= cx.now) {
+            self.report(cx.now, Reporting::tick);
+            self.take_messages(cx.now);
+        }
         for number in 0..self.deciders.len() {
             if self.deciders[number].balancer.deadline() > cx.now {
                 continue;
@@ -518,7 +520,8 @@ impl Fabric for Routed {
                     Next::Decider(other) => self.deciders[other as usize].balancer.in_flight(),
                 })
                 .collect();
-            self.deciders[number].balancer.poll(cx.now, |target| Some(counts[target]));
+            let commands = self.deciders[number].balancer.poll(cx.now, |target| Some(counts[target]));
+            self.obey(number as u32, commands, cx.now);
         }
     }
 
@@ -546,7 +549,8 @@ impl Fabric for Routed {
         }
         let service = job.service + (1..=route.stage).map(|stage| work_at(&self.servers[host], stage, job.size)).sum();
         cx.tally.served(job.planned, route.waited, service);
-        let size = job.size;
+        let (size, client, stayed) = (job.size, job.client, cx.now - route.came);
+        self.report(cx.now, |reporting, view| reporting.served(host as u32, client, size, stayed, view));
         let site = self.places.site_of_host(host).unwrap_or(0);
         let (first_byte, whole) = match self.cluster_wires.get_mut(site) {
             None => (cx.now, cx.now),
@@ -581,7 +585,11 @@ impl Fabric for Routed {
         let route = &mut self.routes[place];
         route.connection = None;
         (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
+        route.refusals = 0;
         route.asked = cx.jobs.slab[place].asked();
+        if let (true, Some(origins)) = (self.tells_origins, &self.origins) {
+            route.asked.origin = origins.of(route.asked.client);
+        }
         route.tried.clear();
         debug_assert!(route.legs.is_empty(), "a request that has ended has no choice left to be told");
         let next = match &mut self.names {
@@ -589,9 +597,14 @@ impl Fabric for Routed {
             None => Some(Next::Decider(0)),
             Some(names) => {
                 let asked = route.asked;
-                let dns = &mut self.deciders[0];
+                let (dns, origins, probing) = (&mut self.deciders[0], &self.origins, &mut self.probing);
                 let target = names.resolve(asked.client, cx.now, |client| {
-                    Some(dns.balancer.choose(Asked { client, ..asked }, &[], cx.now)?.server)
+                    if dns.is_down {
+                        return None;
+                    }
+                    let origin = origins.as_ref().map_or(Origin::default(), |origins| origins.of(client));
+                    probing.iter_mut().for_each(|probing| probing.know(client));
+                    Some(dns.balancer.choose(Asked { client, origin, ..asked }, &[], cx.now)?.server)
                 });
                 target.map(|target| self.deciders[0].targets[target as usize])
             }
@@ -673,31 +686,9 @@ fn work_at(server: &Server, stage: usize, size: u64) -> Span {
     Span::from_secs_f64(size as f64 / rate)
 }
 
-/// When which server goes down (true) and comes back.
-fn faults(system: &System) -> Vec<(Time, usize, bool)> {
-    let mut faults = Vec::new();
-    for fault in &system.faults {
-        let hosts: Vec<usize> = match fault.subject {
-            Subject::Host(host) => vec![host],
-            Subject::Site(site) => {
-                (0..system.hosts.len()).filter(|host| system.hosts[*host].site == Some(site)).collect()
-            }
-            _ => unreachable!("refused before"),
-        };
-        for host in hosts {
-            faults.push((fault.at, host, true));
-            faults.extend(fault.until.map(|until| (until, host, false)));
-        }
-    }
-    // A server that comes back at the instant of its next fault comes back first.
-    faults.sort_by_key(|(at, _, goes_down)| (*at, *goes_down));
-    faults
-}
-
 /// Refuses by name what this fabric does not have yet.
 pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     let tiers = &system.tiers;
-    let seats = || tiers.iter().flat_map(|tier| &tier.seats);
     // Gateways and switches with what they forward to.
     let forwards = || {
         let forwards = |tier: &&Tier| matches!(tier.face, Face::Gateway | Face::Switch);
@@ -720,26 +711,10 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     let polls_redirect = |tier: &Tier| {
         tier.polled.is_some() && tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| is_redirect(*of))
     };
-    // A fault of a host on which something decides, or of a site to which something else forwards.
-    let decides = |fault: &Fault| match fault.subject {
-        Subject::Host(host) => seats().any(|seat| seat.host == Some(host)),
-        Subject::Site(site) => {
-            let is_on_server = |seat: &Seat| seat.site == Some(site) && seat.host.is_some();
-            let is_outside = |(_, target)| matches!(target, Target::Seat { .. }) && site_of(target) == Some(site);
-            seats().any(is_on_server) || forwards().any(is_outside)
-        }
-        _ => false,
-    };
-    let is_known =
-        |fault: &Fault| fault.trouble == Trouble::Down && matches!(fault.subject, Subject::Host(_) | Subject::Site(_));
     let rules = &system.rules;
     let missing = [
         (tiers.iter().any(|tier| tier.face == Face::Client), "tier of face `client`"),
         (tiers.iter().any(|tier| !tier.pools.is_empty()), "pools by host and path"),
-        (
-            tiers.iter().any(|tier| tier.reports.is_some() || tier.probes.is_some()),
-            "reports and probes: use `information = \"polled every 1 s\"`",
-        ),
         (
             forwards().any(|(_, target)| is_redirect(target)),
             "redirect behind a gateway or a switch: put a DNS in front",
@@ -749,19 +724,10 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             "polls of a redirect, which does not know how many requests it has: leave `information` out",
         ),
         (
-            system.regions.iter().any(|region| region.addresses.is_some()),
-            "policy that reads the `addresses` of a region",
-        ),
-        (
             forwards().any(loses),
             "loss or medium of a path between a gateway or a switch and what it forwards to: give that path a rate only",
         ),
         (rules.retries.is_some() || rules.hedge.is_some(), "clients that retry or hedge ([client])"),
-        (!system.faults.iter().all(is_known), "fault of this kind: only servers and sites that are `down`"),
-        (
-            system.faults.iter().any(decides),
-            "fault of a server that decides, or of a site behind a gateway or a switch",
-        ),
         (
             system
                 .servers()
@@ -772,6 +738,6 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     ];
     match missing.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(SimError::NotYet(what.into())),
-        None => Ok(()),
+        None => faults::check(system),
     }
 }

@@ -1,5 +1,6 @@
 //! The requests inside: where each of them is, and what it takes to end it.
 
+use sojourn_dispatch::Origin;
 use sojourn_model::Ticket;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Request;
@@ -35,7 +36,8 @@ impl Job {
     /// What a policy is asked about, before a choice is made.
     #[inline]
     pub(crate) fn asked(&self) -> Asked {
-        Asked { client: self.client, class: self.class, object: self.choice.server }
+        let Job { client, class, choice, size, .. } = *self;
+        Asked { client, class, object: choice.server, size, origin: Origin::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the simulators really tell a policy: every policy runs, or is refused by name for exactly the missing signal.
 
 use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals, policies};
-use sojourn_model::system::{Affinity, Face, Told};
+use sojourn_model::system::{Affinity, Face, Probes, Reports, Told};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Span, Stream};
 
@@ -11,6 +11,9 @@ use crate::support::{cluster, control, simulate};
 const FCFS: &str = "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 s)\"";
 const SITE: &str = "path,kind,class,bytes,requests,embedded\n/p,base,static,1000,1,\n";
 const POLLED: Option<Span> = Some(Span(1_000_000_000));
+
+/// What a face that sees the path can look up.
+const OF_PATH: Signals = Signals::OBJECT.union(Signals::SIZE);
 
 /// Requires some signals and reads nothing.
 struct Requiring(Signals);
@@ -60,7 +63,7 @@ fn check(name: &str, requires: Signals, provides: Signals, refused: Option<Strin
 #[test]
 fn requests_behind_a_balancer() {
     let (catalogue, names) = every_policy();
-    let seen = Signals::GATEWAY | Signals::PREDICTED_RESPONSE;
+    let seen = Signals::GATEWAY | OF_PATH | Signals::PREDICTED_RESPONSE;
     for (polled, reports) in [(None, Signals::empty()), (POLLED, Signals::REPORTS)] {
         for (name, requires) in &names {
             let mut scenario = cluster("exponential(rate = 1 /s)", name, 2, FCFS);
@@ -94,22 +97,48 @@ fn users_who_browse() {
     }
 }
 
-/// A policy behind a tier of another face is refused for what that face does not see.
+/// A policy behind a tier of another face is refused for what that face does not see, is not told and was not set up to
+/// measure; what it promises it tells, or this run would end in a panic or a choice of nothing.
 #[test]
 fn other_faces() {
     let (catalogue, names) = every_policy();
     let faces = [
+        (Face::Gateway, Signals::GATEWAY | OF_PATH),
         (Face::Switch, Signals::SWITCH),
-        (Face::Redirect, Signals::ADDRESS | Signals::COOKIE | Signals::PATH),
-        (Face::Dns, Signals::ADDRESS),
+        (Face::Redirect, Signals::ADDRESS | Signals::COOKIE | Signals::PATH | OF_PATH),
+        (Face::Dns, Signals::ADDRESS | Signals::LEASES),
+    ];
+    let reports =
+        Reports { every: Span(500_000_000), heartbeat: None, client_rates: None, cost: Span::ZERO, lossy: false };
+    let with_rates = Reports { client_rates: Some(Span(64_000_000_000)), ..reports };
+    let probes = Probes { at_most: 3, refresh: Span(120_000_000_000) };
+    let of_reports = Signals::REPORTS | Signals::ROOM | Signals::UTILIZATION;
+    let told = [
+        (None, None, None, Signals::empty()),
+        (None, None, Some((0xc200_0000, 7)), Signals::ORIGIN),
+        (Some(reports), None, None, of_reports),
+        (Some(with_rates), None, None, of_reports | Signals::CLIENT_RATES),
+        (None, Some(probes), None, Signals::ROUND_TRIPS),
+        (
+            Some(with_rates),
+            Some(probes),
+            Some((0xc200_0000, 7)),
+            of_reports | Signals::CLIENT_RATES | Signals::ROUND_TRIPS | Signals::ORIGIN,
+        ),
     ];
     for (face, seen) in faces {
-        for (name, requires) in &names {
-            let mut scenario = cluster("exponential(rate = 1 /s)", name, 2, FCFS);
-            scenario.tier().face = face;
-            let control = Control { catalogue: catalogue.clone(), ..control(200) };
-            let ran = simulate(&scenario, &control);
-            check(name, *requires, seen, ran.err().map(|error| error.to_string()));
+        for (reports, probes, addresses, more) in told {
+            // Only a DNS has clients probed.
+            let more = if face == Face::Dns { more } else { more.difference(Signals::ROUND_TRIPS) };
+            for (name, requires) in &names {
+                let mut scenario = cluster("exponential(rate = 1 /s)", name, 2, FCFS);
+                let tier = scenario.tier();
+                (tier.face, tier.reports, tier.probes) = (face, reports, probes);
+                scenario.system.regions[0].addresses = addresses;
+                let control = Control { catalogue: catalogue.clone(), ..control(200) };
+                let ran = simulate(&scenario, &control);
+                check(name, *requires, seen | more, ran.err().map(|error| error.to_string()));
+            }
         }
     }
 }

@@ -281,7 +281,7 @@ fn what_is_not_there_yet_is_refused() {
     type Change<'a> = &'a dyn Fn(&mut System);
     let cases: [(&str, Change<'_>); 4] = [
         ("retry", &|system| system.rules.retries = retries.clone()),
-        ("fault of this kind", &|system| system.faults = vec![fault(Trouble::Slow(0.5))]),
+        ("fault of this kind", &|system| system.faults = vec![fault(Trouble::Frozen)]),
         ("client", &|system| system.tiers[0].face = Face::Client),
         ("hedge", &|system| system.rules.hedge = Some(sojourn_model::system::Hedge::Quantile(0.95))),
     ];

@@ -26,6 +26,9 @@ pub(crate) struct Exec {
 pub(crate) struct Within {
     #[arg(long)]
     root: bool,
+    /// End with the thread that started it
+    #[arg(long)]
+    end_with_parent: bool,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -41,7 +44,11 @@ pub(crate) fn exec(arguments: &Exec) -> Result<Exit, Failure> {
     let program = std::env::current_exe().map_err(failed)?;
     namespace::join(pid, &order.host).map_err(unfit)?;
     let mut within = Command::new(program);
-    within.args(["bed", "within"]).args(order.root.then_some("--root")).arg("--").args(&order.command);
+    within
+        .args(["bed", "within", "--end-with-parent"])
+        .args(order.root.then_some("--root"))
+        .arg("--")
+        .args(&order.command);
     let status = within.status().map_err(|error| failed(format!("cannot run a command on {}: {error}", order.host)))?;
     std::process::exit(code(status))
 }
@@ -50,7 +57,9 @@ pub(crate) fn within(arguments: &Within) -> Result<Exit, Failure> {
     if !arguments.root {
         namespace::as_ordinary_user().map_err(unfit)?;
     }
-    namespace::end_with_parent().map_err(unfit)?;
+    if arguments.end_with_parent {
+        namespace::end_with_parent().map_err(unfit)?;
+    }
     let [program, rest @ ..] = arguments.command.as_slice() else { unreachable!("the command is required") };
     let error = Command::new(program).args(rest).env("TMPDIR", namespace::TEMPORARY).exec();
     crate::table::errln(&format!("sojourn: cannot run {}: {error}", program.to_string_lossy()));

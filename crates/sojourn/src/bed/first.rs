@@ -64,6 +64,7 @@ pub(crate) fn first(arguments: &First) -> Result<Exit, Failure> {
     let main = match host {
         Some(name) => {
             let host = hosts.host(name).map_err(no_ground)?;
+            // It ends with the bed, not with the thread that starts it, which ends at once.
             let mut within = Command::new(program);
             within.args(["bed", "within"]).args(root.then_some("--root")).arg("--").args(command);
             let started = hosts.on(host, || within.spawn()).map_err(unfit)?.map_err(failed)?;

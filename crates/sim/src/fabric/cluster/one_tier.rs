@@ -55,7 +55,7 @@ impl Routing for OneTier {
         let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
         // Without a balancer a user simply goes to its server.
         let affinity = tier.map_or(Affinity::Session, |tier| tier.affinity);
-        let told = tier.map_or(Signals::empty(), |tier| signals(tier, true));
+        let told = tier.map_or(Signals::empty(), |tier| signals(tier, &[], true));
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         Ok(OneTier {
             affinity,

@@ -114,7 +114,7 @@ impl Tiers {
 impl Routing for Tiers {
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Tiers, SimError> {
         let deciders = deciders(system, true, catalogue, seed)?;
-        let told = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, true), tier.seats.len()));
+        let told = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, &[], true), tier.seats.len()));
         let looks = deciders.iter().zip(told).map(|(decider, told)| FirstByte::new(decider.balancer.requires(), told));
         let looks: Vec<FirstByte> = looks.filter(|look| *look != FirstByte::Untold).collect();
         if looks.windows(2).any(|two| two[0] != two[1]) {
@@ -320,8 +320,8 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
         ),
         (!system.faults.is_empty(), "faults while users browse"),
         (
-            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some(),
-            "clients that wait, retry or hedge ([client])",
+            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over,
+            "clients that wait, retry, hedge or fail over ([client])",
         ),
         (
             system.servers().any(|server| server.machine.is_some()),

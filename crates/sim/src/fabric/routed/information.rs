@@ -1,0 +1,85 @@
+//! What deciders are told besides requests: where their targets are, how long to keep what they know of clients, and the
+//! messages that come to them.
+
+use sojourn_dispatch::{ClientRules, Origin, RoundTrip};
+use sojourn_model::System;
+use sojourn_stats::{Span, Time};
+
+use super::super::deciders::Next;
+use super::Routed;
+use super::messages::Message;
+use super::reports::{Reporting, View};
+
+/// Reports without news of a client after which its rate is forgotten.
+const SILENT_REPORTS: u64 = 3;
+
+impl Routed {
+    /// Tells the deciders of `system` what they know from the start.
+    pub(super) fn prepare(&mut self, system: &System) {
+        let tiers = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(tier, tier.seats.len()));
+        for (number, tier) in tiers.enumerate() {
+            let rates = tier.reports.and_then(|reports| reports.client_rates);
+            if rates.is_some() || tier.probes.is_some() {
+                let usual = ClientRules::default();
+                self.deciders[number].balancer.keep_clients(ClientRules {
+                    rates_expire: rates.map(|every| Span(every.0 * SILENT_REPORTS)),
+                    sites_probed: tier.probes.map_or(usual.sites_probed, |probes| probes.at_most),
+                    refresh: tier.probes.map_or(usual.refresh, |probes| probes.refresh),
+                    ..usual
+                });
+            }
+            let Some(origins) = &self.origins else { continue };
+            for target in 0..self.deciders[number].targets.len() {
+                let next = self.deciders[number].targets[target];
+                let name = match next {
+                    Next::Server(host) => format!("server {host}"),
+                    Next::Decider(other) => format!("decider {other}"),
+                };
+                let origin = origins.within(self.region_of(next), &name);
+                self.deciders[number].balancer.set_origin(target as u32, origin);
+            }
+        }
+    }
+
+    /// Something happens that reports are about.
+    #[inline]
+    pub(super) fn report(&mut self, now: Time, tell: impl FnOnce(&mut Reporting, &mut View<'_>)) {
+        let Routed { reporting, deciders, stations, is_down, messages, .. } = self;
+        if let Some(reporting) = reporting {
+            tell(reporting, &mut View { now, deciders, stations, is_down, messages });
+        }
+    }
+
+    /// Takes the messages that come now.
+    pub(super) fn take_messages(&mut self, now: Time) {
+        while let Some(message) = self.messages.take(now) {
+            match message {
+                Message::Load { reporter, load, is_taken: false } => {
+                    let reporting = self.reporting.as_mut().expect("a report has a reporter");
+                    let at = reporting.taken_at(reporter, now);
+                    self.messages.send(at, Message::Load { reporter, load, is_taken: true });
+                }
+                Message::Load { reporter, load, .. } => {
+                    self.report(now, |reporting, view| reporting.take(reporter, &load, view));
+                }
+                Message::Rates { reporter, rates } => self.take_rates(reporter, rates, now),
+                Message::Order { decider, target, client } => self.echo(decider, target, client, now),
+                Message::Echoes { decider, target, client, round_trip, measured } => {
+                    self.echoed(decider, target, client, RoundTrip { span: round_trip, measured }, now);
+                }
+            }
+        }
+    }
+
+    /// A decider takes the rates of clients.
+    fn take_rates(&mut self, reporter: u32, rates: Vec<(u32, f64)>, now: Time) {
+        let Routed { reporting, deciders, origins, probing, .. } = self;
+        let reporting = reporting.as_mut().expect("a report has a reporter");
+        let balancer = &mut deciders[reporting.decider_of(reporter) as usize].balancer;
+        reporting.take_rates(reporter, rates, |client, rate| {
+            let origin = origins.as_ref().map_or(Origin::default(), |origins| origins.of(client));
+            probing.iter_mut().for_each(|probing| probing.know(client));
+            balancer.client_rate(client, origin, rate, now);
+        });
+    }
+}

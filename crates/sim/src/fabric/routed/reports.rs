@@ -1,0 +1,609 @@
+//! Reports: what targets tell the tier in front of them of their load, and of the clients that ask them.
+//!
+//! All targets of a tier look at their load at the same instants. One of them reports when its load has changed
+//! considerably since its last report ([`CHANGE`]) or its heartbeat is due, and at once when an overload begins or ends
+//! ([`OVERLOADED`]). A report takes the way between the two places and is lost with the path's packets only if the tier
+//! says so; its receiver takes the tier's `cost` for it, one after the other. So what a policy knows is as old as that.
+//!
+//! | target | what it reports |
+//! |---|---|
+//! | a server | its own load |
+//! | a decider to which its targets report | their last reports, added up: one server of high capacity |
+//! | any other decider | the load of all servers behind it |
+//!
+//! The receiver learns each target's capacity from what it was sent and how it fared (`sojourn_dispatch::capacity`); room
+//! is capacity less the request rate of the last interval. A target that is silent for two heartbeats is down to it, until
+//! it reports again. A decider with no server left says so at once.
+//!
+//! Request rates of clients go from servers to deciders all at one instant, and from decider to decider for clients above
+//! the mean, staggered. Agarwal, A test bed for performance evaluation of load balancing strategies for web server
+//! systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is considerable, when a server is overloaded, how
+//! long silence lasts) is set here. The price is that alarms are of numbers inside, since a busy share takes time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use sojourn_dispatch::Report;
+use sojourn_dispatch::capacity::{Estimator, Interval, estimator};
+use sojourn_model::system::Reports;
+use sojourn_model::{Station, System};
+use sojourn_stats::{Span, Stream, Time};
+
+use super::super::deciders::{Decider, Next};
+use super::Routed;
+use super::messages::{Load, Message, Messages, Totals};
+
+/// A considerable change: of the busy share of the processor by so much, or of the number inside by a quarter of what was
+/// told, and at least 2.
+const CHANGE: f32 = 0.1;
+
+/// More requests inside for each core than the first are an overload, which ends with no more than the second.
+const OVERLOADED: (u32, u32) = (8, 2);
+
+/// Heartbeats without a report after which a target counts as down.
+const SILENT: u64 = 2;
+
+/// All that report, and to which decider.
+pub(super) struct Reporting {
+    reporters: Vec<Reporter>,
+    /// The reporters about the targets of each decider.
+    of_decider: Vec<Range<usize>>,
+    /// Those that add up the reports to each decider.
+    above: Vec<Vec<usize>>,
+    /// Those that look at each server themselves.
+    of_host: Vec<Vec<u32>>,
+    /// Nearest the servers first, so that what is added up at an instant is of that instant.
+    clocks: Vec<Clock>,
+    /// When the first clock is due.
+    next_at: Time,
+    /// When each decider has had its time for the reports that have come.
+    free_at: Vec<Time>,
+}
+
+/// When reporters of a tier look at their load, or send the rates of clients.
+struct Clock {
+    next: Time,
+    every: Span,
+    reporters: Range<usize>,
+    of_clients: bool,
+}
+
+/// A target of a decider that wants reports.
+struct Reporter {
+    decider: u32,
+    target: u32,
+    next: Next,
+    /// The servers behind it, their cores, and the stations of their processors, disks and networks.
+    hosts: Vec<u32>,
+    cores: u32,
+    stations: [Vec<usize>; 3],
+    /// Its targets report to it: it adds their reports up.
+    adds_up: bool,
+    /// One way to its decider, and how many packets are lost on it.
+    way: Span,
+    loss: Option<(f64, Stream)>,
+    heartbeat: Span,
+    cost: Span,
+    every: Span,
+    /// At its place: requests inside, what was done so far, and what was told last.
+    inside: u32,
+    totals: Totals,
+    looked: Looked,
+    told: Option<(Time, f32, u32)>,
+    is_overloaded: bool,
+    /// Requests of each client since rates were last sent, and which clients have some; none where rates are added up
+    /// too, or not wanted.
+    counts: Option<(Vec<u32>, Vec<u32>)>,
+    /// At its decider: when it last heard, up to when it knows what was done, and what it has learned.
+    heard: Time,
+    is_lost: bool,
+    known: (Time, Totals),
+    rate: f64,
+    latency: Option<Span>,
+    learned: Box<dyn Estimator>,
+    /// Requests and bytes told in all, for what is added up.
+    reported: Totals,
+    rates: HashMap<u32, f64>,
+}
+
+/// What the last look found, to tell busy shares from.
+#[derive(Clone, Copy, Default)]
+struct Looked {
+    at: Time,
+    busy: [Span; 3],
+    shares: [f32; 3],
+}
+
+/// What reports are made of, and where they go.
+pub(super) struct View<'a> {
+    pub(super) now: Time,
+    pub(super) deciders: &'a mut [Decider],
+    pub(super) stations: &'a [Station],
+    pub(super) is_down: &'a [bool],
+    pub(super) messages: &'a mut Messages,
+}
+
+impl Reporting {
+    /// The reporters of `system`; none where no tier wants reports.
+    pub(super) fn new(system: &System, routed: &Routed, seed: u64) -> Option<Reporting> {
+        let tiers = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(tier, tier.seats.len()));
+        let reports: Vec<Option<Reports>> = tiers.map(|tier| tier.reports).collect();
+        if reports.iter().all(Option::is_none) {
+            return None;
+        }
+        let Routed { deciders, stages, .. } = routed;
+        let mut reporters = Vec::new();
+        let mut of_decider = Vec::new();
+        for (number, decider) in deciders.iter().enumerate() {
+            let first = reporters.len();
+            let Some(wanted) = reports[number] else {
+                of_decider.push(first..first);
+                continue;
+            };
+            for (target, &next) in decider.targets.iter().enumerate() {
+                let hosts = hosts_behind(next, deciders);
+                let of_next = match next {
+                    Next::Server(_) => None,
+                    Next::Decider(other) => reports[other as usize],
+                };
+                let adds_up_rates = of_next.is_some_and(|reports| reports.client_rates.is_some());
+                let lossy = wanted.lossy.then(|| {
+                    let path = system.paths.between(decider.region, routed.region_of(next));
+                    let loss = path.map_or(0.0, |path| path.loss);
+                    (loss / 2.0, Stream::new(seed, &format!("decider {number} target {target}"), "lost reports"))
+                });
+                reporters.push(Reporter {
+                    decider: number as u32,
+                    target: target as u32,
+                    next,
+                    cores: hosts.iter().map(|host| system.hosts[*host as usize].server.cores).sum(),
+                    stations: stations_of(&hosts, system, stages),
+                    hosts,
+                    adds_up: of_next.is_some(),
+                    way: routed.between(number as u32, next),
+                    loss: lossy,
+                    heartbeat: wanted.heartbeat.unwrap_or(wanted.every),
+                    cost: wanted.cost,
+                    every: wanted.every,
+                    inside: 0,
+                    totals: Totals::default(),
+                    looked: Looked::default(),
+                    told: None,
+                    is_overloaded: false,
+                    counts: (wanted.client_rates.is_some() && !adds_up_rates).then(Default::default),
+                    heard: Time::ZERO,
+                    is_lost: false,
+                    known: (Time::ZERO, Totals::default()),
+                    rate: 0.0,
+                    latency: None,
+                    learned: estimator("busy-share").expect("it is built in"),
+                    reported: Totals::default(),
+                    rates: HashMap::new(),
+                });
+            }
+            of_decider.push(first..reporters.len());
+        }
+        let (mut above, mut of_host) = (vec![Vec::new(); deciders.len()], vec![Vec::new(); system.hosts.len()]);
+        for (number, reporter) in reporters.iter().enumerate() {
+            if let (true, Next::Decider(decider)) = (reporter.adds_up, reporter.next) {
+                above[decider as usize].push(number);
+            }
+            // What adds up reports looks at no server itself.
+            let looks = !reporter.adds_up || reporter.counts.is_some();
+            for host in reporter.hosts.iter().filter(|_| looks) {
+                of_host[*host as usize].push(number as u32);
+            }
+        }
+        let mut clocks: Vec<(usize, Clock)> = Vec::new();
+        for (number, wanted) in reports.iter().enumerate() {
+            let Some(wanted) = wanted else { continue };
+            let (depth, range) = (depth(Next::Decider(number as u32), deciders), of_decider[number].clone());
+            let mut add = |next, every, reporters, of_clients| {
+                clocks.push((depth, Clock { next, every, reporters, of_clients }));
+            };
+            add(Time::ZERO + wanted.every, wanted.every, range.clone(), false);
+            let Some(every) = wanted.client_rates else { continue };
+            // Servers at one instant, deciders one after the other.
+            let targets = range.len() as u64;
+            for (place, reporter) in range.enumerate() {
+                let later = match reporters[reporter].next {
+                    Next::Server(_) => Span::ZERO,
+                    Next::Decider(_) => Span(every.0 / targets * place as u64),
+                };
+                add(Time::ZERO + every + later, every, reporter..reporter + 1, true);
+            }
+        }
+        clocks.sort_by_key(|(depth, _)| *depth);
+        let next_at = clocks.iter().map(|(_, clock)| clock.next).min().unwrap_or(Time::NEVER);
+        Some(Reporting {
+            next_at,
+            reporters,
+            of_decider,
+            above,
+            of_host,
+            clocks: clocks.into_iter().map(|(_, clock)| clock).collect(),
+            free_at: vec![Time::ZERO; deciders.len()],
+        })
+    }
+
+    /// When [`Reporting::tick`] is due.
+    #[inline]
+    pub(super) fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// Whether a decider is told by reports whether its targets are up.
+    pub(super) fn is_told(&self, decider: usize) -> bool {
+        !self.of_decider[decider].is_empty()
+    }
+
+    /// A request is in a server.
+    pub(super) fn arrived(&mut self, host: u32, view: &mut View<'_>) {
+        for place in 0..self.of_host[host as usize].len() {
+            let number = self.of_host[host as usize][place] as usize;
+            let reporter = &mut self.reporters[number];
+            reporter.inside += 1;
+            reporter.totals.arrived += 1;
+            self.watch(number, view);
+        }
+    }
+
+    /// A request of `client` has been served, after so long at the server.
+    pub(super) fn served(&mut self, host: u32, client: u32, bytes: u64, stayed: Span, view: &mut View<'_>) {
+        for place in 0..self.of_host[host as usize].len() {
+            let number = self.of_host[host as usize][place] as usize;
+            let reporter = &mut self.reporters[number];
+            reporter.totals.completed += 1;
+            reporter.totals.bytes += bytes;
+            reporter.totals.stayed_ns += u128::from(stayed.0);
+            if let Some((counts, asked)) = &mut reporter.counts {
+                if counts.len() <= client as usize {
+                    counts.resize(client as usize + 1, 0);
+                }
+                if counts[client as usize] == 0 {
+                    asked.push(client);
+                }
+                counts[client as usize] += 1;
+            }
+            reporter.inside -= 1;
+            self.watch(number, view);
+        }
+    }
+
+    /// A request has left a server before its end.
+    pub(super) fn cancelled(&mut self, host: u32) {
+        for number in &self.of_host[host as usize] {
+            self.reporters[*number as usize].inside -= 1;
+        }
+    }
+
+    /// The targets of the first clock that is due look at their load, and tell what there is to tell. What they tell at
+    /// once is taken before the next clock.
+    pub(super) fn tick(&mut self, view: &mut View<'_>) {
+        let Some(clock) = self.clocks.iter_mut().find(|clock| clock.next <= view.now) else { return };
+        clock.next += clock.every;
+        let Clock { every, of_clients, ref reporters, .. } = *clock;
+        for reporter in reporters.clone() {
+            match of_clients {
+                true => self.send_rates(reporter, every, view),
+                false => self.look(reporter, view),
+            }
+        }
+        self.next_at = self.clocks.iter().map(|clock| clock.next).min().unwrap_or(Time::NEVER);
+    }
+
+    /// A decider takes a report.
+    pub(super) fn take(&mut self, number: u32, load: &Load, view: &mut View<'_>) {
+        let reporter = &mut self.reporters[number as usize];
+        let (decider, target) = (reporter.decider as usize, reporter.target);
+        reporter.heard = view.now;
+        let balancer = &mut view.deciders[decider].balancer;
+        if load.is_empty != reporter.is_lost {
+            reporter.is_lost = load.is_empty;
+            match load.is_empty {
+                true => balancer.lost(target, view.now),
+                false => balancer.found(target, view.now),
+            }
+        }
+        if load.is_empty {
+            return;
+        }
+        let report = reporter.understand(load);
+        balancer.report(target, &report, view.now);
+        // An overload may now be one of all targets together.
+        for place in 0..self.above[decider].len() {
+            self.watch(self.above[decider][place], view);
+        }
+    }
+
+    /// A decider takes the rates of clients: of each, the sum over its targets is told.
+    pub(super) fn take_rates(&mut self, number: u32, rates: Vec<(u32, f64)>, mut tell: impl FnMut(u32, f64)) {
+        let before = std::mem::take(&mut self.reporters[number as usize].rates);
+        let mut clients: Vec<u32> = before.into_keys().chain(rates.iter().map(|(client, _)| *client)).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        self.reporters[number as usize].rates = rates.into_iter().collect();
+        let all = &self.reporters[self.of_decider[self.reporters[number as usize].decider as usize].clone()];
+        for client in clients {
+            let rate: f64 = all.iter().filter_map(|reporter| reporter.rates.get(&client)).sum();
+            // Of a client that has stopped asking there is no news: what is known of it expires.
+            if rate > 0.0 {
+                tell(client, rate);
+            }
+        }
+    }
+
+    /// The decider that a reporter reports to.
+    pub(super) fn decider_of(&self, reporter: u32) -> u32 {
+        self.reporters[reporter as usize].decider
+    }
+
+    /// When the receiver of a message that comes now has had its time for it, after those before it.
+    pub(super) fn taken_at(&mut self, reporter: u32, now: Time) -> Time {
+        let Reporter { decider, cost, .. } = self.reporters[reporter as usize];
+        let free_at = &mut self.free_at[decider as usize];
+        *free_at = now.max(*free_at) + cost;
+        *free_at
+    }
+
+    /// A reporter looks at its load, and its decider at how long it has been silent.
+    fn look(&mut self, number: usize, view: &mut View<'_>) {
+        self.listen(number, view);
+        let reporter = &mut self.reporters[number];
+        reporter.measure_shares(view);
+        let Some(load) = self.load(number, view) else { return };
+        let (cpu, inside) = (load.report.cpu, load.report.in_flight);
+        let is_due = self.reporters[number].told.is_none_or(|(at, told_cpu, told_inside)| {
+            let moved = inside.abs_diff(told_inside);
+            let silent = view.now - at;
+            silent >= self.reporters[number].heartbeat
+                || (cpu - told_cpu).abs() >= CHANGE
+                || moved >= 2 && moved * 4 >= told_inside
+        });
+        if is_due {
+            self.send(number, load, view);
+        }
+    }
+
+    /// A decider that has heard nothing of a target for too long takes it for down.
+    fn listen(&mut self, number: usize, view: &mut View<'_>) {
+        let reporter = &mut self.reporters[number];
+        let patience = Span(reporter.heartbeat.0 * SILENT) + reporter.way;
+        if !reporter.is_lost && view.now.saturating_since(reporter.heard) > patience {
+            reporter.is_lost = true;
+            view.deciders[reporter.decider as usize].balancer.lost(reporter.target, view.now);
+        }
+    }
+
+    /// Tells at once that an overload has begun or ended.
+    fn watch(&mut self, number: usize, view: &mut View<'_>) {
+        let reporter = &self.reporters[number];
+        let (inside, cores) = match reporter.adds_up {
+            true => reporter.added_up(view).map_or((0, 0), |sum| (sum.in_flight, reporter.cores)),
+            false => (reporter.inside, reporter.cores),
+        };
+        let limit = if reporter.is_overloaded { OVERLOADED.1 } else { OVERLOADED.0 };
+        if (inside > limit * cores) == reporter.is_overloaded {
+            return;
+        }
+        self.reporters[number].is_overloaded = !self.reporters[number].is_overloaded;
+        if let Some(load) = self.load(number, view) {
+            self.send(number, load, view);
+        }
+    }
+
+    /// What a reporter has to tell now; nothing where it is down.
+    fn load(&self, number: usize, view: &View<'_>) -> Option<Load> {
+        let reporter = &self.reporters[number];
+        let is_up = |host: &u32| !view.is_down[*host as usize];
+        match reporter.next {
+            Next::Server(host) if !is_up(&host) => return None,
+            Next::Decider(decider) if view.deciders[decider as usize].is_down => return None,
+            _ => {}
+        }
+        let mut totals = reporter.totals;
+        if reporter.adds_up {
+            let Next::Decider(decider) = reporter.next else { unreachable!("servers add nothing up") };
+            let below = &self.reporters[self.of_decider[decider as usize].clone()];
+            totals.completed = below.iter().map(|one| one.reported.completed).sum();
+            totals.bytes = below.iter().map(|one| one.reported.bytes).sum();
+            let sum = reporter.added_up(view);
+            let is_empty = sum.is_none();
+            let report = sum.unwrap_or_default();
+            return Some(Load { report, is_empty, totals });
+        }
+        totals.busy_ns = reporter.busy(0, view).0.into();
+        totals.cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
+        let [cpu, disk, net] = reporter.looked.shares;
+        let report = Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, ..Report::default() };
+        Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
+    }
+
+    fn send(&mut self, number: usize, load: Load, view: &mut View<'_>) {
+        let reporter = &mut self.reporters[number];
+        reporter.told = Some((view.now, load.report.cpu, load.report.in_flight));
+        if reporter.is_lost_on_the_way() {
+            return;
+        }
+        let way = reporter.way;
+        let message = Message::Load { reporter: number as u32, load: Box::new(load), is_taken: false };
+        view.messages.send(view.now + way, message);
+    }
+
+    /// Sends the rates of the clients that have asked since the last time: all of them, or, of a decider, those above the
+    /// mean.
+    fn send_rates(&mut self, number: usize, every: Span, view: &mut View<'_>) {
+        let rates = self.rates(number, every);
+        let reporter = &mut self.reporters[number];
+        let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
+        let rates: Vec<(u32, f64)> = match reporter.next {
+            Next::Server(host) if view.is_down[host as usize] => return,
+            Next::Decider(decider) if view.deciders[decider as usize].is_down => return,
+            Next::Server(_) => rates,
+            Next::Decider(_) => rates.into_iter().filter(|(_, rate)| *rate > mean).collect(),
+        };
+        if !reporter.is_lost_on_the_way() {
+            let way = reporter.way;
+            view.messages.send(view.now + way, Message::Rates { reporter: number as u32, rates });
+        }
+    }
+
+    /// Rates of clients at a reporter, in the order of the clients.
+    fn rates(&mut self, number: usize, every: Span) -> Vec<(u32, f64)> {
+        if let Some((counts, asked)) = &mut self.reporters[number].counts {
+            asked.sort_unstable();
+            let rate =
+                |client: u32| (client, f64::from(std::mem::take(&mut counts[client as usize])) / every.as_secs_f64());
+            return asked.drain(..).map(rate).collect();
+        }
+        let Next::Decider(decider) = self.reporters[number].next else {
+            unreachable!("a server counts its own clients")
+        };
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for below in &self.reporters[self.of_decider[decider as usize].clone()] {
+            for (client, rate) in &below.rates {
+                *sums.entry(*client).or_default() += rate;
+            }
+        }
+        sums.into_iter().collect()
+    }
+}
+
+impl Reporter {
+    /// What its decider makes of a report: differences to the last one, and what it learns from them.
+    fn understand(&mut self, load: &Load) -> Report {
+        let Load { report, totals, .. } = load;
+        let (since, known) = self.known;
+        let length = report.measured.saturating_since(since);
+        let completed = totals.completed - known.completed;
+        self.reported.completed = totals.completed;
+        self.reported.bytes = totals.bytes;
+        let mut report = report.clone();
+        if self.adds_up {
+            self.known = (report.measured, *totals);
+            (report.requests, report.bytes) = (completed as u32, totals.bytes - known.bytes);
+            return report;
+        }
+        // An alarm comes too soon after the last report to tell a rate.
+        if length >= self.every {
+            let sent = (totals.arrived - known.arrived) as u32;
+            let latency = (totals.stayed_ns - known.stayed_ns).checked_div(u128::from(completed));
+            let latency = latency.map(|ns| Span(ns as u64));
+            let busy = (totals.busy_ns - known.busy_ns) as f64 / (totals.cores_ns - known.cores_ns) as f64;
+            (report.requests, report.bytes) = (completed as u32, totals.bytes - known.bytes);
+            self.learned.learn(&Interval {
+                length,
+                sent,
+                completed: completed as u32,
+                latency,
+                busy: Some(busy),
+                in_flight: report.in_flight,
+            });
+            (self.latency, self.rate) = (latency, f64::from(sent) / length.as_secs_f64());
+            self.known = (report.measured, *totals);
+        }
+        report.latency = self.latency;
+        // What is not known yet is 0.
+        let capacity = self.learned.capacity().unwrap_or(0.0);
+        (report.capacity, report.room) = (capacity as f32, (capacity - self.rate).max(0.0) as f32);
+        report
+    }
+
+    /// The busy shares since the last look.
+    fn measure_shares(&mut self, view: &View<'_>) {
+        let busy = [0, 1, 2].map(|kind| self.busy(kind, view));
+        let elapsed_s = (view.now - self.looked.at).as_secs_f64();
+        for kind in 0..3 {
+            let units = if kind == 0 { self.cores as f64 } else { self.stations[kind].len() as f64 };
+            let spent_s = (busy[kind] - self.looked.busy[kind]).as_secs_f64();
+            self.looked.shares[kind] = if units > 0.0 { (spent_s / (units * elapsed_s)) as f32 } else { 0.0 };
+        }
+        (self.looked.at, self.looked.busy) = (view.now, busy);
+    }
+
+    /// Time that its processors (0), disks (1) or networks (2) have spent.
+    fn busy(&self, kind: usize, view: &View<'_>) -> Span {
+        Span(self.stations[kind].iter().map(|station| view.stations[*station].busy(view.now).0).sum())
+    }
+
+    /// What its decider's targets last reported, as if they were one server; nothing where none is left.
+    fn added_up(&self, view: &View<'_>) -> Option<Report> {
+        let Next::Decider(decider) = self.next else { return None };
+        let table = view.deciders[decider as usize].balancer.table();
+        let up = table.eligible();
+        if up.is_empty() {
+            return None;
+        }
+        let told = || up.iter().filter_map(|id| table.report(*id));
+        let sum_of = |value: &dyn Fn(&Report) -> f64| told().map(value).sum::<f64>();
+        // A server of which nothing is known yet counts as the mean of the others.
+        let known = told().filter(|report| report.capacity > 0.0).count();
+        let of_all = if known > 0 { up.len() as f64 / known as f64 } else { 0.0 };
+        let weighs = |report: &Report| if known > 0 { f64::from(report.capacity) } else { 1.0 };
+        let weight = sum_of(&weighs).max(f64::MIN_POSITIVE);
+        let mean = |share: &dyn Fn(&Report) -> f32| {
+            (sum_of(&|report| f64::from(share(report)) * weighs(report)) / weight) as f32
+        };
+        let requests = sum_of(&|report| f64::from(report.requests));
+        let waited_s =
+            sum_of(&|report| report.latency.map_or(0.0, |latency| latency.as_secs_f64() * f64::from(report.requests)));
+        Some(Report {
+            measured: view.now,
+            in_flight: told().map(|report| report.in_flight).sum(),
+            latency: (requests > 0.0).then(|| Span::from_secs_f64(waited_s / requests)),
+            cpu: mean(&|report| report.cpu),
+            disk: mean(&|report| report.disk),
+            net: mean(&|report| report.net),
+            room: (sum_of(&|report| f64::from(report.room)) * of_all) as f32,
+            capacity: (sum_of(&|report| f64::from(report.capacity)) * of_all) as f32,
+            ..Report::default()
+        })
+    }
+
+    fn is_lost_on_the_way(&mut self) -> bool {
+        self.loss.as_mut().is_some_and(|(share, stream)| stream.uniform() < *share)
+    }
+}
+
+/// The servers behind `next`, in ascending order.
+fn hosts_behind(next: Next, deciders: &[Decider]) -> Vec<u32> {
+    let mut hosts = match next {
+        Next::Server(host) => vec![host],
+        Next::Decider(decider) => {
+            let targets = &deciders[decider as usize].targets;
+            targets.iter().flat_map(|target| hosts_behind(*target, deciders)).collect()
+        }
+    };
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// The most deciders between `next` and a server.
+fn depth(next: Next, deciders: &[Decider]) -> usize {
+    match next {
+        Next::Server(_) => 0,
+        Next::Decider(decider) => {
+            let targets = &deciders[decider as usize].targets;
+            1 + targets.iter().map(|target| depth(*target, deciders)).max().unwrap_or(0)
+        }
+    }
+}
+
+/// The stations of the processors, disks and networks of these servers.
+fn stations_of(hosts: &[u32], system: &System, stages: &[Vec<usize>]) -> [Vec<usize>; 3] {
+    let mut stations = [const { Vec::new() }; 3];
+    for host in hosts.iter().map(|host| *host as usize) {
+        let resources = system.hosts[host].server.machine.iter().flat_map(|machine| &machine.resources);
+        let mut names = resources.map(|resource| resource.name.as_str());
+        for station in &stages[host] {
+            let kind = match names.next() {
+                Some("disk") => 1,
+                Some("net") => 2,
+                _ => 0,
+            };
+            stations[kind].push(*station);
+        }
+    }
+    stations
+}

@@ -1,0 +1,176 @@
+//! Faults with a DNS in front, behind gateways, of resolvers and of slow servers: who is refused, and until when.
+
+use sojourn_model::system::{
+    Face, Fault, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier, Trouble, TtlUse,
+};
+use sojourn_model::{Server, System};
+use sojourn_sim::Report;
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Workload;
+
+use crate::support::{Scenario, closed, estimate, open, run_plan};
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+const FCFS: &str = "discipline = \"fcfs\"\ndemand = \"10 ms\"";
+
+fn value(report: &Report, metric: &str) -> f64 {
+    estimate(report, metric).value().unwrap_or_else(|| panic!("{metric}"))
+}
+
+/// A tier of this face over the deciders of the next, one at each of two sites with a server each.
+fn two_sites(first: Tier, front: Face) -> System {
+    let mut system = System::balanced(first.clone(), vec![Server::from_toml(FCFS).unwrap(); 2]);
+    system.sites = (0..2).map(|site| Site { name: format!("c{site}"), region: 0 }).collect();
+    (0..2).for_each(|host| system.hosts[host].site = Some(host));
+    let targets = (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect();
+    let at = |site: usize| Seat { site: Some(site), targets: vec![Target::Host(site)], ..Seat::default() };
+    system.tiers = vec![
+        Tier { seats: vec![Seat { targets, ..Seat::default() }], ..first },
+        Tier { seats: vec![at(0), at(1)], ..Tier::new(front, "round-robin") },
+    ];
+    system
+}
+
+fn dns(ttl_s: u64) -> Tier {
+    Tier { ttl: Span(ttl_s * SECOND), ..Tier::new(Face::Dns, "round-robin") }
+}
+
+fn with_reports(mut system: System) -> System {
+    for tier in &mut system.tiers {
+        tier.reports = Some(Reports {
+            every: Span(500 * MS),
+            heartbeat: Some(Span(4 * SECOND)),
+            client_rates: None,
+            cost: Span::ZERO,
+            lossy: false,
+        });
+    }
+    system
+}
+
+fn fault(at_s: u64, until_s: Option<u64>, subject: Subject, trouble: Trouble) -> Vec<Fault> {
+    // Between two requests, which come at full tenths of a second.
+    let time = |s: u64| Time(s * SECOND + 50 * MS);
+    vec![Fault { at: time(at_s), until: until_s.map(time), subject, trouble }]
+}
+
+/// Requests that were refused or lost, and how many there were.
+fn refused(system: System, workload: Workload, seconds: u64) -> (u64, Report) {
+    let report = run_plan(&Scenario { workload, system }, 1, Span(seconds * SECOND), Span::ZERO).unwrap();
+    let ended = match estimate(&report, "error_ratio") {
+        sojourn_stats::Estimate::Sampled { samples, .. } | sojourn_stats::Estimate::WithoutInterval { samples, .. } => {
+            *samples
+        }
+        other => panic!("{other:?}"),
+    };
+    ((value(&report, "error_ratio") * ended as f64).round() as u64, report)
+}
+
+/// A DNS with reports leaves a site that is down out as soon as it has been silent for two heartbeats; one without goes
+/// on naming it.
+#[test]
+fn a_dns_with_reports_leaves_a_site_that_is_down_out() {
+    let down = fault(100, None, Subject::Site(1), Trouble::Down);
+    let mut system = two_sites(dns(0), Face::Switch);
+    (system.rules.resolves, system.faults) = (Resolves::EachRequest, down);
+    let requests = || open("constant(100 ms)");
+    let (without, _) = refused(system.clone(), requests(), 300);
+    assert_eq!(without, 999, "every second one of the 1999 of the last 200 s");
+    let (with, report) = refused(with_reports(system), requests(), 300);
+    // Of at most 8.5 s after its last report, which is up to 4 s old.
+    assert!((22..=43).contains(&with), "{with} refused");
+    assert!(value(&report, "share_1") > 0.8);
+}
+
+/// A client holds the address of a dead site until the TTL ends; if it fails over, it asks the next address instead, a
+/// round trip later, and stays there.
+#[test]
+fn a_client_holds_a_dead_address_or_fails_over() {
+    // One user asks at once, at 1.01 s and so on; it holds the first answer until 60 s, the second site's from then on.
+    let user = || closed(1, "constant(990 ms)");
+    let mut system = with_reports(two_sites(dns(60), Face::Switch));
+    system.network.rtt = Span(100 * MS);
+    let (none, report) = refused(system.clone(), user(), 170);
+    let (mean_s, asked) = (value(&report, "response_time_mean"), value(&report, "throughput") * 170.0);
+    assert_eq!(none, 0);
+    system.faults = fault(80, None, Subject::Site(1), Trouble::Down);
+    let (held, _) = refused(system.clone(), user(), 170);
+    assert!((36..=46).contains(&held), "{held} refused between 80 and about 121 s");
+    system.rules.fails_over = true;
+    let (moved, report) = refused(system, user(), 170);
+    assert!(moved <= 1, "only what was inside is lost: {moved}");
+    // One of about 150 requests took a round trip more.
+    let more_s = (value(&report, "response_time_mean") - mean_s) * asked;
+    assert!((more_s - 0.1).abs() < 0.01, "{more_s} s");
+}
+
+/// A gateway tries the other site's gateway, so that only what was inside is lost.
+#[test]
+fn a_gateway_leaves_a_site_that_is_down_out() {
+    let mut system = two_sites(Tier::new(Face::Gateway, "round-robin"), Face::Gateway);
+    system.faults = fault(20, Some(40), Subject::Site(1), Trouble::Down);
+    let (lost, report) = refused(system, open("constant(100 ms)"), 60);
+    assert_eq!(lost, 0, "nothing was inside between two requests");
+    // Half of the requests of 40 s.
+    let share = value(&report, "share_2");
+    assert!((share - 1.0 / 3.0).abs() < 0.01, "{share}");
+}
+
+/// A node on a server that is down refuses too; a DNS that names it goes on doing so.
+#[test]
+fn a_server_that_decides_is_down_with_its_decider() {
+    let mut system = System::balanced(Tier::new(Face::Gateway, "random"), vec![Server::from_toml(FCFS).unwrap(); 2]);
+    let seat = |host: usize| Seat { host: Some(host), targets: (0..2).map(Target::Host).collect(), ..Seat::default() };
+    let names = Seat { targets: (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect(), ..Seat::default() };
+    system.tiers = vec![
+        Tier { seats: vec![names], ..dns(0) },
+        Tier { seats: vec![seat(0), seat(1)], ..Tier::new(Face::Switch, "round-robin") },
+    ];
+    system.rules.resolves = Resolves::EachRequest;
+    system.faults = fault(10, None, Subject::Host(1), Trouble::Down);
+    let (refused, _) = refused(system, open("constant(100 ms)"), 110);
+    // Every second one comes to the node that is down; up to the next second the other node may still name it.
+    assert!((500..=506).contains(&refused), "{refused}");
+}
+
+/// The clients of a resolver that is down keep the answers that they have, and get no other.
+#[test]
+fn a_resolver_that_is_down_answers_nobody() {
+    let mut system = two_sites(dns(20), Face::Switch);
+    system.resolvers = vec![Resolver { name: "isp".into(), region: 0, share: 1.0, ttl: TtlUse::Honoured }];
+    system.rules.resolves = Resolves::Every(Span(10 * SECOND));
+    system.faults = fault(50, Some(80), Subject::Resolver(0), Trouble::Down);
+    // The only client resolves every 10 s, last at 50.0 s or before.
+    let (failed, _) = refused(system, open("constant(100 ms)"), 100);
+    assert!((200..=300).contains(&failed), "{failed}");
+}
+
+/// A tier that is down is down with all of its deciders.
+#[test]
+fn a_dns_that_is_down_gives_no_answers() {
+    let mut system = two_sites(dns(0), Face::Switch);
+    (system.rules.resolves, system.faults) =
+        (Resolves::EachRequest, fault(50, Some(60), Subject::Tier(0), Trouble::Down));
+    let (failed, _) = refused(system, open("constant(100 ms)"), 100);
+    assert_eq!(failed, 100);
+}
+
+/// A slow server takes longer for what comes meanwhile; a drained one ends what it has.
+#[test]
+fn slow_and_drained_servers() {
+    let one = |server: &str| {
+        let server = Server::from_toml(server).unwrap();
+        System::balanced(Tier::new(Face::Gateway, "round-robin"), vec![server; 2])
+    };
+    let mut system = one(FCFS);
+    system.faults = fault(20, Some(70), Subject::Share(1.0), Trouble::Slow(0.25));
+    let (none, report) = refused(system, open("constant(100 ms)"), 100);
+    // Half of the requests take 40 ms, the others 10 ms.
+    assert!(none == 0 && (value(&report, "response_time_mean") - 0.025).abs() < 1e-4, "{report:?}");
+    let mut system = one("discipline = \"fcfs\"\ndemand = \"150 ms\"");
+    system.faults = fault(20, None, Subject::Host(1), Trouble::Drained);
+    let (none, report) = refused(system, open("constant(100 ms)"), 100);
+    assert_eq!(none, 0, "what was inside is served");
+    assert!(value(&report, "share_2") < 0.12, "{}", value(&report, "share_2"));
+}

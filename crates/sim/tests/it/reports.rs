@@ -1,0 +1,375 @@
+//! What deciders are told besides requests: reports, alarms, silence, rates of clients, round trips and addresses. A
+//! policy that writes down all that it hears is the witness.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use sojourn_dispatch::{
+    Ask, BackendId, Catalogue, Command, Decision, Event, Origin, Policy, Reason, Report, RoundTrip, Signals, Table,
+};
+use sojourn_model::system::{
+    Clients, Face, Fault, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier,
+    Trouble, TtlUse,
+};
+use sojourn_model::{LossModel, Server, System};
+use sojourn_sim::{Control, WarmUp};
+use sojourn_stats::{Law, Span, Stream, Time};
+use sojourn_traffic::{Open, Workload};
+
+use crate::support::{closed, open};
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+/// Reports on ticks of 500 ms, with a heartbeat of 4 s.
+const REPORTS: Reports = Reports {
+    every: Span(500 * MS),
+    heartbeat: Some(Span(4 * SECOND)),
+    client_rates: None,
+    cost: Span::ZERO,
+    lossy: false,
+};
+
+/// What a policy hears.
+#[derive(Clone, Debug, PartialEq)]
+enum Heard {
+    Report(BackendId, Report),
+    Event(Event),
+    Rate(u64, f64),
+    Asked { client: u64, origin: Origin, targets: Vec<Origin>, round_trips: Vec<Option<RoundTrip>> },
+}
+
+type Notes = Arc<Mutex<Vec<(Time, Heard)>>>;
+
+/// Chooses in turn, has every client that asks probed once, and writes down what it hears.
+struct Witness {
+    requires: Signals,
+    notes: Notes,
+    turn: usize,
+    wanted: Vec<Command>,
+    now: Time,
+    probed: BTreeSet<u64>,
+}
+
+impl Witness {
+    fn note(&self, now: Time, heard: Heard) {
+        self.notes.lock().unwrap().push((now, heard));
+    }
+}
+
+impl Policy for Witness {
+    fn requires(&self) -> Signals {
+        self.requires
+    }
+
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        let targets = || (0..ask.table.len() as u32).map(BackendId);
+        let client = ask.request.client;
+        let round_trips = targets().map(|id| ask.clients.round_trip(client, id)).collect();
+        let origins = targets().map(|id| ask.table.origin(id)).collect();
+        self.note(ask.now, Heard::Asked { client, origin: ask.request.origin, targets: origins, round_trips });
+        if self.requires.contains(Signals::ROUND_TRIPS) && self.probed.insert(client) {
+            self.wanted.extend(targets().map(|from| Command::Measure { client, from }));
+        }
+        let up: Vec<BackendId> = ask.candidates().collect();
+        (self.turn, self.now) = (self.turn + 1, ask.now);
+        let reason = Reason { code: sojourn_dispatch::Code::Own, ties: 1, value: 0.0 };
+        Decision::forward_or_refuse((!up.is_empty()).then(|| (up[self.turn % up.len()], reason)))
+    }
+
+    fn observe(&mut self, event: &Event, _: &Table, now: Time) {
+        self.note(now, Heard::Event(*event));
+    }
+
+    fn reported(&mut self, backend: BackendId, table: &Table, now: Time) {
+        self.note(now, Heard::Report(backend, table.report(backend).unwrap().clone()));
+    }
+
+    fn rated(&mut self, ask: &Ask<'_>, _: &mut Stream) {
+        let client = ask.request.client;
+        self.note(ask.now, Heard::Rate(client, ask.clients.rate(client).unwrap()));
+    }
+
+    fn poll(&mut self, _: &Table, _: Time) -> Vec<Command> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        (!self.wanted.is_empty()).then_some(self.now)
+    }
+}
+
+/// What the policy `witness` of `system` hears until `end`.
+fn heard(system: System, workload: Workload, requires: Signals, end: Span) -> Vec<(Time, Heard)> {
+    let notes = Notes::default();
+    let written = Arc::clone(&notes);
+    let mut catalogue = Catalogue::default();
+    let added = catalogue.add("witness", "writes down what it hears", move |_| {
+        let (notes, probed) = (Arc::clone(&written), BTreeSet::new());
+        Ok(Box::new(Witness { requires, notes, turn: 0, wanted: Vec::new(), now: Time::ZERO, probed }))
+    });
+    added.unwrap();
+    let control =
+        Control { seed: 1, horizon: Some(end), warm_up: WarmUp::Fixed(Span::ZERO), catalogue, ..Control::default() };
+    sojourn_sim::run_plan(&system, &workload, &control).unwrap();
+    drop(control);
+    let notes = std::mem::take(&mut *notes.lock().unwrap());
+    notes
+}
+
+fn reports(heard: &[(Time, Heard)], of: u32) -> Vec<(Time, Report)> {
+    let of_it = |(at, heard): &(Time, Heard)| match heard {
+        Heard::Report(backend, report) if backend.0 == of => Some((*at, report.clone())),
+        _ => None,
+    };
+    heard.iter().filter_map(of_it).collect()
+}
+
+/// `count` servers of this model behind a gateway with reports.
+fn behind_a_gateway(count: usize, server: &str, reports: Reports) -> System {
+    let server = Server::from_toml(server).unwrap();
+    let tier = Tier { reports: Some(reports), ..Tier::new(Face::Gateway, "witness") };
+    System::balanced(tier, vec![server; count])
+}
+
+/// A DNS that hears reports over two sites, 10 and 100 ms away from it, with a front node and two servers each.
+fn two_sites(server: &str, reports: Reports) -> System {
+    let server = Server::from_toml(server).unwrap();
+    let mut system = System::balanced(Tier::new(Face::Switch, "round-robin"), vec![server; 4]);
+    let regions = [("europe", 194 << 24), ("asia", 202 << 24)];
+    system.regions = regions.map(|(name, prefix)| Region { name: name.into(), addresses: Some((prefix, 7)) }).into();
+    system.sites = vec![Site { name: "c1".into(), region: 0 }, Site { name: "c2".into(), region: 1 }];
+    (0..4).for_each(|host| system.hosts[host].site = Some(host / 2));
+    let at = |site: usize| Seat {
+        site: Some(site),
+        targets: [2 * site, 2 * site + 1].map(Target::Host).into(),
+        ..Seat::default()
+    };
+    let targets = (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect();
+    let dns = Tier {
+        seats: vec![Seat { targets, ..Seat::default() }],
+        reports: Some(reports),
+        ..Tier::new(Face::Dns, "witness")
+    };
+    let front = Tier { seats: vec![at(0), at(1)], reports: Some(reports), ..Tier::new(Face::Switch, "round-robin") };
+    system.tiers = vec![dns, front];
+    system.rules.resolves = Resolves::EachRequest;
+    system.clients = vec![Clients { region: 0, number: 10 }];
+    let path = |rtt_ms: f64| Path {
+        rtt: Law::constant(rtt_ms * 1e-3),
+        loss: 0.0,
+        loss_correlation: 0.0,
+        loss_model: LossModel::GilbertElliott,
+        rate: None,
+        medium: None,
+    };
+    system.paths = Paths::new(2, |a, b| Ok::<_, ()>(path(if a == b { 10.0 } else { 100.0 }))).unwrap();
+    system
+}
+
+fn ten_clients(arrivals: &str) -> Workload {
+    let Workload::Open(plan) = open(arrivals) else { unreachable!() };
+    Workload::Open(Open { clients: 10, ..plan })
+}
+
+fn is_near(value: f64, expected: f64) -> bool {
+    (value - expected).abs() <= 1e-6 * expected.abs()
+}
+
+/// Ten requests per second of 50 ms at one server: busy for half of the time, room for ten more, and nothing changes, so
+/// that it reports on heartbeats only.
+#[test]
+fn a_server_reports_its_load_and_room() {
+    let system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"50 ms\"", REPORTS);
+    let heard = heard(system, open("constant(100 ms)"), Signals::REPORTS, Span(60 * SECOND));
+    let reports = reports(&heard, 0);
+    let settled: Vec<_> = reports.iter().filter(|(at, _)| at.0 > 10 * SECOND).collect();
+    assert!(settled.len() >= 11, "{}", settled.len());
+    for pair in settled.windows(2) {
+        assert_eq!(pair[1].0 - pair[0].0, Span(4 * SECOND), "a heartbeat");
+    }
+    for (at, report) in settled {
+        assert_eq!((report.measured, report.requests, report.bytes), (*at, 40, 40_000), "without links it is new");
+        assert_eq!(report.latency, Some(Span(50 * MS)));
+        let known = [report.cpu, report.capacity, report.room].map(f64::from);
+        assert!(known.iter().zip([0.5, 20.0, 10.0]).all(|(value, expected)| is_near(*value, expected)), "{known:?}");
+    }
+}
+
+/// A site is one server of high capacity; what is known of it is half a round trip old.
+#[test]
+fn a_site_reports_as_one_server() {
+    let system = two_sites("discipline = \"fcfs\"\ndemand = \"50 ms\"", REPORTS);
+    let heard = heard(system, ten_clients("constant(25 ms)"), Signals::REPORTS, Span(60 * SECOND));
+    for (site, way) in [(0, Span(5 * MS)), (1, Span(50 * MS))] {
+        let reports = reports(&heard, site);
+        let settled: Vec<_> = reports.iter().filter(|(at, _)| at.0 > 20 * SECOND).collect();
+        assert!(settled.len() >= 9, "{}", settled.len());
+        for (at, report) in settled {
+            assert_eq!(*at - report.measured, way);
+            assert_eq!(report.measured.0 % (500 * MS), 0, "measured on a tick");
+            let known = [report.cpu, report.capacity, report.room].map(f64::from);
+            let right =
+                known.iter().zip([0.5, 40.0, 20.0]).all(|(value, expected)| (value - expected).abs() < 0.11 * expected);
+            assert!(right, "site {site}: {known:?}");
+        }
+        let told: u32 = reports.iter().map(|(_, report)| report.requests).sum();
+        assert!((1100..=1200).contains(&told), "site {site}: {told} of 1200 requests");
+    }
+}
+
+/// Twenty requests at once: with the ninth in it the server is overloaded and says so at that instant, between two
+/// ticks; with two left it says that this is over.
+#[test]
+fn an_overload_is_told_at_once() {
+    let system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"10 ms\"", REPORTS);
+    let heard = heard(system, closed(20, "constant(10.2 s)"), Signals::REPORTS, Span(15 * SECOND));
+    let at =
+        |at: Time| reports(&heard, 0).into_iter().find(|(told, _)| *told == at).map(|(_, report)| report.in_flight);
+    assert_eq!(at(Time(10_200 * MS)), Some(9));
+    assert_eq!(at(Time(10_380 * MS)), Some(2), "18 have left");
+}
+
+/// What says nothing for two heartbeats is down to its decider, and up again with its next report; nothing else tells.
+#[test]
+fn silence_is_taken_for_a_fault() {
+    let mut system = behind_a_gateway(2, "discipline = \"fcfs\"\ndemand = \"10 ms\"", REPORTS);
+    system.tiers[0].face = Face::Switch;
+    let (at, until) = (Time(20 * SECOND + 1), Some(Time(50 * SECOND + 1)));
+    system.faults = vec![Fault { at, until, subject: Subject::Host(1), trouble: Trouble::Down }];
+    let heard = heard(system, open("constant(100 ms)"), Signals::REPORTS, Span(60 * SECOND));
+    let last = reports(&heard, 1).into_iter().map(|(at, _)| at).filter(|told| *told < at).max().unwrap();
+    let events: Vec<_> = heard
+        .iter()
+        .filter(|(_, heard)| matches!(heard, Heard::Event(Event::Down { .. } | Event::Joined { .. })))
+        .collect();
+    let down = last + Span(8_500 * MS);
+    let expected = [
+        (down, Heard::Event(Event::Down { backend: BackendId(1) })),
+        (Time(50_500 * MS), Heard::Event(Event::Joined { backend: BackendId(1) })),
+    ];
+    assert_eq!(events, expected.iter().collect::<Vec<_>>());
+}
+
+/// The receiver takes its time for each report, and the second one waits for the first.
+#[test]
+fn reports_cost_their_receiver_time() {
+    let reports_ = Reports { heartbeat: None, cost: Span(100 * MS), ..REPORTS };
+    let system = behind_a_gateway(2, "discipline = \"fcfs\"\ndemand = \"10 ms\"", reports_);
+    let heard = heard(system, open("constant(100 ms)"), Signals::REPORTS, Span(10 * SECOND));
+    for (server, age) in [(0, 100), (1, 200)] {
+        let ages: Vec<_> = reports(&heard, server).iter().map(|(at, report)| *at - report.measured).collect();
+        assert!(ages.len() >= 18 && ages.iter().all(|of| *of == Span(age * MS)), "{ages:?}");
+    }
+}
+
+/// Front nodes tell the DNS of clients above the mean, one after the other; the sum over the sites is told.
+#[test]
+fn the_rates_of_busy_clients_go_up() {
+    let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
+    let system = two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(40 * SECOND));
+    let rates: Vec<(Time, u64, f64)> = heard
+        .iter()
+        .filter_map(|(at, heard)| match heard {
+            Heard::Rate(client, rate) => Some((*at, *client, *rate)),
+            _ => None,
+        })
+        .collect();
+    let instants: BTreeSet<u64> = rates.iter().map(|(at, ..)| at.0 / MS).collect();
+    // The first site at 8, 16, ... s and 5 ms of way, the second 4 s later and 50 ms away.
+    let expected = [8_005, 12_050, 16_005, 20_050, 24_005, 28_050, 32_005, 36_050];
+    assert!(expected.iter().all(|at| instants.contains(at)) && instants.len() <= 9, "{instants:?}");
+    for at in &expected[2..] {
+        let of_it: Vec<f64> = rates.iter().filter(|(told, ..)| told.0 / MS == *at).map(|(.., rate)| *rate).collect();
+        // Each client asks for 10 /s in the mean, and 5 /s of that at each site.
+        assert!(!of_it.is_empty() && of_it.len() < 10 + 10, "{of_it:?}");
+        assert!(of_it.iter().all(|rate| *rate > 4.0 && *rate < 20.0), "{of_it:?}");
+    }
+}
+
+/// An order to probe takes its way, three echoes a second apart are sent, and the mean comes back.
+#[test]
+fn round_trips_are_measured_from_the_sites() {
+    let mut system = two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", REPORTS);
+    system.tiers[0].probes = Some(Probes { at_most: 3, refresh: Span(120 * SECOND) });
+    let heard = heard(system, ten_clients("constant(100 ms)"), Signals::ROUND_TRIPS, Span(20 * SECOND));
+    let asked = |client: u64| {
+        heard.iter().filter_map(move |(at, heard)| match heard {
+            Heard::Asked { client: of, round_trips, .. } if *of == client => Some((*at, round_trips.clone())),
+            _ => None,
+        })
+    };
+    let Some((first, Heard::Asked { client, .. })) = heard.iter().find(|(_, it)| matches!(it, Heard::Asked { .. }))
+    else {
+        panic!("no client asked")
+    };
+    let mut known = 0;
+    for (at, round_trips) in asked(*client) {
+        for (site, (way, span)) in [(5 * MS, Span(10 * MS)), (50 * MS, Span(100 * MS))].into_iter().enumerate() {
+            // The last echo is waited for, a second at least.
+            let measured = Time(first.0 + way + 3 * SECOND);
+            let expected = (at.0 >= measured.0 + way).then_some(RoundTrip { span, measured });
+            known += u32::from(expected.is_some());
+            assert_eq!(round_trips[site], expected, "site {site} at {at:?}");
+        }
+    }
+    assert!(known > 10, "{known}");
+}
+
+/// Everything has an address of its region, and its own; a client behind a resolver has the resolver's.
+#[test]
+fn addresses_are_of_the_region() {
+    let mut system = two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", REPORTS);
+    system.clients = vec![Clients { region: 0, number: 5 }, Clients { region: 1, number: 5 }];
+    system.resolvers = vec![Resolver { name: "isp".into(), region: 1, share: 1.0, ttl: TtlUse::Honoured }];
+    let heard = heard(system, ten_clients("constant(100 ms)"), Signals::ORIGIN, Span(20 * SECOND));
+    let mut seen = BTreeSet::new();
+    for (_, heard) in heard {
+        let Heard::Asked { origin, targets, .. } = heard else { continue };
+        for (region, of) in
+            std::iter::once((origin.region, origin)).chain([(Some(0), targets[0]), (Some(1), targets[1])])
+        {
+            let prefix = [194, 202][usize::from(region.unwrap())];
+            assert_eq!((of.region, of.address.unwrap().octets()[0] & !1), (region, prefix));
+        }
+        assert_ne!(targets[0].address, targets[1].address);
+        seen.insert((origin.region, origin.address));
+    }
+    let of = |region| seen.iter().filter(|(of, _)| *of == Some(region)).count();
+    assert_eq!((of(0), of(1)), (5, 1), "five clients and one resolver: {seen:?}");
+}
+
+/// Reports are lost with the path's packets only if the tier says so; a probe of which no echo comes back tells nothing.
+#[test]
+fn losses_of_reports_and_echoes() {
+    let lossy = |lossy: bool, loss: f64| {
+        let mut system =
+            two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", Reports { heartbeat: None, lossy, ..REPORTS });
+        system.tiers[0].probes = Some(Probes { at_most: 3, refresh: Span(120 * SECOND) });
+        let path = |rtt_ms: f64, loss: f64| Path {
+            rtt: Law::constant(rtt_ms * 1e-3),
+            loss,
+            loss_correlation: 0.0,
+            loss_model: LossModel::GilbertElliott,
+            rate: None,
+            medium: None,
+        };
+        let between = |a, b| Ok::<_, ()>(if a == b { path(10.0, 0.0) } else { path(100.0, loss) });
+        system.paths = Paths::new(2, between).unwrap();
+        let heard =
+            heard(system, ten_clients("constant(100 ms)"), Signals::REPORTS | Signals::ROUND_TRIPS, Span(200 * SECOND));
+        let known = heard.iter().rev().find_map(|(_, heard)| match heard {
+            Heard::Asked { round_trips, .. } => Some(round_trips.iter().map(Option::is_some).collect::<Vec<_>>()),
+            _ => None,
+        });
+        ([0, 1].map(|site| reports(&heard, site).len()), known.unwrap())
+    };
+    assert_eq!(lossy(false, 0.5).0, [400, 400], "unimpaired");
+    // Half of the loss is each way: of 400 reports a quarter is lost, up to 6 standard deviations (false alarm 2e-9).
+    let ([near, far], _) = lossy(true, 0.5);
+    assert!(near == 400 && (far as f64 - 300.0).abs() < 52.0, "{near}, {far}");
+    // With every packet lost each way nothing is known of the far site.
+    let ([near, far], known) = lossy(true, 2.0);
+    assert_eq!((near, far, known), (400, 0, vec![true, false]));
+}
