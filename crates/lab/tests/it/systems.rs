@@ -465,6 +465,7 @@ fn mistakes_about_faults_and_clients() {
             ("[run]", &client("hedge = \"p100\""), &["x.toml:48: hedge", "between 0 and 100"]),
             ("[run]", &client("hedge = \"soon\""), &["x.toml:48: hedge", "p95"]),
             ("[run]", &client("tiemout = \"1 s\""), &["x.toml:48: ", "did you mean `timeout`"]),
+            ("[run]", &client("fails_over = \"yes\""), &["x.toml:48: ", "boolean"]),
         ],
     );
     let unused = "[[system.site]]\nname = \"north\"\nregion = \"asia\"\n[[system.tier]]";
@@ -490,6 +491,12 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
         "shortest-predicted-response" => ["(predicted-response)"; 4],
+        // By weights; by what is reported; by places, of which this file says nothing.
+        "weighted" => [""; 4],
+        "remaining-capacity" | "free-capacity" | "least-load" | "busiest-to-largest" | "nearest-with-room" => {
+            ["(reports)"; 4]
+        }
+        "nearest" => ["(origin)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };
     for policy in POLICIES {
