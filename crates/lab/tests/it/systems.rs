@@ -297,6 +297,17 @@ fn mistakes_about_tiers() {
             ("policy = \"round-robin\"", "policy = \"round-robin\"\nttl = \"-1 s\"", &["x.toml:9: ttl", "negative"]),
             ("instances = 2", "reports = { every = \"1 s\" }", &["x.toml:14: reports", "`information`"]),
             ("at = \"servers\"", "reports = { every = \"0 s\" }", &["x.toml:19: every", "some time apart"]),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\", heartbeat = \"500 ms\" }",
+                &["x.toml:19: heartbeat", "at least that"],
+            ),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\" }\ninformation = \"polled every 1 s\"",
+                &["x.toml:20: information", "leave one of the two out"],
+            ),
+            ("at = \"servers\"", "reports = { every = \"1 s\", cost = \"-1 s\" }", &["x.toml:19: cost", "negative"]),
             ("instances = 2", "probes = { at_most = 3, refresh = \"60 s\" }", &["x.toml:14: probes", "face `dns`"]),
             (
                 "policy = \"round-robin\"",
@@ -532,9 +543,6 @@ fn sim_refuses_what_it_does_not_have() {
         (NODES, "policy = \"random\"", "policy = \"sweb\"", "the policy `sweb`"),
         (&gateway, "host = \"a\"", "host = \"b\"", "pools"),
         (NODES, "face = \"dns\"", "face = \"client\"", "face `client`"),
-        (NODES, "at = \"servers\"", "reports = { every = \"1 s\" }", "reports"),
-        (SITES, "ttl = \"60 s\"", "probes = { at_most = 1, refresh = \"60 s\" }", "probes"),
-        (SITES, "name = \"asia\"", "name = \"asia\"\naddresses = \"194.0.0.0/7\"", "`addresses`"),
         (
             &but(&central, "[[system.site]]", medium),
             "rate = \"2 Mbit/s\"",
@@ -544,9 +552,9 @@ fn sim_refuses_what_it_does_not_have() {
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
         (SITES, "what = \"down\"", "what = \"frozen\"", "fault of this kind"),
-        (SITES, "server = \"west/2\"", "tier = \"front\"", "fault of this kind"),
+        (&but(SITES, "what = \"down\"", "what = \"slow(0.5)\""), "server = \"west/2\"", "tier = \"front\"", "fault of this kind"),
+        (&but(SITES, "what = \"down\"", "what = \"cut\""), "server = \"west/2\"", "path = \"europe..asia\"", "fault of this kind"),
         (SITES, "duration = \"60 s\"", "precision = \"5% at 95%\"", "`duration` under [run]"),
-        (NODES, "[run]", &fault("server = 2\nwhat = \"down\""), "fault of a server that decides"),
         (&behind, "policy = \"random\"", "policy = \"round-robin\"", "redirect behind a gateway"),
         (
             &behind.replace("face = \"gateway\"", "face = \"redirect\"").replace("least-connections", "random"),
@@ -554,7 +562,6 @@ fn sim_refuses_what_it_does_not_have() {
             polls,
             "polls of a redirect",
         ),
-        (&central.replace(", rate = \"2 Mbit/s\"", ""), "server = \"west/2\"", "site = \"west\"", "behind a gateway"),
         (NODES, open, sessions, "users who browse"),
         (
             SITES,
@@ -584,7 +591,7 @@ fn sim_refuses_what_it_does_not_have() {
             "[[system.region]]\nname = \"a\"\naddresses = \"0.0.0.0/1\"\n[system.server]",
             "regions and paths of users who browse",
         ),
-        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry or hedge"),
+        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry, hedge or fail over"),
         (
             &browsing,
             "[run]",
@@ -609,7 +616,7 @@ fn live_and_theory_refuse_several_tiers_and_places() {
         (SITES, "live has no regions and sites"),
         (NODES, "live has no packet switch"),
         (&paths, "live runs on loopback, which has no such network"),
-        (&client, "live has no clients that wait, retry or hedge"),
+        (&client, "live has no clients that wait, retry, hedge or fail over"),
         (&fault, "live has no faults"),
     ] {
         let message = refusal(text, Engine::Live);
