@@ -68,10 +68,11 @@ fn main() -> ExitCode {
     hold("4 servers: sim, of the heap loop", rates[1] / rates[0], FOUR_SERVERS_BAR, f64::INFINITY);
     hold("cost of a request, routed over direct", rates[1] / rates[2], 0.0, ROUTED_BAR);
 
-    let far = lossy(four.clone());
-    let rates = in_turns(&[&|n| simulate_routed(&four, n), &|n| simulate_routed(&far, n)]);
-    row("4 servers: routed", rates[0], rates[0]);
-    row("4 servers: DNS, resolvers, loss and paths", rates[1], rates[0]);
+    let near = four_servers();
+    let far = lossy(near.clone());
+    let rates = in_turns(&[&|n| simulate_routed(&near, n), &|n| simulate_routed(&far, n)]);
+    row("four-servers.toml: routed", rates[0], rates[0]);
+    row("four-servers.toml: DNS, resolvers, loss and paths", rates[1], rates[0]);
     hold("DNS, resolvers, loss and paths, of routed", rates[1] / rates[0], PATHS_BAR, f64::INFINITY);
 
     // 110 users who never think: always 100 jobs share, and 10 wait.
@@ -128,6 +129,16 @@ fn scenario(server: &str, utilization: f64, policy: Option<&str>, servers: usize
     (system, workload)
 }
 
+/// `experiments/four-servers.toml` under least connections.
+fn four_servers() -> (System, Workload) {
+    let server = Server::from_toml("discipline = \"limited-ps\"\nhelpers = 16\ndemand = \"1 ms + 1 us/B\"");
+    let system =
+        System::balanced(Tier::new(Face::Gateway, "least-connections"), vec![server.expect("a server model"); 4]);
+    let sizes = Sizes::parse("lognormal(mu = 7.881, sigma = 1.339, unit = B)").expect("sizes");
+    let arrivals = Arrivals::parse("exponential(rate = 374 /s)").expect("arrivals");
+    (system, Workload::Open(Open { arrivals, clients: 1, sizes, patience: None }))
+}
+
 /// The same servers at two sites, a gateway at each, a DNS in front that resolvers ask for 100 clients in two regions, and paths
 /// that lose packets.
 fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
@@ -156,7 +167,7 @@ fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
         loss,
         loss_correlation: 0.3,
         loss_model: LossModel::GilbertElliott,
-        rate: Some(1e9),
+        rate: None,
         medium: None,
     };
     let paths = Paths::new(2, |a, b| Ok::<_, ()>(if a == b { path(0.02, 0.01) } else { path(0.1, 0.05) }));

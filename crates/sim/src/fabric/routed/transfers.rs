@@ -201,6 +201,9 @@ impl Routed {
         }
         let rate = self.places.rate(job.client, region);
         let Some(after) = self.carry(slot, region, job.size, rate, cx) else { return };
+        if rate.is_none() {
+            return self.lands(slot, cx.now + after, cx);
+        }
         let bits = 8.0 * self.bytes_on_the_link(job.size) as f64;
         let flowing = rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(bits / rate));
         let stall = Span(after.0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
