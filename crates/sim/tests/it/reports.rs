@@ -378,8 +378,7 @@ fn losses_of_reports_and_echoes() {
 
 /// How long after it was asked the DNS is asked again by the same client, from 20 s on.
 fn intervals(system: System) -> Vec<f64> {
-    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
-    let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(120 * SECOND));
+    let heard = heard(system, ten_clients("constant(10 ms)"), Signals::REPORTS | Signals::ADDRESS, Span(120 * SECOND));
     let mut last = std::collections::BTreeMap::new();
     let mut intervals = Vec::new();
     for (at, heard) in heard {
@@ -395,9 +394,10 @@ fn intervals(system: System) -> Vec<f64> {
 /// named, and shorter for busier clients. Clients come back with their next request, up to a second later.
 #[test]
 fn ttls_follow_load_capacity_and_rates() {
-    let with_rule = |ttl_rule, speed: f64| {
-        let rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
-        let mut system = two_sites("discipline = \"ps\"\ndemand = \"1 ms\"", rates);
+    const RATES: Option<Span> = Some(Span(8 * SECOND));
+    let with_rule = |ttl_rule, speed: f64, client_rates| {
+        let reports = Reports { client_rates, ..REPORTS };
+        let mut system = two_sites("discipline = \"ps\"\ndemand = \"1 ms\"", reports);
         (system.tiers[0].ttl, system.tiers[0].ttl_rule) = (Span(4 * SECOND), ttl_rule);
         system.rules.resolves = Resolves::Ttl;
         (2..4).for_each(|host| system.hosts[host].server.speed = speed);
@@ -406,11 +406,15 @@ fn ttls_follow_load_capacity_and_rates() {
     let all = |intervals: Vec<f64>, from: f64, to: f64| {
         assert!(intervals.len() > 50 && intervals.iter().all(|of| (from..to).contains(of)), "{intervals:?}");
     };
-    all(with_rule(TtlRule::Constant, 0.01), 4.0, 5.5);
-    all(with_rule(TtlRule::Variable, 1.0), 4.0, 5.5);
-    all(with_rule(TtlRule::Variable, 0.01), 2.0, 3.5);
-    // Of 1.6 and 0.4 times 4 s, and a rate within a third of the mean.
-    let (short, long): (Vec<f64>, Vec<f64>) = with_rule(TtlRule::Adaptive, 0.25).into_iter().partition(|of| *of < 4.0);
-    all(short, 1.2, 3.6);
-    all(long, 4.5, 10.0);
+    all(with_rule(TtlRule::Constant, 0.01, RATES), 4.0, 5.5);
+    all(with_rule(TtlRule::Variable, 1.0, RATES), 4.0, 5.5);
+    all(with_rule(TtlRule::Variable, 0.01, RATES), 2.0, 3.5);
+    // Capacities are 1.6 and 0.4 of their mean; while no rates are told, nothing else counts.
+    let (short, long): (Vec<f64>, Vec<f64>) =
+        with_rule(TtlRule::Adaptive, 0.25, None).into_iter().partition(|of| *of < 4.0);
+    all(short, 1.59, 3.1);
+    all(long, 6.39, 7.9);
+    // Rates are, and capacities are equal: who asks more often than the mean is back sooner, the others later.
+    let of_rates = with_rule(TtlRule::Adaptive, 1.0, RATES);
+    assert!(of_rates.iter().any(|of| *of < 3.8) && of_rates.iter().any(|of| *of > 5.5), "{of_rates:?}");
 }
