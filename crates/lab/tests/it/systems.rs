@@ -465,6 +465,7 @@ fn mistakes_about_faults_and_clients() {
             ("[run]", &client("hedge = \"p100\""), &["x.toml:48: hedge", "between 0 and 100"]),
             ("[run]", &client("hedge = \"soon\""), &["x.toml:48: hedge", "p95"]),
             ("[run]", &client("tiemout = \"1 s\""), &["x.toml:48: ", "did you mean `timeout`"]),
+            ("[run]", &client("fails_over = \"yes\""), &["x.toml:48: ", "`true` or `false`"]),
         ],
     );
     let unused = "[[system.site]]\nname = \"north\"\nregion = \"asia\"\n[[system.tier]]";
@@ -490,6 +491,12 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
         "shortest-predicted-response" => ["(predicted-response)"; 4],
+        // By weights; by what is reported; by places, of which this file says nothing.
+        "weighted" => [""; 4],
+        "remaining-capacity" | "free-capacity" | "least-load" | "busiest-to-largest" | "nearest-with-room" => {
+            ["(reports)"; 4]
+        }
+        "nearest" => ["(origin)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };
     for policy in POLICIES {
@@ -512,7 +519,6 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
 /// What the simulator does not have yet is refused by name before anything starts, whatever the file says.
 #[test]
 fn sim_refuses_what_it_does_not_have() {
-    let fault = |fault: &str| format!("[[fault]]\nat = \"1 s\"\n{fault}\n[run]");
     let medium = "[system.medium.ether]\nrate = \"1 Mbit/s\"\n[[system.site]]";
     let sessions = "kind = \"sessions\"\nusers = 5";
     let open = "kind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"";
@@ -552,8 +558,18 @@ fn sim_refuses_what_it_does_not_have() {
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
         (SITES, "what = \"down\"", "what = \"frozen\"", "fault of this kind"),
-        (&but(SITES, "what = \"down\"", "what = \"slow(0.5)\""), "server = \"west/2\"", "tier = \"front\"", "fault of this kind"),
-        (&but(SITES, "what = \"down\"", "what = \"cut\""), "server = \"west/2\"", "path = \"europe..asia\"", "fault of this kind"),
+        (
+            &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
+            "server = \"west/2\"",
+            "tier = \"front\"",
+            "fault of this kind",
+        ),
+        (
+            &but(SITES, "what = \"down\"", "what = \"cut\""),
+            "server = \"west/2\"",
+            "path = \"europe..asia\"",
+            "fault of this kind",
+        ),
         (SITES, "duration = \"60 s\"", "precision = \"5% at 95%\"", "`duration` under [run]"),
         (&behind, "policy = \"random\"", "policy = \"round-robin\"", "redirect behind a gateway"),
         (
