@@ -20,7 +20,7 @@ use sojourn_stats::Law;
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
 pub use path::{Medium, Path, Paths, Transport};
-pub use tier::{Affinity, Attachment, Face, Pool, Probes, Reports, Seat, Target, Tier, Told};
+pub use tier::{Affinity, Attachment, Face, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule};
 
 use crate::{ClusterNetwork, Server};
 

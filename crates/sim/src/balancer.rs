@@ -1,8 +1,8 @@
 //! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, ClientRules, Command, Dispatcher, Event, Information, Origin, Report, Request,
-    RoundTrip, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Clients, Command, Dispatcher, Event, Information, Origin, Report,
+    Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
@@ -269,6 +269,11 @@ impl Balancer {
     /// Where a target is.
     pub(crate) fn set_origin(&mut self, target: u32, origin: Origin) {
         self.dispatchers.iter_mut().for_each(|one| one.set_origin(BackendId(target), origin));
+    }
+
+    /// What the first dispatcher knows of clients; all of them are told the same.
+    pub(crate) fn clients(&self) -> &Clients {
+        self.dispatchers[0].clients()
     }
 
     /// A target's report of itself.

@@ -16,6 +16,7 @@ mod direct;
 mod link;
 mod names;
 mod routed;
+mod ttl;
 
 use sojourn_model::System;
 

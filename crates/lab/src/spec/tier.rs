@@ -6,7 +6,9 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::{DispatchError, Dispatcher};
-use sojourn_model::system::{Affinity, Attachment, Face, Probes, Region, Reports, Seat, Tier, Told, server_name};
+use sojourn_model::system::{
+    Affinity, Attachment, Face, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
+};
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
@@ -176,6 +178,8 @@ impl Reader<'_> {
             Some(n) => *n.get_ref(),
             None => 1,
         };
+        let reports = self.reports(raw, face)?;
+        let (ttl, ttl_rule) = self.ttl(raw, face, reports)?;
         let tier = Tier {
             name: name.into(),
             dispatchers,
@@ -186,8 +190,9 @@ impl Reader<'_> {
             attachment,
             balancing,
             told,
-            ttl: self.ttl(raw, face)?,
-            reports: self.reports(raw, face)?,
+            ttl,
+            ttl_rule,
+            reports,
             probes: self.probes(raw, face)?,
             ..Tier::new(face, raw.policy.get_ref())
         };
@@ -276,13 +281,31 @@ impl Reader<'_> {
         })
     }
 
-    fn ttl(&self, raw: &RawTier, face: Face) -> Result<Span, SpecError> {
-        match &raw.ttl {
-            Some(text) if face != Face::Dns => {
-                Err(self.at(text, "ttl", "only the answers of a tier of face `dns` have one; leave it out"))
+    /// The TTL of answers, and what it depends on; a rule is told what it reads by `reports`.
+    fn ttl(&self, raw: &RawTier, face: Face, reports: Option<Reports>) -> Result<(Span, TtlRule), SpecError> {
+        let Some(text) = &raw.ttl else { return Ok((Span::ZERO, TtlRule::Constant)) };
+        if face != Face::Dns {
+            return Err(self.at(text, "ttl", "only the answers of a tier of face `dns` have one; leave it out"));
+        }
+        let written = text.get_ref().trim();
+        let inside = |rule: &str| written.strip_prefix(rule)?.strip_prefix('(')?.strip_suffix(')');
+        let (rule, span) = match (inside("variable"), inside("adaptive")) {
+            (Some(span), _) => (TtlRule::Variable, span),
+            (_, Some(span)) => (TtlRule::Adaptive, span),
+            _ => return Ok((self.span(text, "ttl")?, TtlRule::Constant)),
+        };
+        let span = quantity::parse(span, Dimension::Time).ok().filter(|seconds| *seconds >= 0.0);
+        let span = span.ok_or_else(|| self.at(text, "ttl", "`60 s`, `variable(60 s)` or `adaptive(60 s)`"))?;
+        let has_rates = reports.is_some_and(|reports| reports.client_rates.is_some());
+        match rule {
+            TtlRule::Variable if reports.is_none() => {
+                Err(self.at(text, "ttl", "`variable` goes by the load of the targets: add `reports`"))
             }
-            Some(text) => self.span(text, "ttl"),
-            None => Ok(Span::ZERO),
+            TtlRule::Adaptive if !has_rates => {
+                let right = "`adaptive` goes by the rates of clients: add `reports` with `client_rates`";
+                Err(self.at(text, "ttl", right))
+            }
+            _ => Ok((Span::from_secs_f64(span), rule)),
         }
     }
 

@@ -295,6 +295,21 @@ fn mistakes_about_tiers() {
             // What only some faces and workloads have.
             ("instances = 2", "ttl = \"60 s\"", &["x.toml:14: ttl", "face `dns`"]),
             ("policy = \"round-robin\"", "policy = \"round-robin\"\nttl = \"-1 s\"", &["x.toml:9: ttl", "negative"]),
+            (
+                "policy = \"round-robin\"",
+                "policy = \"round-robin\"\nttl = \"variable(60 s)\"",
+                &["x.toml:9: ttl", "add `reports`"],
+            ),
+            (
+                "policy = \"round-robin\"",
+                "policy = \"round-robin\"\nreports = { every = \"1 s\" }\nttl = \"adaptive(60 s)\"",
+                &["x.toml:10: ttl", "with `client_rates`"],
+            ),
+            (
+                "policy = \"round-robin\"",
+                "policy = \"round-robin\"\nttl = \"variable(-60 s)\"",
+                &["x.toml:9: ttl", "`variable(60 s)`"],
+            ),
             ("instances = 2", "reports = { every = \"1 s\" }", &["x.toml:14: reports", "`information`"]),
             ("at = \"servers\"", "reports = { every = \"0 s\" }", &["x.toml:19: every", "some time apart"]),
             (

@@ -33,6 +33,8 @@ pub struct Tier {
     pub told: Vec<Told>,
     /// How long an answer may be kept, of a DNS.
     pub ttl: Span,
+    /// What that depends on.
+    pub ttl_rule: TtlRule,
     /// What its targets report, and when; none: nothing.
     pub reports: Option<Reports>,
     /// How it measures round trips to clients; none: it does not.
@@ -114,6 +116,18 @@ pub enum Told {
     PredictedResponse,
 }
 
+/// What the TTL of an answer depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TtlRule {
+    /// Nothing.
+    #[default]
+    Constant,
+    /// The load of the system: the more targets are without room, the shorter it is.
+    Variable,
+    /// Who asks and what is answered: the busier the client and the smaller the target, the shorter it is.
+    Adaptive,
+}
+
 /// What targets report to a tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reports {
@@ -171,6 +185,7 @@ impl Tier {
             balancing: Balancing::free(mode),
             told: Vec::new(),
             ttl: Span::ZERO,
+            ttl_rule: TtlRule::Constant,
             reports: None,
             probes: None,
             pools: Vec::new(),

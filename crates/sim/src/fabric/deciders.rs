@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Target};
+use sojourn_model::system::{Affinity, Face, Target, TtlRule};
 use sojourn_stats::Span;
 
 use crate::balancer::{Balancer, signals};
@@ -22,6 +22,9 @@ pub(super) struct Decider {
     pub(super) host: Option<u32>,
     /// Work that a poll is to the server polled.
     pub(super) poll_cost: Span,
+    /// Of a DNS: how long its answers may be kept, and what that depends on.
+    pub(super) ttl: Span,
+    pub(super) ttl_rule: TtlRule,
     /// Its machine is down.
     pub(super) is_down: bool,
 }
@@ -72,6 +75,8 @@ pub(super) fn deciders(
                 region: system.region_of(seat.site),
                 host: seat.host.map(|host| host as u32),
                 poll_cost: tier.poll_cost,
+                ttl: tier.ttl,
+                ttl_rule: tier.ttl_rule,
                 is_down: false,
             });
         }

@@ -10,7 +10,6 @@ use sojourn_stats::{Span, Time};
 
 /// Answers that are held.
 pub(super) struct Names {
-    ttl: Span,
     resolves: Resolves,
     /// What each resolver makes of TTLs.
     uses: Vec<TtlUse>,
@@ -34,7 +33,7 @@ const NOTHING: Held = Held { target: 0, until: Time::ZERO };
 
 impl Names {
     /// No answers yet; `regions` has the region of each client.
-    pub(super) fn new(system: &System, ttl: Span, regions: Vec<usize>) -> Names {
+    pub(super) fn new(system: &System, regions: Vec<usize>) -> Names {
         let mut resolver_of = vec![None; regions.len()];
         for region in 0..system.regions.len() {
             let clients: Vec<usize> = (0..regions.len()).filter(|client| regions[*client] == region).collect();
@@ -49,7 +48,6 @@ impl Names {
             }
         }
         Names {
-            ttl,
             resolves: system.rules.resolves,
             uses: system.resolvers.iter().map(|resolver| resolver.ttl).collect(),
             resolver_of,
@@ -59,8 +57,14 @@ impl Names {
         }
     }
 
-    /// The target that the service's name stands for to `client` now; `ask(asker)` asks the DNS. None where it has none.
-    pub(super) fn resolve(&mut self, client: u32, now: Time, ask: impl FnOnce(u32) -> Option<u32>) -> Option<u32> {
+    /// The target that the service's name stands for to `client` now; `ask(asker)` asks the DNS, which says how
+    /// long its answer may be kept. None where it has none.
+    pub(super) fn resolve(
+        &mut self,
+        client: u32,
+        now: Time,
+        ask: impl FnOnce(u32) -> Option<(u32, Span)>,
+    ) -> Option<u32> {
         let place = client as usize;
         if self.by_client.len() <= place {
             self.by_client.resize(place + 1, NOTHING);
@@ -76,12 +80,12 @@ impl Names {
                 let held = &mut self.by_resolver[resolver as usize];
                 if now >= held.until {
                     // To the DNS a resolver is one client; clients themselves are numbered from 0 on.
-                    let target = ask(u32::MAX - resolver)?;
-                    *held = Held { target, until: now + self.uses[resolver as usize].keeps(self.ttl) };
+                    let (target, ttl) = ask(u32::MAX - resolver)?;
+                    *held = Held { target, until: now + self.uses[resolver as usize].keeps(ttl) };
                 }
                 (held.target, Span::ZERO)
             }
-            None => (ask(client)?, self.ttl),
+            None => ask(client)?,
         };
         let keeps = match self.resolves {
             Resolves::Ttl => keeps,

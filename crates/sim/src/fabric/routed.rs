@@ -10,7 +10,7 @@
 //! |---|---|
 //! | a packet between client and system | half of the round trip between the two regions, drawn once per client and region |
 //! | a packet between deciders, or decider and server, at one site | the cluster link's delay |
-//! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link and those that paths share |
+//! | a reply | over the cluster's link, from gateway to gateway, over the client's own link and those that paths share |
 //! | a request or a reply where paths lose packets | as a transfer over a connection of TCP: see `transfers` |
 //! | a DNS query | takes no time: resolvers are near, and answers are small |
 //! | a report, a probe | see `reports` and `probes` |
@@ -164,7 +164,7 @@ impl Routed {
             messages: Messages::default(),
             reporting: None,
             probing,
-            names: names.map(|tier| Names::new(system, tier.ttl, clients)),
+            names: names.map(|_| Names::new(system, clients)),
             deciders,
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
             timers: Timers::new(stations.len()),
@@ -604,7 +604,8 @@ impl Fabric for Routed {
                     }
                     let origin = origins.as_ref().map_or(Origin::default(), |origins| origins.of(client));
                     probing.iter_mut().for_each(|probing| probing.know(client));
-                    Some(dns.balancer.choose(Asked { client, origin, ..asked }, &[], cx.now)?.server)
+                    let target = dns.balancer.choose(Asked { client, origin, ..asked }, &[], cx.now)?.server;
+                    Some((target, dns.ttl(client, target)))
                 });
                 target.map(|target| self.deciders[0].targets[target as usize])
             }

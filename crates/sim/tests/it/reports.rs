@@ -9,7 +9,7 @@ use sojourn_dispatch::{
 };
 use sojourn_model::system::{
     Clients, Face, Fault, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier,
-    Trouble, TtlUse,
+    Trouble, TtlRule, TtlUse,
 };
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::{Control, WarmUp};
@@ -375,4 +375,47 @@ fn losses_of_reports_and_echoes() {
     // The last report of the near site is on its way when the run ends with its last reply.
     assert!((399..=400).contains(&near), "{near}");
     assert_eq!((far, known), (0, vec![true, false]));
+}
+
+/// How long after it was asked the DNS is asked again by the same client, from 20 s on.
+fn intervals(system: System) -> Vec<f64> {
+    let heard = heard(system, ten_clients("constant(10 ms)"), Signals::REPORTS | Signals::ADDRESS, Span(120 * SECOND));
+    let mut last = std::collections::BTreeMap::new();
+    let mut intervals = Vec::new();
+    for (at, heard) in heard {
+        let Heard::Asked { client, .. } = heard else { continue };
+        if let Some(before) = last.insert(client, at).filter(|before| before.0 > 20 * SECOND) {
+            intervals.push((at - before).as_secs_f64());
+        }
+    }
+    intervals
+}
+
+/// A variable TTL shrinks with each site that is full; an adaptive one is in proportion to the capacity of the site that is
+/// named, and shorter for busier clients. Clients come back with their next request, up to a second later.
+#[test]
+fn ttls_follow_load_capacity_and_rates() {
+    const RATES: Option<Span> = Some(Span(8 * SECOND));
+    let with_rule = |ttl_rule, speed: f64, client_rates| {
+        let reports = Reports { client_rates, ..REPORTS };
+        let mut system = two_sites("discipline = \"ps\"\ndemand = \"1 ms\"", reports);
+        (system.tiers[0].ttl, system.tiers[0].ttl_rule) = (Span(4 * SECOND), ttl_rule);
+        system.rules.resolves = Resolves::Ttl;
+        (2..4).for_each(|host| system.hosts[host].server.speed = speed);
+        intervals(system)
+    };
+    let all = |intervals: Vec<f64>, from: f64, to: f64| {
+        assert!(intervals.len() > 50 && intervals.iter().all(|of| (from..to).contains(of)), "{intervals:?}");
+    };
+    all(with_rule(TtlRule::Constant, 0.01, RATES), 4.0, 5.5);
+    all(with_rule(TtlRule::Variable, 1.0, RATES), 4.0, 5.5);
+    all(with_rule(TtlRule::Variable, 0.01, RATES), 2.0, 3.5);
+    // Capacities are 1.6 and 0.4 of their mean; while no rates are told, nothing else counts.
+    let (short, long): (Vec<f64>, Vec<f64>) =
+        with_rule(TtlRule::Adaptive, 0.25, None).into_iter().partition(|of| *of < 4.0);
+    all(short, 1.59, 3.1);
+    all(long, 6.39, 7.9);
+    // Rates are, and capacities are equal: who asks more often than the mean is back sooner, the others later.
+    let of_rates = with_rule(TtlRule::Adaptive, 1.0, RATES);
+    assert!(of_rates.iter().any(|of| *of < 3.8) && of_rates.iter().any(|of| *of > 5.5), "{of_rates:?}");
 }

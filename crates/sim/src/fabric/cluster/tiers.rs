@@ -132,7 +132,7 @@ impl Routing for Tiers {
             _ => Vec::new(),
         };
         Ok(Tiers {
-            names: names.map(|tier| Names::new(system, tier.ttl, vec![0; sessions.users as usize])),
+            names: names.map(|_| Names::new(system, vec![0; sessions.users as usize])),
             is_per_request: forwarding(system).any(|tier| tier.affinity == Affinity::Request),
             first_byte: looks.first().copied().unwrap_or(FirstByte::Untold),
             held: deciders.iter().map(held).collect(),
@@ -154,7 +154,8 @@ impl Routing for Tiers {
             Some(names) => {
                 let dns = &mut self.deciders[0];
                 let target = names.resolve(asked.client, now, |client| {
-                    Some(dns.balancer.choose(Asked { client, ..asked }, &[], now)?.server)
+                    let target = dns.balancer.choose(Asked { client, ..asked }, &[], now)?.server;
+                    Some((target, dns.ttl(client, target)))
                 });
                 target.map(|target| dns.targets[target as usize])
             }
