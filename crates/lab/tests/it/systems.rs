@@ -480,7 +480,7 @@ fn mistakes_about_faults_and_clients() {
             ("[run]", &client("hedge = \"p100\""), &["x.toml:48: hedge", "between 0 and 100"]),
             ("[run]", &client("hedge = \"soon\""), &["x.toml:48: hedge", "p95"]),
             ("[run]", &client("tiemout = \"1 s\""), &["x.toml:48: ", "did you mean `timeout`"]),
-            ("[run]", &client("fails_over = \"yes\""), &["x.toml:48: ", "boolean"]),
+            ("[run]", &client("fails_over = \"yes\""), &["x.toml:48: ", "`true` or `false`"]),
         ],
     );
     let unused = "[[system.site]]\nname = \"north\"\nregion = \"asia\"\n[[system.tier]]";

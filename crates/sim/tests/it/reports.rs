@@ -112,8 +112,7 @@ fn heard(system: System, workload: Workload, requires: Signals, end: Span) -> Ve
         Control { seed: 1, horizon: Some(end), warm_up: WarmUp::Fixed(Span::ZERO), catalogue, ..Control::default() };
     sojourn_sim::run_plan(&system, &workload, &control).unwrap();
     drop(control);
-    let notes = std::mem::take(&mut *notes.lock().unwrap());
-    notes
+    std::mem::take(&mut *notes.lock().unwrap())
 }
 
 fn reports(heard: &[(Time, Heard)], of: u32) -> Vec<(Time, Report)> {
@@ -373,7 +372,9 @@ fn losses_of_reports_and_echoes() {
     assert!(near == 400 && (far as f64 - 300.0).abs() < 52.0, "{near}, {far}");
     // With all but one in 2e9 packets lost each way nothing is known of the far site (false alarm 1e-6).
     let ([near, far], known) = lossy(true, 2.0 - 1e-9);
-    assert!(near >= 399 && far == 0 && known == [true, false], "{near}, {far}, {known:?}");
+    // The last report of the near site is on its way when the run ends with its last reply.
+    assert!((399..=400).contains(&near), "{near}");
+    assert_eq!((far, known), (0, vec![true, false]));
 }
 
 /// How long after it was asked the DNS is asked again by the same client, from 20 s on.

@@ -508,11 +508,11 @@ impl Reporter {
     fn measure_shares(&mut self, view: &View<'_>) {
         let busy = [0, 1, 2].map(|kind| self.busy(kind, view));
         let elapsed_s = (view.now - self.looked.at).as_secs_f64();
-        for kind in 0..3 {
-            let units = if kind == 0 { self.cores as f64 } else { self.stations[kind].len() as f64 };
+        let units = [self.cores as f64, self.stations[1].len() as f64, self.stations[2].len() as f64];
+        self.looked.shares = std::array::from_fn(|kind| {
             let spent_s = (busy[kind] - self.looked.busy[kind]).as_secs_f64();
-            self.looked.shares[kind] = if units > 0.0 { (spent_s / (units * elapsed_s)) as f32 } else { 0.0 };
-        }
+            if units[kind] > 0.0 { (spent_s / (units[kind] * elapsed_s)) as f32 } else { 0.0 }
+        });
         (self.looked.at, self.looked.busy) = (view.now, busy);
     }
 
