@@ -2,8 +2,8 @@
 //!
 //! One structure per kind of question. [`Levels`] answers "who has the fewest, ties drawn" in O(1) where counts move
 //! by one; [`Tournament`] answers "who has the smallest key" for any key, with the number of ties, in O(log n);
-//! [`Sums`] draws in proportion to integer weights in O(log n); [`Rooms`] knows free capacity by all three. The table keeps only what its policy asks for; the
-//! price is that a policy must say so.
+//! [`Sums`] draws in proportion to integer weights in O(log n); [`Rooms`] knows free capacity by all three. The table keeps
+//! only what its policy asks for; the price is that a policy must say so.
 
 mod levels;
 mod rooms;

@@ -65,7 +65,8 @@ pub trait Policy: Send {
         1e-9..=1e9
     }
 
-    /// Whether [`Policy::observe`], [`Policy::reported`] and [`Policy::rated`] do anything; where it says no, the dispatcher saves the calls.
+    /// Whether [`Policy::observe`], [`Policy::reported`] and [`Policy::rated`] do anything; where it says no, the dispatcher
+    /// saves the calls.
     fn listens(&self) -> bool {
         true
     }

@@ -10,14 +10,14 @@
 //! |---|---|
 //! | a SYN or its answer is lost | a time-out, twice as long each time; a client that has sent all its SYNs gives up |
 //! | a window passes | the longer of its time on the link and a round trip; the window grows: slow start, then linearly |
-//! | a segment is lost, and enough later ones are acknowledged | found after a round trip, repaired after further ones: see [`Recovery`] |
+//! | a segment is lost, and enough later ones are acknowledged | found after a round trip, repaired after more: see [`Recovery`] |
 //! | too few later ones are acknowledged | a time-out, or a probe of the tail; then slow start from one segment |
 //! | a segment that is sent again is lost | a time-out, twice as long each time |
 //! | all acknowledgements of a window are lost | a time-out for nothing |
 //!
 //! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
-//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which travels
-//! with the last segment. The round trip is constant.
+//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which
+//! travels with the last segment. The round trip is constant.
 
 use sojourn_stats::Span;
 
@@ -124,8 +124,8 @@ const LINUX_QUICK_ACKS: u32 = 16;
 
 impl TcpStack {
     /// Linux 2.2, of 1999 to 2001: an initial window of 2 segments (RFC 2414), 3 s before the first SYN is repeated (RFC 1122),
-    /// 200 ms at least before a segment is (`HZ / 5`), windows of 32 kB, Reno's growth by acknowledgements. Its SACK is left out: few
-    /// of the files of its time are long enough for three duplicate acknowledgements.
+    /// 200 ms at least before a segment is (`HZ / 5`), windows of 32 kB, Reno's growth by acknowledgements. Its SACK is left
+    /// out: few of the files of its time are long enough for three duplicate acknowledgements.
     pub const LINUX_2_2: TcpStack = TcpStack {
         segment: 1448,
         header: 52,

@@ -124,7 +124,8 @@
 //! asked for is sharp enough. Threads only change which one computes a replication, so they never change a byte.
 //!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has
-//! the last byte. Where paths lose packets both are transfers over connections of TCP (`fabric::routed::transfers`). A client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
+//! the last byte. Where paths lose packets both are transfers over connections of TCP (`fabric::routed::transfers`). A
+//! client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
 //!
 //! # What is measured
 //!

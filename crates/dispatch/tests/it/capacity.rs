@@ -104,6 +104,11 @@ fn response_times_give_the_capacity_of_one_processor_under_load() {
             assert!((0.8..1.2).contains(&ratio), "{places} places, {demand}: {ratio}");
         }
     }
+    // One processor that is shared needs no more than a middling load: there the law is exact for all demands.
+    for demand in ["constant(10 ms)", "exponential(mean = 10 ms)"] {
+        let ratio = ratio("response-time", 1, ALL, demand, (0.3, 0.7), 2);
+        assert!((0.85..1.15).contains(&ratio), "{demand}: {ratio}");
+    }
     // The documented price: at low load four cores look like one of a quarter of their speed.
     let idle = ratio("response-time", 4, ALL, "exponential(mean = 10 ms)", (0.02, 0.1), 2);
     assert!((0.2..0.4).contains(&idle), "{idle}");

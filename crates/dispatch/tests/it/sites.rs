@@ -371,6 +371,25 @@ fn ties_are_drawn() {
     }
 }
 
+#[test]
+fn the_terms_say_how_near_each_site_is() {
+    let made = Dispatcher::new("nearest-with-room(bits = 7)", &equal(3), Information::Immediate, AT_DNS, 1, "dns");
+    let mut dispatcher = made.expect("a DNS tells all that");
+    let at = |first| Origin { region: None, address: Some(Ipv4Addr::new(first, 0, 0, 1)) };
+    dispatcher.set_origin(BackendId(0), at(195));
+    dispatcher.set_origin(BackendId(1), at(199));
+    assert!(dispatcher.report(BackendId(0), &Report { room: 2.0, capacity: 8.0, ..Report::default() }, Time(1)));
+    let round_trip = RoundTrip { span: Span(20_000_000), measured: Time(1) };
+    dispatcher.tell_round_trip(7, BackendId(1), round_trip, Time(1));
+    assert!(dispatcher.tell_rate(7, at(195), 1.5, Time(1)));
+    let request = Request { client: 7, origin: at(195), ..Request::default() };
+    let words = dispatcher.explain(&request, &[], Time(2)).in_words(dispatcher.table());
+    let expected = "s1: room_per_s 2, capacity_per_s 8, used_share 0.75, rate_per_s 1.5, shared_bits 7; \
+                    s2: room_per_s 0, capacity_per_s 0, used_share 0, rate_per_s 1.5, shared_bits 5, round_trip_s 0.02; \
+                    s3: room_per_s 0, capacity_per_s 0, used_share 0, rate_per_s 1.5, shared_bits 0";
+    assert_eq!(words, expected);
+}
+
 /// Two sites in one region, one in another; a client of the first region.
 #[test]
 fn a_dead_site_is_the_next_ones_load_or_everyones() {

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | a packet between client and system | half of the round trip between the two regions, drawn once per client and region |
 //! | a packet between deciders, or decider and server, at one site | the cluster link's delay |
-//! | a reply | over the cluster's link, then from gateway to gateway, then over the client's own link and those that paths share |
+//! | a reply | over the cluster's link, from gateway to gateway, over the client's own link and those that paths share |
 //! | a request or a reply where paths lose packets | as a transfer over a connection of TCP: see `transfers` |
 //! | a DNS query | takes no time: resolvers are near, and answers are small |
 //! | a report, a probe | see `reports` and `probes` |
