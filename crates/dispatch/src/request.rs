@@ -4,12 +4,10 @@
 //! and leaves the rest at its default. The price is a struct of about 100 bytes that every choice fills in; it lives on
 //! the stack and is never copied on the way to the policy.
 
-use core::net::Ipv4Addr;
-
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
-use crate::{BackendId, Clients, Table};
+use crate::{BackendId, Clients, Origin, Table};
 
 /// What a face can tell of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,17 +43,6 @@ pub struct Request {
     /// How long the choice will be kept by those who ask, where the face knows: the TTL of an answer.
     #[serde(skip_serializing_if = "is_default")]
     pub lease: Option<Span>,
-}
-
-/// Where a request comes from or where a backend is, as far as the face can tell. Both parts stand for themselves: a DNS
-/// server may see only an address, a simulator may know only the region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Origin {
-    /// Number of the region in the description of the system.
-    pub region: Option<u16>,
-    /// The address of the client, of its resolver or of the backend, for policies that judge nearness by address.
-    pub address: Option<Ipv4Addr>,
 }
 
 /// One question to a policy: everything that it may read.

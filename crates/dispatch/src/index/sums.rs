@@ -47,6 +47,9 @@ impl Sums {
         }
         let mut at = self.nodes.len() / 2 + member as usize;
         let before = self.nodes[at];
+        if before == weight {
+            return;
+        }
         while at > 0 {
             self.visits += 1;
             self.nodes[at] = self.nodes[at] - before + weight;

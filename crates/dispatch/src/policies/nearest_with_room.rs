@@ -17,10 +17,10 @@
 //! - `holds = report | lease`: until when a rate is taken off the room: until the next report of that backend, or until
 //!   the answer's lease ends. A report comes long before the client's requests show in it, so many clients are told the
 //!   same in between; a lease counts those twice whose requests the report shows already.
-//! - `spill = next-nearest | free-capacity`: where the load of a backend goes that is full or does not answer. The next
-//!   nearest gets all of it, and may fall in turn; in proportion to free capacity everyone takes a part, and only the
-//!   nearest keeps its neighbours. What is drawn is taken off the room too. This one is ours.
-//! - `bits = 32`: how many leading bits of the addresses are compared at most; 7 in his regions.
+//! - `spill = next-nearest | free-capacity`: where a client goes whose nearest backend is full or does not answer. The
+//!   next nearest gets all such clients, and may be full next. Drawn in proportion to free capacity, every backend gets a
+//!   part of them, at the price of longer ways; their rate is taken off its room too. The second is not in the source.
+//! - `bits = 32`: how many leading bits of the addresses are compared at most; his regions have 7 in common.
 //! - `probes = true`: with `false` neither rates nor round trips are read, and all clients are placed by address.
 //!
 //! Reads reports, where clients and backends are, rates and round trips. A choice is two binary searches and a look at

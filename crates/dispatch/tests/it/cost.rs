@@ -1,9 +1,9 @@
 //! What a choice costs must not grow with the number of backends, counted in entries visited and in bytes.
 
-use sojourn_dispatch::{BackendId, Catalogue, Event, Index, Report, Signals};
+use sojourn_dispatch::{BackendId, Catalogue, Dispatcher, Event, Index, Information, Report, Request, Signals};
 use sojourn_stats::{Span, Stream, Time};
 
-use crate::common::{REQUEST, dispatcher, equal, every_policy};
+use crate::common::{AT_DNS, OF_SITES, REQUEST, dispatcher, equal, every_policy};
 
 /// Index entries visited per request by updates, with this many backends and three requests in flight at each.
 fn visits_per_request(policy: &str, backends: usize) -> f64 {
@@ -70,6 +70,31 @@ fn statistics_take_at_most_two_kilobytes_per_server() {
             }
         }
         let each = dispatcher.table().memory() / 10_000;
+        assert!((1..=2_000).contains(&each), "{policy}: {each} bytes");
+    }
+}
+
+#[test]
+fn an_answer_among_ten_thousand_sites_does_not_scan() {
+    const SITES: u32 = 10_000;
+    for policy in OF_SITES {
+        let made = Dispatcher::new(policy, &equal(SITES as usize), Information::Immediate, AT_DNS, 1, "cost");
+        let mut dispatcher = made.expect(policy);
+        for id in 0..SITES {
+            let report = Report { room: 50.0 + id as f32, capacity: 20_000.0, ..Report::default() };
+            assert!(dispatcher.report(BackendId(id), &report, Time(1)));
+        }
+        let before = dispatcher.table().visits();
+        for turn in 0..1_000 {
+            let client = turn % 9;
+            assert!(dispatcher.tell_rate(client, Default::default(), 0.5, Time(turn)));
+            let request = Request { client, lease: Some(Span(100)), ..REQUEST };
+            assert!(dispatcher.choose(&request, &[], Time(turn)).forwarded_to().is_some(), "{policy}");
+        }
+        // A choice and the end of its lease, each one way up two trees of 14 levels: what is free, and the most of it.
+        let visits = (dispatcher.table().visits() - before) as f64 / 1_000.0;
+        assert!(visits <= 60.0, "{policy} visits {visits} entries per answer");
+        let each = dispatcher.table().memory() / SITES as usize;
         assert!((1..=2_000).contains(&each), "{policy}: {each} bytes");
     }
 }

@@ -8,7 +8,7 @@ use sojourn_dispatch::{
 };
 use sojourn_stats::{Span, Stream, Time};
 
-use crate::common::{AT_DNS, equal};
+use crate::common::{AT_DNS, assert_fits, equal};
 
 const SITES: u32 = 12;
 const CLIENTS: u64 = 60;
@@ -348,6 +348,27 @@ fn nearest_goes_by_round_trip_then_by_address_and_ignores_load() {
         world.obey(client, -1, false);
     }
     assert!(by_trip > 500 && by_address > 500, "{by_trip} {by_address}");
+}
+
+#[test]
+fn ties_are_drawn() {
+    for policy in ["nearest(probes = false)", "nearest-with-room(probes = false)", "nearest-with-room(bits = 7)"] {
+        let made = Dispatcher::new(policy, &equal(5), Information::Immediate, AT_DNS, 1, "dns");
+        let mut dispatcher = made.expect("a DNS tells all that");
+        for id in 0..4 {
+            let address = Some(Ipv4Addr::new(194, 0, 0, 1));
+            dispatcher.set_origin(BackendId(id), Origin { region: None, address });
+        }
+        let address = Some(Ipv4Addr::new(195, 1, 2, 3));
+        let request = Request { origin: Origin { region: None, address }, ..Request::default() };
+        let mut counts = [0_u64; 4];
+        for _ in 0..40_000 {
+            let chosen = dispatcher.choose(&request, &[BackendId(1)], Time(3)).forwarded_to().expect("four are up");
+            counts[chosen.0 as usize] += 1;
+        }
+        assert_eq!(counts[1], 0, "it was tried");
+        assert_fits(policy, [0, 2, 3].map(|id| (counts[id], 40_000.0 / 3.0)), 2.0);
+    }
 }
 
 /// Two sites in one region, one in another; a client of the first region.

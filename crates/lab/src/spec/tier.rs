@@ -14,8 +14,7 @@ use toml::Spanned;
 use super::{Reader, SpecError, Text, unknown};
 
 /// Policies that files may name although no engine has them yet.
-pub(crate) const PLANNED_POLICIES: [&str; 8] =
-    ["weighted", "nearest", "nearest-with-room", "least-load", "free-capacity", "file-locality", "cpu-only", "sweb"];
+pub(crate) const PLANNED_POLICIES: [&str; 3] = ["file-locality", "cpu-only", "sweb"];
 
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 

@@ -297,6 +297,17 @@ fn mistakes_about_tiers() {
             ("policy = \"round-robin\"", "policy = \"round-robin\"\nttl = \"-1 s\"", &["x.toml:9: ttl", "negative"]),
             ("instances = 2", "reports = { every = \"1 s\" }", &["x.toml:14: reports", "`information`"]),
             ("at = \"servers\"", "reports = { every = \"0 s\" }", &["x.toml:19: every", "some time apart"]),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\", heartbeat = \"500 ms\" }",
+                &["x.toml:19: heartbeat", "at least that"],
+            ),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\" }\ninformation = \"polled every 1 s\"",
+                &["x.toml:20: information", "leave one of the two out"],
+            ),
+            ("at = \"servers\"", "reports = { every = \"1 s\", cost = \"-1 s\" }", &["x.toml:19: cost", "negative"]),
             ("instances = 2", "probes = { at_most = 3, refresh = \"60 s\" }", &["x.toml:14: probes", "face `dns`"]),
             (
                 "policy = \"round-robin\"",
@@ -454,6 +465,7 @@ fn mistakes_about_faults_and_clients() {
             ("[run]", &client("hedge = \"p100\""), &["x.toml:48: hedge", "between 0 and 100"]),
             ("[run]", &client("hedge = \"soon\""), &["x.toml:48: hedge", "p95"]),
             ("[run]", &client("tiemout = \"1 s\""), &["x.toml:48: ", "did you mean `timeout`"]),
+            ("[run]", &client("fails_over = \"yes\""), &["x.toml:48: ", "`true` or `false`"]),
         ],
     );
     let unused = "[[system.site]]\nname = \"north\"\nregion = \"asia\"\n[[system.tier]]";
@@ -479,6 +491,12 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
         "shortest-predicted-response" => ["(predicted-response)"; 4],
+        // By weights; by what is reported; by places, of which this file says nothing.
+        "weighted" => [""; 4],
+        "remaining-capacity" | "free-capacity" | "least-load" | "busiest-to-largest" | "nearest-with-room" => {
+            ["(reports)"; 4]
+        }
+        "nearest" => ["(origin)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };
     for policy in POLICIES {
@@ -501,7 +519,6 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
 /// What the simulator does not have yet is refused by name before anything starts, whatever the file says.
 #[test]
 fn sim_refuses_what_it_does_not_have() {
-    let fault = |fault: &str| format!("[[fault]]\nat = \"1 s\"\n{fault}\n[run]");
     let medium = "[system.medium.ether]\nrate = \"1 Mbit/s\"\n[[system.site]]";
     let sessions = "kind = \"sessions\"\nusers = 5";
     let open = "kind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"";
@@ -532,9 +549,6 @@ fn sim_refuses_what_it_does_not_have() {
         (NODES, "policy = \"random\"", "policy = \"sweb\"", "the policy `sweb`"),
         (&gateway, "host = \"a\"", "host = \"b\"", "pools"),
         (NODES, "face = \"dns\"", "face = \"client\"", "face `client`"),
-        (NODES, "at = \"servers\"", "reports = { every = \"1 s\" }", "reports"),
-        (SITES, "ttl = \"60 s\"", "probes = { at_most = 1, refresh = \"60 s\" }", "probes"),
-        (SITES, "name = \"asia\"", "name = \"asia\"\naddresses = \"194.0.0.0/7\"", "`addresses`"),
         (
             &but(&central, "[[system.site]]", medium),
             "rate = \"2 Mbit/s\"",
@@ -544,9 +558,19 @@ fn sim_refuses_what_it_does_not_have() {
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
         (SITES, "what = \"down\"", "what = \"frozen\"", "fault of this kind"),
-        (SITES, "server = \"west/2\"", "tier = \"front\"", "fault of this kind"),
+        (
+            &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
+            "server = \"west/2\"",
+            "tier = \"front\"",
+            "fault of this kind",
+        ),
+        (
+            &but(SITES, "what = \"down\"", "what = \"cut\""),
+            "server = \"west/2\"",
+            "path = \"europe..asia\"",
+            "fault of this kind",
+        ),
         (SITES, "duration = \"60 s\"", "precision = \"5% at 95%\"", "`duration` under [run]"),
-        (NODES, "[run]", &fault("server = 2\nwhat = \"down\""), "fault of a server that decides"),
         (&behind, "policy = \"random\"", "policy = \"round-robin\"", "redirect behind a gateway"),
         (
             &behind.replace("face = \"gateway\"", "face = \"redirect\"").replace("least-connections", "random"),
@@ -554,7 +578,6 @@ fn sim_refuses_what_it_does_not_have() {
             polls,
             "polls of a redirect",
         ),
-        (&central.replace(", rate = \"2 Mbit/s\"", ""), "server = \"west/2\"", "site = \"west\"", "behind a gateway"),
         (NODES, open, sessions, "users who browse"),
         (
             SITES,
@@ -584,7 +607,7 @@ fn sim_refuses_what_it_does_not_have() {
             "[[system.region]]\nname = \"a\"\naddresses = \"0.0.0.0/1\"\n[system.server]",
             "regions and paths of users who browse",
         ),
-        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry or hedge"),
+        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry, hedge or fail over"),
         (
             &browsing,
             "[run]",
@@ -609,7 +632,7 @@ fn live_and_theory_refuse_several_tiers_and_places() {
         (SITES, "live has no regions and sites"),
         (NODES, "live has no packet switch"),
         (&paths, "live runs on loopback, which has no such network"),
-        (&client, "live has no clients that wait, retry or hedge"),
+        (&client, "live has no clients that wait, retry, hedge or fail over"),
         (&fault, "live has no faults"),
     ] {
         let message = refusal(text, Engine::Live);

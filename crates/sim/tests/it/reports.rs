@@ -112,8 +112,7 @@ fn heard(system: System, workload: Workload, requires: Signals, end: Span) -> Ve
         Control { seed: 1, horizon: Some(end), warm_up: WarmUp::Fixed(Span::ZERO), catalogue, ..Control::default() };
     sojourn_sim::run_plan(&system, &workload, &control).unwrap();
     drop(control);
-    let notes = std::mem::take(&mut *notes.lock().unwrap());
-    notes
+    std::mem::take(&mut *notes.lock().unwrap())
 }
 
 fn reports(heard: &[(Time, Heard)], of: u32) -> Vec<(Time, Report)> {
@@ -280,10 +279,12 @@ fn the_rates_of_busy_clients_go_up() {
     // The first site at 8, 16, ... s and 5 ms of way, the second 4 s later and 50 ms away.
     let expected = [8_005, 12_050, 16_005, 20_050, 24_005, 28_050, 32_005, 36_050];
     assert!(expected.iter().all(|at| instants.contains(at)) && instants.len() <= 9, "{instants:?}");
+    let first = rates.iter().filter(|(told, ..)| told.0 / MS == 8_005).count();
+    assert!((1..10).contains(&first), "{first} of 10 clients are above the mean");
     for at in &expected[2..] {
         let of_it: Vec<f64> = rates.iter().filter(|(told, ..)| told.0 / MS == *at).map(|(.., rate)| *rate).collect();
         // Each client asks for 10 /s in the mean, and 5 /s of that at each site.
-        assert!(!of_it.is_empty() && of_it.len() < 10 + 10, "{of_it:?}");
+        assert!((1..=10).contains(&of_it.len()), "{of_it:?}");
         assert!(of_it.iter().all(|rate| *rate > 4.0 && *rate < 20.0), "{of_it:?}");
     }
 }
@@ -369,7 +370,9 @@ fn losses_of_reports_and_echoes() {
     // Half of the loss is each way: of 400 reports a quarter is lost, up to 6 standard deviations (false alarm 2e-9).
     let ([near, far], _) = lossy(true, 0.5);
     assert!(near == 400 && (far as f64 - 300.0).abs() < 52.0, "{near}, {far}");
-    // With every packet lost each way nothing is known of the far site.
-    let ([near, far], known) = lossy(true, 2.0);
-    assert_eq!((near, far, known), (400, 0, vec![true, false]));
+    // With all but one in 2e9 packets lost each way nothing is known of the far site (false alarm 1e-6).
+    let ([near, far], known) = lossy(true, 2.0 - 1e-9);
+    // The last report of the near site is on its way when the run ends with its last reply.
+    assert!((399..=400).contains(&near), "{near}");
+    assert_eq!((far, known), (0, vec![true, false]));
 }

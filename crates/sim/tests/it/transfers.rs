@@ -3,8 +3,7 @@
 use sojourn_model::system::{Clients, Face, Medium, Path, Paths, Region, Seat, Site, Target, Tier, Transport};
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, Report};
-use sojourn_stats::{Dimension, Law, Span};
-use sojourn_traffic::{Open, Sizes, Workload};
+use sojourn_stats::{Law, Span};
 
 use crate::support::{Scenario, closed, covers, estimate, open, run, simulate};
 
@@ -131,14 +130,12 @@ fn correlated_losses_are_worse_and_those_of_an_emulator_hardly_there() {
     assert!((emulated.0 - 0.2).abs() < 1e-6 && (emulated.1 - 0.2).abs() < 1e-6, "{emulated:?}");
 }
 
-/// All that flows over a shared link has an equal share: M/M/1-PS, of which the mean is that of M/M/1.
+/// All that flows over a shared link has an equal share: M/D/1-PS, of which the mean is 1 / (1 - rho). In turn, it would be 1.5.
 #[test]
 fn a_medium_is_shared() {
     let mut system = idle(over(Path { medium: Some(0), rtt: Law::constant(0.0), ..path() }, None));
     system.media = vec![Medium { name: "ethernet".into(), rate: 8_000.0 }];
-    let Workload::Open(plan) = open("exponential(rate = 0.5 /s)") else { unreachable!() };
-    let sizes = Sizes::Law(Law::parse("exponential(mean = 1 kB)", Dimension::Size).unwrap());
-    let report = run(&Scenario { workload: Workload::Open(Open { sizes, ..plan }), system }, 1_000_000);
+    let report = run(&Scenario { workload: open("exponential(rate = 0.5 /s)"), system }, 1_000_000);
     covers(&report, "response_time_mean", 2.0, 0.06, "a shared link");
 }
 

@@ -12,7 +12,7 @@
 //! | any other decider | the load of all servers behind it |
 //!
 //! The receiver learns each target's capacity from what it was sent and how it fared (`sojourn_dispatch::capacity`); room
-//! is capacity less the request rate of the last interval. A target that is silent for two heartbeats is down to it, until
+//! is capacity less the rate served in the last interval. A target that is silent for two heartbeats is down to it, until
 //! it reports again. A decider with no server left says so at once.
 //!
 //! Request rates of clients go from servers to deciders all at one instant, and from decider to decider for clients above
@@ -33,8 +33,7 @@ use super::super::deciders::{Decider, Next};
 use super::Routed;
 use super::messages::{Load, Message, Messages, Totals};
 
-/// A considerable change: of the busy share of the processor by so much, or of the number inside by a quarter of what was
-/// told, and at least 2.
+/// A considerable change of the busy share of the processor: a tenth of the capacity.
 const CHANGE: f32 = 0.1;
 
 /// More requests inside for each core than the first are an overload, which ends with no more than the second.
@@ -89,7 +88,7 @@ struct Reporter {
     inside: u32,
     totals: Totals,
     looked: Looked,
-    told: Option<(Time, f32, u32)>,
+    told: Option<(Time, f32)>,
     is_overloaded: bool,
     /// Requests of each client since rates were last sent, and which clients have some; none where rates are added up
     /// too, or not wanted.
@@ -352,14 +351,10 @@ impl Reporting {
         let reporter = &mut self.reporters[number];
         reporter.measure_shares(view);
         let Some(load) = self.load(number, view) else { return };
-        let (cpu, inside) = (load.report.cpu, load.report.in_flight);
-        let is_due = self.reporters[number].told.is_none_or(|(at, told_cpu, told_inside)| {
-            let moved = inside.abs_diff(told_inside);
-            let silent = view.now - at;
-            silent >= self.reporters[number].heartbeat
-                || (cpu - told_cpu).abs() >= CHANGE
-                || moved >= 2 && moved * 4 >= told_inside
-        });
+        let reporter = &self.reporters[number];
+        let is_due = reporter
+            .told
+            .is_none_or(|(at, cpu)| view.now - at >= reporter.heartbeat || (load.report.cpu - cpu).abs() >= CHANGE);
         if is_due {
             self.send(number, load, view);
         }
@@ -421,7 +416,7 @@ impl Reporting {
 
     fn send(&mut self, number: usize, load: Load, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number];
-        reporter.told = Some((view.now, load.report.cpu, load.report.in_flight));
+        reporter.told = Some((view.now, load.report.cpu));
         if reporter.is_lost_on_the_way() {
             return;
         }
@@ -499,7 +494,7 @@ impl Reporter {
                 busy: Some(busy),
                 in_flight: report.in_flight,
             });
-            (self.latency, self.rate) = (latency, f64::from(sent) / length.as_secs_f64());
+            (self.latency, self.rate) = (latency, completed as f64 / length.as_secs_f64());
             self.known = (report.measured, *totals);
         }
         report.latency = self.latency;
@@ -513,11 +508,11 @@ impl Reporter {
     fn measure_shares(&mut self, view: &View<'_>) {
         let busy = [0, 1, 2].map(|kind| self.busy(kind, view));
         let elapsed_s = (view.now - self.looked.at).as_secs_f64();
-        for kind in 0..3 {
-            let units = if kind == 0 { self.cores as f64 } else { self.stations[kind].len() as f64 };
+        let units = [self.cores as f64, self.stations[1].len() as f64, self.stations[2].len() as f64];
+        self.looked.shares = std::array::from_fn(|kind| {
             let spent_s = (busy[kind] - self.looked.busy[kind]).as_secs_f64();
-            self.looked.shares[kind] = if units > 0.0 { (spent_s / (units * elapsed_s)) as f32 } else { 0.0 };
-        }
+            if units[kind] > 0.0 { (spent_s / (units[kind] * elapsed_s)) as f32 } else { 0.0 }
+        });
         (self.looked.at, self.looked.busy) = (view.now, busy);
     }
 
