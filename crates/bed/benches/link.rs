@@ -35,11 +35,22 @@ fn main() -> Result<()> {
     if std::env::var_os(INSIDE).is_none() {
         let own = std::env::current_exe()?;
         let mut unshare = Command::new("unshare");
-        unshare.args(["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
+        unshare.args([
+            "--user",
+            "--map-root-user",
+            "--net",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "--",
+        ]);
         return Err(unshare.arg(own).env(INSIDE, "1").exec().into());
     }
     let mut topology = Topology::default();
-    let (here, there) = (topology.host("here", Ipv4Addr::new(10, 0, 0, 1)), topology.host("there", Ipv4Addr::new(10, 0, 0, 2)));
+    let (here, there) =
+        (topology.host("here", Ipv4Addr::new(10, 0, 0, 1)), topology.host("there", Ipv4Addr::new(10, 0, 0, 2)));
     let (forth, back) = (LinkSpec::constant("forth", DELAY), LinkSpec::constant("back", DELAY));
     let (forth, back) = (topology.link(forth), topology.link(back));
     topology.route(here, there, [forth]);
@@ -61,8 +72,14 @@ fn main() -> Result<()> {
             missed.push(line);
         }
     };
-    judge(per_core >= PACKETS_PER_S_LEAST, format!("packets/s per core: {per_core:.0}, at least {PACKETS_PER_S_LEAST}"));
-    judge(later_ms <= LATER_MOST_MS, format!("later than a bare timer at p99: {later_ms:.3} ms, at most {LATER_MOST_MS}"));
+    judge(
+        per_core >= PACKETS_PER_S_LEAST,
+        format!("packets/s per core: {per_core:.0}, at least {PACKETS_PER_S_LEAST}"),
+    );
+    judge(
+        later_ms <= LATER_MOST_MS,
+        format!("later than a bare timer at p99: {later_ms:.3} ms, at most {LATER_MOST_MS}"),
+    );
     if missed.is_empty() { Ok(()) } else { Err(format!("missed: {}", missed.join("; ")).into()) }
 }
 

@@ -8,6 +8,7 @@ use sojourn_bed::{Ground, Host};
 use sojourn_load::{Load, Report, Share, realtime_ns, run, run_share};
 use sojourn_model::system::Path;
 use sojourn_model::{System, Tcp, TcpStack};
+use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use super::Conditions;
@@ -51,6 +52,11 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     }
     if has_many && system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0) {
         return not_yet("round trips that differ among the clients of a region: write one, such as `rtt = \"80 ms\"`");
+    }
+    let network = &system.network;
+    let has_rates = network.shared_rate().or(network.server_rate).is_some();
+    if !system.paths.is_empty() && (has_rates || network.server_rtt > Span::ZERO) {
+        return not_yet("rates and round trips of [system.network] beside paths: write them in [system.paths]");
     }
     let is_kernel = system.transport.as_ref().is_none_or(|transport| transport.stack == TcpStack::LINUX_6);
     if !is_kernel || system.network.tcp != Tcp::default() {
