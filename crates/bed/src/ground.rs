@@ -16,7 +16,7 @@ use crate::supervisor::{Child, SpawnError};
 use crate::topology::TopologyError;
 
 /// A place for the hosts of a live run.
-pub trait Ground {
+pub trait Ground: Sync {
     /// Makes a host.
     ///
     /// # Errors
@@ -37,6 +37,15 @@ pub trait Ground {
     /// # Panics
     /// When the host is not of this ground.
     fn spawn(&self, host: Host, command: Command, patience: Duration) -> Result<Child, SpawnError>;
+
+    /// Runs `body` on a host, once: its sockets, and those of threads and processes that it starts, are the host's.
+    ///
+    /// # Errors
+    /// When the host cannot be entered; the body has not been run then.
+    ///
+    /// # Panics
+    /// When the host is not of this ground, and as `body` does.
+    fn within(&self, host: Host, body: &mut (dyn FnMut() + Send)) -> Result<(), GroundError>;
 }
 
 /// A host of a ground, by number in the order in which they were made.
@@ -123,5 +132,10 @@ impl Ground for Loopback {
     fn spawn(&self, host: Host, command: Command, patience: Duration) -> Result<Child, SpawnError> {
         assert!((host.0 as usize) < self.names.len(), "host {} is not of this ground", host.0);
         Child::start(command, patience)
+    }
+    fn within(&self, host: Host, body: &mut (dyn FnMut() + Send)) -> Result<(), GroundError> {
+        assert!((host.0 as usize) < self.names.len(), "host {} is not of this ground", host.0);
+        body();
+        Ok(())
     }
 }

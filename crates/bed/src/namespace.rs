@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -214,7 +214,21 @@ fn tun_remedy() -> String {
 
 /// A host's network namespace.
 #[derive(Debug)]
-pub(crate) struct Network(OwnedFd);
+pub(crate) struct Network {
+    file: OwnedFd,
+    /// What it is mounted on.
+    kept: Option<PathBuf>,
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            // What cannot be taken away here goes with the bed.
+            let _ = umount2(kept, MntFlags::MNT_DETACH);
+            let _ = fs::remove_file(kept);
+        }
+    }
+}
 
 impl Network {
     /// A network namespace with one device towards all other hosts, known as `name` to `ip netns`.
@@ -226,7 +240,7 @@ impl Network {
     /// What `body` gives when it is run inside, in a thread of its own; threads and processes that it starts are inside too.
     pub(crate) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         let inside = || {
-            setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)
+            setns(self.file.as_fd(), CloneFlags::CLONE_NEWNET)
                 .map_err(NamespaceError::system("cannot enter the network of a host"))?;
             Ok(body())
         };
@@ -261,12 +275,12 @@ fn make(name: &str, address: Ipv4Addr) -> Result<(Network, Tun), NamespaceError>
     let own = "/proc/thread-self/ns/net";
     let lost = || NamespaceError::system::<std::io::Error>(format!("cannot keep the network of host {name}"));
     let file = File::open(own).map_err(lost())?;
-    let kept = PathBuf::from(NETNS).join(name);
-    if Path::new(NETNS).exists() {
-        File::create(&kept).map_err(lost())?;
-        mount(Some(own), &kept, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|error| lost()(error.into()))?;
+    let kept = Some(PathBuf::from(NETNS)).filter(|folder| folder.exists()).map(|folder| folder.join(name));
+    if let Some(kept) = &kept {
+        File::create(kept).map_err(lost())?;
+        mount(Some(own), kept, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|error| lost()(error.into()))?;
     }
-    Ok((Network(file.into()), tun))
+    Ok((Network { file: file.into(), kept }, tun))
 }
 
 /// Configures the devices of the calling thread's network.

@@ -100,4 +100,7 @@ impl Ground for Namespaces {
         let started = self.on(host, || Child::start(command, patience));
         started.unwrap_or_else(|error| Err(SpawnError::Run { program, source: std::io::Error::other(error) }))
     }
+    fn within(&self, host: Host, body: &mut (dyn FnMut() + Send)) -> Result<(), GroundError> {
+        Ok(self.on(host, body)?)
+    }
 }

@@ -118,6 +118,7 @@ mod topology;
 pub mod variants;
 
 pub use answer::{Answer, PathDelay};
+pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};
 pub use run::{Context, Progress, RunError, run};

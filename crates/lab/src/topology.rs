@@ -10,8 +10,8 @@ use std::net::Ipv4Addr;
 
 use sojourn_bed::Topology;
 use sojourn_bed::link::{LinkSpec, Loss, Queue};
-use sojourn_model::System;
 use sojourn_model::system::{Face, Path, Tier};
+use sojourn_model::{LossModel, System};
 use sojourn_stats::{Law, Span, Stream};
 
 /// The least that a queue holds (bytes), and for how long it holds what the link transmits.
@@ -64,7 +64,7 @@ pub(crate) fn name_of(tier: &Tier, seat: usize) -> String {
 }
 
 /// A name as a host can have it.
-fn as_host(name: &str) -> String {
+pub(crate) fn as_host(name: &str) -> String {
     name.replace(|sign: char| !sign.is_alphanumeric(), "-")
 }
 
@@ -129,14 +129,9 @@ impl Building<'_> {
         let (first, second) = (from.min(to), from.max(to));
         let entity = format!("{}..{}", self.name(first), self.name(second));
         let rtt_s = path.rtt.sample(&mut Stream::new(self.seed, &entity, "rtt"));
-        let loss = match (path.loss / 2.0, path.loss_correlation) {
-            (0.0, _) => Loss::None,
-            (share, 0.0) => Loss::Independent(share),
-            (share, correlation) => Loss::Correlated { share, correlation },
-        };
         let name = self.way(from, to);
         let spec = LinkSpec { delay: Law::constant(rtt_s / 2.0), ..LinkSpec::constant(name, Span::ZERO) };
-        let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(loss);
+        let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(loss(path));
         links.push(self.topology.link(spec));
         links
     }
@@ -196,6 +191,17 @@ fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
         (true, false) => true,
         (false, true) => false,
         _ => is_first,
+    }
+}
+
+/// Half of a path's losses, which is what each direction has.
+fn loss(path: &Path) -> Loss {
+    let (share, correlation) = (path.loss / 2.0, path.loss_correlation);
+    match path.loss_model {
+        _ if share == 0.0 => Loss::None,
+        _ if correlation == 0.0 => Loss::Independent(share),
+        LossModel::GilbertElliott => Loss::correlated(share, correlation),
+        LossModel::Nistnet => Loss::Nistnet { share, correlation },
     }
 }
 

@@ -5,6 +5,8 @@ mod enter;
 mod first;
 mod up;
 
+pub(crate) use up::again_inside;
+
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -45,6 +47,9 @@ enum Verb {
     /// The first process of a bed
     #[command(hide = true)]
     First(first::First),
+    /// The first process of a bed without hosts
+    #[command(hide = true)]
+    Base(first::Base),
     /// Become a command of a bed
     #[command(hide = true)]
     Within(enter::Within),
@@ -93,6 +98,7 @@ pub(crate) fn bed(arguments: &Arguments) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Verb::First(arguments) => first::first(arguments),
+        Verb::Base(arguments) => first::base(arguments),
         Verb::Within(arguments) => enter::within(arguments),
     }
 }

@@ -10,7 +10,7 @@ use sojourn_lab::{Engine, Folder, Progress};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::experiment::{self, Flags, failure};
-use crate::{interrupt, table};
+use crate::{bed, interrupt, table};
 
 /// Answer an experiment, or every experiment of a folder
 #[derive(clap::Args)]
@@ -28,9 +28,16 @@ pub(crate) struct Arguments {
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
+    /// Be inside a bed already
+    #[arg(long, hide = true)]
+    in_bed: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    // Before there is a second thread: who waits for Ctrl-C is one.
+    if !arguments.in_bed && needs_bed(arguments)? {
+        return bed::again_inside("--in-bed");
+    }
     let cancel = interrupt::flag();
     if arguments.file.is_dir() {
         return run_all(arguments, &cancel);
@@ -39,15 +46,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     table::print(&folder, &path, arguments.json)
 }
 
+/// Whether a part of it is live over emulated paths. What cannot be read is refused later, as always.
+fn needs_bed(arguments: &Arguments) -> Result<bool, Failure> {
+    let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
+    let files = match arguments.file.is_dir() {
+        false => vec![arguments.file.clone()],
+        true => files(&arguments.file)?,
+    };
+    let needs = |file: &PathBuf| {
+        let source = arguments.flags.source(file, &[]).ok();
+        source.is_some_and(|source| sojourn_lab::needs_bed(&source, engines.as_deref()).unwrap_or(false))
+    };
+    Ok(files.iter().any(needs))
+}
+
+/// The experiments of a folder, in the order of their names.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = std::fs::read_dir(folder).map_err(|e| bad_input(format!("cannot read {}: {e}", folder.display())))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    Ok(files)
+}
+
 /// Runs every experiment of a folder, in the order of their names, and says a line of each. All are read before the
 /// first is run, so that a mistake in the last is not found an hour later. One that lacks what only the command line can
 /// name is left out.
 fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
     let folder = &arguments.file;
-    let entries = std::fs::read_dir(folder).map_err(|e| bad_input(format!("cannot read {}: {e}", folder.display())))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
+    let mut files = files(folder)?;
     if files.is_empty() {
         return Err(bad_input(format!("{}: no experiment in this folder (*.toml)", folder.display())));
     }

@@ -24,7 +24,7 @@ pub enum Loss {
     /// NIST Net's (Carson and Santay, ACM CCR 33(3), 2003): x' = correlation * x + (1 - correlation) * u with u uniform on
     /// [0, 1), and a packet is lost where x' < `share`. The average of uniform numbers seldom is small, so the larger the
     /// correlation, the smaller is what is really lost: of 10 % asked with a correlation of 0.85, far less than 1 %.
-    Correlated {
+    Nistnet {
         /// The share asked for.
         share: f64,
         /// Weight of the last packet's number.
@@ -39,6 +39,13 @@ impl Loss {
         Loss::GilbertElliott { to_bad: to_good * mean / (1.0 - mean), to_good, lost_good: 0.0, lost_bad: 1.0 }
     }
 
+    /// A Gilbert-Elliott loss of this mean in which one packet's loss has this correlation with the last one's, both from 0 to
+    /// below 1.
+    pub fn correlated(mean: f64, correlation: f64) -> Loss {
+        let changes = 1.0 - correlation;
+        Loss::GilbertElliott { to_bad: mean * changes, to_good: (1.0 - mean) * changes, lost_good: 0.0, lost_bad: 1.0 }
+    }
+
     pub(super) fn is_possible(self) -> bool {
         let share = |share: f64| (0.0..=1.0).contains(&share);
         match self {
@@ -47,7 +54,7 @@ impl Loss {
             Loss::GilbertElliott { to_bad, to_good, lost_good, lost_bad } => {
                 [to_bad, to_good, lost_good, lost_bad].into_iter().all(share)
             }
-            Loss::Correlated { share: asked, correlation } => share(asked) && (0.0..1.0).contains(&correlation),
+            Loss::Nistnet { share: asked, correlation } => share(asked) && (0.0..1.0).contains(&correlation),
         }
     }
 }
@@ -77,7 +84,7 @@ impl Losses {
                 self.is_bad ^= self.stream.uniform() < change;
                 self.stream.uniform() < if self.is_bad { lost_bad } else { lost_good }
             }
-            Loss::Correlated { share, correlation } => {
+            Loss::Nistnet { share, correlation } => {
                 let fresh = self.stream.uniform();
                 let number = self.last.map_or(fresh, |last| correlation * last + (1.0 - correlation) * fresh);
                 self.last = Some(number);

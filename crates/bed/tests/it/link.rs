@@ -114,10 +114,22 @@ fn gilbert_elliott_losses_come_in_bursts_of_the_length_that_was_asked() {
     assert!((share - 0.05).abs() < 5.5 * error, "{share}");
 }
 
+/// The share that was asked, and of the packets after a lost one the share that the correlation makes.
+#[test]
+fn correlated_losses_have_their_mean_and_their_correlation() {
+    let lost = lost(Loss::correlated(0.05, 0.5), 400_000);
+    let share = lost.len() as f64 / 400_000.0;
+    // The variance is that of independent losses times (1 + 0.5) / (1 - 0.5).
+    assert!((share - 0.05).abs() < 5.5 * (0.05 * 0.95 / 400_000.0 * 3.0_f64).sqrt(), "{share}");
+    let again = lost.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() as f64 / lost.len() as f64;
+    // 0.05 + 0.5 * 0.95 of some 20,000 lost packets: a chain's steps out of one state are independent.
+    assert!((again - 0.525).abs() < 5.5 * (0.525 * 0.475 / lost.len() as f64).sqrt(), "{again}");
+}
+
 /// NIST Net averages uniform numbers, and an average is seldom small: what is lost falls below what is asked.
 #[test]
 fn nist_net_loses_less_the_more_it_correlates() {
-    let share = |correlation| lost(Loss::Correlated { share: 0.1, correlation }, 200_000).len() as f64 / 200_000.0;
+    let share = |correlation| lost(Loss::Nistnet { share: 0.1, correlation }, 200_000).len() as f64 / 200_000.0;
     // Without correlation it is independent: 0.1, standard error 0.00067, 5 of them.
     assert!((share(0.0) - 0.1).abs() < 5.0 * 0.00067, "{}", share(0.0));
     // Losses in a row have a correlation below that of the numbers, so at most (1 + c) / (1 - c) times the variance.
@@ -195,7 +207,7 @@ fn a_link_that_cannot_be_is_refused_by_name() {
     assert!(matches!(refused(below_zero), LinkError::Delay(_)));
     let endless = Law::parse("pareto(alpha = 0.9, min = 1 ms)", Dimension::Time).expect("a law");
     assert!(matches!(refused(LinkSpec { delay: endless, ..plain() }), LinkError::Delay(_)));
-    for loss in [Loss::Independent(1.1), Loss::Independent(-0.1), Loss::Correlated { share: 0.1, correlation: 1.0 }] {
+    for loss in [Loss::Independent(1.1), Loss::Independent(-0.1), Loss::Nistnet { share: 0.1, correlation: 1.0 }] {
         assert!(matches!(refused(plain().losing(loss)), LinkError::Loss(_)), "{loss:?}");
     }
     assert!(matches!(refused(plain().at(1e6, Queue::Codel { bytes: 100 })), LinkError::Queue(_, 100)));

@@ -4,6 +4,7 @@
 //! this one. A server is emulated on a virtual processor, so that many fit on a small machine. A DNS that rotates is not a
 //! process: its clients get the addresses that it would answer with.
 
+pub(crate) mod bed;
 mod incidents;
 mod parts;
 mod path;
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sojourn_bed::{Child, Loopback, clock};
+use sojourn_bed::{Child, Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_load::{Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
+use sojourn_load::{Allowed, Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
 use sojourn_model::System;
 use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, server_name};
 use sojourn_serve::program::{self as serve, Running};
@@ -28,6 +29,7 @@ use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
 use crate::spec::{Experiment, Program, SystemQuestion};
+use crate::topology::topology;
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
 const REDIRECTS: u32 = 8;
@@ -40,8 +42,10 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     if browses && system.tiers.len() > 1 {
         return not_yet("users who browse at more than one tier");
     }
-    if system.regions.len() > 1 || !system.sites.is_empty() {
-        return not_yet("regions and sites");
+    if bed::is_needed(asked) {
+        bed::check(asked)?;
+    } else if system.regions.len() > 1 || !system.sites.is_empty() {
+        return not_yet("regions and sites without paths");
     }
     if !system.faults.is_empty() {
         return not_yet("faults");
@@ -52,11 +56,6 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     }
     if system.servers().any(|server| server.machine.is_some()) {
         return not_yet("servers of several resources");
-    }
-    if asked.has_network {
-        return Err(
-            "live runs on loopback, which has no such network: leave out [system.network], or `live` from `by`".into(),
-        );
     }
     for tier in &system.tiers {
         check_tier(tier, browses)?;
@@ -137,24 +136,37 @@ pub(super) fn answer(
     asked: &SystemQuestion,
     conditions: &Conditions<'_>,
 ) -> Result<Answer, String> {
-    let mut ground = Loopback::new();
-    let servers = start_servers(experiment, asked, &mut ground, conditions.program)?;
-    let path = path::measure(experiment, asked, &servers, conditions)?;
-    let system = Parts::start(experiment, asked, servers, &mut ground, conditions)?;
-    let load = load(experiment, asked, &system.entrances)?;
-    let report = sojourn_load::run(load, conditions.cancel, &|now: sojourn_load::Progress| {
-        let remark = format!("{} replies, {} failed", now.ok, now.failed);
-        (conditions.progress)(now.share, &remark);
-    })
-    .map_err(|e| e.to_string())?;
-    let told = system.stop(&asked.system.hosts);
+    let in_bed = bed::is_needed(asked);
+    let mut ground: Box<dyn Ground> = match in_bed {
+        true => {
+            let topology = topology(&asked.system, experiment.seed)?;
+            Box::new(Namespaces::new(topology, experiment.seed).map_err(|e| e.to_string())?)
+        }
+        false => Box::new(Loopback::new()),
+    };
+    let ground = ground.as_mut();
+    let servers = start_servers(experiment, asked, ground, conditions.program)?;
+    // The paths of a bed are known, and the twin has them already.
+    let path = if in_bed { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
+    let system = Parts::start(experiment, asked, servers, ground, conditions)?;
+    let mut loads = Vec::new();
+    if in_bed {
+        for region in bed::regions(&asked.system) {
+            let host = bed::client_host(ground, &asked.system, region)?;
+            loads.push((Some(host), load(experiment, asked, &system.entrances, Some(region))?));
+        }
+    } else {
+        loads.push((None, load(experiment, asked, &system.entrances, None)?));
+    }
+    let report = bed::run_all(ground, loads, conditions)?;
+    let told = system.stop(&asked.system.hosts, ground);
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
-    if let Some(doubt) = path.doubt(report.response.mean()) {
+    if let Some(doubt) = path.as_ref().and_then(|path| path.doubt(report.response.mean())) {
         live.verdict = live.verdict.max(Verdict::Suspect);
         live.reasons.push(doubt);
     }
-    let path = path.delay;
+    let path = path.map(|path| path.delay);
     let shares = shares(&report, asked.system.hosts.len());
     let by_file = file_means(experiment, asked, &report);
     let (hurst, notes) = match &asked.workload {
@@ -164,15 +176,17 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
-    live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
-    live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
+    if let Some(path) = &path {
+        live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
+        live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
+    }
     Ok(Answer {
         measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
         events: told.incidents.iter().map(|incident| incident.event(start)).collect(),
         live: Some(live),
-        path: Some(path),
+        path,
         notes,
         ..Answer::default()
     })
@@ -188,6 +202,8 @@ enum Serving {
 
 /// A real server; its parts go in this order.
 struct Real {
+    /// Where it is, in a bed.
+    place: Option<Place>,
     running: Running,
     /// What it is a proxy of.
     origin: Option<Running>,
@@ -206,13 +222,13 @@ impl Serving {
 
 impl Real {
     /// What happened to it, and whether it still answers.
-    fn incidents(&self, name: &str) -> Vec<Incident> {
+    fn incidents(&self, name: &str, ground: &dyn Ground) -> Vec<Incident> {
         let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin));
         let parts = [Some((name.to_owned(), &self.running)), behind];
         let of = |(part, running): (String, &Running)| {
             let mut found = incidents::of(&part, running.child());
             // After an overload its backlog may take a while.
-            if found.is_empty() && !(0..5).any(|_| running.answers()) {
+            if found.is_empty() && !on(ground, self.place, || (0..5).any(|_| running.answers())).unwrap_or(false) {
                 found.push(incidents::silence(&part));
             }
             found
@@ -234,17 +250,17 @@ impl Drop for Served {
 fn start_servers(
     experiment: &Experiment,
     asked: &SystemQuestion,
-    ground: &mut Loopback,
+    ground: &mut dyn Ground,
     program: &Path,
 ) -> Result<Vec<Serving>, String> {
     match &asked.program {
-        Some(program) => start_programs(asked, program),
+        Some(program) => start_programs(asked, program, ground),
         None => start_nodes(experiment, asked, ground, program),
     }
 }
 
 /// Every server serves the same folder; of a proxy, the web server behind it does.
-fn start_programs(asked: &SystemQuestion, program: &Program) -> Result<Vec<Serving>, String> {
+fn start_programs(asked: &SystemQuestion, program: &Program, ground: &mut dyn Ground) -> Result<Vec<Serving>, String> {
     let name = format!("sojourn-site-{}-{}", std::process::id(), SITES.fetch_add(1, Ordering::Relaxed));
     let served = Arc::new(Served(std::env::temp_dir().join(name)));
     let unwritten = |e| format!("cannot write the files to {}: {e}", served.0.display());
@@ -253,8 +269,16 @@ fn start_programs(asked: &SystemQuestion, program: &Program) -> Result<Vec<Servi
     if let (Workload::Sessions(sessions), false) = (&asked.workload, program.has_keep_alive) {
         server.keep_alive = sessions.keep_alive().unwrap_or(Span::ZERO);
     }
-    let start = |server: &serve::Program| server.start().map_err(|e| e.to_string());
-    let serve_one = |_| {
+    let serve_one = |host: &Host| {
+        let place = match bed::is_needed(asked) {
+            true => Some(ground.host(&host.name).map_err(|e| e.to_string())?),
+            false => None,
+        };
+        let start = |server: &serve::Program| {
+            let listen = place.map_or(server.listen, |place| SocketAddr::new(ground.address(place), 0));
+            let server = serve::Program { listen, ..server.clone() };
+            on(ground, place, || server.start().map_err(|e| e.to_string()))?
+        };
         let origin = match &program.origin {
             Some(origin) => Some(start(&serve::Program { root: served.0.clone(), ..origin.clone() })?),
             None => None,
@@ -263,9 +287,17 @@ fn start_programs(asked: &SystemQuestion, program: &Program) -> Result<Vec<Servi
         if let (Some(behind), serve::Kind::Squid { origin, .. }) = (&origin, &mut server.kind) {
             *origin = behind.address();
         }
-        Ok(Serving::Program(Box::new(Real { running: start(&server)?, origin, _files: Arc::clone(&served) })))
+        Ok(Serving::Program(Box::new(Real { place, running: start(&server)?, origin, _files: Arc::clone(&served) })))
     };
     asked.system.hosts.iter().map(serve_one).collect()
+}
+
+/// What `body` gives where a part of the run is: on a host of a bed, or here.
+fn on<T: Send>(ground: &dyn Ground, place: Option<Place>, body: impl FnOnce() -> T + Send) -> Result<T, String> {
+    match place {
+        Some(place) => bed::within(ground, place, body),
+        None => Ok(body()),
+    }
 }
 
 /// The files of a workload that has some: every one that a real program is to serve has.
@@ -288,7 +320,7 @@ static SITES: AtomicU32 = AtomicU32::new(0);
 fn start_nodes(
     experiment: &Experiment,
     asked: &SystemQuestion,
-    ground: &mut Loopback,
+    ground: &mut dyn Ground,
     program: &Path,
 ) -> Result<Vec<Serving>, String> {
     let seed = experiment.seed.to_string();
@@ -312,13 +344,21 @@ fn probe_targets(asked: &SystemQuestion) -> Targets {
     Targets::Fixed(smallest.map_or_else(|| "/".into(), |(_, path)| path.clone()))
 }
 
-fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr]) -> Result<Load, String> {
+/// The load of the clients of one region, or of all.
+fn load(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    entrances: &[SocketAddr],
+    region: Option<usize>,
+) -> Result<Load, String> {
     let live = &experiment.run.live;
+    let homes = bed::homes(&asked.system);
+    let is_here = move |client: u32| region.is_none() || homes.get(client as usize).copied().or(Some(0)) == region;
     let demand = asked.demand();
     let schedule = match &asked.workload {
         Workload::Closed(closed) => {
             let script = |user| Script::new(closed, user, experiment.seed, Arc::clone(&demand));
-            Schedule::users((0..closed.users).map(script))
+            Schedule::users((0..closed.users).filter(|user| is_here(*user)).map(script))
         }
         Workload::Sessions(sessions) => {
             let visitor = |user| Visitor::new(sessions, user, experiment.seed, Arc::clone(&demand));
@@ -326,7 +366,10 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr
             let http = sessions.keep_alive().map_or(Http::V10, |keep_alive| Http::V11 { keep_alive });
             Schedule::sessions((0..sessions.users).map(visitor), sessions.parallel, http)
         }
-        open => Schedule::open(Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?),
+        open => {
+            let plan = Plan::new(open, experiment.seed, demand).map_err(|e| e.to_string())?;
+            Schedule::open(plan.filter(move |planned| is_here(planned.request.client)))
+        }
     };
     let gaps = match &asked.workload {
         Workload::Open(open) => open.arrivals.law().cloned(),
@@ -344,6 +387,8 @@ fn load(experiment: &Experiment, asked: &SystemQuestion, entrances: &[SocketAddr
         limits: live.limits,
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
+        // The addresses of a bed lead nowhere else, whatever they are elsewhere.
+        allowed: if region.is_some() { Allowed::Anywhere } else { Allowed::default() },
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..Load::new(entrances[0], entrances[0].to_string(), schedule, targets(asked))
     };

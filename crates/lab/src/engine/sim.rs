@@ -114,14 +114,20 @@ pub(super) fn twin(
     asked: &SystemQuestion,
     conditions: &Conditions<'_>,
 ) -> Result<Answer, String> {
-    let live = &experiment.run.live;
-    let path = conditions.path.unwrap_or_default();
+    let Some(path) = conditions.path else {
+        // Over emulated paths: they are the system's own.
+        return run_twin(&asked.system, experiment, asked);
+    };
     // A connection to a gateway on this machine takes no time, and its replies no link.
     let network = match &asked.workload {
         Workload::Sessions(_) => ClusterNetwork { rtt: path.client + path.cluster, ..ClusterNetwork::default() },
         _ => ClusterNetwork { rtt: path.client, server_rtt: path.cluster, ..ClusterNetwork::default() },
     };
-    let system = System { network, ..asked.system.clone() };
+    run_twin(&System { network, ..asked.system.clone() }, experiment, asked)
+}
+
+fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) -> Result<Answer, String> {
+    let live = &experiment.run.live;
     let control = Control {
         seed: experiment.seed,
         horizon: Some(live.duration),
@@ -129,7 +135,7 @@ pub(super) fn twin(
         memory: memory(),
         ..Control::default()
     };
-    let report = sojourn_sim::run_plan(&system, &asked.workload, &control);
+    let report = sojourn_sim::run_plan(system, &asked.workload, &control);
     answered(report)
 }
 

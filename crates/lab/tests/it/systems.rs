@@ -640,13 +640,14 @@ fn sim_refuses_what_it_does_not_have() {
 /// left out in silence.
 #[test]
 fn live_and_theory_refuse_several_tiers_and_places() {
-    let paths = but(DIRECT, "[system.server]", "[system.paths]\nwithin = { rtt = \"1 ms\" }\n[system.server]");
+    let paths = "[system.paths]\nwithin = { rtt = \"uniform(1 ms, 2 ms)\" }\n[system.server]";
+    let paths = but(DIRECT, "[system.server]", paths);
     let client = but(DIRECT, "[run]", "[client]\ntimeout = \"1 s\"\n[run]");
     let fault = but(DIRECT, "[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]");
     for (text, expected) in [
-        (SITES, "live has no regions and sites"),
+        (SITES, "live has no rate of each client's own"),
         (NODES, "live has no packet switch"),
-        (&paths, "live runs on loopback, which has no such network"),
+        (&paths, "live has no round trips that differ among the clients"),
         (&client, "live has no clients that wait, retry, hedge or fail over"),
         (&fault, "live has no faults"),
     ] {

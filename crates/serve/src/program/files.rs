@@ -36,7 +36,7 @@ impl Worker {
 /// None where the parent is not root: then those who serve are who the parent is.
 pub(super) fn worker() -> Result<Option<Worker>, ServeError> {
     let own = fs::metadata("/proc/self").map_err(ServeError::system("cannot read /proc"))?.uid();
-    if own != 0 {
+    if own != 0 || is_alone() {
         return Ok(None);
     }
     let users = fs::read_to_string("/etc/passwd").map_err(ServeError::system("cannot read /etc/passwd"))?;
@@ -47,6 +47,14 @@ pub(super) fn worker() -> Result<Option<Worker>, ServeError> {
     });
     let words = "no web server serves as root, and there is no user www-data or nobody that it could serve as";
     found.map(Some).ok_or_else(|| ServeError::Config(words.into()))
+}
+
+/// Whether this process is the root of a user namespace that has no other user: who serves is then its ordinary user, in a
+/// namespace below it.
+pub(super) fn is_alone() -> bool {
+    let users = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let mut words = users.split_whitespace();
+    words.next() == Some("0") && words.nth(1) == Some("1") && words.next().is_none()
 }
 
 /// The root in full, if those who serve can read what lies directly in it.

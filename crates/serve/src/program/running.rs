@@ -18,8 +18,8 @@ use socket2::{Domain, Socket, Type};
 use sojourn_bed::{Child, SpawnError};
 use sojourn_stats::Span;
 
-use super::Launch;
 use super::folder::Folder;
+use super::{Launch, files};
 use crate::{ServeError, clock};
 
 /// How long it may take until it answers.
@@ -73,6 +73,9 @@ impl Running {
             command.args(["--reuid", &user.to_string(), "--regid", &group.to_string(), "--clear-groups"]);
         }
         command.args(["--pdeathsig", "TERM"]);
+        if files::is_alone() {
+            command.args(["unshare", "--user", "--map-user=1000", "--map-group=1000"]);
+        }
         if !cores.is_empty() {
             let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             command.args(["taskset", "-c", &list]);

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::sys::signal::{SigSet, Signal};
 use sojourn_bed::namespace;
 
 use super::control::{ask, find, hosts};
@@ -54,6 +55,10 @@ pub(crate) fn exec(arguments: &Exec) -> Result<Exit, Failure> {
 }
 
 pub(crate) fn within(arguments: &Within) -> Result<Exit, Failure> {
+    // A signal that an ancestor waits for must reach what becomes of this process.
+    let mut waited_for = SigSet::empty();
+    [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT].into_iter().for_each(|signal| waited_for.add(signal));
+    waited_for.thread_unblock().map_err(failed)?;
     if !arguments.root {
         namespace::as_ordinary_user().map_err(unfit)?;
     }

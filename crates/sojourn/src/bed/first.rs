@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Ipv4Addr;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
@@ -43,23 +44,23 @@ pub(crate) struct First {
     command: Vec<std::ffi::OsString>,
 }
 
+/// Be the first process of a bed without hosts
+#[derive(clap::Args)]
+pub(crate) struct Base {
+    #[arg(long)]
+    life_line: i32,
+    #[arg(last = true, required = true)]
+    command: Vec<std::ffi::OsString>,
+}
+
 /// How long what runs in a bed has to end after it was told to.
 const GRACE: Span = Span(3_000_000_000);
 
 pub(crate) fn first(arguments: &First) -> Result<Exit, Failure> {
     let First { wanted, name, life_line, background, root, host, command } = arguments;
-    // Before there are threads: the end of a child is waited for, by this one.
-    let mut ends = SigSet::empty();
-    ends.add(Signal::SIGCHLD);
-    ends.thread_block().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let (topology, seed) = wanted.topology()?;
-    namespace::furnish(topology.hosts.iter().map(|host| (host.name.as_str(), host.address))).map_err(unfit)?;
-    let mut life_line = File::open(format!("/proc/self/fd/{life_line}")).map_err(failed)?;
-    spawn("life line", move || {
-        let _ = life_line.read(&mut [0]);
-        std::process::exit(Exit::Failed as i32);
-    })?;
+    let ends = begin(topology.hosts.iter().map(|host| (host.name.as_str(), host.address)), *life_line)?;
     let mut hosts = Namespaces::new(topology, seed).map_err(no_ground)?;
     let main = match host {
         Some(name) => {
@@ -86,13 +87,49 @@ pub(crate) fn first(arguments: &First) -> Result<Exit, Failure> {
     } else if main.is_none() {
         outln(&summary(name, hosts.topology(), &format!("Ctrl-C here or {} takes it down", down(name))));
     }
+    reap_until(main, &ends)
+}
+
+/// A bed without hosts, for a program that makes its own.
+pub(crate) fn base(arguments: &Base) -> Result<Exit, Failure> {
+    let program = std::env::current_exe().map_err(failed)?;
+    let ends = begin([], arguments.life_line)?;
+    let mut within = Command::new(program);
+    let started = within.args(["bed", "within", "--root", "--"]).args(&arguments.command).spawn().map_err(failed)?;
+    reap_until(Some(Pid::from_raw(started.id() as i32)), &ends)
+}
+
+/// Becomes the first process of a bed; gives the signals that it then waits for.
+fn begin<'a>(hosts: impl IntoIterator<Item = (&'a str, Ipv4Addr)>, life_line: i32) -> Result<SigSet, Failure> {
+    // Before there are threads: these are waited for, by this one.
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGCHLD);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block().map_err(failed)?;
+    namespace::furnish(hosts).map_err(unfit)?;
+    let mut life_line = File::open(format!("/proc/self/fd/{life_line}")).map_err(failed)?;
+    spawn("life line", move || {
+        let _ = life_line.read(&mut [0]);
+        std::process::exit(Exit::Failed as i32);
+    })?;
+    Ok(signals)
+}
+
+/// Reaps whatever ends, and ends as `main` does. A polite kill is handed on to that one.
+fn reap_until(main: Option<Pid>, signals: &SigSet) -> ! {
     loop {
         while let Some(ended) = reap() {
             if main.is_some() && ended.pid() == main {
                 std::process::exit(exit_code(ended));
             }
         }
-        ends.wait().map_err(failed)?;
+        if signals.wait() == Ok(Signal::SIGTERM) {
+            match main {
+                // One that has just ended is reaped next.
+                Some(main) => drop(kill(main, Signal::SIGTERM)),
+                None => std::process::exit(Exit::Ok as i32),
+            }
+        }
     }
 }
 

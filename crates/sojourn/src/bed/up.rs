@@ -13,9 +13,9 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::SignalFd;
-use nix::unistd::{pipe2, setsid};
+use nix::unistd::{Pid, pipe2, setsid};
 use sojourn_bed::{Topology, namespace};
 
 use super::{Order, Wanted, unfit};
@@ -63,7 +63,7 @@ pub(crate) fn up(arguments: &Up) -> Result<Exit, Failure> {
     let mut first = vec!["--name".into(), name.into()];
     first.extend(background.then(|| "--background".into()));
     first.extend(wanted.arguments());
-    keep(name, first)
+    keep(name, "first", first)
 }
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
@@ -76,7 +76,16 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     first.extend(wanted.arguments());
     first.extend([OsString::from(&order.host), "--".into()]);
     first.extend(order.command.iter().cloned());
-    keep(&name, first)
+    keep(&name, "first", first)
+}
+
+/// Runs this same command again, with `flag` besides, inside a bed in which it may make hosts; ends as it does.
+pub(crate) fn again_inside(flag: &str) -> Result<Exit, Failure> {
+    let mut command: Vec<OsString> = vec!["--".into()];
+    command.push(std::env::current_exe().map_err(failed)?.into());
+    command.extend(std::env::args_os().skip(1));
+    command.push(flag.into());
+    keep(&format!("live-{}", std::process::id()), "base", command)
 }
 
 impl Order {
@@ -120,8 +129,8 @@ pub(super) fn socket(name: &str) -> Result<SocketAddr, Failure> {
 /// How the names of beds begin among abstract sockets.
 pub(super) const PREFIX: &str = "sojourn-bed/";
 
-/// Starts the first process of a bed with these arguments, and ends as it does.
-fn keep(name: &str, arguments: Vec<OsString>) -> Result<Exit, Failure> {
+/// Starts the first process of a bed, by its verb and with these arguments, and ends as it does.
+fn keep(name: &str, verb: &str, arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let socket = socket(name)?;
     let listener = UnixListener::bind_addr(&socket).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => bad_input(format!(
@@ -132,23 +141,32 @@ fn keep(name: &str, arguments: Vec<OsString>) -> Result<Exit, Failure> {
     })?;
     let program = std::env::current_exe().map_err(failed)?;
     let (seen, _held) = life_line()?;
-    let mut end = SigSet::empty();
-    end.add(Signal::SIGCHLD);
-    end.thread_block().map_err(failed)?;
-    let ends = SignalFd::new(&end).map_err(failed)?;
+    // A run that is interrupted ends in order, which the terminal tells it as well as this process; a bed just ends.
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGCHLD);
+    if verb == "base" {
+        signals.add(Signal::SIGINT);
+        signals.add(Signal::SIGTERM);
+    }
+    signals.thread_block().map_err(failed)?;
+    let signals = SignalFd::new(&signals).map_err(failed)?;
     // From here on there is one thread: the kernel gives no other to a process whose children are elsewhere.
     namespace::enter().map_err(unfit)?;
     let mut first = Command::new(program)
-        .args(["bed", "first", "--life-line", &seen.as_raw_fd().to_string()])
+        .args(["bed", verb, "--life-line", &seen.as_raw_fd().to_string()])
         .args(arguments)
         .spawn()
         .map_err(|error| failed(format!("cannot start the first process of the bed: {error}")))?;
     let status = loop {
-        if is_asked(&listener, &ends).map_err(failed)?
-            && let Ok((stream, _)) = listener.accept()
-        {
-            // One that asked and went away needs no answer.
-            let _ = writeln!(&stream, "{}", first.id());
+        match next(&listener, &signals).map_err(failed)? {
+            Some(Signal::SIGTERM) => drop(kill(Pid::from_raw(first.id() as i32), Signal::SIGTERM)),
+            Some(_) => {}
+            None => {
+                if let Ok((stream, _)) = listener.accept() {
+                    // One that asked and went away needs no answer.
+                    let _ = writeln!(&stream, "{}", first.id());
+                }
+            }
         }
         if let Some(status) = first.try_wait().map_err(failed)? {
             break status;
@@ -157,17 +175,18 @@ fn keep(name: &str, arguments: Vec<OsString>) -> Result<Exit, Failure> {
     std::process::exit(code(status))
 }
 
-/// Waits until a child may have ended or something is asked; whether it is that.
-fn is_asked(listener: &UnixListener, ends: &SignalFd) -> nix::Result<bool> {
+/// Waits for a signal; none: something is asked first.
+fn next(listener: &UnixListener, signals: &SignalFd) -> nix::Result<Option<Signal>> {
     let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
-    let mut both = [readable(listener.as_fd()), readable(ends.as_fd())];
+    let mut both = [readable(signals.as_fd()), readable(listener.as_fd())];
     poll(&mut both, PollTimeout::NONE)?;
-    let [is_asked, is_end] = both.map(|file| file.any().unwrap_or(false));
-    if is_end {
-        // Taken, or it would be seen again where the child has only been stopped.
-        ends.read_signal()?;
+    match both[0].any() {
+        Some(true) => {
+            let number = signals.read_signal()?.map_or(0, |signal| signal.ssi_signo as i32);
+            Signal::try_from(number).map(Some)
+        }
+        _ => Ok(None),
     }
-    Ok(is_asked)
 }
 
 /// A pipe whose end the first process sees when this process ends, however early.

@@ -12,7 +12,7 @@ use sojourn_bed::clock::since_boot;
 use sojourn_stats::{Span, Stream};
 
 use crate::skip::skipped;
-use crate::sojourn::{PROGRAM, await_that, command, file, sojourn, stderr, stdout};
+use crate::sojourn::{PROGRAM, await_that, command, estimates, file, sojourn, stderr, stdout};
 
 /// A server in America and clients in Europe: 100 ms and 8 Mbit/s apart.
 const FAR: &str = r#"
@@ -404,4 +404,63 @@ fn a_machine_that_forbids_user_namespaces_is_told_the_remedy() {
     }
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("sudo sysctl -w user.max_user_namespaces=10000"), "{said}");
+}
+
+/// Clients of two regions, 20 and 60 ms from a server, over one link.
+const LIVE: &str = r#"
+name = "clients of two regions"
+seed = 3
+[workload]
+kind = "open"
+arrivals = "exponential(rate = 40 /s)"
+size = "constant(2 kB)"
+clients = [{ region = "near", number = 5 }, { region = "far", number = 5 }]
+http = "1.0"
+[[system.region]]
+name = "home"
+[[system.region]]
+name = "near"
+[[system.region]]
+name = "far"
+[system.paths]
+within = { rtt = "1 ms" }
+between = { rtt = "60 ms" }
+"home..near" = { rtt = "20 ms", medium = "link" }
+"home..far" = { rtt = "60 ms", medium = "link" }
+[system.medium.link]
+rate = "20 Mbit/s"
+[system.tcp]
+stack = "linux-6"
+[system.server]
+discipline = "ps"
+demand = "1 ms"
+[run]
+by = ["live"]
+live = { duration = "3 s", warm_up = "0 s" }
+"#;
+
+/// Emulated servers and a real one; each request opens a connection, so it takes two round trips at least.
+#[test]
+fn experiments_with_paths_run_live_in_a_bed_of_their_own() {
+    if !can() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let real = LIVE.replace("[system.server]", "[system]\nprogram = { name = \"nginx\" }\n[system.server]");
+    let texts = if has("nginx") { vec![LIVE.to_owned(), real] } else { vec![LIVE.to_owned()] };
+    for (number, text) in texts.into_iter().enumerate() {
+        let path = file(folder.path(), "live.toml", text);
+        let out = folder.path().join(format!("out-{number}"));
+        let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
+        let [mean_s, twin_s] = ["live", "twin"].map(|engine| estimates(&out, engine, "response_time_mean")[0]);
+        // Half of the clients are 20 ms away, half 60 ms: two round trips are 80 ms in the mean, of 120 requests with a
+        // standard error of 3.7 ms. It may be longer on a busy machine, but not shorter.
+        assert!(mean_s > 0.08 - 5.0 * 0.0037, "{mean_s}");
+        assert!(twin_s > 0.08 - 5.0 * 0.0037 && twin_s < 0.08 + 5.0 * 0.0037 + 0.01, "{twin_s}");
+    }
+    let several = LIVE.replace("\"20 ms\"", "\"uniform(10 ms, 30 ms)\"");
+    let output = sojourn(&["run", &file(folder.path(), "several.toml", several)]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("round trips that differ"), "{}", stderr(&output));
 }

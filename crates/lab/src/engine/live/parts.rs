@@ -43,11 +43,11 @@ pub(super) struct Told {
 }
 
 /// Starts deciders, the innermost first.
-struct Walk<'a, G> {
+struct Walk<'a> {
     experiment: &'a Experiment,
     asked: &'a SystemQuestion,
     servers: Vec<SocketAddr>,
-    ground: &'a mut G,
+    ground: &'a mut dyn Ground,
     conditions: &'a Conditions<'a>,
     started: Vec<(String, Child, SocketAddr)>,
 }
@@ -58,7 +58,7 @@ impl Parts {
         experiment: &Experiment,
         asked: &SystemQuestion,
         servers: Vec<Serving>,
-        ground: &mut impl Ground,
+        ground: &mut dyn Ground,
         conditions: &Conditions<'_>,
     ) -> Result<Parts, String> {
         let addresses = servers.iter().map(Serving::address).collect();
@@ -76,7 +76,7 @@ impl Parts {
     }
 
     /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
-    pub(super) fn stop(self, hosts: &[Host]) -> Told {
+    pub(super) fn stop(self, hosts: &[Host], ground: &dyn Ground) -> Told {
         let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new() };
         for (name, child, _) in self.deciders.into_iter().rev() {
             let said = told.last(&name, child);
@@ -86,7 +86,7 @@ impl Parts {
             let said = match server {
                 Serving::Node(child, _) => told.last(&host.name, child),
                 Serving::Program(real) => {
-                    told.incidents.extend(real.incidents(&host.name));
+                    told.incidents.extend(real.incidents(&host.name, ground));
                     Value::Null
                 }
             };
@@ -112,7 +112,7 @@ impl Told {
     }
 }
 
-impl<G: Ground> Walk<'_, G> {
+impl Walk<'_> {
     /// Where `target` listens; starts it, if it has not been started yet.
     fn address(&mut self, target: Target) -> Result<SocketAddr, String> {
         let (tier, seat) = match target {
@@ -166,7 +166,7 @@ impl<G: Ground> Walk<'_, G> {
 
 /// Starts `sojourn VERB ARGUMENTS` on a new host of the ground, which listens on a free port there.
 pub(super) fn spawn<S: AsRef<std::ffi::OsStr>>(
-    ground: &mut impl Ground,
+    ground: &mut dyn Ground,
     program: &Path,
     name: &str,
     verb: &str,

@@ -1,0 +1,132 @@
+//! Live runs over emulated paths: which they are, what a bed cannot do for them, and the loads of its client hosts.
+//!
+//! Clients of each region are one host, which sends the requests of its clients out of the one plan; the shares are reported
+//! as one load. What the simulator has for each client and the bed for a host of many is refused: it would be another
+//! system.
+
+use sojourn_bed::{Ground, Host};
+use sojourn_load::{Load, Report, Share, realtime_ns, run, run_share};
+use sojourn_model::system::Path;
+use sojourn_model::{System, Tcp, TcpStack};
+use sojourn_stats::Span;
+use sojourn_traffic::Workload;
+
+use super::Conditions;
+use crate::spec::{Engine, SpecError, SystemQuestion};
+use crate::topology::as_host;
+use crate::variants::{Source, Variant};
+
+/// How far ahead the loads of several hosts agree to start: each first tries whether its servers can be reached.
+const START_AHEAD_NS: u64 = 5_000_000_000;
+
+/// Whether live answers a variant of `source` over emulated paths, and so has to be inside a bed; `by` names engines
+/// instead of the file's.
+///
+/// # Errors
+/// When a variant cannot be read.
+pub fn needs_bed(source: &Source, by: Option<&[Engine]>) -> Result<bool, SpecError> {
+    let needs = |variant: &Variant| {
+        let Variant { experiment, .. } = variant;
+        by.unwrap_or(&experiment.run.by).contains(&Engine::Live) && experiment.system().is_some_and(is_needed)
+    };
+    Ok(source.variants()?.iter().any(needs))
+}
+
+/// Whether live answers it in a bed: where anything is said of a network.
+pub(super) fn is_needed(asked: &SystemQuestion) -> bool {
+    asked.has_network
+}
+
+/// Refuses what a bed cannot do.
+pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+    let system = &asked.system;
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    let has_many = match &asked.workload {
+        Workload::Closed(closed) => closed.users > 1,
+        Workload::Sessions(sessions) => sessions.users > 1,
+        _ => true,
+    };
+    let has_many = if system.clients.is_empty() { has_many } else { system.clients.iter().any(|of| of.number > 1) };
+    if has_many && (system.paths.iter().any(|path| path.rate.is_some()) || system.network.client_rate.is_some()) {
+        return not_yet("rate of each client's own where a region has several: share a `medium`");
+    }
+    if has_many && system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0) {
+        return not_yet("round trips that differ among the clients of a region: write one, such as `rtt = \"80 ms\"`");
+    }
+    let network = &system.network;
+    let has_rates = network.shared_rate().or(network.server_rate).is_some();
+    if !system.paths.is_empty() && (has_rates || network.server_rtt > Span::ZERO) {
+        return not_yet("rates and round trips of [system.network] beside paths: write them in [system.paths]");
+    }
+    let is_kernel = system.transport.as_ref().is_none_or(|transport| transport.stack == TcpStack::LINUX_6);
+    if !is_kernel || system.network.tcp != Tcp::default() {
+        return Err("live has the TCP of this kernel: write `stack = \"linux-6\"` and nothing else of TCP, or leave \
+                    `live` out of `by`"
+            .into());
+    }
+    Ok(())
+}
+
+/// The regions that have clients, in order.
+pub(super) fn regions(system: &System) -> Vec<usize> {
+    let mut regions: Vec<usize> = system.clients.iter().map(|of| of.region).collect();
+    regions.sort_unstable();
+    regions.dedup();
+    if regions.is_empty() { vec![0] } else { regions }
+}
+
+/// The region of each client, by its number.
+pub(super) fn homes(system: &System) -> Vec<usize> {
+    system.clients.iter().flat_map(|of| std::iter::repeat_n(of.region, of.number as usize)).collect()
+}
+
+/// The host of a region's clients.
+pub(super) fn client_host(ground: &mut dyn Ground, system: &System, region: usize) -> Result<Host, String> {
+    let name = &system.regions[region].name;
+    let name = if name.is_empty() { "client".into() } else { as_host(name) };
+    ground.host(&name).map_err(|e| e.to_string())
+}
+
+/// Runs each load on its host, as shares of one.
+pub(super) fn run_all(
+    ground: &dyn Ground,
+    mut loads: Vec<(Option<Host>, Load)>,
+    conditions: &Conditions<'_>,
+) -> Result<Report, String> {
+    let progress = |now: sojourn_load::Progress| {
+        let remark = format!("{} replies, {} failed", now.ok, now.failed);
+        (conditions.progress)(now.share, &remark);
+    };
+    if let [(None, _)] = loads.as_slice() {
+        let (_, load) = loads.remove(0);
+        return run(load, conditions.cancel, &progress).map_err(|e| e.to_string());
+    }
+    let start_at = (loads.len() > 1).then(|| realtime_ns() + START_AHEAD_NS);
+    let progress = &progress;
+    let of = loads.len() as u32;
+    let mut shares = std::thread::scope(|scope| {
+        let started: Vec<_> = loads
+            .into_iter()
+            .map(|(host, load)| {
+                let load = Load { start_at, ..load };
+                let host = host.expect("several loads have a host each");
+                scope.spawn(move || within(ground, host, move || run_share(load, conditions.cancel, progress)))
+            })
+            .collect();
+        let shares = started.into_iter().map(|thread| thread.join().expect("a load does not panic"));
+        shares.map(|share| share?.map_err(|e| e.to_string())).collect::<Result<Vec<_>, String>>()
+    })?;
+    // Each ran the whole of a plan in which only its own clients were left.
+    for (index, share) in (0..).zip(&mut shares) {
+        share.share = Share { index, of };
+    }
+    Ok(Report::of_shares(shares))
+}
+
+/// What `body` gives on a host.
+pub(super) fn within<T: Send>(ground: &dyn Ground, host: Host, body: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let (mut body, mut given) = (Some(body), None);
+    let mut run = || given = body.take().map(|body| body());
+    ground.within(host, &mut run).map_err(|e| e.to_string())?;
+    Ok(given.expect("the body has been run"))
+}
