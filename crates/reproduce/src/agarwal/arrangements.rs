@@ -1,8 +1,8 @@
-//! What each way to distribute requests costs and gains: every arrangement that Agarwal and Zhang survey, simulated over
-//! the same clients, sites and servers, and the same cases of load, distance and time that an answer is held.
+//! What each way to distribute requests costs and gains: every arrangement that Agarwal and Zhang survey, simulated
+//! over the same clients, sites and servers, and the same cases of load, distance and time that an answer is held.
 //!
-//! Distance is read off two cases: a mean response time grows by so many seconds per second of round trip between regions,
-//! which is the number of far round trips per request. Nothing else is inferred.
+//! Distance is read off two cases: a mean response time grows by so many seconds per second of round trip between
+//! regions, which is the number of far round trips per request. Nothing else is inferred.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -127,7 +127,7 @@ impl Answered {
         slope(self.mean((BETWEEN, "40 ms")), self.mean((BETWEEN, "240 ms")), 0.2)
     }
 
-    /// Its mean response time, or that a server has more work than it can do: then the mean is a matter of how long the run is.
+    /// Its mean response time, or that a server has more work than it can do: then the mean only says how long the run is.
     fn shown(&self, setting: Setting<'_>) -> String {
         match self.busiest(setting) {
             Some(busiest) if busiest.value >= 0.99 => "overloaded".into(),
@@ -214,16 +214,17 @@ fn fastest(all: &[Answered]) -> String {
 const HEAD: &str = "\
 # What each way to distribute requests costs and gains
 
-Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is
-[an experiment](../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
+Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is [an
+experiment](../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
 and 20 % of the clients, a site with two servers in each (or all six in Europe, where an arrangement cannot leave one
-place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. In each region
-30 % of the clients are behind one resolver, where a DNS is asked. Europe has 45 % of the clients and a third of the servers:
-who is always sent to the nearest site finds it full when all servers together are busy three quarters of the time.
+place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. In each
+region 30 % of the clients are behind one resolver, where a DNS is asked. Europe has 45 % of the clients and a third
+of the servers: who is always sent to the nearest site finds it full when all servers together are busy three quarters
+of the time.
 
-What each model leaves out is said in its file: read it before the numbers. *Far round trips per request* is how much the
-mean response time grows per second of round trip between regions; connections that are kept pay one round trip for a
-request. Intervals are 95 %, over five replications. This page is written by `make agarwal`.
+What each model leaves out is said in its file: read it before the numbers. *Far round trips per request* is how much
+the mean response time grows per second of round trip between regions; connections that are kept pay one round trip
+for a request. Intervals are 95 %, over five replications. This page is written by `make agarwal`.
 
 ## At a glance
 

@@ -1,5 +1,5 @@
-//! Beside his results: what each other reading changes, how much depends on the network, and what his machines could not
-//! do: servers loaded enough for queueing to matter, resolvers that ignore TTLs, a cluster and a server that die.
+//! Beside his results: what each other reading changes, how much depends on the network, and what his machines could
+//! not do: servers loaded enough for queueing to matter, resolvers that ignore TTLs, a cluster and a server that die.
 
 use std::fmt::Write;
 

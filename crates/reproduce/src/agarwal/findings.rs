@@ -47,7 +47,7 @@ fn response_times(runs: &Runs) -> Vec<Finding> {
     vec![
         Finding {
             place: "5.2",
-            claim: "Mean response times of 1.5 to 1.8 s, and of 0.92 to 0.96 s with nearest (within 15 % of his ranges)",
+            claim: "Mean response times of 1.5 to 1.8 s, and of 0.92 to 0.96 s with nearest (within 15 % of that)",
             comparisons: level.collect(),
             ours: format!("{} s", each(&means)),
             why: "the level hangs on how losses follow one another and on TCP's time-outs, which he does not state.",
@@ -220,7 +220,7 @@ fn distance(runs: &Runs) -> Finding {
     let ratios: Vec<Option<Number>> = POLICIES[..3].iter().map(|(_, policy)| ratio(policy)).collect();
     Finding {
         place: "5.2, chapter 6",
-        claim: "The gain needs links between regions that are much worse (with equal paths nearest is at least 0.95 of each)",
+        claim: "The gain needs links between regions that are much worse (with equal paths: at least 0.95 of each)",
         comparisons: ratios.iter().map(|ratio| below(known(0.95), *ratio)).collect(),
         ours: range(&ratios),
         why: "round trips are drawn for each client and region, and probes find the shortest of three equal laws.",

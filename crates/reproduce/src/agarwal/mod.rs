@@ -107,14 +107,15 @@ fn figures(runs: &Runs) -> Vec<Figure> {
 const HEAD: &str = "\
 # Agarwal's clusters in several regions, simulated
 
-P. Agarwal (2001) built a test bed of three clusters, each a front node with two servers, and of clients in four regions behind
-links that Nistnet delays and impairs. A modified BIND names a cluster to each client: by turns, at random, by free capacity, or
-his own way, the nearest one with room. Here his bed is simulated: resolvers and their answers, front nodes that packets pass on
-their way in, reports and probes that take time, WebStone's processes, and TCP of 2001 over lossy paths. What he leaves open was
-[read](../../experiments/agarwal-2001/READINGS.md) before the first comparison, and with it when a finding counts as reproduced.
+P. Agarwal (2001) built a test bed of three clusters, each a front node with two servers, and of clients in four
+regions behind links that Nistnet delays and impairs. A modified BIND names a cluster to each client: by turns, at
+random, by free capacity, or his own way, the nearest one with room. Here his bed is simulated: resolvers and their
+answers, front nodes that packets pass on their way in, reports and probes that take time, WebStone's processes, and
+TCP of 2001 over lossy paths. What he leaves open was [read](../../experiments/agarwal-2001/READINGS.md) before the
+first comparison, and with it when a finding counts as reproduced.
 
-This page is written by `make agarwal`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is. All
-intervals are 95 %, over ten replications; ratios are taken replication by replication, with the same clients, documents and
-delays under each policy.
+This page is written by `make agarwal`; no figure and no verdict on it is typed by hand, what may lie behind a verdict
+is. All intervals are 95 %, over ten replications; ratios are taken replication by replication, with the same clients,
+documents and delays under each policy.
 
 ";
