@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils dnsmasq-base
 BENCH_PACKAGES := wrk haproxy
 
-.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad setup setup-bench clean
+.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -92,6 +92,15 @@ bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of
 	@target/debug/sojourn-reproduce bjornstad-2006-sim runs/bjornstad-2006/sim $(BJORNSTAD_JOBS)
 	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published \
 		docs/reproductions/bjornstad-2006.md
+
+agarwal: ## Agarwal's clusters in several regions, and every arrangement that he surveys, by simulation (minutes), and their pages.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/agarwal-2001 runs/arrangements
+	@target/debug/sojourn run experiments/agarwal-2001 --out runs/agarwal-2001
+	@target/debug/sojourn run experiments/arrangements --out runs/arrangements
+	@target/debug/sojourn-reproduce agarwal-2001 runs/agarwal-2001 experiments/agarwal-2001/published \
+		docs/reproductions/agarwal-2001.md
+	@target/debug/sojourn-reproduce arrangements runs/arrangements docs/arrangements.md
 
 setup:
 	@benches/install $(PACKAGES)

@@ -120,6 +120,25 @@ impl Answers {
         less(self.replications(a, metric), self.replications(b, metric))
     }
 
+    /// What `of` makes of some metrics of `a`, minus what it makes of those of `b`, replication by replication.
+    pub(crate) fn paired_of<const N: usize>(
+        &self,
+        metrics: [&str; N],
+        of: impl Fn([f64; N]) -> f64,
+        a: &[(&str, &str)],
+        b: &[(&str, &str)],
+    ) -> Option<Number> {
+        let [a, b] = [a, b].map(|wanted| metrics.map(|metric| self.replications(wanted, metric)));
+        let all: Vec<Replications<'_>> = a.iter().chain(&b).copied().collect::<Option<_>>()?;
+        let count = all.iter().map(|one| one.values.len()).min()?;
+        let made = |from: &[Option<Replications<'_>>; N], replication: usize| {
+            let values = from.map(|one| one.and_then(|one| one.values[replication]));
+            values.iter().all(Option::is_some).then(|| of(values.map(Option::unwrap_or_default)))
+        };
+        let less = |replication| Some(made(&a, replication)? - made(&b, replication)?);
+        mean((0..count).filter_map(less), all.iter().any(|one| one.is_suspect))
+    }
+
     /// `metric` of `a` over that of `b`, replication by replication.
     pub(crate) fn ratio(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Number> {
         over(self.replications(a, metric), self.replications(b, metric))

@@ -6,6 +6,7 @@
 //! conclusions of a page (a published conclusion holds, or not) are computed from the same figures, never written by
 //! hand. The price is that each conclusion is a small piece of code.
 
+mod agarwal;
 mod answers;
 mod bjornstad;
 mod finding;
@@ -22,10 +23,10 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 const USAGE: &str = "usage: sojourn-reproduce \
-                     bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS PUBLISHED \
-                     PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, sojourn-reproduce \
-                     bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce bjornstad-2006-live FOLDER \
-                     SECONDS-PER-CELL [CELLS-PER-TABLE]";
+                     agarwal-2001|bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS \
+                     PUBLISHED PAGE, sojourn-reproduce arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit \
+                     STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
+                     bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
 #[derive(Debug, Error)]
@@ -35,6 +36,8 @@ struct ReproduceError(String);
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let result = match arguments.as_slice() {
+        [study, runs, published, page] if study.as_os_str() == "agarwal-2001" => agarwal::write(runs, published, page),
+        [study, runs, page] if study.as_os_str() == "arrangements" => agarwal::arrangements::write(runs, page),
         [study, runs, published, page] if study.as_os_str() == "fujita-2000" => fujita::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "fujita-2000-models" => {
             fujita_models::write(runs, published, page)

@@ -1,0 +1,293 @@
+//! What each way to distribute requests costs and gains: every arrangement that Agarwal and Zhang survey, simulated
+//! over the same clients, sites and servers, and the same cases of load, distance and time that an answer is held.
+//!
+//! Distance is read off two cases: a mean response time grows by so many seconds per second of round trip between
+//! regions, which is the number of far round trips per request. Nothing else is inferred.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{MEAN, Setting};
+use crate::ReproduceError;
+use crate::answers::Answers;
+use crate::number::{Number, interval, scaled, shown, slope};
+
+/// An arrangement of `experiments/arrangements`.
+struct Arrangement {
+    file: &'static str,
+    name: &'static str,
+    /// The setting that says how long an answer is held; none where none is.
+    held: Option<&'static str>,
+    /// What it asks for that another does not.
+    needs: &'static str,
+}
+
+const TTL: Option<&str> = Some("system.tier.0.ttl");
+const RESOLVES: Option<&str> = Some("workload.resolves");
+
+const ARRANGEMENTS: [Arrangement; 13] = [
+    Arrangement {
+        file: "dns-over-front-nodes",
+        name: "DNS over front nodes",
+        held: TTL,
+        needs: "a DNS of one's own, reports from all sites",
+    },
+    Arrangement {
+        file: "dns-over-balancers",
+        name: "round-robin DNS over balancers (hybrid)",
+        held: TTL,
+        needs: "a balancer at each site that replies pass too",
+    },
+    Arrangement {
+        file: "dispatcher-over-dispatchers",
+        name: "dispatcher over dispatchers",
+        held: None,
+        needs: "one dispatcher that all packets in pass; all is lost with it",
+    },
+    Arrangement {
+        file: "central-redirector",
+        name: "central HTTP redirector",
+        held: None,
+        needs: "one node that all requests pass; a second connection",
+    },
+    Arrangement {
+        file: "packet-rewriting",
+        name: "distributed packet rewriting",
+        held: TTL,
+        needs: "changed kernels on all servers; no balancer",
+    },
+    Arrangement {
+        file: "address-hash",
+        name: "address hash (ONE-IP)",
+        held: None,
+        needs: "one site: far clients stay far",
+    },
+    Arrangement {
+        file: "address-hash-by-broadcast",
+        name: "address hash by broadcast",
+        held: None,
+        needs: "one local network; work at all servers for each packet",
+    },
+    Arrangement {
+        file: "random-host-name",
+        name: "random host name",
+        held: RESOLVES,
+        needs: "browsers that draw; a dead site is drawn as before",
+    },
+    Arrangement {
+        file: "probing-client",
+        name: "probing client",
+        held: RESOLVES,
+        needs: "an applet in every browser; work for its probes",
+    },
+    Arrangement {
+        file: "probing-resolver",
+        name: "probing resolver",
+        held: TTL,
+        needs: "changed resolvers; probes from each of them",
+    },
+    Arrangement {
+        file: "anycast-resolver",
+        name: "anycast resolver",
+        held: TTL,
+        needs: "a resolver in each region that sites push to; changed clients",
+    },
+    Arrangement {
+        file: "client-side-proxy",
+        name: "client-side proxy",
+        held: TTL,
+        needs: "changed proxies; headers in replies",
+    },
+    Arrangement {
+        file: "embedded-urls",
+        name: "embedded URLs rewritten",
+        held: TTL,
+        needs: "pages rewritten for each region; pages themselves stay far",
+    },
+];
+
+const RATE: &str = "workload.arrivals";
+const BETWEEN: &str = "system.paths.between.rtt";
+/// Requests per second at utilisations of 0.3, 0.6 and 0.8.
+const RATES: [&str; 3] = ["exponential(rate = 240 /s)", "exponential(rate = 480 /s)", "exponential(rate = 640 /s)"];
+/// The case from which the others differ.
+const BASE: Setting<'static> = (RATE, RATES[1]);
+const SERVERS: usize = 6;
+
+/// An arrangement and its answers.
+struct Answered(&'static Arrangement, Answers);
+
+impl Answered {
+    fn mean(&self, setting: Setting<'_>) -> Option<Number> {
+        self.1.number(&[setting], MEAN)
+    }
+
+    /// Round trips between regions per request.
+    fn far_trips(&self) -> Option<Number> {
+        slope(self.mean((BETWEEN, "40 ms")), self.mean((BETWEEN, "240 ms")), 0.2)
+    }
+
+    /// Its mean response time, or that a server has more work than it can do: then the mean only says how long the run is.
+    fn shown(&self, setting: Setting<'_>) -> String {
+        match self.busiest(setting) {
+            Some(busiest) if busiest.value >= 0.99 => "overloaded".into(),
+            _ => shown(self.mean(setting), "s"),
+        }
+    }
+
+    /// The utilisation of its busiest server; above 1 where it has more work than it can do.
+    fn busiest(&self, setting: Setting<'_>) -> Option<Number> {
+        let share = |server: usize| Some(self.1.number(&[setting], &format!("share_{server}"))?.value);
+        let largest = (1..=SERVERS).filter_map(share).max_by(f64::total_cmp)?;
+        scaled(self.1.number(&[setting], "utilization"), SERVERS as f64 * largest)
+    }
+}
+
+/// Writes the page at `page` from the run folders in `runs`.
+pub(crate) fn write(runs: &Path, page: &Path) -> Result<(), ReproduceError> {
+    let read = |of: &'static Arrangement| Ok(Answered(of, Answers::read(&runs.join(of.file), "sim")?));
+    let all: Vec<Answered> = ARRANGEMENTS.iter().map(read).collect::<Result<_, ReproduceError>>()?;
+    std::fs::write(page, text(&all)).map_err(|e| ReproduceError(format!("cannot write {}: {e}", page.display())))
+}
+
+fn text(all: &[Answered]) -> String {
+    let mut text = HEAD.to_owned();
+    text += "| arrangement | far round trips per request | busiest server (utilisation) | requests that fail | needs |\n\
+             |---|---|---|---|---|\n";
+    for one in all {
+        let Arrangement { file, name, needs, .. } = one.0;
+        let trips = interval(one.far_trips(), 2);
+        let busiest = interval(one.busiest(BASE), 2);
+        let errors = interval(scaled(one.1.number(&[BASE], "error_ratio"), 100.0), 1);
+        let _ = writeln!(
+            text,
+            "| [{name}](../experiments/arrangements/{file}.toml) | {trips} | {busiest} | {errors} % | {needs} |"
+        );
+    }
+    let three = |of: &dyn Fn(&Answered, usize) -> String| {
+        all.iter().fold(String::new(), |mut rows, one| {
+            let cells = [0, 1, 2].map(|case| of(one, case));
+            let _ = writeln!(rows, "| {} | {} |", one.0.name, cells.join(" | "));
+            rows
+        })
+    };
+    text += "\n## By load\n\nMean response time; mean utilisation of all servers. *Overloaded*: a server has more work than it \
+             can do.\n\n| arrangement | 0.3 | 0.6 | 0.8 |\n|---|---|---|---|\n";
+    text += &three(&|one, case| one.shown((RATE, RATES[case])));
+    text += "\n## By distance\n\nMean response time at a utilisation of 0.6; round trip between regions (inside one: 20 ms).\n\n\
+             | arrangement | 40 ms | 120 ms | 240 ms |\n|---|---|---|---|\n";
+    text += &three(&|one, case| one.shown([(BETWEEN, "40 ms"), BASE, (BETWEEN, "240 ms")][case]));
+    text += "\n## By the time that an answer is held\n\nMean response time at a utilisation of 0.6 and 120 ms. Where nothing \
+             is held, nothing is written; a probing client asks anew every ten seconds in its middle column, and an anycast \
+             resolver for each request.\n\n| arrangement | 5 s | 60 s | 240 s |\n|---|---|---|---|\n";
+    text += &three(&|one, case| match one.0.held {
+        Some(held) => one.shown([(held, "5 s"), BASE, (held, "240 s")][case]),
+        None => "-".into(),
+    });
+    text += "\n## The fastest in each case\n\n";
+    text += &fastest(all);
+    text
+}
+
+/// Of each case the arrangements with the shortest mean, as far as intervals tell them apart.
+fn fastest(all: &[Answered]) -> String {
+    let cases: [(&str, Setting<'static>); 5] = [
+        ("utilisation 0.3", (RATE, RATES[0])),
+        ("utilisation 0.6", BASE),
+        ("utilisation 0.8", (RATE, RATES[2])),
+        ("40 ms between regions", (BETWEEN, "40 ms")),
+        ("240 ms between regions", (BETWEEN, "240 ms")),
+    ];
+    let mut text = "| case | fastest, and those whose interval reaches its own |\n|---|---|\n".to_owned();
+    for (name, setting) in cases {
+        let means = || all.iter().filter_map(|one| Some((one.0.name, one.mean(setting)?)));
+        let Some((_, best)) = means().min_by(|a, b| a.1.value.total_cmp(&b.1.value)) else { continue };
+        let mut near: Vec<(&str, Number)> = means().filter(|(_, mean)| mean.low <= best.high).collect();
+        near.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        let names: Vec<String> =
+            near.iter().map(|(name, mean)| format!("{name} ({})", shown(Some(*mean), "s"))).collect();
+        let _ = writeln!(text, "| {name} | {} |", names.join(", "));
+    }
+    text
+}
+
+const HEAD: &str = "\
+# What each way to distribute requests costs and gains
+
+Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is [an
+experiment](../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
+and 20 % of the clients, a site with two servers in each (or all six in Europe, where an arrangement cannot leave one
+place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. In each
+region 30 % of the clients are behind one resolver, where a DNS is asked. Europe has 45 % of the clients and a third
+of the servers: who is always sent to the nearest site finds it full when all servers together are busy three quarters
+of the time.
+
+What each model leaves out is said in its file: read it before the numbers. *Far round trips per request* is how much
+the mean response time grows per second of round trip between regions; connections that are kept pay one round trip
+for a request. Intervals are 95 %, over five replications. This page is written by `make agarwal`.
+
+## At a glance
+
+Utilisation 0.6, 120 ms between regions, answers held for a minute.
+
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answers::{World, sampled};
+
+    /// Answers to all arrangements in which each has as many far round trips as `trips` says, and its busiest server
+    /// twice an equal share.
+    fn made_up(trips: impl Fn(&str) -> f64) -> Vec<Answered> {
+        let answered = |of: &'static Arrangement| {
+            let world: World<'_> = &|setting| {
+                let between: f64 = setting(BETWEEN).trim_end_matches(" ms").parse().expect("a round trip");
+                let shares =
+                    (1..=SERVERS).map(|server| (format!("share_{server}"), if server == 3 { 1.0 / 3.0 } else { 0.1 }));
+                let mean = (MEAN.to_owned(), 0.01 + trips(of.file) * between * 1e-3);
+                [mean, ("utilization".into(), 0.3), ("error_ratio".into(), 0.0)].into_iter().chain(shares).collect()
+            };
+            Answered(of, Answers::made_up(&format!("arrangements/{}.toml", of.file), world, sampled))
+        };
+        ARRANGEMENTS.iter().map(answered).collect()
+    }
+
+    #[test]
+    fn distance_is_read_off_two_cases_and_load_off_the_busiest_server() {
+        for one in made_up(|_| 0.75) {
+            let trips = one.far_trips().expect("both cases were answered");
+            assert!((trips.value - 0.75).abs() < 1e-9, "{}: {trips:?}", one.0.file);
+            let busiest = one.busiest(BASE).expect("all shares are there");
+            assert!((busiest.value - 0.6).abs() < 1e-9, "{}: {busiest:?}", one.0.file);
+        }
+    }
+
+    /// Every file has the cases that the page reads, and no arrangement is left out.
+    #[test]
+    fn every_arrangement_is_on_the_page_in_every_case() {
+        let text = text(&made_up(|_| 0.5));
+        for Arrangement { file, name, held, .. } in &ARRANGEMENTS {
+            let rows: Vec<&str> = text.lines().filter(|row| row.starts_with(&format!("| {name} |"))).collect();
+            assert_eq!(rows.len(), 3, "{name}");
+            assert!(rows[..2].iter().all(|row| !row.contains("| -")), "{file}: {rows:?}");
+            assert_eq!(rows[2].contains("| -"), held.is_none(), "{file}: {rows:?}");
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/arrangements");
+        let files = std::fs::read_dir(folder).unwrap().count();
+        assert_eq!(files, ARRANGEMENTS.len(), "an experiment that is not on the page");
+    }
+
+    #[test]
+    fn the_fastest_comes_first_and_what_cannot_be_told_from_it_beside_it() {
+        let all = made_up(|file| match file {
+            "anycast-resolver" => 0.1,
+            "probing-client" => 0.100_005,
+            _ => 0.5,
+        });
+        let table = fastest(&all);
+        let row = table.lines().find(|row| row.starts_with("| utilisation 0.6")).expect("a row");
+        let (first, second) = (row.find("anycast resolver").unwrap(), row.find("probing client").unwrap());
+        assert!(first < second && !row.contains("hybrid"), "{row}");
+    }
+}
