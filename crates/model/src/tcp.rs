@@ -10,7 +10,7 @@
 //! |---|---|
 //! | a SYN or its answer is lost | a time-out, twice as long each time; a client that has sent all its SYNs gives up |
 //! | a window passes | the longer of its time on the link and a round trip; the window grows: slow start, then linearly |
-//! | a segment is lost, and enough later ones are acknowledged | found after a round trip, repaired after more: see [`Recovery`] |
+//! | a segment is lost, enough later ones are acknowledged | found after a round trip, repaired after more: see [`Recovery`] |
 //! | too few later ones are acknowledged | a time-out, or a probe of the tail; then slow start from one segment |
 //! | a segment that is sent again is lost | a time-out, twice as long each time |
 //! | all acknowledgements of a window are lost | a time-out for nothing |
