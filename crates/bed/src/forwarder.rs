@@ -58,7 +58,8 @@ impl Forwarder {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
         let readable = |data| EpollEvent::new(EpollFlags::EPOLLIN, data);
-        epoll.add(&timer, readable(TIMER))?;
+        // Edge-triggered, because it is set anew and never read: else it would wake the thread until the next packet.
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(&*stop, readable(STOP))?;
         let (addresses, devices): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
         for (index, device) in devices.iter().enumerate() {

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use sojourn_bed::clock::since_boot;
 use sojourn_bed::link::{LinkSpec, Loss, Queue};
@@ -80,7 +81,11 @@ fn as_bed() {
 
     bed.cut(NEAR, FAR, true);
     to.send_to(&[3], from.local_addr().expect("an address")).expect("it is sent");
+    let before_ns = busy_ns();
     assert!(from.recv_from(&mut packet).is_err(), "the way is cut");
+    // In 300 ms without a packet; a thread that waits in vain would take most of them.
+    let spent_ms = (busy_ns() - before_ns) / 1_000_000;
+    assert!(spent_ms < 60, "{spent_ms} ms of processor time while nothing moves");
     assert_eq!(bed.counts().1, 1);
     bed.cut(NEAR, FAR, false);
     to.send_to(&[3], from.local_addr().expect("an address")).expect("it is sent");
@@ -133,6 +138,12 @@ fn packets_meet_the_links_that_were_asked_for() {
     let round_trips: Vec<f64> = serde_json::from_value(told["round_trips"].clone()).expect("times");
     let shortest_ms = round_trips.iter().copied().fold(f64::INFINITY, f64::min) * 1e-6;
     assert!(round_trips.len() >= 5 && (40.0..45.0).contains(&shortest_ms), "{round_trips:?}");
+}
+
+/// Processor time of this process.
+fn busy_ns() -> i64 {
+    let spent = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("Linux has this clock");
+    spent.tv_sec() * 1_000_000_000 + spent.tv_nsec()
 }
 
 /// Whether this machine lets an ordinary user make network namespaces with a TUN device.
