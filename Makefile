@@ -5,7 +5,7 @@ SHELL := bash
 CARGO ?= cargo
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils dnsmasq-base
+PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils dnsmasq-base nftables iptables tcpdump
 BENCH_PACKAGES := wrk haproxy
 
 .PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal setup setup-bench clean
@@ -17,6 +17,8 @@ demo: ## One experiment, three answers: theory, simulation and real sockets in o
 	@rm -rf runs/demo
 	@target/debug/sojourn run experiments/four-servers.toml --out runs/demo || [ $$? -eq 1 ]
 
+# Tests of live parts wait more than they work: twice as many at once as there are cores.
+test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 test: setup ## The whole test suite.
 	@$(CARGO) test --workspace --quiet
 	@$(MAKE) --no-print-directory lint
@@ -96,7 +98,7 @@ bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of
 agarwal: ## Agarwal's clusters in several regions, and every arrangement that he surveys, by simulation (minutes), and their pages.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/agarwal-2001 runs/arrangements
-	@target/debug/sojourn run experiments/agarwal-2001 --out runs/agarwal-2001
+	@target/debug/sojourn run experiments/agarwal-2001 --by sim --out runs/agarwal-2001
 	@target/debug/sojourn run experiments/arrangements --out runs/arrangements
 	@target/debug/sojourn-reproduce agarwal-2001 runs/agarwal-2001 experiments/agarwal-2001/published \
 		docs/reproductions/agarwal-2001.md

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -18,6 +17,7 @@ use sojourn_stats::Time;
 
 use crate::clock;
 use crate::network::Network;
+use crate::topology::Topology;
 use crate::tun::{MTU, Tun};
 
 /// Packets of one host that are read before another's and before the clock is looked at again.
@@ -40,7 +40,9 @@ pub(crate) struct Forwarder {
 /// What the thread has.
 struct Mover {
     network: Arc<Mutex<Network<Vec<u8>>>>,
-    devices: Vec<Tun>,
+    /// One per host; none where the host is on a segment.
+    devices: Vec<Option<Tun>>,
+    /// Which host packets for an address go to: for those of a segment its router.
     hosts: HashMap<u32, usize>,
     epoll: Epoll,
     timer: TimerFd,
@@ -51,8 +53,12 @@ struct Mover {
 }
 
 impl Forwarder {
-    /// Moves packets among hosts with these addresses and devices, over `network`.
-    pub(crate) fn start(network: Network<Vec<u8>>, hosts: Vec<(Ipv4Addr, Tun)>) -> io::Result<Forwarder> {
+    /// Moves packets among the hosts of `topology`, which have these devices, over `network`.
+    pub(crate) fn start(
+        network: Network<Vec<u8>>,
+        topology: &Topology,
+        devices: Vec<Option<Tun>>,
+    ) -> io::Result<Forwarder> {
         let network = Arc::new(Mutex::new(network));
         let stop = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?);
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -61,11 +67,20 @@ impl Forwarder {
         // Edge-triggered, because it is set anew and never read: else it would wake the thread until the next packet.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         epoll.add(&*stop, readable(STOP))?;
-        let (addresses, devices): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
         for (index, device) in devices.iter().enumerate() {
-            epoll.add(device, readable(index as u64))?;
+            if let Some(device) = device {
+                epoll.add(device, readable(index as u64))?;
+            }
         }
-        let hosts = addresses.iter().enumerate().map(|(index, address)| (address.to_bits(), index)).collect();
+        let by_host = topology.hosts.iter().enumerate().map(|(index, host)| {
+            let at = topology.segment_of(index).map_or(index, |segment| segment.router);
+            (host.address.to_bits(), at)
+        });
+        let services = topology
+            .segments
+            .iter()
+            .flat_map(|segment| segment.services.iter().map(|service| (service.to_bits(), segment.router)));
+        let hosts = by_host.chain(services).collect();
         let mover = Mover {
             network: Arc::clone(&network),
             devices,
@@ -123,7 +138,8 @@ impl Mover {
             let mut packet = self.spare.pop().unwrap_or_default();
             packet.resize(MTU, 0);
             // A device whose host is being taken down has no packets.
-            let Ok(Some(bytes)) = self.devices[from].receive(&mut packet) else {
+            let device = self.devices[from].as_ref().expect("only devices are waited for");
+            let Ok(Some(bytes)) = device.receive(&mut packet) else {
                 self.keep(packet);
                 return;
             };
@@ -140,7 +156,7 @@ impl Mover {
         let Mover { devices, spare, .. } = self;
         network.advance(clock::since_boot(), |_, to, packet| {
             // What the kernel does not take is lost, as at a full network card.
-            let _ = devices[to].send(&packet);
+            let _ = devices[to].as_ref().expect("routes lead to hosts with devices").send(&packet);
             if spare.len() < SPARE {
                 spare.push(packet);
             }

@@ -9,11 +9,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::time::Duration;
 
+use sojourn_model::LossLaw;
 use thiserror::Error;
 
 use crate::namespace::NamespaceError;
 use crate::supervisor::{Child, SpawnError};
-use crate::topology::TopologyError;
+use crate::topology::{Topology, TopologyError};
 
 /// A place for the hosts of a live run.
 pub trait Ground: Sync {
@@ -46,6 +47,29 @@ pub trait Ground: Sync {
     /// # Panics
     /// When the host is not of this ground, and as `body` does.
     fn within(&self, host: Host, body: &mut (dyn FnMut() + Send)) -> Result<(), GroundError>;
+
+    /// The emulated links between its hosts, if it has some.
+    fn links(&self) -> Option<&dyn Links> {
+        None
+    }
+}
+
+/// Emulated links between the hosts of a ground, which can be cut and lose more.
+pub trait Links {
+    /// What the ground was made of.
+    fn topology(&self) -> &Topology;
+
+    /// Cuts both ways between two hosts, or mends them.
+    ///
+    /// # Panics
+    /// When one is not of this ground.
+    fn cut(&self, one: Host, other: Host, is_cut: bool);
+
+    /// Lets both ways between two hosts lose this besides what they lose anyway, from now on.
+    ///
+    /// # Panics
+    /// When one is not of this ground, and when the law is not possible.
+    fn lose(&self, one: Host, other: Host, law: LossLaw);
 }
 
 /// A host of a ground, by number in the order in which they were made.

@@ -7,14 +7,15 @@ pub mod link;
 pub mod namespace;
 mod namespaces;
 mod network;
+mod segment;
 pub mod supervised;
 mod supervisor;
 mod topology;
 mod tun;
 
-pub use ground::{Ground, GroundError, Host, Loopback};
+pub use ground::{Ground, GroundError, Host, Links, Loopback};
 pub use namespaces::Namespaces;
 pub use network::Network;
 pub use supervised::Events;
 pub use supervisor::{Child, Ended, Pause, SpawnError};
-pub use topology::{Station, Topology, TopologyError};
+pub use topology::{Segment, Station, Topology, TopologyError};

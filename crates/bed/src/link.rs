@@ -7,16 +7,14 @@
 //! takes its share of the rate first, as on a real line.
 
 mod codel;
-mod loss;
 
 use std::collections::VecDeque;
 
+use sojourn_model::{Loss, LossLaw};
 use sojourn_stats::{Law, Span, Stream, Time};
 use thiserror::Error;
 
 use self::codel::{Codel, MTU};
-pub use self::loss::Loss;
-use self::loss::Losses;
 
 /// What one direction of a link is to be.
 #[derive(Clone, Debug)]
@@ -28,7 +26,7 @@ pub struct LinkSpec {
     /// Whether a packet may overtake an earlier one that drew a longer delay; else it waits for that one.
     pub reorders: bool,
     /// Which packets are lost.
-    pub loss: Loss,
+    pub loss: LossLaw,
     /// What it transmits at most; none: packets of any size take no time.
     pub rate: Option<Rate>,
 }
@@ -68,7 +66,7 @@ pub enum LinkError {
     #[error("link {0}: a rate of {1} bit/s transmits nothing; it is above 0, or left out for an infinitely fast link")]
     Rate(String, f64),
     /// A chance that is none.
-    #[error("link {0}: a share of packets is from 0 to 1, a correlation from 0 to below 1")]
+    #[error("link {0}: a share of losses is from 0 to 1, a correlation from 0 to below 1")]
     Loss(String),
     /// A queue in which no packet fits.
     #[error("link {0}: its queue has {1} bytes; a packet has up to {MTU}")]
@@ -95,7 +93,11 @@ pub struct Counts {
 pub struct Link<P> {
     spec: LinkSpec,
     delays: Stream,
-    losses: Losses,
+    losses: Loss,
+    /// What it loses besides, and how often that has changed.
+    further: Loss,
+    changes: u32,
+    seed: u64,
     codel: Codel,
     /// The one in transmission comes first.
     queue: VecDeque<Waiting<P>>,
@@ -117,7 +119,7 @@ impl LinkSpec {
     /// A link of constant delay that loses nothing and is infinitely fast.
     pub fn constant(name: impl Into<String>, delay: Span) -> LinkSpec {
         let delay = Law::constant(delay.as_secs_f64());
-        LinkSpec { name: name.into(), delay, reorders: false, loss: Loss::None, rate: None }
+        LinkSpec { name: name.into(), delay, reorders: false, loss: LossLaw::default(), rate: None }
     }
 
     /// The same with a finite rate.
@@ -128,7 +130,7 @@ impl LinkSpec {
 
     /// The same with losses.
     #[must_use]
-    pub fn losing(self, loss: Loss) -> LinkSpec {
+    pub fn losing(self, loss: LossLaw) -> LinkSpec {
         LinkSpec { loss, ..self }
     }
 
@@ -171,7 +173,10 @@ impl<P> Link<P> {
         spec.check()?;
         Ok(Link {
             delays: Stream::new(seed, &spec.name, "delay"),
-            losses: Losses::new(spec.loss, Stream::new(seed, &spec.name, "loss")),
+            losses: Loss::new(spec.loss, Stream::new(seed, &spec.name, "loss")),
+            further: Loss::new(LossLaw::default(), Stream::new(seed, &spec.name, "further loss")),
+            changes: 0,
+            seed,
             codel: Codel::default(),
             queue: VecDeque::new(),
             waiting_bytes: 0,
@@ -206,7 +211,8 @@ impl<P> Link<P> {
     pub fn send(&mut self, now: Time) -> (Option<(Time, P)>, Option<Time>) {
         let sent = self.queue.pop_front().expect("a transmission that ends had a packet");
         let next = self.next_to_transmit(now).map(|bytes| now + self.transmission(bytes));
-        if self.losses.loses() {
+        // Both are asked each time, so that a further loss changes nothing of the other one.
+        if self.losses.next_is_lost() | self.further.next_is_lost() {
             self.counts.lost += 1;
             return (None, next);
         }
@@ -218,6 +224,16 @@ impl<P> Link<P> {
         self.counts.passed += 1;
         self.counts.passed_bytes += u64::from(sent.bytes);
         (Some((arrival, sent.packet)), next)
+    }
+
+    /// Loses this besides what it loses anyway, from the next packet on; it takes the place of what was said so before.
+    ///
+    /// # Panics
+    /// When the law is not possible.
+    pub fn lose_besides(&mut self, law: LossLaw) {
+        self.changes += 1;
+        let purpose = format!("further loss {}", self.changes);
+        self.further = Loss::new(law, Stream::new(self.seed, &self.spec.name, &purpose));
     }
 
     /// What it is.

@@ -10,7 +10,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -72,7 +72,7 @@ pub enum NamespaceError {
 }
 
 impl NamespaceError {
-    fn system<E: Into<std::io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> NamespaceError {
+    pub(crate) fn system<E: Into<std::io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> NamespaceError {
         move |source| NamespaceError::System { what: what.into(), source: source.into() }
     }
 }
@@ -231,10 +231,29 @@ impl Drop for Network {
 }
 
 impl Network {
-    /// A network namespace with one device towards all other hosts, known as `name` to `ip netns`.
-    pub(crate) fn new(name: &str, address: Ipv4Addr) -> Result<(Network, Tun), NamespaceError> {
+    /// A network namespace without a device, known as `name` to `ip netns`.
+    pub(crate) fn new(name: &str) -> Result<Network, NamespaceError> {
         // A thread of its own enters the namespace and ends; the open file and the mount keep it.
-        std::thread::scope(|scope| scope.spawn(|| make(name, address)).join().expect("making a host does not panic"))
+        std::thread::scope(|scope| scope.spawn(|| make(name)).join().expect("making a host does not panic"))
+    }
+
+    /// Gives it one device towards all other hosts.
+    pub(crate) fn attach(&self, address: Ipv4Addr) -> Result<Tun, NamespaceError> {
+        self.within(|| {
+            let device = "eth0";
+            let tun = Tun::open(device).map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })?;
+            configure(&format!(
+                "link set {device} mtu {} txqueuelen 5000 up\naddress add {address}/32 dev {device}\n\
+                 route add default dev {device} src {address}\n",
+                tun::MTU
+            ))?;
+            Ok(tun)
+        })?
+    }
+
+    /// A path by which another process of this user opens it, for as long as it is here.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", Pid::this(), self.file.as_raw_fd())
     }
 
     /// What `body` gives when it is run inside, in a thread of its own; threads and processes that it starts are inside too.
@@ -251,13 +270,17 @@ impl Network {
     }
 }
 
-fn make(name: &str, address: Ipv4Addr) -> Result<(Network, Tun), NamespaceError> {
+fn make(name: &str) -> Result<Network, NamespaceError> {
     let forbidden = |error: Errno| NamespaceError::Forbidden { remedy: user_remedy(), source: error.into() };
     unshare(CloneFlags::CLONE_NEWNET).map_err(forbidden)?;
     for (setting, value) in [
         // Ordinary users listen on port 80 and send pings.
         ("ipv4/ip_unprivileged_port_start", "0"),
         ("ipv4/ping_group_range", "0 0"),
+        // TCP as Linux has it by itself: some machines have BBR, which paces what a first window would send at once. A
+        // machine may keep CUBIC to itself; then it is Reno, which is the same but for what follows losses.
+        ("ipv4/tcp_congestion_control", "reno"),
+        ("ipv4/tcp_congestion_control", "cubic"),
         // What hosts say by themselves over IPv6 would not reach anyone, and cost time.
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv6/conf/all/disable_ipv6", "1"),
@@ -265,13 +288,7 @@ fn make(name: &str, address: Ipv4Addr) -> Result<(Network, Tun), NamespaceError>
         // Without one of these a bed does all the rest.
         let _ = fs::write(format!("/proc/sys/net/{setting}"), value);
     }
-    let device = "eth0";
-    let tun = Tun::open(device).map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })?;
-    configure(&format!(
-        "link set lo up\nlink set {device} mtu {} txqueuelen 5000 up\naddress add {address}/32 dev {device}\n\
-         route add default dev {device} src {address}\n",
-        tun::MTU
-    ))?;
+    configure("link set lo up\n")?;
     let own = "/proc/thread-self/ns/net";
     let lost = || NamespaceError::system::<std::io::Error>(format!("cannot keep the network of host {name}"));
     let file = File::open(own).map_err(lost())?;
@@ -280,11 +297,11 @@ fn make(name: &str, address: Ipv4Addr) -> Result<(Network, Tun), NamespaceError>
         File::create(kept).map_err(lost())?;
         mount(Some(own), kept, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|error| lost()(error.into()))?;
     }
-    Ok((Network { file: file.into(), kept }, tun))
+    Ok(Network { file: file.into(), kept })
 }
 
 /// Configures the devices of the calling thread's network.
-fn configure(commands: &str) -> Result<(), NamespaceError> {
+pub(crate) fn configure(commands: &str) -> Result<(), NamespaceError> {
     let unusable = || NamespaceError::system::<std::io::Error>("cannot run `ip` (package iproute2)");
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let mut ip = Command::new("ip")

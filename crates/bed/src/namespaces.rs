@@ -8,11 +8,14 @@ use std::net::IpAddr;
 use std::process::Command;
 use std::time::Duration;
 
+use sojourn_model::LossLaw;
+
 use crate::forwarder::Forwarder;
-use crate::ground::{Ground, GroundError, Host};
+use crate::ground::{Ground, GroundError, Host, Links};
 use crate::link::Counts;
 use crate::namespace::{self, NamespaceError};
 use crate::network::Network;
+use crate::segment;
 use crate::supervisor::{Child, SpawnError};
 use crate::topology::Topology;
 
@@ -34,19 +37,18 @@ impl Namespaces {
         let network = Network::new(&topology, seed)?;
         let (mut hosts, mut devices) = (Vec::new(), Vec::new());
         for station in &topology.hosts {
-            let (host, device) = namespace::Network::new(&station.name, station.address)?;
+            let host = namespace::Network::new(&station.name)?;
+            let is_routed = topology.segment_of(hosts.len()).is_none();
+            devices.push(is_routed.then(|| host.attach(station.address)).transpose()?);
             hosts.push(host);
-            devices.push((station.address, device));
         }
-        let links = Forwarder::start(network, devices)
+        for (number, segment) in topology.segments.iter().enumerate() {
+            segment::join(&topology, segment, number, &hosts)?;
+        }
+        let links = Forwarder::start(network, &topology, devices)
             .map_err(|source| GroundError::System { what: "cannot move packets".into(), source })?;
         let is_taken = vec![false; hosts.len()];
         Ok(Namespaces { topology, hosts, is_taken, links })
-    }
-
-    /// What it was made of.
-    pub fn topology(&self) -> &Topology {
-        &self.topology
     }
 
     /// What `body` gives when it is run on a host, in a thread of its own. Threads and processes that it starts are on that
@@ -61,21 +63,30 @@ impl Namespaces {
         self.hosts[host.0 as usize].within(body)
     }
 
-    /// Cuts both ways between two hosts, or mends them.
-    ///
-    /// # Panics
-    /// When one is not of this ground.
-    pub fn cut(&self, one: Host, other: Host, is_cut: bool) {
+    /// What became of the packets of each link, by its name, and how many met a cut.
+    pub fn counts(&self) -> (Vec<(String, Counts)>, u64) {
+        let network = self.links.network();
+        (network.counts().map(|(name, counts)| (name.to_owned(), counts)).collect(), network.cut_packets())
+    }
+}
+
+impl Links for Namespaces {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn cut(&self, one: Host, other: Host, is_cut: bool) {
         let (one, other) = (one.0 as usize, other.0 as usize);
         let mut network = self.links.network();
         network.cut(one, other, is_cut);
         network.cut(other, one, is_cut);
     }
 
-    /// What became of the packets of each link, by its name, and how many met a cut.
-    pub fn counts(&self) -> (Vec<(String, Counts)>, u64) {
-        let network = self.links.network();
-        (network.counts().map(|(name, counts)| (name.to_owned(), counts)).collect(), network.cut_packets())
+    fn lose(&self, one: Host, other: Host, law: LossLaw) {
+        let (one, other) = (one.0 as usize, other.0 as usize);
+        let mut network = self.links.network();
+        network.lose(one, other, law);
+        network.lose(other, one, law);
     }
 }
 
@@ -100,7 +111,12 @@ impl Ground for Namespaces {
         let started = self.on(host, || Child::start(command, patience));
         started.unwrap_or_else(|error| Err(SpawnError::Run { program, source: std::io::Error::other(error) }))
     }
+
     fn within(&self, host: Host, body: &mut (dyn FnMut() + Send)) -> Result<(), GroundError> {
         Ok(self.on(host, body)?)
+    }
+
+    fn links(&self) -> Option<&dyn Links> {
+        Some(self)
     }
 }

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use sojourn_model::LossLaw;
 use sojourn_stats::Time;
 
 use crate::link::{Counts, Link};
@@ -114,6 +115,16 @@ impl<P> Network<P> {
     /// Cuts the way from one host to another, or mends it. What is under way on it is lost when it next arrives.
     pub fn cut(&mut self, from: usize, to: usize, is_cut: bool) {
         self.cuts[from * self.hosts + to] = is_cut;
+    }
+
+    /// Lets the last link of the way from one host to another lose this besides what it loses anyway, from now on.
+    ///
+    /// # Panics
+    /// When the law is not possible.
+    pub fn lose(&mut self, from: usize, to: usize, law: LossLaw) {
+        if let Some(&link) = self.routes[from * self.hosts + to].last() {
+            self.links[link].lose_besides(law);
+        }
     }
 
     /// Packets that met a cut.

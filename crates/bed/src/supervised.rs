@@ -6,7 +6,7 @@
 //! is nothing to reload. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing
 //! survives it. PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -44,11 +44,16 @@ impl Events {
 const INTERRUPTED: i32 = 130;
 
 /// Says `ready` and waits until the process is told to stop. `input` is the standard input, or none where its end means
-/// nothing (a service manager that connects it to `/dev/null`).
+/// nothing (a service manager that connects it to `/dev/null`). Each line of it that is JSON is given to `heard`.
 ///
 /// # Errors
 /// When the system refuses a runtime, a thread or a signal handler, or the ready line cannot be written.
-pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Read + Send + 'static>) -> io::Result<()> {
+pub fn until_told_to_stop(
+    events: &Events,
+    ready: &Value,
+    input: Option<impl Read + Send + 'static>,
+    mut heard: impl FnMut(&Value) + Send + 'static,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut terminate, mut interrupt) = runtime.block_on(async {
         // The handlers are there before the ready line, so that a parent may stop the child as soon as it has read it.
@@ -59,7 +64,7 @@ pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Rea
             Some(input) => {
                 // Its own thread, left behind when a signal comes first: a read of standard input cannot be called off.
                 let read = move || {
-                    read_to_end(input);
+                    read_to_end(input, &mut heard);
                     drop(ended);
                 };
                 std::thread::Builder::new().name("input".into()).spawn(read)?;
@@ -95,13 +100,10 @@ pub fn until_told_to_stop(events: &Events, ready: &Value, input: Option<impl Rea
     std::thread::Builder::new().name("told again".into()).spawn(again).map(drop)
 }
 
-fn read_to_end(mut input: impl Read) {
-    let mut buffer = [0; 256];
-    loop {
-        match input.read(&mut buffer) {
-            Ok(0) => return,
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
-            _ => {}
+fn read_to_end(input: impl Read, heard: &mut dyn FnMut(&Value)) {
+    for line in BufReader::new(input).split(b'\n').map_while(Result::ok) {
+        if let Ok(said) = serde_json::from_slice(&line) {
+            heard(&said);
         }
     }
 }

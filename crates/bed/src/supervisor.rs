@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
@@ -215,6 +215,33 @@ impl Child {
         Some(ended)
     }
 
+    /// Stops it where it stands (SIGSTOP), until [`Child::thaw`].
+    pub fn freeze(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn thaw(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    /// Says one line to it, over its input.
+    ///
+    /// # Errors
+    /// When it reads nothing any more.
+    pub fn say(&mut self, line: &Value) -> std::io::Result<()> {
+        match &mut self.input {
+            Some(input) => writeln!(input, "{line}"),
+            None => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Closes its input, so that it ends in order, and does not wait for that.
+    pub fn dismiss(&mut self) {
+        self.shared.lock().was_told = true;
+        drop(self.input.take());
+    }
+
     /// Kills it at once (SIGKILL), as a crash would, and waits for its end.
     pub fn kill(&mut self) {
         self.end(Duration::ZERO);
@@ -228,23 +255,23 @@ impl Child {
     }
 
     fn end(&mut self, grace: Duration) -> Ended {
-        self.shared.lock().was_told = true;
         if grace.is_zero() {
-            self.send_kill();
+            self.shared.lock().was_told = true;
+            self.signal(Signal::SIGKILL);
         }
-        drop(self.input.take());
+        self.dismiss();
         let ended = self.wait(grace).or_else(|| {
-            self.send_kill();
+            self.signal(Signal::SIGKILL);
             self.wait(Duration::MAX)
         });
         self.reap();
         ended.expect("a killed process ends")
     }
 
-    fn send_kill(&self) {
+    fn signal(&self, signal: Signal) {
         if !self.reaped {
             // One that has ended meanwhile is not reaped, and ignores it.
-            let _ = kill(self.process_id(), Signal::SIGKILL);
+            let _ = kill(self.process_id(), signal);
         }
     }
 

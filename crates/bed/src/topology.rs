@@ -4,6 +4,7 @@
 //! are each one of them, so that what is shared is shared by being named twice. The price: a route is fixed.
 
 mod presets;
+mod segment;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,6 +12,7 @@ use std::net::Ipv4Addr;
 use thiserror::Error;
 
 use crate::link::{LinkError, LinkSpec};
+pub use segment::Segment;
 
 /// Hosts, links and routes.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,8 @@ pub struct Topology {
     pub links: Vec<LinkSpec>,
     /// For each ordered pair of different hosts (indices) the links that a packet passes, in order.
     pub routes: BTreeMap<(usize, usize), Vec<usize>>,
+    /// The Ethernets of hosts that are not routed one by one.
+    pub segments: Vec<Segment>,
 }
 
 /// A host and its address.
@@ -57,6 +61,18 @@ pub enum TopologyError {
     /// Two links have the same name, and would make the same draws.
     #[error("two links are named {0}; each needs a name of its own")]
     LinkNamedTwice(String),
+    /// A segment names a host that is not there.
+    #[error("a segment has a host {0}, which is not there")]
+    NoSuchHost(usize),
+    /// A host is on two segments.
+    #[error("host {0} is on two segments; each has one device")]
+    OnTwoSegments(String),
+    /// A router is on a segment itself.
+    #[error("{0} is the router of a segment and on a segment itself; a router is reached over links")]
+    Router(String),
+    /// A service's address is in use.
+    #[error("the service address {0} is also another's")]
+    ServiceAddress(Ipv4Addr),
     /// A link that cannot be.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -125,8 +141,10 @@ impl Topology {
                 return Err(TopologyError::LinkNamedTwice(link.name.clone()));
             }
         }
-        for from in 0..self.hosts.len() {
-            for to in (0..self.hosts.len()).filter(|to| *to != from) {
+        self.check_segments()?;
+        let routed = || (0..self.hosts.len()).filter(|host| self.segment_of(*host).is_none());
+        for from in routed() {
+            for to in routed().filter(|to| *to != from) {
                 let names = || (self.hosts[from].name.clone(), self.hosts[to].name.clone());
                 match self.routes.get(&(from, to)) {
                     None => {

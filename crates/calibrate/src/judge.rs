@@ -36,6 +36,8 @@ pub struct Point {
     pub runs: Vec<Judged>,
     /// Why the load generator doubts a run, once each.
     pub doubts: Vec<String>,
+    /// The share of a run that each core of this machine was busy: the most of all runs.
+    pub cores_busy: Vec<f64>,
 }
 
 /// One run of such a load.
@@ -72,6 +74,7 @@ pub const PREDICTIONS: [Prediction; 4] = [
 pub(crate) struct Run {
     pub(crate) measured: Predicted,
     pub(crate) doubts: Vec<String>,
+    pub(crate) cores_busy: Vec<f64>,
     workload: Workload,
     rate: f64,
     seed: u64,
@@ -110,7 +113,7 @@ pub(crate) fn measure(
         Verdict::Suspect(_) => report.verdict.reasons(),
         _ => Vec::new(),
     };
-    Ok(Run { measured, doubts, workload, rate, seed, duration })
+    Ok(Run { measured, doubts, cores_busy: report.cores_busy, workload, rate, seed, duration })
 }
 
 fn warm_up(duration: Span) -> Span {
@@ -206,6 +209,28 @@ fn value(measures: &[sojourn_stats::Measure], metric: &str) -> Option<f64> {
 }
 
 impl Point {
+    /// A load of this utilisation without a run.
+    pub(crate) fn new(utilization: f64) -> Point {
+        Point { utilization, runs: Vec::new(), doubts: Vec::new(), cores_busy: Vec::new() }
+    }
+
+    /// Takes in what disturbed a run.
+    pub(crate) fn disturbed(&mut self, run: Run) {
+        for doubt in run.doubts {
+            if !self.doubts.contains(&doubt) {
+                self.doubts.push(doubt);
+            }
+        }
+        self.cores_busy.resize(run.cores_busy.len(), 0.0);
+        self.cores_busy.iter_mut().zip(run.cores_busy).for_each(|(most, busy)| *most = most.max(busy));
+    }
+
+    /// How busy the cores of this machine were: `cores busy: 38 %, 97 %`.
+    pub(crate) fn cores(&self) -> String {
+        let shares: Vec<String> = self.cores_busy.iter().map(|busy| format!("{:.0} %", 100.0 * busy)).collect();
+        format!("cores busy: {}", shares.join(", "))
+    }
+
     /// The median over the runs.
     pub fn measured(&self) -> Predicted {
         self.median(|run| Some(run.measured)).unwrap_or(Predicted::NOTHING)
@@ -285,8 +310,15 @@ mod tests {
             sizes: Sizes::Law(Law::constant(0.0)),
             patience: None,
         });
-        let (measured, doubts) = (Predicted::NOTHING, Vec::new());
-        let run = Run { measured, doubts, workload, rate: 600.0, seed: 1, duration: Span::from_secs_f64(1.0) };
+        let run = Run {
+            measured: Predicted::NOTHING,
+            doubts: Vec::new(),
+            cores_busy: Vec::new(),
+            workload,
+            rate: 600.0,
+            seed: 1,
+            duration: Span::from_secs_f64(1.0),
+        };
         let (theory, sim) = (run.theory(&server, 0.0).unwrap(), run.long_run(&server, 0.0).unwrap());
         // The simulator's intervals are 2 %; the formula's percentile is approximate.
         let (mean, p90) = theory.error(&sim);

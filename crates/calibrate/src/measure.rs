@@ -399,11 +399,7 @@ impl Loads<'_> {
 
     fn judge(&self, server: &Server) -> Result<Vec<Point>, CalibrateError> {
         let settings = self.client.settings;
-        let mut points: Vec<Point> = settings
-            .judged
-            .iter()
-            .map(|&utilization| Point { utilization, runs: Vec::new(), doubts: Vec::new() })
-            .collect();
+        let mut points: Vec<Point> = settings.judged.iter().copied().map(Point::new).collect();
         let mut number = 100;
         // Interleaved, so that a slow minute of the machine affects all of them.
         for repeat in 1..=settings.repeats {
@@ -419,11 +415,10 @@ impl Loads<'_> {
                     )),
                     other => other,
                 })?);
-                point.doubts.extend(run.doubts);
+                point.disturbed(run);
                 number += 1;
             }
         }
-        points.iter_mut().for_each(|point| point.doubts.dedup());
         Ok(points)
     }
 }

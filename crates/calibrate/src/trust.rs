@@ -49,9 +49,13 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
         let means = told("mean", mean, (predicted.mean_s, measured.mean_s));
         // A miss without a number is one too.
         if mean.is_nan() || mean.abs() > MISS_REFUSED {
-            let doubt = point.doubts.first().map_or(String::new(), |doubt| format!(" ({doubt})"));
+            // What took the cores is often the cause, and asking for more work is then no remedy.
+            let doubts = match point.doubts.is_empty() {
+                true => String::new(),
+                false => format!(" ({}; {})", point.doubts.join("; "), point.cores()),
+            };
             return Err(CalibrateError::Refused(format!(
-                "no model was found: {means}{doubt}; ask for more work per request, or measure the delay with --curve"
+                "no model was found: {means}{doubts}; ask for more work per request, or measure the delay with --curve"
             )));
         }
         if mean.abs() > MISS_MAX {
@@ -65,7 +69,7 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
                 100.0 * point.speed()
             ));
         }
-        reasons.extend(point.doubts.iter().map(|doubt| format!("{at}: {doubt}")));
+        reasons.extend(point.doubts.iter().map(|doubt| format!("{at}: {doubt} ({})", point.cores())));
     }
     Ok(reasons)
 }
@@ -83,7 +87,8 @@ mod tests {
         let replayed = Predicted { mean_s: 10e-3 * (1.0 + mean), p90_s: 20e-3 * (1.0 + p90) };
         let far = Predicted { mean_s: 1.0, p90_s: 1.0 };
         let run = Judged { rate: 70.0, speed: 1.0, measured, theory: None, sim: far, replayed, sim_as_made: far };
-        Point { utilization: 0.7, runs: vec![run], doubts: doubts.iter().map(ToString::to_string).collect() }
+        let doubts = doubts.iter().map(ToString::to_string).collect();
+        Point { runs: vec![run], doubts, cores_busy: vec![0.98, 0.964], ..Point::new(0.7) }
     }
 
     fn told(judged: &[Point]) -> Vec<String> {
@@ -106,7 +111,10 @@ mod tests {
                 .contains("a mean of 7 ms where 10 ms were measured (-30.0 %)")
         );
         assert!(told(&[point(0.0, 0.26, &[])])[0].contains("a 90th percentile of 25.2 ms where 20 ms"));
-        assert_eq!(told(&[point(0.0, 0.0, &["every core was busy"])]), ["at utilisation 0.7: every core was busy"]);
+        assert_eq!(
+            told(&[point(0.0, 0.0, &["every core was busy"])]),
+            ["at utilisation 0.7: every core was busy (cores busy: 98 %, 96 %)"]
+        );
         let mut drifted = point(0.0, 0.0, &[]);
         drifted.runs[0].speed = 0.7;
         assert!(told(&[drifted])[0].contains("had 70 % of the speed"));
@@ -118,9 +126,11 @@ mod tests {
     #[test]
     fn what_misses_by_half_is_no_model() {
         for mean in [-0.966, 0.51, f64::NAN] {
-            let refused = reasons(&ABOVE, &[point(0.0, 0.0, &[]), point(mean, 0.0, &["it was late"])]).unwrap_err();
+            let refused =
+                reasons(&ABOVE, &[point(0.0, 0.0, &[]), point(mean, 0.0, &["it was late", "no core"])]).unwrap_err();
             let message = refused.to_string();
-            assert!(message.contains("no model was found") && message.contains("(it was late)"), "{message}");
+            let doubts = "(it was late; no core; cores busy: 98 %, 96 %)";
+            assert!(message.contains("no model was found") && message.contains(doubts), "{message}");
             assert!(message.contains("--curve") && message.lines().count() == 1, "{message}");
         }
     }

@@ -79,7 +79,7 @@ fn world(policy: &str, with_room: f64, stream: &mut Stream) -> Dispatcher {
         for _ in 0..3 {
             let (from, span) =
                 (BackendId(stream.below(SITES as usize) as u32), Span(1 + stream.below(1_000_000) as u64));
-            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured: Time(1) }, Time(1));
+            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured: Time(1), answers: 3 }, Time(1));
         }
     }
     dispatcher

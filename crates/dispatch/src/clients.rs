@@ -6,9 +6,11 @@
 //!
 //! A rate that was not told anew for a while expires. Rates are kept in the order in which they were told, so that the
 //! oldest is at hand, and their sum in whole millionths of a request per second, so that nothing piles up: the mean rate
-//! costs no look at the clients. Of the round trips of a client the shortest are kept (Agarwal 2001, section 3.5.1,
-//! `update_rtts`); one that is measured anew replaces the last to the same backend, whichever is shorter.
+//! costs no look at the clients. Of the round trips of a client the shortest are kept, of equal ones that with more answers
+//! (Agarwal 2001, section 3.5.1, `update_rtts`); one that is measured anew replaces the last to the same backend, whichever
+//! is shorter.
 
+use std::cmp::Reverse;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
 
@@ -60,6 +62,8 @@ pub struct RoundTrip {
     pub span: Span,
     /// When it was measured.
     pub measured: Time,
+    /// How many of the echoes that were sent for it came back.
+    pub answers: u32,
 }
 
 #[derive(Debug, Default)]
@@ -171,7 +175,8 @@ impl Clients {
             Some(last) => drop(round_trips.remove(last)),
             None => {}
         }
-        let place = round_trips.partition_point(|(_, other)| other.span <= round_trip.span);
+        let order = |of: &RoundTrip| (of.span, Reverse(of.answers));
+        let place = round_trips.partition_point(|(_, other)| order(other) <= order(&round_trip));
         round_trips.insert(place, (from, round_trip));
         round_trips.truncate(at_most);
     }

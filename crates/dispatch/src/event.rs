@@ -31,6 +31,8 @@ pub enum Event {
     Failed { backend: BackendId, after: Span },
     /// The client went away first.
     Cancelled { backend: BackendId },
+    /// A request is in flight there that another dispatcher forwarded, before this one took its place.
+    Inherited { backend: BackendId },
     /// A connection to the backend was opened (idle ones count).
     Opened { backend: BackendId },
     /// A connection to the backend was closed.
@@ -107,6 +109,7 @@ impl Event {
             | Event::Completed { backend, .. }
             | Event::Failed { backend, .. }
             | Event::Cancelled { backend }
+            | Event::Inherited { backend }
             | Event::Opened { backend }
             | Event::Closed { backend }
             | Event::Predicted { backend, .. }

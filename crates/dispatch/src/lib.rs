@@ -121,6 +121,7 @@ pub mod policies;
 mod policy;
 mod probing;
 pub mod record;
+pub mod reports;
 mod request;
 mod signals;
 mod table;

@@ -108,6 +108,8 @@ enum Line<D> {
         from: BackendId,
         span: Span,
         measured: Time,
+        #[serde(default, skip_serializing_if = "crate::request::is_default")]
+        answers: u32,
     },
     Hardware {
         backend: BackendId,
@@ -254,8 +256,8 @@ impl<W: Write> Recorder<W> {
 
     /// A round trip was told.
     pub fn round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
-        let RoundTrip { span, measured } = round_trip;
-        self.write(&Line::RoundTrip { now, client, from, span, measured });
+        let RoundTrip { span, measured, answers } = round_trip;
+        self.write(&Line::RoundTrip { now, client, from, span, measured, answers });
     }
 
     /// A backend's hardware was told.

@@ -438,6 +438,12 @@ impl Table {
                 backend.waiting = backend.waiting.saturating_sub(1);
                 return;
             }
+            Event::Inherited { .. } => {
+                if !self.counted {
+                    return;
+                }
+                backend.in_flight += 1;
+            }
             Event::Opened { .. } => {
                 rest.connections += 1;
                 return;

@@ -1,6 +1,7 @@
 //! What an engine answers.
 
 use sojourn_load::Second;
+use sojourn_model::system::Fault;
 use sojourn_stats::{Measure, Span};
 
 use crate::folder::LiveFile;
@@ -27,6 +28,8 @@ pub struct Answer {
     pub live: Option<LiveFile>,
     /// What the way to the servers and back took by itself, where it is live.
     pub path: Option<PathDelay>,
+    /// The faults as they really happened, where it is live and some were planned.
+    pub faults: Option<Vec<Fault>>,
 }
 
 /// What the way to the servers and back takes when they have nothing to do: sockets, wake-ups and the gateway's work.

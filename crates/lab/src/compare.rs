@@ -323,6 +323,45 @@ mod tests {
         assert!(samples.verdict().starts_with("no difference seen (could have seen "), "{}", samples.verdict());
     }
 
+    fn assert_between(between: Between, (value, low, high): (f64, f64, f64)) {
+        for (of, worked) in [(between.value, value), (between.low, low), (between.high, high)] {
+            assert!((of - worked).abs() < 1e-6, "{between:?} instead of {value}, {low}, {high}");
+        }
+    }
+
+    /// Worked by hand with t(0.975) and t(0.8) of 2 and 4 degrees of freedom.
+    #[test]
+    fn each_number_is_that_of_its_formula() {
+        let paired =
+            Comparison::of_pairs("response_time_mean", "s", &[(10.0, 11.0), (20.0, 23.0), (30.0, 32.0)]).unwrap();
+        assert_eq!((paired.a, paired.b, paired.effect_size), (20.0, 22.0, Some(2.0)));
+        assert_between(paired.difference, (2.0, -0.484_137_7, 4.484_137_7));
+        assert_between(paired.ratio.unwrap(), (1.105_027_5, 1.005_941_5, 1.213_873_5));
+        assert!((paired.could_have_seen.unwrap() - 0.124_237_8).abs() < 1e-6, "{paired:?}");
+        assert_eq!(paired.verdict(), "no difference seen (could have seen 12 %)");
+
+        let welch = Comparison::of_samples("m", "1", &[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0, 8.0]).unwrap();
+        assert_eq!((welch.a, welch.b, welch.how), (2.0, 5.0, How::Samples(3, 4)));
+        assert_between(welch.difference, (3.0, -0.926_486_3, 6.926_486_3));
+        assert_between(welch.ratio.unwrap(), (2.436_122_1, 0.718_883_4, 8.255_429));
+        assert!((welch.could_have_seen.unwrap() - 4.124_795_8).abs() < 1e-6, "{welch:?}");
+        for (a, b) in [(&[1.0][..], &[1.0, 2.0][..]), (&[1.0, 2.0], &[1.0])] {
+            assert!(Comparison::of_samples("m", "1", a, b).is_none(), "one number has no interval");
+        }
+
+        let of = |value: f64, half: f64| {
+            let (ci_low, ci_high) = (value - half, value + half);
+            Estimate::Sampled { value, ci_low, ci_high, samples: 9 }
+        };
+        let bare = Comparison::of_estimates("throughput", "1/s", &of(100.0, 3.0), &of(110.0, 4.0)).unwrap();
+        assert_eq!((bare.a, bare.b, bare.effect_size), (100.0, 110.0, None));
+        assert_between(bare.ratio.unwrap(), (1.1, 1.049_347_7, 1.153_097_3));
+        assert!((bare.could_have_seen.unwrap() - 0.069_706_4).abs() < 1e-6, "{bare:?}");
+        let sign = Comparison::of_estimates("m", "1", &of(-1.0, 0.1), &of(1.0, 0.1)).unwrap();
+        assert_eq!((sign.ratio, sign.could_have_seen), (None, None), "signs have no ratio");
+        assert_eq!(sign.verdict(), "B has more");
+    }
+
     #[test]
     fn intervals_cover_what_they_claim() {
         // 2000 comparisons of equals: a 95 % interval misses 100 +- 10 times; 7 standard deviations is below 1e-11.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use sojourn_model::System;
+use sojourn_model::system::Fault;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, PathDelay};
@@ -29,6 +30,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) cancel: &'a Arc<AtomicBool>,
     /// What live found the way to take, once it has run.
     pub(crate) path: Option<PathDelay>,
+    /// The faults as they happened in live, once it has run.
+    pub(crate) faults: Option<&'a [Fault]>,
     /// Told how far it is.
     pub(crate) progress: &'a OnProgress<'a>,
 }

@@ -175,6 +175,31 @@ mod tests {
     }
 
     #[test]
+    fn each_metric_is_a_number_of_something() {
+        let of = |name: &str| dimension(name);
+        for time in ["response_time_p99.9", "waiting_time_mean", "lateness_p99"] {
+            assert_eq!(of(time), Some(Dimension::Time), "{time}");
+        }
+        for rate in ["throughput", "connection_rate", "throughput_web", "byte_throughput"] {
+            assert_eq!(of(rate), Some(Dimension::Rate), "{rate}");
+        }
+        for number in ["utilization", "utilization_disk", "queue_length_mean_disk", "hit_ratio_proxy", "share_2"] {
+            assert_eq!(of(number), Some(Dimension::Number), "{number}");
+        }
+        for none in ["p98", "utilisation", "rate", ""] {
+            assert_eq!(of(none), None, "{none}");
+        }
+        let kinds = |text: &str| {
+            let objective = Objective::parse(text).unwrap();
+            (objective.is_of_a_time(), objective.is_of_a_rate(), objective.is_of_errors())
+        };
+        assert_eq!(kinds("p50 < 1 ms"), (true, false, false));
+        assert_eq!(kinds("throughput > 1 /s"), (false, true, false));
+        assert_eq!(kinds("error_ratio < 1%"), (false, false, true));
+        assert_eq!(kinds("utilization < 1%"), (false, false, false));
+    }
+
+    #[test]
     fn the_unfavourable_end_decides() {
         let of = |ci_low, ci_high| Estimate::Sampled { value: 0.5 * (ci_low + ci_high), ci_low, ci_high, samples: 99 };
         let below = Objective::parse("mean < 50 ms").unwrap();

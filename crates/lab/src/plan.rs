@@ -383,6 +383,7 @@ impl Planner<'_> {
             threads: self.context.threads,
             cancel: &self.context.cancel,
             path: None,
+            faults: None,
             progress,
         };
         let label = experiment.name.clone();

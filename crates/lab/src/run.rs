@@ -161,7 +161,7 @@ fn ask(
     let rounds = [&[Engine::Theory, Engine::Sim][..], &[Engine::Live, Engine::Twin][..]];
     for round in rounds {
         for (index, variant) in variants.iter().enumerate() {
-            let mut path = None;
+            let (mut path, mut faults) = (None, None);
             for &engine in round {
                 let asked = if engine == Engine::Twin { Engine::Live } else { engine };
                 // A program without a model has no twin.
@@ -185,11 +185,13 @@ fn ask(
                     threads: context.threads,
                     cancel: &context.cancel,
                     path,
+                    faults: faults.as_deref(),
                     progress: &progress,
                 };
-                let answer = engine::ask(engine, &variant.experiment, &conditions)
+                let mut answer = engine::ask(engine, &variant.experiment, &conditions)
                     .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
                 path = path.or(answer.path);
+                faults = faults.or(answer.faults.take());
                 progress(1.0, "");
                 for event in &answer.events {
                     writer.event(event);

@@ -344,14 +344,18 @@ mod tests {
         let open = Finding::Open("why".into());
         assert_eq!(weighed("p99 > 2 ms", 0.0, Some(Cause::Late)), open, "lateness helps to be late");
         assert_eq!(weighed("p99 > 50 ms", 1.0, Some(Cause::Late)), Finding::Fails, "and still it is not");
+        assert_eq!(weighed("p99 > 50 ms", 0.0, Some(Cause::Plan)), open, "of another load it says nothing");
         // Throughput: 0.005 /s.
         assert_eq!(weighed("throughput > 0.001 /s", 1.0, Some(Cause::Busy)), Finding::Holds);
         assert_eq!(weighed("throughput > 1 /s", 1.0, Some(Cause::Shortfall)), open);
+        assert_eq!(weighed("throughput > 1 /s", 0.0, Some(Cause::Busy)), open);
         assert_eq!(weighed("throughput > 1 /s", 1.0, None), Finding::Fails);
         assert_eq!(weighed("throughput < 1 /s", 0.0, Some(Cause::Shortfall)), open);
         // Errors are what is judged.
         assert_eq!(weighed("error_ratio < 1%", 0.0, Some(Cause::Errors)), Finding::Holds);
         assert_eq!(weighed("error_ratio < 0.1%", 0.0, Some(Cause::Errors)), Finding::Fails);
+        assert_eq!(weighed("denied_ratio < 1%", 0.0, Some(Cause::Errors)), Finding::Holds);
+        assert_eq!(weighed("abandoned_ratio < 1%", 0.0, Some(Cause::Errors)), open);
     }
 
     #[test]

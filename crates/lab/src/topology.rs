@@ -2,16 +2,17 @@
 //!
 //! Each server and each decider is a host, and so are the clients of each region together. Two hosts of one site are on
 //! one fast network; others are joined by the path between their regions, whose round trip is drawn once for the two, with
-//! half of it, and of its losses, each way. What the simulator gives each client the bed gives each client host: the
-//! price of one host for all clients of a region is that they share its rate.
+//! half of it, and of its losses, each way. A packet switch and its servers are on an Ethernet, behind a router to which
+//! the paths lead. What the simulator gives each client the bed gives each client host: the price of one host for all
+//! clients of a region is that they share its rate.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use sojourn_bed::Topology;
-use sojourn_bed::link::{LinkSpec, Loss, Queue};
-use sojourn_model::system::{Face, Path, Tier};
-use sojourn_model::{LossModel, System};
+use sojourn_bed::link::{LinkSpec, Queue};
+use sojourn_bed::{Segment, Topology};
+use sojourn_model::System;
+use sojourn_model::system::{Face, Path, Seat, Target, Tier};
 use sojourn_stats::{Law, Span, Stream};
 
 /// The least that a queue holds (bytes), and for how long it holds what the link transmits.
@@ -20,9 +21,9 @@ const QUEUE_S: f64 = 0.1;
 
 /// Where a host is and what for.
 #[derive(Clone, Copy)]
-struct Place {
-    region: usize,
-    site: Option<usize>,
+pub(crate) struct Place {
+    pub(crate) region: usize,
+    pub(crate) site: Option<usize>,
     kind: Kind,
 }
 
@@ -31,6 +32,8 @@ enum Kind {
     Clients,
     Decider,
     Server,
+    /// In front of an Ethernet, whose hosts are reached through it.
+    Router,
 }
 
 /// The hosts and links of `system`; what is drawn once is drawn from `seed`.
@@ -38,23 +41,58 @@ enum Kind {
 /// # Errors
 /// When a region has no address left for a host.
 pub fn topology(system: &System, seed: u64) -> Result<Topology, String> {
-    let mut building = Building { system, seed, topology: Topology::default(), places: Vec::new() };
+    let taken = vec![0; system.regions.len()];
+    let mut building = Building { system, seed, topology: Topology::default(), places: Vec::new(), taken };
+    for (name, place) in places(system) {
+        building.host(&name, place)?;
+    }
+    for (name, seat) in switches(system) {
+        building.segment(&name, seat)?;
+    }
+    building.join();
+    Ok(building.topology)
+}
+
+/// The hosts of `system` in the order in which a topology has them.
+pub(crate) fn places(system: &System) -> Vec<(String, Place)> {
+    let mut places = Vec::new();
     for (index, region) in system.regions.iter().enumerate() {
         let name = if region.name.is_empty() { "client" } else { &region.name };
-        building.host(name, Place { region: index, site: None, kind: Kind::Clients })?;
+        places.push((as_host(name), Place { region: index, site: None, kind: Kind::Clients }));
     }
     for tier in system.tiers.iter().filter(|tier| tier.face != Face::Client) {
         for (index, seat) in tier.seats.iter().enumerate().filter(|(_, seat)| seat.host.is_none()) {
             let region = system.region_of(seat.site);
-            building.host(&name_of(tier, index), Place { region, site: seat.site, kind: Kind::Decider })?;
+            places.push((name_of(tier, index), Place { region, site: seat.site, kind: Kind::Decider }));
         }
     }
     for host in &system.hosts {
         let region = system.region_of(host.site);
-        building.host(&host.name, Place { region, site: host.site, kind: Kind::Server })?;
+        places.push((as_host(&host.name), Place { region, site: host.site, kind: Kind::Server }));
     }
-    building.join();
-    Ok(building.topology)
+    for (name, seat) in switches(system) {
+        let region = system.region_of(seat.site);
+        places.push((router_of(&name), Place { region, site: seat.site, kind: Kind::Router }));
+    }
+    places
+}
+
+/// The packet switches of `system`, by the names of their hosts.
+pub(crate) fn switches(system: &System) -> impl Iterator<Item = (String, &Seat)> {
+    let switches = system.tiers.iter().filter(|tier| tier.face == Face::Switch);
+    switches.flat_map(|tier| {
+        let seats = tier.seats.iter().enumerate().filter(|(_, seat)| seat.host.is_none());
+        seats.map(|(index, seat)| (name_of(tier, index), seat))
+    })
+}
+
+/// The address of the service on the Ethernet that a host is on; none where it is on none.
+pub(crate) fn service(topology: &Topology, host: &str) -> Option<Ipv4Addr> {
+    topology.segment_of(topology.find(host)?)?.services.first().copied()
+}
+
+fn router_of(switch: &str) -> String {
+    format!("{switch}-router")
 }
 
 /// The name of a decider: its tier's, with its number where the tier has several.
@@ -73,13 +111,22 @@ struct Building<'a> {
     seed: u64,
     topology: Topology,
     places: Vec<Place>,
+    /// How many addresses of each region are.
+    taken: Vec<u32>,
 }
 
 impl Building<'_> {
     fn host(&mut self, name: &str, place: Place) -> Result<(), String> {
-        let before = self.places.iter().filter(|other| other.region == place.region).count() as u32;
-        let region = &self.system.regions[place.region];
-        let (prefix, bits) = region.addresses.unwrap_or((u32::from(Ipv4Addr::new(10, place.region as u8, 0, 0)), 16));
+        let address = self.address(place.region)?;
+        self.topology.host(name, address);
+        self.places.push(place);
+        Ok(())
+    }
+
+    fn address(&mut self, of: usize) -> Result<Ipv4Addr, String> {
+        let region = &self.system.regions[of];
+        let before = self.taken[of];
+        let (prefix, bits) = region.addresses.unwrap_or((u32::from(Ipv4Addr::new(10, of as u8, 0, 0)), 16));
         // The first and the last address of a prefix are no host's.
         let room = (1u64 << (32 - bits)).saturating_sub(2);
         if u64::from(before) >= room {
@@ -88,15 +135,30 @@ impl Building<'_> {
                 region.name
             ));
         }
-        self.topology.host(as_host(name), Ipv4Addr::from_bits(prefix + 1 + before));
-        self.places.push(place);
+        self.taken[of] += 1;
+        Ok(Ipv4Addr::from_bits(prefix + 1 + before))
+    }
+
+    /// The Ethernet of a switch and its servers.
+    fn segment(&mut self, name: &str, seat: &Seat) -> Result<(), String> {
+        let found = |topology: &Topology, name: &str| topology.find(name).expect("every part has a host");
+        let router = found(&self.topology, &router_of(name));
+        let mut hosts = vec![found(&self.topology, name)];
+        for target in &seat.targets {
+            let Target::Host(host) = *target else { unreachable!("live was checked: a switch sends to servers") };
+            hosts.push(found(&self.topology, &as_host(&self.system.hosts[host].name)));
+        }
+        let service = self.address(self.places[router].region)?;
+        self.topology.segments.push(Segment { router, hosts, services: vec![service] });
         Ok(())
     }
 
     fn join(&mut self) {
         let mut shared = BTreeMap::new();
-        for from in 0..self.places.len() {
-            for to in (0..self.places.len()).filter(|to| *to != from) {
+        let is_routed = |host: &usize| self.topology.segment_of(*host).is_none();
+        let routed: Vec<usize> = (0..self.places.len()).filter(is_routed).collect();
+        for &from in &routed {
+            for &to in routed.iter().filter(|to| **to != from) {
                 let (a, b) = (self.places[from], self.places[to]);
                 let is_forth = is_forth(a, b, from < to);
                 let links = match self.system.paths.between(a.region, b.region) {
@@ -131,7 +193,7 @@ impl Building<'_> {
         let rtt_s = path.rtt.sample(&mut Stream::new(self.seed, &entity, "rtt"));
         let name = self.way(from, to);
         let spec = LinkSpec { delay: Law::constant(rtt_s / 2.0), ..LinkSpec::constant(name, Span::ZERO) };
-        let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(loss(path));
+        let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(path.loss_each_way());
         links.push(self.topology.link(spec));
         links
     }
@@ -191,17 +253,6 @@ fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
         (true, false) => true,
         (false, true) => false,
         _ => is_first,
-    }
-}
-
-/// Half of a path's losses, which is what each direction has.
-fn loss(path: &Path) -> Loss {
-    let (share, correlation) = (path.loss / 2.0, path.loss_correlation);
-    match path.loss_model {
-        _ if share == 0.0 => Loss::None,
-        _ if correlation == 0.0 => Loss::Independent(share),
-        LossModel::GilbertElliott => Loss::correlated(share, correlation),
-        LossModel::Nistnet => Loss::Nistnet { share, correlation },
     }
 }
 

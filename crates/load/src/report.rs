@@ -345,7 +345,7 @@ fn incomplete(shares: &[ShareReport]) -> Option<String> {
         return Some(format!("of {of} shares there are {there:?}, counted from 0"));
     }
     let first = shares.iter().filter(|share| share.cancelled).map(|share| share.ended).min()?;
-    Some(format!("stopped after {:.3} s", first.as_secs_f64()))
+    Some(format!("stopped after {first}"))
 }
 
 fn text(name: &[u8]) -> String {

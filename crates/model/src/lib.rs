@@ -92,12 +92,12 @@ pub use demand::Demand;
 pub use discipline::Discipline;
 pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
-pub use loss::{Loss, LossModel};
+pub use loss::{Loss, LossLaw, LossModel};
 pub use machine::{Files, Machine, Memory, Resource};
 pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};
 pub use system::System;
-pub use tcp::{Carried, Connected, Recovery, TcpConnection, TcpStack, Way};
+pub use tcp::{Carried, Connected, Recovery, Spell, TcpConnection, TcpStack, Way};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

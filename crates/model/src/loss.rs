@@ -21,6 +21,17 @@ pub struct Loss {
     draws: Stream,
 }
 
+/// What is to be lost: the default is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LossLaw {
+    /// Share of the packets, from 0 to 1.
+    pub share: f64,
+    /// Correlation of one packet's loss with the last one's, from 0 to below 1.
+    pub correlation: f64,
+    /// How one packet's loss depends on the last one's.
+    pub model: LossModel,
+}
+
 /// How one packet's loss depends on the last one's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossModel {
@@ -34,6 +45,7 @@ pub enum LossModel {
 #[derive(Clone, Debug)]
 enum Process {
     Never,
+    Always,
     /// A run of packets that are lost or not, of which so many are left; and 1 / ln(1 - chance that a run ends with a packet),
     /// of runs that pass and of those that are lost.
     Runs {
@@ -51,17 +63,29 @@ enum Process {
 /// The recursion has forgotten its first number when this is left of it.
 const FORGOTTEN: f64 = 1e-6;
 
+impl LossLaw {
+    /// A share of the packets is lost, each by itself.
+    pub fn independent(share: f64) -> LossLaw {
+        LossLaw { share, ..LossLaw::default() }
+    }
+
+    /// Whether the share is from 0 to 1, and the correlation from 0 to below 1.
+    pub fn is_possible(&self) -> bool {
+        (0.0..=1.0).contains(&self.share) && (0.0..1.0).contains(&self.correlation)
+    }
+}
+
 impl Loss {
-    /// A `share` of the packets is lost, with this correlation of one packet's loss with the last one's, both from 0 to below
-    /// 1. It begins as it is after many packets.
+    /// Losses of this law, which begin as they are after many packets.
     ///
     /// # Panics
-    /// When share or correlation is not from 0 to below 1.
-    pub fn new(share: f64, correlation: f64, model: LossModel, mut draws: Stream) -> Loss {
-        let is_share = |value: f64| (0.0..1.0).contains(&value);
-        assert!(is_share(share) && is_share(correlation), "shares and correlations of losses are from 0 to below 1");
+    /// When the law is not possible.
+    pub fn new(law: LossLaw, mut draws: Stream) -> Loss {
+        assert!(law.is_possible(), "a share of losses is from 0 to 1, and their correlation from 0 to below 1");
+        let LossLaw { share, correlation, model } = law;
         let process = match model {
             _ if share == 0.0 => Process::Never,
+            _ if share == 1.0 => Process::Always,
             LossModel::GilbertElliott => {
                 let ends = [share * (1.0 - correlation), (1.0 - share) * (1.0 - correlation)];
                 let scales = ends.map(|chance| 1.0 / f64::ln_1p(-chance));
@@ -83,6 +107,7 @@ impl Loss {
     pub fn next_is_lost(&mut self) -> bool {
         match &mut self.process {
             Process::Never => false,
+            Process::Always => true,
             Process::Runs { is_lost, left, scales } => {
                 if *left == 0 {
                     *is_lost = !*is_lost;
@@ -96,6 +121,11 @@ impl Loss {
                 *last < *share
             }
         }
+    }
+
+    /// Whether a draw beside the losses themselves falls below `share`; 1 takes none.
+    pub(crate) fn draws_below(&mut self, share: f64) -> bool {
+        share >= 1.0 || self.draws.uniform() < share
     }
 }
 

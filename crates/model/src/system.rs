@@ -20,7 +20,7 @@ use sojourn_stats::Law;
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
 pub use path::{Medium, Path, Paths, Transport};
-pub use tier::{Affinity, Attachment, Face, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule};
+pub use tier::{Affinity, Attachment, Face, Held, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule};
 
 use crate::{ClusterNetwork, Server};
 
@@ -116,6 +116,19 @@ impl System {
     /// The only tier of a system that has no other.
     pub fn tier(&self) -> Option<&Tier> {
         self.tiers.first().filter(|_| self.tiers.len() == 1)
+    }
+
+    /// The first client on the machine of each client; empty where each has a machine of its own.
+    pub fn first_on_machine(&self) -> Vec<u32> {
+        if self.clients.iter().all(|of| of.machines == of.number) {
+            return Vec::new();
+        }
+        let mut firsts = Vec::new();
+        for of in &self.clients {
+            let before = firsts.len() as u32;
+            firsts.extend((0..of.number).map(|client| before + of.first_on_machine_of(client)));
+        }
+        firsts
     }
 
     /// The servers' models, in the order of the hosts.

@@ -14,6 +14,7 @@
 //! | too few later ones are acknowledged | a time-out, or a probe of the tail; then slow start from one segment |
 //! | a segment that is sent again is lost | a time-out, twice as long each time |
 //! | all acknowledgements of a window are lost | a time-out for nothing |
+//! | the path is cut, or loses more, for a while ([`Spell`]) | what sets out meanwhile is lost, each packet or a share |
 //!
 //! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
 //! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which
@@ -84,6 +85,19 @@ pub struct Way<'a> {
     pub there: &'a mut Loss,
     /// The losses of acknowledgements.
     pub back: &'a mut Loss,
+    /// When more is lost, in both directions.
+    pub spells: &'a [Spell],
+}
+
+/// A time in which a path loses more than it usually does, counted from the first segment's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spell {
+    /// Its first instant.
+    pub from: Span,
+    /// The first instant after it.
+    pub until: Span,
+    /// The further share of the packets that is lost: those that set out in this time, each by itself.
+    pub lost: f64,
 }
 
 /// What a sender knows of its connection.
@@ -121,6 +135,16 @@ const DUPLICATES: u64 = 3;
 
 /// Linux acknowledges so many segments of a new connection one by one.
 const LINUX_QUICK_ACKS: u32 = 16;
+
+impl Way<'_> {
+    /// Whether the packet that sets out at `at` is lost: a segment, or what answers one.
+    fn loses(&mut self, is_answer: bool, at: Span) -> bool {
+        let losses = if is_answer { &mut *self.back } else { &mut *self.there };
+        let is_lost = losses.next_is_lost();
+        let of_spells = |spell: &Spell| spell.from <= at && at < spell.until && losses.draws_below(spell.lost);
+        self.spells.iter().any(of_spells) || is_lost
+    }
+}
 
 impl TcpStack {
     /// Linux 2.2, of 1999 to 2001: an initial window of 2 segments (RFC 2414), 3 s before the first SYN is repeated (RFC 1122),
@@ -179,9 +203,9 @@ impl TcpStack {
         let (mut waited, mut patience) = (Span::ZERO, Span::ZERO);
         let wait = |times: u32| Span(self.syn_timeout.0.saturating_mul(1 << times.min(20))).min(self.most_timeout);
         (0..self.syns).for_each(|times| patience += wait(times));
-        for loss in [&mut *way.there, &mut *way.back] {
+        for (is_answer, sets_out) in [(false, Span::ZERO), (true, Span(way.rtt.0 / 2))] {
             let mut times = 0;
-            while loss.next_is_lost() {
+            while way.loses(is_answer, sets_out + waited) {
                 waited += wait(times);
                 times += 1;
                 if waited >= patience {
@@ -310,12 +334,12 @@ impl Transfer<'_, '_> {
         }
         if self.stack.recovery == Recovery::Rack {
             self.clock_s += self.probe_s(sent);
-            if !self.way.there.next_is_lost() {
+            if !self.loses_segment() {
                 self.left -= 1;
                 if self.left == 0 {
                     return Some(self.arrived(self.segment_s));
                 }
-                if !self.way.back.next_is_lost() {
+                if !self.loses_answer() {
                     self.clock_s += self.segment_s + self.rtt_s;
                     return self.recover(sent, lost - 1, 0);
                 }
@@ -366,14 +390,14 @@ impl Transfer<'_, '_> {
         for _ in 1..self.stack.sends {
             self.clock_s += wait_s;
             wait_s = (2.0 * wait_s).min(self.stack.most_timeout.as_secs_f64());
-            if self.way.there.next_is_lost() {
+            if self.loses_segment() {
                 continue;
             }
             self.left -= std::mem::take(&mut missing);
             if self.left == 0 {
                 return Some(self.arrived(self.segment_s));
             }
-            if !self.way.back.next_is_lost() {
+            if !self.loses_answer() {
                 self.clock_s += self.segment_s + self.rtt_s;
                 self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
                 self.connection.window = 2.0;
@@ -391,7 +415,7 @@ impl Transfer<'_, '_> {
     fn fate(&mut self, sent: u64) -> Fate {
         let mut fate = Fate::default();
         for _ in 0..sent {
-            match (self.way.there.next_is_lost(), fate.lost) {
+            match (self.loses_segment(), fate.lost) {
                 (true, _) => fate.lost += 1,
                 (false, 0) => fate.before += 1,
                 (false, _) => fate.after += 1,
@@ -412,9 +436,24 @@ impl Transfer<'_, '_> {
             if heard == most {
                 break;
             }
-            heard += u64::from(!self.way.back.next_is_lost());
+            heard += u64::from(!self.loses_answer());
         }
         heard
+    }
+
+    /// Whether a segment that is sent now is lost. Those of one round set out together.
+    fn loses_segment(&mut self) -> bool {
+        self.way.loses(false, self.at(self.clock_s))
+    }
+
+    /// Whether the acknowledgement of what is sent now is lost.
+    fn loses_answer(&mut self) -> bool {
+        self.way.loses(true, self.at(self.clock_s + 0.5 * self.rtt_s))
+    }
+
+    /// An instant, where one is looked at.
+    fn at(&self, clock_s: f64) -> Span {
+        if self.way.spells.is_empty() { Span::ZERO } else { Span::from_secs_f64(clock_s) }
     }
 
     /// A window of `sent` segments has been acknowledged.

@@ -154,6 +154,8 @@ mod tests {
         assert_eq!(below(of(3.0, 4.0), of(1.0, 3.5)), OPEN);
         assert_eq!(below(None, of(3.0, 4.0)), OPEN);
         assert_eq!(near(of(0.95, 1.0), of(1.0, 1.02), 1.0, 0.1), YES);
+        assert_eq!(near(of(9.5, 10.0), of(10.0, 10.2), 1.0, 0.1), YES, "of numbers far from 1");
+        assert_eq!(near(of(9.5, 12.0), of(10.0, 10.2), 1.0, 0.1), OPEN);
         assert_eq!(near(of(0.85, 1.0), of(1.0, 1.0), 1.0, 0.1), OPEN);
         assert_eq!(near(of(1.0, 1.15), of(1.0, 1.0), 1.0, 0.1), OPEN);
         assert_eq!(near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), NO);

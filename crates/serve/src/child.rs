@@ -7,10 +7,14 @@ use serde_json::{Value, json};
 use sojourn_bed::{Events, supervised};
 
 use crate::descriptors;
-use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError};
+use crate::loadd::{Loadd, LoaddConfig};
+use crate::{
+    Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig,
+};
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
-/// input, or none where its end means nothing (a service manager that connects it to `/dev/null`).
+/// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
+/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none.
 ///
 /// # Errors
 /// When the node cannot start; nothing has been written then.
@@ -25,7 +29,16 @@ pub fn node(
     let node = Node::start(config)?;
     let address = node.address();
     let ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
-    until_told_to_stop(&events, &ready, input)?;
+    let ailment = node.ailment();
+    let heard = move |told: &Value| {
+        if let Some(speed) = told["speed"].as_f64() {
+            ailment.work_at(speed);
+        }
+        if let Some(share) = told["errors"].as_f64() {
+            ailment.fail(share);
+        }
+    };
+    until_told_to_stop(&events, &ready, input, heard)?;
     events.emit(&stopped("node", &node.stop()));
     Ok(())
 }
@@ -48,19 +61,91 @@ pub fn gateway(
     };
     let gateway = Gateway::start(config, events.clone())?;
     let address = gateway.address();
-    let ready = json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
-    until_told_to_stop(&events, &ready, input)?;
+    let mut ready =
+        json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
+    if let Some(reports) = gateway.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    until_told_to_stop(&events, &ready, input, |_| {})?;
     let counts = gateway.stop();
     events.emit(&stopped(kind, &counts));
     if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
+}
+
+/// Runs a packet switch until it is told to stop; otherwise as [`node`].
+///
+/// # Errors
+/// When the switch cannot start, and nothing has been written then; or when its record could not be written to its end.
+pub fn switch(
+    config: SwitchConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::to(output);
+    let (policy, address) = (config.policy.clone(), config.service);
+    let switch = Switch::start(config, events.clone())?;
+    let inherited = switch.inherited();
+    let mut ready = json!({
+        "event": "ready", "kind": "switch", "port": address.port(), "address": address, "policy": policy,
+        "inherited": inherited,
+    });
+    if let Some(reports) = switch.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    until_told_to_stop(&events, &ready, input, |_| {})?;
+    let counts = switch.stop();
+    events.emit(&stopped("switch", &counts));
+    if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
+}
+
+/// Keeps a server's half of a switch in force until it is told to stop; otherwise as [`node`].
+///
+/// # Errors
+/// When the system refuses; what was changed has been put back then.
+pub fn server_half(
+    config: ServerHalfConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::to(output);
+    let address = config.service;
+    let half = ServerHalf::start(config)?;
+    let ready = json!({"event": "ready", "kind": "switch-server", "port": address.port(), "address": address});
+    until_told_to_stop(&events, &ready, input, |_| {})?;
+    drop(half);
+    events.emit(&json!({"event": "stopped", "kind": "switch-server"}));
+    Ok(())
+}
+
+/// Runs a load daemon until it is told to stop; otherwise as [`node`].
+///
+/// # Errors
+/// When the daemon cannot start; nothing has been written then.
+pub fn loadd(
+    config: LoaddConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::to(output);
+    let (name, receivers) = (config.name.clone(), config.receivers.clone());
+    let daemon = Loadd::start(config, events.clone())?;
+    // It has no port of its own unless it serves ORCA.
+    let mut ready = json!({"event": "ready", "kind": "loadd", "port": 0, "name": name, "receivers": receivers});
+    if let Some(orca) = daemon.orca_address() {
+        (ready["port"], ready["orca"]) = (json!(orca.port()), json!(orca));
+    }
+    until_told_to_stop(&events, &ready, input, |_| {})?;
+    events.emit(&stopped("loadd", &daemon.stop()));
+    Ok(())
 }
 
 fn until_told_to_stop(
     events: &Events,
     ready: &Value,
     input: Option<impl Read + Send + 'static>,
+    heard: impl FnMut(&Value) + Send + 'static,
 ) -> Result<(), ServeError> {
-    supervised::until_told_to_stop(events, ready, input).map_err(ServeError::system("cannot begin to serve"))
+    supervised::until_told_to_stop(events, ready, input, heard).map_err(ServeError::system("cannot begin to serve"))
 }
 
 fn stopped(kind: &str, counts: &impl serde::Serialize) -> Value {

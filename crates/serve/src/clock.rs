@@ -16,6 +16,11 @@ pub fn now() -> Time {
     Time(monotonic().saturating_sub(origin))
 }
 
+/// Wall time (ns since 1970), which may be set anew at any time.
+pub(crate) fn wall() -> u64 {
+    nanoseconds(clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has a clock"))
+}
+
 /// The instant `time` on `CLOCK_MONOTONIC`, as a timerfd wants it.
 pub(crate) fn absolute(time: Time) -> TimeSpec {
     // An instant centuries away is never reached; the system call refuses what does not fit into its seconds.

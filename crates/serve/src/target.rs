@@ -40,9 +40,12 @@ pub(crate) fn settle(request: &mut Request<Incoming>) -> Result<(), (StatusCode,
         return wrong("a request asks for a path, or for a URL as in `http://example.org/a.html`");
     }
     let host = HeaderValue::from_str(authority.as_str()).expect("an authority is plain text");
-    // Only a path is left (section 3.2.2).
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let path = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+    // Only a path is left (section 3.2.2). `OPTIONS http://a` should become `OPTIONS *` (3.2.4), but hyper does not tell
+    // it from `OPTIONS http://a/`, so it asks for `/`.
+    let query = uri.query().map_or(String::new(), |query| format!("?{query}"));
+    let Ok(path) = format!("{}{query}", uri.path()).parse::<Uri>() else {
+        return wrong("a URL has a path and a query, as in `http://example.org/a.html?b`");
+    };
     request.headers_mut().insert(HOST, host);
     *request.uri_mut() = path;
     Ok(())

@@ -161,7 +161,7 @@ fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
         Tier { seats: vec![Seat { targets: sites, ..Seat::default() }], ..dns },
         Tier { seats: vec![seat(0), seat(1)], ..gateway },
     ];
-    system.clients = (0..2).map(|region| Clients { region, number: 50 }).collect();
+    system.clients = (0..2).map(|region| Clients::alone(region, 50)).collect();
     let path = |rtt_s: f64, loss: f64| Path {
         rtt: Law::constant(rtt_s),
         loss,

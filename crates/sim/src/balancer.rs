@@ -66,14 +66,18 @@ pub fn signals(tier: &Tier, regions: &[Region], browses: bool) -> Signals {
         // It sees what it answers, and no reply.
         Face::Redirect => Signals::ADDRESS | Signals::COOKIE | of_path,
         Face::Dns => Signals::ADDRESS | Signals::LEASES,
-        Face::Client => Signals::ADDRESS,
+        // It hears of its own requests, and no more.
+        Face::Client => {
+            Signals::GATEWAY.difference(Signals::COOKIE | Signals::PATH) | of_path.difference(Signals::SIZE)
+        }
     };
     let are_addressed = !browses && !regions.is_empty() && regions.iter().all(|region| region.addresses.is_some());
+    let hears_of_others = tier.face != Face::Client;
     let given = [
         (are_addressed, Signals::ORIGIN),
-        (tier.reports.is_some(), Signals::REPORTS | Signals::UTILIZATION | Signals::ROOM),
-        (tier.reports.is_some_and(|reports| reports.client_rates.is_some()), Signals::CLIENT_RATES),
-        (tier.face == Face::Dns && tier.probes.is_some(), Signals::ROUND_TRIPS),
+        (hears_of_others && tier.reports.is_some(), Signals::REPORTS | Signals::UTILIZATION | Signals::ROOM),
+        (hears_of_others && tier.reports.is_some_and(|reports| reports.client_rates.is_some()), Signals::CLIENT_RATES),
+        (matches!(tier.face, Face::Dns | Face::Client) && tier.probes.is_some(), Signals::ROUND_TRIPS),
     ];
     let given = given.into_iter().filter(|(is_given, _)| *is_given).fold(seen, |signals, (_, more)| signals | more);
     let told = |one: &Told| match one {
@@ -81,7 +85,10 @@ pub fn signals(tier: &Tier, regions: &[Region], browses: bool) -> Signals {
         Told::ClientFirstByte => Signals::CLIENT_FIRST_BYTE,
         Told::PredictedResponse => Signals::PREDICTED_RESPONSE,
     };
-    tier.told.iter().fold(given | information(tier).signals(), |signals, one| signals | told(one))
+    match hears_of_others {
+        true => tier.told.iter().fold(given | information(tier).signals(), |signals, one| signals | told(one)),
+        false => given,
+    }
 }
 
 /// How fresh what a tier's policy knows is.
@@ -208,7 +215,13 @@ impl Balancer {
     /// The reply is complete.
     #[inline]
     pub(crate) fn completed(&mut self, choice: Choice, bytes: u64, latency: Span, now: Time) {
-        self.tell(choice, Event::Completed { backend: BackendId(choice.server), status: 200, bytes, latency }, now);
+        self.answered(choice, 200, bytes, latency, now);
+    }
+
+    /// The reply is complete, with this status.
+    #[inline]
+    pub(crate) fn answered(&mut self, choice: Choice, status: u16, bytes: u64, latency: Span, now: Time) {
+        self.tell(choice, Event::Completed { backend: BackendId(choice.server), status, bytes, latency }, now);
     }
 
     /// The server denied the request.

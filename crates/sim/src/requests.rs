@@ -33,8 +33,12 @@ pub(crate) type Cx = engine::Cx<Requests>;
 pub(crate) enum What {
     /// The request reaches the balancer.
     AtBalancer,
+    /// A client asks for the service's address again.
+    Resolves,
     /// The request reaches its server.
     AtServer,
+    /// A server that stood still takes it from its door.
+    Accepted,
     /// The reply's first byte reaches the balancer.
     FirstByte,
     /// The reply's last byte reaches the balancer.
@@ -51,6 +55,8 @@ pub(crate) enum What {
     GivesUp,
     /// The client has waited as long as it does.
     TimesOut,
+    /// The client asks again for what has failed.
+    TriesAgain,
     /// The client gives up.
     PatienceEnds,
     /// The user has thought.

@@ -28,7 +28,7 @@ pub fn check(system: &System, workload: &Workload) -> Result<(), SimError> {
     match workload {
         Workload::Sessions(users) => sessions::check(system, users),
         _ if is_direct(system) => fabric::check(system),
-        _ => fabric::check(system).and_then(|()| refuse(system)),
+        _ => fabric::check(system).and_then(|()| refuse(system, workload)),
     }
 }
 

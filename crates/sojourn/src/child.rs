@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use sojourn_dispatch::Information;
 use sojourn_model::Server;
-use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
+use sojourn_serve::report::Key;
+use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ReportsConfig, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -76,6 +77,12 @@ struct Choice {
     /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
     #[arg(long, value_name = "EVERY")]
     poll: Option<String>,
+    /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
+    #[arg(long, value_name = "IP:PORT", requires = "key")]
+    reports: Option<SocketAddr>,
+    /// File with the key that is shared with the load daemons, at least 16 bytes
+    #[arg(long, value_name = "FILE", requires = "reports")]
+    key: Option<PathBuf>,
     /// Failures in a row, of requests or of health checks, that take a backend out
     #[arg(long, value_name = "N", default_value = "3", value_parser = count::<u32>)]
     fall: u32,
@@ -170,11 +177,14 @@ pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {
 impl Choice {
     /// What all faces have in common.
     fn config(&self, policy: &str) -> Result<GatewayConfig, Failure> {
-        let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index));
+        let right = ("the address is not IP:PORT", "a=127.0.0.1:8080*2");
+        let address = |text: &str| text.parse().ok();
+        let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, address));
         let policy = self.policy.as_deref().unwrap_or(policy);
         let mut config = GatewayConfig {
             listen: self.serving.listen,
             information: information(self.poll.as_deref())?,
+            reports: self.reports()?,
             threads: self.threads,
             shared: self.shared,
             seed: self.seed,
@@ -190,6 +200,11 @@ impl Choice {
         config.health.fall = self.fall;
         name_classes(&self.classes, &mut config.classes)?;
         Ok(config)
+    }
+
+    fn reports(&self) -> Result<Option<ReportsConfig>, Failure> {
+        let Some((&listen, key)) = self.reports.as_ref().zip(self.key.as_ref()) else { return Ok(None) };
+        Ok(Some(ReportsConfig { listen, key: Key::read(key).map_err(bad_input)? }))
     }
 
     fn serve(&self, config: GatewayConfig) -> Result<Exit, Failure> {
@@ -230,7 +245,7 @@ fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failu
     Ok(())
 }
 
-fn failure(error: ServeError) -> Failure {
+pub(crate) fn failure(error: ServeError) -> Failure {
     match error {
         ServeError::System { .. } | ServeError::Record => failed(error),
         other => bad_input(other),
@@ -249,20 +264,25 @@ fn model(text: &str) -> Result<Server, Failure> {
 }
 
 /// Reads a time, which may be zero.
-fn time(flag: &str, text: &str) -> Result<Span, Failure> {
+pub(crate) fn time(flag: &str, text: &str) -> Result<Span, Failure> {
     let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
     Ok(Span::from_secs_f64(seconds))
 }
 
-/// Reads `NAME=ADDRESS*WEIGHT`.
-fn backend(text: &str, index: usize) -> Result<Backend, Failure> {
+/// Reads `NAME=ADDRESS*WEIGHT`; where the address is wrong, says so as `right` does, with an example.
+pub(crate) fn backend(
+    text: &str,
+    index: usize,
+    (wrong_address, example): (&str, &str),
+    address: impl Fn(&str) -> Option<SocketAddr>,
+) -> Result<Backend, Failure> {
     let (name, rest) = match text.split_once('=') {
         Some((name, rest)) => (name.to_string(), rest),
         None => (format!("server-{}", index + 1), text),
     };
-    let (address, weight) = rest.split_once('*').unwrap_or((rest, "1"));
-    let wrong = |what: &str| bad_input(format!("--backend {text}: {what}; write e.g. `a=127.0.0.1:8080*2`"));
-    let address = address.parse().map_err(|_| wrong("the address is not IP:PORT"))?;
+    let (place, weight) = rest.split_once('*').unwrap_or((rest, "1"));
+    let wrong = |what: &str| bad_input(format!("--backend {text}: {what}; write e.g. `{example}`"));
+    let address = address(place).ok_or_else(|| wrong(wrong_address))?;
     let weight: f64 = weight.parse().ok().filter(|w| *w > 0.0).ok_or_else(|| wrong("the weight is not above 0"))?;
     Ok(Backend { weight, ..Backend::new(name, address) })
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::UnknownArgumentValueParser as Unknown;
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::objective::Objective;
 use sojourn_lab::report::load as page;
@@ -77,6 +78,25 @@ pub(crate) struct Arguments {
     /// Print the report as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    _elsewhere: Elsewhere,
+}
+
+/// Flags of other load generators, which clap would take for misspelt ones of ours.
+#[derive(clap::Args)]
+struct Elsewhere {
+    #[arg(long, hide = true, num_args = 0, default_missing_value = "", value_parser = Unknown::suggest(
+        "percentiles are always printed; `--report FILE.html` draws the whole distribution"
+    ))]
+    latency: Option<String>,
+    #[arg(long, hide = true, num_args = 0, default_missing_value = "", value_parser = Unknown::suggest(
+        "a rate that changes is a profile: `--rate '1000 /s' --profile 'ramp(from = 0.1, to = 1, over = 60 s)'`"
+    ))]
+    stages: Option<String>,
+    #[arg(long, hide = true, num_args = 0, default_missing_value = "", value_parser = Unknown::suggest(
+        "users who wait for their replies are `--users N`; `--think` says how long they wait before the next request"
+    ))]
+    vus: Option<String>,
 }
 
 pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {

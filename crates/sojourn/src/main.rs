@@ -17,11 +17,13 @@ mod exit;
 mod experiment;
 mod interrupt;
 mod load;
+mod loadd;
 mod number;
 mod plan;
 mod queue;
 mod report;
 mod run;
+mod switch;
 mod table;
 mod traffic;
 
@@ -61,6 +63,10 @@ enum Verb {
     Gateway(child::Gateway),
     /// Answer HTTP requests with the address of a backend, chosen by a policy
     Redirect(child::Redirect),
+    /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
+    Switch(switch::Arguments),
+    /// Tell those in front of a server how it fares
+    Loadd(loadd::Arguments),
     /// Emulate a wide-area network on this machine, without root: `sojourn bed up continents`
     Bed(bed::Arguments),
     /// Say what this machine can and cannot do
@@ -93,6 +99,8 @@ fn main() -> ExitCode {
         Verb::Node(arguments) => child::node(&arguments),
         Verb::Gateway(arguments) => child::gateway(&arguments),
         Verb::Redirect(arguments) => child::redirect(&arguments),
+        Verb::Switch(arguments) => switch::switch(&arguments),
+        Verb::Loadd(arguments) => loadd::loadd(&arguments),
         Verb::Bed(arguments) => bed::bed(&arguments),
         Verb::Doctor(arguments) => doctor::doctor(&arguments),
         Verb::Completions { shell } => {

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 
 use sojourn_stats::{Dimension, Law, Span};
 
-use super::Topology;
+use super::{Segment, Topology};
 use crate::link::{LinkSpec, Queue};
 
 pub(super) const PRESETS: &[(&str, &str)] = &[
@@ -16,6 +16,10 @@ pub(super) const PRESETS: &[(&str, &str)] = &[
     ("lte", "a `client` on LTE: 10 Mbit/s up, 40 Mbit/s down, round trip 40 to 80 ms, to a `server`"),
     ("ethernet", "hosts `client-1` to `client-3` and `server` share 10 Mbit/s, both directions in one medium"),
     ("continents", "hosts `europe`, `europe-2`, `america`, `america-2`: round trip 2 ms within, 100 ms between"),
+    (
+        "cluster",
+        "a `client` 2 ms from a `router`, with `front`, `web-1` and `web-2` on its Ethernet; service address 10.0.1.100",
+    ),
 ];
 
 /// Bytes that wait in front of a slow line: a quarter of a second at 1 Mbit/s.
@@ -33,6 +37,7 @@ pub(super) fn preset(name: &str) -> Option<Topology> {
         }
         "ethernet" => Some(ethernet()),
         "continents" => Some(continents()),
+        "cluster" => Some(cluster()),
         _ => None,
     }
 }
@@ -83,6 +88,20 @@ fn continents() -> Topology {
         let link = topology.link(LinkSpec::constant(name, one_way));
         topology.route(from, to, [link]);
     }
+    topology
+}
+
+fn cluster() -> Topology {
+    let mut topology = Topology::default();
+    let client = topology.host("client", Ipv4Addr::new(10, 0, 0, 1));
+    let router = topology.host("router", Ipv4Addr::new(10, 0, 1, 254));
+    for (from, to, name) in [(client, router, "in"), (router, client, "out")] {
+        let link = topology.link(LinkSpec::constant(name, Span(1_000_000)));
+        topology.route(from, to, [link]);
+    }
+    let on_it = [("front", 1), ("web-1", 11), ("web-2", 12)];
+    let hosts = on_it.map(|(name, last)| topology.host(name, Ipv4Addr::new(10, 0, 1, last)));
+    topology.segments.push(Segment { router, hosts: hosts.into(), services: vec![Ipv4Addr::new(10, 0, 1, 100)] });
     topology
 }
 

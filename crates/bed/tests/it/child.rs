@@ -19,7 +19,11 @@ fn as_child() {
     let port = listener.local_addr().expect("an address").port();
     let events = Events::to(std::io::stdout());
     let ready = json!({"event": "ready", "kind": "test", "port": port});
-    supervised::until_told_to_stop(&events, &ready, Some(std::io::stdin())).expect("it can wait");
+    supervised::until_told_to_stop(&events, &ready, Some(std::io::stdin()), {
+        let events = events.clone();
+        move |told| events.emit(&json!({"event": "heard", "told": told}))
+    })
+    .expect("it can wait");
     events.emit(&json!({"event": "stopped", "kind": "test"}));
 }
 
@@ -32,6 +36,20 @@ fn children_serve_until_their_input_ends() {
     let id = pid(&child);
     assert_eq!(child.stop().last().expect("events")["event"], "stopped");
     assert!(!is_there(id), "it is gone");
+}
+
+/// What is no JSON is no message, and what was said last has been heard when the input ends.
+#[test]
+fn a_child_hears_what_it_is_told() {
+    let mut child = start(command("child::as_child"));
+    child.say(&json!({"speed": 0.5})).expect("it listens");
+    child.say(&json!({"speed": 1.0})).expect("it listens");
+    child.dismiss();
+    assert!(child.say(&json!({"speed": 0.1})).is_err(), "its input is closed");
+    let ended = child.wait(PATIENCE).expect("it ends in order");
+    assert!(ended.status.success() && ended.was_told, "{ended:?}");
+    let told: Vec<Value> = child.stop().into_iter().map(|event| event["told"]["speed"].clone()).collect();
+    assert_eq!(told, [Value::Null, 0.5.into(), 1.0.into(), Value::Null], "between ready and stopped");
 }
 
 #[test]

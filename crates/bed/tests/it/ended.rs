@@ -26,11 +26,11 @@ fn a_child_that_stood_still_says_from_when_until_when() {
     assert_eq!(child.pauses(), []);
     let mut instants = vec![since_boot()];
     for round in 0..2 {
-        kill(pid(&child), Signal::SIGSTOP).expect("it is there");
+        child.freeze();
         until("its pause is seen", || child.pauses().len() == round + 1);
         instants.push(since_boot());
         assert_eq!(child.pauses()[round].until, None, "it still stands");
-        kill(pid(&child), Signal::SIGCONT).expect("it is there");
+        child.thaw();
         until("that it goes on is seen", || child.pauses()[round].until.is_some());
         instants.push(since_boot());
     }

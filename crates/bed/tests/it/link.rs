@@ -1,6 +1,7 @@
 //! One direction of a link, packet by packet, without a clock.
 
-use sojourn_bed::link::{Link, LinkError, LinkSpec, Loss, Queue};
+use sojourn_bed::link::{Link, LinkError, LinkSpec, Queue};
+use sojourn_model::{LossLaw, LossModel};
 use sojourn_stats::{Dimension, Law, Span, Time};
 
 const ROOM: Queue = Queue::DropTail { bytes: 3_000 };
@@ -31,7 +32,7 @@ fn link(spec: LinkSpec) -> Link<usize> {
 }
 
 /// The numbers of `packets` packets, 1 us apart, that a link of this loss loses.
-fn lost(loss: Loss, packets: usize) -> Vec<usize> {
+fn lost(loss: LossLaw, packets: usize) -> Vec<usize> {
     let mut link = link(LinkSpec::constant("lossy", Span::ZERO).losing(loss));
     let arrived = arrivals(&mut link, (0..packets).map(|k| (k as u64 * 1000, 100)));
     let mut is_there = vec![false; packets];
@@ -93,7 +94,7 @@ fn jitter_keeps_the_order_unless_reordering_was_asked() {
 
 #[test]
 fn independent_losses_have_the_share_that_was_asked() {
-    let lost = lost(Loss::Independent(0.02), 100_000);
+    let lost = lost(LossLaw::independent(0.02), 100_000);
     // Binomial: 2000, standard deviation 44.3; 5 of them are passed once in 1.7 million runs.
     assert!((lost.len() as f64 - 2000.0).abs() < 5.0 * 44.3, "{}", lost.len());
     let pairs = lost.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
@@ -101,65 +102,16 @@ fn independent_losses_have_the_share_that_was_asked() {
     assert!(pairs < 77, "{pairs}");
 }
 
-#[test]
-fn gilbert_elliott_losses_come_in_bursts_of_the_length_that_was_asked() {
-    let lost = lost(Loss::bursts(0.05, 4.0), 400_000);
-    let bursts = 1 + lost.windows(2).filter(|pair| pair[0] + 1 != pair[1]).count();
-    // Bursts are geometric with mean 4 (sd 3.46); some 5000 of them. 5.5 standard errors: 4e-8 two-sided.
-    let length = lost.len() as f64 / bursts as f64;
-    assert!((length - 4.0).abs() < 5.5 * 3.46 / (bursts as f64).sqrt(), "{length}");
-    // The share has the variance of independent losses times (1 + r) / (1 - r), r = 1 - 1/4 - 0.0132 the correlation.
-    let share = lost.len() as f64 / 400_000.0;
-    let error = (0.05 * 0.95 / 400_000.0 * (1.7368 / 0.2632_f64)).sqrt();
-    assert!((share - 0.05).abs() < 5.5 * error, "{share}");
-}
-
 /// The share that was asked, and of the packets after a lost one the share that the correlation makes.
 #[test]
 fn correlated_losses_have_their_mean_and_their_correlation() {
-    let lost = lost(Loss::correlated(0.05, 0.5), 400_000);
+    let lost = lost(LossLaw { correlation: 0.5, ..LossLaw::independent(0.05) }, 400_000);
     let share = lost.len() as f64 / 400_000.0;
     // The variance is that of independent losses times (1 + 0.5) / (1 - 0.5).
     assert!((share - 0.05).abs() < 5.5 * (0.05 * 0.95 / 400_000.0 * 3.0_f64).sqrt(), "{share}");
     let again = lost.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() as f64 / lost.len() as f64;
     // 0.05 + 0.5 * 0.95 of some 20,000 lost packets: a chain's steps out of one state are independent.
     assert!((again - 0.525).abs() < 5.5 * (0.525 * 0.475 / lost.len() as f64).sqrt(), "{again}");
-}
-
-/// NIST Net averages uniform numbers, and an average is seldom small: what is lost falls below what is asked.
-#[test]
-fn nist_net_loses_less_the_more_it_correlates() {
-    let share = |correlation| lost(Loss::Nistnet { share: 0.1, correlation }, 200_000).len() as f64 / 200_000.0;
-    // Without correlation it is independent: 0.1, standard error 0.00067, 5 of them.
-    assert!((share(0.0) - 0.1).abs() < 5.0 * 0.00067, "{}", share(0.0));
-    // Losses in a row have a correlation below that of the numbers, so at most (1 + c) / (1 - c) times the variance.
-    for correlation in [0.25, 0.5] {
-        let (is, expected) = (share(correlation), nist_net(0.1, correlation));
-        let error = (expected / 200_000.0 * (1.0 + correlation) / (1.0 - correlation)).sqrt();
-        assert!(expected < 0.09 && (is - expected).abs() < 5.5 * error, "{correlation}: {is}, expected {expected}");
-    }
-    // With 0.85 the numbers have a standard deviation of sqrt(0.15/1.85/12) = 0.082: 0.1 is nearly 5 of them below 1/2.
-    assert!(share(0.85) < 0.001, "{}", share(0.85));
-}
-
-/// The long-run share of numbers below `share`, from the distribution function that one step leaves as it is: F(x) is the
-/// mean of F((x - (1 - c) u) / c) over u.
-fn nist_net(share: f64, c: f64) -> f64 {
-    const CELLS: usize = 1000;
-    let mut f: Vec<f64> = (0..=CELLS).map(|k| k as f64 / CELLS as f64).collect();
-    let at = |f: &[f64], x: f64| {
-        let place = x.clamp(0.0, 1.0) * CELLS as f64;
-        let low = (place as usize).min(CELLS - 1);
-        f[low] + (f[low + 1] - f[low]) * (place - low as f64)
-    };
-    for _ in 0..40 {
-        let mean = |x: f64| {
-            (0..CELLS).map(|k| at(&f, (x - (1.0 - c) * (k as f64 + 0.5) / CELLS as f64) / c)).sum::<f64>()
-                / CELLS as f64
-        };
-        f = (0..=CELLS).map(|k| mean(k as f64 / CELLS as f64)).collect();
-    }
-    at(&f, share)
 }
 
 /// A queue that never empties: CoDel drops to keep waits near its target, drop-tail lets them grow to what fits.
@@ -183,7 +135,7 @@ fn codel_keeps_a_standing_queue_short() {
 #[test]
 fn draws_repeat_and_belong_to_one_link() {
     let of = |name: &str, seed, rate: Option<f64>| {
-        let spec = LinkSpec::constant(name, Span::ZERO).losing(Loss::Independent(0.1));
+        let spec = LinkSpec::constant(name, Span::ZERO).losing(LossLaw::independent(0.1));
         let spec = rate.map_or(spec.clone(), |rate| spec.at(rate, Queue::DropTail { bytes: 1 << 30 }));
         let mut link = Link::new(spec, seed).expect("a link");
         arrivals(&mut link, (0..1000).map(|k| (k * 1000, 100))).iter().map(|(number, _)| *number).collect::<Vec<_>>()
@@ -207,7 +159,8 @@ fn a_link_that_cannot_be_is_refused_by_name() {
     assert!(matches!(refused(below_zero), LinkError::Delay(_)));
     let endless = Law::parse("pareto(alpha = 0.9, min = 1 ms)", Dimension::Time).expect("a law");
     assert!(matches!(refused(LinkSpec { delay: endless, ..plain() }), LinkError::Delay(_)));
-    for loss in [Loss::Independent(1.1), Loss::Independent(-0.1), Loss::Nistnet { share: 0.1, correlation: 1.0 }] {
+    let correlation = |correlation| LossLaw { correlation, model: LossModel::Nistnet, ..LossLaw::independent(0.1) };
+    for loss in [LossLaw::independent(1.1), LossLaw::independent(-0.1), correlation(1.0)] {
         assert!(matches!(refused(plain().losing(loss)), LinkError::Loss(_)), "{loss:?}");
     }
     assert!(matches!(refused(plain().at(1e6, Queue::Codel { bytes: 100 })), LinkError::Queue(_, 100)));

@@ -10,8 +10,9 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use sojourn_bed::clock::since_boot;
-use sojourn_bed::link::{LinkSpec, Loss, Queue};
-use sojourn_bed::{Ground, GroundError, Host, Namespaces, Topology};
+use sojourn_bed::link::{LinkSpec, Queue};
+use sojourn_bed::{Ground, GroundError, Host, Links, Namespaces, Topology};
+use sojourn_model::LossLaw;
 use sojourn_stats::Span;
 
 use crate::skip::skipped;
@@ -26,7 +27,7 @@ fn topology() -> Topology {
     let near = topology.host("near", Ipv4Addr::new(10, 1, 0, 1));
     let far = topology.host("far", Ipv4Addr::new(194, 0, 0, 1));
     let queue = Queue::DropTail { bytes: 1 << 20 };
-    let there = LinkSpec::constant("there", Span(20_000_000)).at(4e6, queue).losing(Loss::Independent(0.1));
+    let there = LinkSpec::constant("there", Span(20_000_000)).at(4e6, queue).losing(LossLaw::independent(0.1));
     let (there, back) = (topology.link(there), topology.link(LinkSpec::constant("back", Span(20_000_000))));
     topology.route(near, far, [there]);
     topology.route(far, near, [back]);

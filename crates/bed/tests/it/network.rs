@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use sojourn_bed::link::{LinkSpec, Queue};
 use sojourn_bed::{Network, Topology, TopologyError};
+use sojourn_model::LossLaw;
 use sojourn_stats::{Span, Time};
 
 const ROOM: Queue = Queue::DropTail { bytes: 1 << 20 };
@@ -79,6 +80,24 @@ fn a_cut_loses_what_is_under_way_and_a_mended_way_carries_again() {
     assert_eq!(all(&mut network, Time::NEVER), [(71, 2, 4)]);
 }
 
+/// A further loss is of the packets from then on, until another one takes its place, and of one direction.
+#[test]
+fn a_way_loses_more_for_a_while() {
+    let mut network = Network::new(&shared(), 1).expect("a network");
+    let lost = |from: usize, network: &mut Network<u32>| {
+        let now = network.next_at().unwrap_or(Time(0));
+        (0..2000).for_each(|number| network.enter(now, from, 1 - from, 100, number));
+        2000 - all(network, Time::NEVER).len()
+    };
+    assert_eq!(lost(0, &mut network), 0);
+    network.lose(0, 1, LossLaw::independent(0.5));
+    // Binomial: 1000, standard deviation 22.4; 5 of them are passed once in 1.7 million runs.
+    assert!((lost(0, &mut network) as f64 - 1000.0).abs() < 5.0 * 22.4);
+    assert_eq!(lost(1, &mut network), 0, "the other way is whole");
+    network.lose(0, 1, LossLaw::default());
+    assert_eq!(lost(0, &mut network), 0);
+}
+
 #[test]
 fn a_topology_that_cannot_be_is_refused_by_name() {
     let refused = |change: fn(&mut Topology)| {
@@ -104,6 +123,25 @@ fn a_topology_that_cannot_be_is_refused_by_name() {
     assert!(matches!(refused(alike), TopologyError::LinkNamedTwice(_)));
     let stuck = |topology: &mut Topology| topology.links[0].rate.as_mut().expect("a rate").bits_per_s = 0.0;
     assert!(refused(stuck).to_string().contains("link medium: a rate of 0 bit/s"));
+}
+
+#[test]
+fn a_segment_that_cannot_be_is_refused_by_name() {
+    let refused = |change: fn(&mut Topology)| {
+        let mut topology = Topology::preset("cluster").expect("it is listed");
+        change(&mut topology);
+        topology.check().expect_err("it cannot be").to_string()
+    };
+    let on_two = |topology: &mut Topology| topology.segments.push(topology.segments[0].clone());
+    assert_eq!(refused(on_two), "host front is on two segments; each has one device");
+    let router = |topology: &mut Topology| topology.segments[0].router = topology.segments[0].hosts[0];
+    assert!(refused(router).starts_with("front is the router of a segment and on a segment itself"));
+    let nowhere = |topology: &mut Topology| topology.segments[0].hosts.push(9);
+    assert_eq!(refused(nowhere), "a segment has a host 9, which is not there");
+    let taken = |topology: &mut Topology| topology.segments[0].services.push(topology.hosts[0].address);
+    assert_eq!(refused(taken), "the service address 10.0.0.1 is also another's");
+    let off = |topology: &mut Topology| topology.segments[0].hosts.truncate(2);
+    assert!(refused(off).starts_with("nothing connects client to web-2"));
 }
 
 #[test]

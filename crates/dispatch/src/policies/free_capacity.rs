@@ -7,6 +7,10 @@
 //!
 //! Reads reports and weights; counts its own turns, which survive reports. Every report is a new set of weights, so there
 //! are no rings of equal weights to keep: the price is a look at every backend per choice, and a front node has few.
+//!
+//! The price of going by what is free: with utilisation u, one of two equal backends whose share was larger than one half
+//! by d has a free capacity that makes its next share smaller than one half by d u / (1 - u). Where they are busy for less
+//! than half of the time that fades; above, the two swing further from report to report, however exact reports are.
 
 use sojourn_stats::Stream;
 

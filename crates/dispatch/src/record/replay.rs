@@ -118,8 +118,8 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
             dispatcher.tell_rate(client, origin, rate, now);
             Ok(None)
         }
-        Line::RoundTrip { now, client, from, span, measured } => known(dispatcher, &[from]).map(|()| {
-            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured }, now);
+        Line::RoundTrip { now, client, from, span, measured, answers } => known(dispatcher, &[from]).map(|()| {
+            dispatcher.tell_round_trip(client, from, RoundTrip { span, measured, answers }, now);
             None
         }),
         Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {

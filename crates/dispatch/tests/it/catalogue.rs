@@ -99,7 +99,8 @@ fn a_record_of_a_policy_of_your_own_replays_with_its_catalogue() {
     for _ in 0..500 {
         walk.take(&mut dispatcher);
     }
-    let (from, round_trip) = (sojourn_dispatch::BackendId(1), RoundTrip { span: Span(9), measured: walk.now });
+    let (from, round_trip) =
+        (sojourn_dispatch::BackendId(1), RoundTrip { span: Span(9), measured: walk.now, answers: 2 });
     dispatcher.tell_round_trip(1, from, round_trip, walk.now);
     dispatcher.tell_rate(1, Origin::default(), 0.1 + 0.2, walk.now);
     dispatcher.choose(&REQUEST, &[], walk.now + Span(1));

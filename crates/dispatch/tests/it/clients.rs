@@ -32,7 +32,7 @@ fn dispatcher(reads: Signals) -> Dispatcher {
 }
 
 fn round_trip(ns: u64, at: u64) -> RoundTrip {
-    RoundTrip { span: Span(ns), measured: Time(at) }
+    RoundTrip { span: Span(ns), measured: Time(at), answers: 3 }
 }
 
 #[test]
@@ -147,6 +147,18 @@ fn the_shortest_round_trips_are_kept() {
     tell(1, 45, 2); // measured anew, it is the longer one now
     let kept: Vec<_> = dispatcher.clients().round_trips(7).iter().map(|(from, trip)| (from.0, trip.span.0)).collect();
     assert_eq!(kept, [(2, 40), (1, 45)]);
+}
+
+/// `update_rtts` puts the one with more answers first where two take equally long.
+#[test]
+fn of_equal_round_trips_those_with_more_answers_come_first() {
+    let mut dispatcher = dispatcher(Signals::ROUND_TRIPS);
+    dispatcher.keep_clients(ClientRules { sites_probed: 3, ..ClientRules::default() });
+    for (from, ns, answers) in [(0, 50, 1), (1, 50, 3), (2, 40, 1), (3, 50, 2)] {
+        dispatcher.tell_round_trip(7, BackendId(from), RoundTrip { answers, ..round_trip(ns, 1) }, Time(1));
+    }
+    let kept: Vec<u32> = dispatcher.clients().round_trips(7).iter().map(|(from, _)| from.0).collect();
+    assert_eq!(kept, [2, 1, 3], "the longest with the fewest answers is forgotten");
 }
 
 #[test]

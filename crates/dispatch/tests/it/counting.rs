@@ -40,6 +40,19 @@ fn each_way_to_end_ends_one_request() {
 }
 
 #[test]
+fn what_an_earlier_dispatcher_forwarded_counts_until_it_ends() {
+    let mut dispatcher = dispatcher("least-connections", &equal(2));
+    dispatcher.observe(Event::Inherited { backend: A }, Time::ZERO);
+    dispatcher.observe(Event::Inherited { backend: A }, Time::ZERO);
+    let next = [(); 2].map(|()| dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to());
+    assert_eq!(next, [Some(B), Some(B)], "it has two fewer");
+    dispatcher.observe(Event::Cancelled { backend: A }, Time::ZERO);
+    assert_eq!(dispatcher.table().in_flight(A), 1);
+    assert_eq!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to(), Some(A));
+    assert_eq!(dispatcher.table().totals(A).forwarded, 1, "only what this one forwarded");
+}
+
+#[test]
 fn counters_survive_leaving_and_joining_again() {
     let mut dispatcher = dispatcher("least-connections", &equal(2));
     for _ in 0..6 {

@@ -95,7 +95,7 @@ fn every_policy_of_sites_replays() {
                 }
                 1 => assert!(dispatcher.tell_rate(client, origin, value / 10.0, now)),
                 2 => {
-                    let round_trip = RoundTrip { span: Span((value * 1e8) as u64), measured: now };
+                    let round_trip = RoundTrip { span: Span((value * 1e8) as u64), measured: now, answers: 1 };
                     dispatcher.tell_round_trip(client, backend, round_trip, now);
                 }
                 _ => {

@@ -99,6 +99,36 @@ fn free_capacity_takes_turns_by_what_is_free() {
     assert!("ABC".chars().all(|one| none_free.matches(one).count() == 100), "all are full: by capacity");
 }
 
+/// A share that is off by d is off by d u / (1 - u) after the next report, on the other side: with exact reports two equal
+/// backends come together below a utilisation of one half, and swing apart above.
+#[test]
+fn a_share_by_free_capacity_is_steady_below_one_half_only() {
+    const CHOICES: u32 = 10_000; // between two reports
+    let swing_after = |reports: u64, utilisation: f32| {
+        let mut turns = told("free-capacity", &equal(2));
+        let capacity = CHOICES as f32 / (2.0 * utilisation);
+        let mut first = 0.51 * CHOICES as f32;
+        for now in 1..=reports {
+            let room = [first, CHOICES as f32 - first].map(|served| Some((capacity - served, capacity)));
+            report(&mut turns, &room, Time(now));
+            let chosen =
+                (0..CHOICES).filter(|_| turns.choose(&REQUEST, &[], Time(now)).forwarded_to() == Some(BackendId(0)));
+            first = chosen.count() as f32;
+        }
+        f64::from(first / CHOICES as f32 - 0.5)
+    };
+    for utilisation in [0.3, 0.45, 0.55, 0.6] {
+        for reports in [1, 2, 5] {
+            let gain = -f64::from(utilisation / (1.0 - utilisation));
+            let expected = 0.01 * gain.powi(reports as i32);
+            let found = swing_after(reports, utilisation);
+            // Each round is off by a choice at most, which grows as the rest does.
+            let rounding = (1.0 + gain.abs()).powi(reports as i32) / f64::from(CHOICES);
+            assert!((found - expected).abs() < rounding, "{utilisation}, {reports}: {found}, expected {expected}");
+        }
+    }
+}
+
 #[test]
 fn the_busiest_clients_get_the_largest_with_room() {
     let mut policy = told("busiest-to-largest", &equal(3));

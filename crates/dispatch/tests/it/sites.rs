@@ -131,7 +131,7 @@ impl World {
             }
             6..8 => {
                 let span = Span(1_000 + self.stream.below(1_000_000) as u64);
-                self.dispatcher.tell_round_trip(client, backend, RoundTrip { span, measured: now }, now);
+                self.dispatcher.tell_round_trip(client, backend, RoundTrip { span, measured: now, answers: 3 }, now);
                 let trips = self.trips.entry(client).or_default();
                 trips.retain(|(_, of)| *of != backend.0);
                 trips.push((span, backend.0));
@@ -324,7 +324,7 @@ fn nearest_goes_by_round_trip_then_by_address_and_ignores_load() {
             1 => world.dispatcher.observe(Event::Joined { backend }, world.now),
             2 => {
                 let span = Span(1 + world.stream.below(1_000_000) as u64);
-                let measured = RoundTrip { span, measured: world.now };
+                let measured = RoundTrip { span, measured: world.now, answers: 3 };
                 world.dispatcher.tell_round_trip(client, backend, measured, world.now);
                 let trips = world.trips.entry(client).or_default();
                 trips.retain(|(_, of)| *of != id);
@@ -379,7 +379,7 @@ fn the_terms_say_how_near_each_site_is() {
     dispatcher.set_origin(BackendId(0), at(195));
     dispatcher.set_origin(BackendId(1), at(199));
     assert!(dispatcher.report(BackendId(0), &Report { room: 2.0, capacity: 8.0, ..Report::default() }, Time(1)));
-    let round_trip = RoundTrip { span: Span(20_000_000), measured: Time(1) };
+    let round_trip = RoundTrip { span: Span(20_000_000), measured: Time(1), answers: 3 };
     dispatcher.tell_round_trip(7, BackendId(1), round_trip, Time(1));
     assert!(dispatcher.tell_rate(7, at(195), 1.5, Time(1)));
     let request = Request { client: 7, origin: at(195), ..Request::default() };

@@ -5,26 +5,30 @@
 //! process: its clients get the addresses that it would answer with.
 
 pub(crate) mod bed;
+mod faults;
 mod incidents;
+mod part;
 mod parts;
 mod path;
+mod switch;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sojourn_bed::{Child, Ground, Host as Place, Loopback, Namespaces, clock};
+use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Allowed, Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
 use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, server_name};
+use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, Trouble, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
 use self::incidents::Incident;
-use self::parts::{Parts, Told, spawn};
+use self::part::Part;
+use self::parts::{Parts, Told};
 use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
@@ -47,16 +51,18 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     } else if system.regions.len() > 1 || !system.sites.is_empty() {
         return not_yet("regions and sites without paths");
     }
-    if !system.faults.is_empty() {
-        return not_yet("faults");
-    }
     let rules = &system.rules;
-    if rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over {
-        return not_yet("clients that wait, retry, hedge or fail over ([client]); `run.live.timeout` it has");
+    if rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over {
+        return not_yet("clients that retry, hedge or fail over ([client])");
     }
+    if rules.timeout.is_some() && browses {
+        return not_yet("users who browse and do not wait ([client] timeout)");
+    }
+    faults::check(experiment, asked)?;
     if system.servers().any(|server| server.machine.is_some()) {
         return not_yet("servers of several resources");
     }
+    switch::check(experiment, asked)?;
     for tier in &system.tiers {
         check_tier(tier, browses)?;
         let reads_paths =
@@ -74,11 +80,8 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
 fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     match tier.face {
-        Face::Switch => {
-            return Err("live has no packet switch: use the face `gateway`, or leave `live` out of `by`".into());
-        }
         Face::Client => return not_yet("tier of face `client`"),
-        Face::Gateway | Face::Redirect | Face::Dns => {}
+        Face::Gateway | Face::Switch | Face::Redirect | Face::Dns => {}
     }
     if tier.seats.iter().any(|seat| seat.host.is_some()) {
         return not_yet("deciders on servers (`at = \"servers\"`)");
@@ -86,8 +89,11 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
     }
-    if tier.reports.is_some() || tier.probes.is_some() {
-        return not_yet("reports and probes");
+    if tier.reports.is_some() && tier.face != Face::Switch {
+        return not_yet("reports but those to a packet switch");
+    }
+    if tier.probes.is_some() {
+        return not_yet("probes");
     }
     if tier.affinity != Affinity::Request && browses {
         return Err(
@@ -148,7 +154,7 @@ pub(super) fn answer(
     let servers = start_servers(experiment, asked, ground, conditions.program)?;
     // The paths of a bed are known, and the twin has them already.
     let path = if in_bed { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
-    let system = Parts::start(experiment, asked, servers, ground, conditions)?;
+    let mut system = Parts::start(experiment, asked, servers, ground, conditions)?;
     let mut loads = Vec::new();
     if in_bed {
         for region in bed::regions(&asked.system) {
@@ -158,7 +164,9 @@ pub(super) fn answer(
     } else {
         loads.push((None, load(experiment, asked, &system.entrances, None)?));
     }
-    let report = bed::run_all(ground, loads, conditions)?;
+    let (report, happened) = faults::run(experiment, asked, &mut system, ground, |start_at| {
+        bed::run_all(ground, loads, start_at, conditions)
+    })?;
     let told = system.stop(&asked.system.hosts, ground);
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
@@ -184,9 +192,10 @@ pub(super) fn answer(
         measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
-        events: told.incidents.iter().map(|incident| incident.event(start)).collect(),
+        events: happened.events.into_iter().chain(told.incidents.iter().map(|of| of.event(start))).collect(),
         live: Some(live),
         path,
+        faults: Some(happened.faults),
         notes,
         ..Answer::default()
     })
@@ -194,8 +203,8 @@ pub(super) fn answer(
 
 /// A server of a live run.
 enum Serving {
-    /// A child of ours that emulates the model, and its address.
-    Node(Child, SocketAddr),
+    /// A child of ours that emulates the model.
+    Node(Part),
     /// A real server.
     Program(Box<Real>),
 }
@@ -214,7 +223,7 @@ struct Real {
 impl Serving {
     fn address(&self) -> SocketAddr {
         match self {
-            Serving::Node(_, address) => *address,
+            Serving::Node(part) => part.address(),
             Serving::Program(real) => real.running.address(),
         }
     }
@@ -226,7 +235,7 @@ impl Real {
         let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin));
         let parts = [Some((name.to_owned(), &self.running)), behind];
         let of = |(part, running): (String, &Running)| {
-            let mut found = incidents::of(&part, running.child());
+            let mut found = incidents::of(&part, running.child(), |_| false);
             // After an overload its backlog may take a while.
             if found.is_empty() && !on(ground, self.place, || (0..5).any(|_| running.answers())).unwrap_or(false) {
                 found.push(incidents::silence(&part));
@@ -325,11 +334,17 @@ fn start_nodes(
 ) -> Result<Vec<Serving>, String> {
     let seed = experiment.seed.to_string();
     let classes = asked.workload.classes().join(",");
+    // One that is drained ends what it has, however long that takes.
+    let grace = if asked.system.faults.iter().any(|fault| fault.trouble == Trouble::Drained) { "1 h" } else { "1 s" };
     let node = |host: &Host| {
         let model = host.server.to_toml();
-        let arguments = ["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes];
-        let (child, address) = spawn(ground, program, &host.name, "node", &arguments)?;
-        Ok(Serving::Node(child, address))
+        let arguments =
+            ["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", grace];
+        match switch::entrance(ground, &host.name) {
+            Some(_) => switch::server(ground, program, &host.name, &arguments),
+            None => Part::start(ground, program, &host.name, "node", &arguments),
+        }
+        .map(Serving::Node)
     };
     asked.system.hosts.iter().map(node).collect()
 }
@@ -382,9 +397,9 @@ fn load(
         pacing: pacing(experiment),
         http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
-        timeout: live.timeout,
+        timeout: asked.system.rules.timeout.map_or(live.timeout, |timeout| timeout.min(live.timeout)),
         stop: Stop::After(live.duration),
-        limits: live.limits,
+        limits: faults::limits(asked, live.limits),
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.

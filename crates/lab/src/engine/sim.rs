@@ -108,22 +108,24 @@ fn overload(asked: &SystemQuestion) -> Option<String> {
     })
 }
 
-/// What would have happened to exactly the requests that live sent, over links as slow as live's were.
+/// What would have happened to exactly the requests that live sent, over links as slow as live's were and with the faults as
+/// they happened.
 pub(super) fn twin(
     experiment: &Experiment,
     asked: &SystemQuestion,
     conditions: &Conditions<'_>,
 ) -> Result<Answer, String> {
+    let faults = conditions.faults.unwrap_or_default().to_vec();
     let Some(path) = conditions.path else {
         // Over emulated paths: they are the system's own.
-        return run_twin(&asked.system, experiment, asked);
+        return run_twin(&System { faults, ..asked.system.clone() }, experiment, asked);
     };
     // A connection to a gateway on this machine takes no time, and its replies no link.
     let network = match &asked.workload {
         Workload::Sessions(_) => ClusterNetwork { rtt: path.client + path.cluster, ..ClusterNetwork::default() },
         _ => ClusterNetwork { rtt: path.client, server_rtt: path.cluster, ..ClusterNetwork::default() },
     };
-    run_twin(&System { network, ..asked.system.clone() }, experiment, asked)
+    run_twin(&System { network, faults, ..asked.system.clone() }, experiment, asked)
 }
 
 fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) -> Result<Answer, String> {

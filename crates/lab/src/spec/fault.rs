@@ -92,16 +92,28 @@ impl Reader<'_> {
         let (subject, trouble) = (self.subject(raw, system)?, self.trouble(&fault.what)?);
         let fits = match subject {
             Subject::Path(..) => matches!(trouble, Trouble::Cut | Trouble::Loss(_) | Trouble::Slow(_)),
-            Subject::Resolver(_) => !matches!(trouble, Trouble::Drained | Trouble::Restarted),
-            _ => true,
+            Subject::Resolver(_) => {
+                matches!(trouble, Trouble::Down | Trouble::Frozen | Trouble::Slow(_) | Trouble::Errors(_))
+            }
+            _ => !matches!(trouble, Trouble::Loss(_)),
         };
         if !fits {
             let right = match subject {
                 Subject::Path(..) => "this cannot happen to a path, which is `cut`, has `loss(0.1)` or is `slow(0.2)`",
-                _ => {
+                Subject::Resolver(_) => {
                     "this cannot happen to a resolver, which has no requests: `down`, `frozen`, `slow(0.2)` or `errors(0.3)`"
                 }
+                _ => "packets are lost on paths: say `path = \"europe..asia\"`; what stands at its ends can be `cut`",
             };
+            return Err(self.at(&fault.what, "what", right));
+        }
+        if let (Subject::Path(..), Some(path), true) = (subject, &fault.path, system.paths.is_empty()) {
+            let right = "nothing is said of paths: add [system.paths], e.g. `within = { rtt = \"20 ms\" }`";
+            return Err(self.at(path, "path", right));
+        }
+        let is_silent = trouble == Trouble::Cut || (trouble == Trouble::Frozen && until.is_none());
+        if is_silent && system.rules.timeout.is_none() {
+            let right = "nothing answers meanwhile: say how long clients wait, e.g. `timeout = \"5 s\"` under [client]";
             return Err(self.at(&fault.what, "what", right));
         }
         Ok(Fault { at, until, subject, trouble })

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use sojourn_model::system::{Clients, Medium, Path, Paths, Region, Transport};
-use sojourn_model::{LossModel, TcpStack};
+use sojourn_model::system::{Clients, Fault, Medium, Path, Paths, Region, Transport, Trouble};
+use sojourn_model::{LossModel, System, TcpStack};
 use sojourn_stats::{Dimension, Law, quantity};
 use toml::Spanned;
 
-use super::workload::{RawClients, RawWorkload};
+use super::workload::{RawClients, RawGroup, RawWorkload};
 use super::{Reader, SpecError, Text, unknown};
 
 #[derive(Deserialize)]
@@ -219,14 +219,17 @@ impl Reader<'_> {
         &self,
         raw: Option<&Spanned<RawTcp>>,
         workload: &RawWorkload,
-        paths: &Paths,
+        system: &System,
     ) -> Result<Option<Transport>, SpecError> {
+        let loses = |fault: &Fault| matches!(fault.trouble, Trouble::Loss(_));
         match raw {
-            Some(raw) if paths.is_empty() => {
+            Some(raw) if system.paths.is_empty() => {
                 let right = "it is for transfers over [system.paths]: add them, e.g. `within = { rtt = \"20 ms\" }`";
                 return Err(self.at(raw, "tcp", right));
             }
-            None if paths.iter().all(|path| path.loss == 0.0) => return Ok(None),
+            None if system.paths.iter().all(|path| path.loss == 0.0) && !system.faults.iter().any(loses) => {
+                return Ok(None);
+            }
             _ => {}
         }
         let mut stack = TcpStack::LINUX_6;
@@ -316,10 +319,28 @@ impl Reader<'_> {
                         _ if total > u64::from(CLIENTS_LIMIT) => {
                             return Err(self.at(&group.number, "number", &too_many()));
                         }
-                        number => read.push(Clients { region: self.region(&group.region, "region", regions)?, number }),
+                        number => {
+                            let machines = self.machines(group, number)?;
+                            read.push(Clients {
+                                region: self.region(&group.region, "region", regions)?,
+                                number,
+                                machines,
+                            });
+                        }
                     }
                 }
                 Ok(read)
+            }
+        }
+    }
+
+    /// On how many machines clients of one region are: each on its own, unless it is said.
+    fn machines(&self, group: &RawGroup, number: u32) -> Result<u32, SpecError> {
+        match &group.machines {
+            None => Ok(number),
+            Some(machines) if (1..=number).contains(machines.get_ref()) => Ok(*machines.get_ref()),
+            Some(machines) => {
+                Err(self.at(machines, "machines", &format!("from 1 to {number}: each machine has a client at least")))
             }
         }
     }

@@ -119,13 +119,13 @@ impl Reader<'_> {
         system.resolvers = self.resolvers(&raw.resolver, &system.regions)?;
         system.media = self.media(&raw.medium)?;
         system.paths = self.paths(raw.paths.as_ref(), &raw.region, &system.regions, &system.media)?;
-        system.transport = self.transport(raw.tcp.as_ref(), asked, &system.paths)?;
         system.clients = self.places_of_clients(asked, &system.regions)?;
         system.rules = self.rules(asked, client)?;
         self.tiers(&raw.tier, &model, &mut system)?;
         system.network = self.network(&raw.network)?;
         self.refuse_unused(raw, asked, client, &system)?;
         system.faults = self.faults(faults, &system, run)?;
+        system.transport = self.transport(raw.tcp.as_ref(), asked, &system)?;
         Ok(system)
     }
 
@@ -268,6 +268,7 @@ impl Reader<'_> {
             ("ttl", span(&tier.ttl)),
             ("reports", span(&tier.reports)),
             ("probes", span(&tier.probes)),
+            ("held", span(&tier.held)),
             ("pool", tier.pool.first().map(Spanned::span)),
             ("weights", span(&targets.weights)),
         ];

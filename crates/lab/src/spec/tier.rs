@@ -7,7 +7,7 @@
 use serde::{Deserialize, de};
 use sojourn_dispatch::{DispatchError, Dispatcher};
 use sojourn_model::system::{
-    Affinity, Attachment, Face, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
+    Affinity, Attachment, Face, Held, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
 };
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
@@ -36,11 +36,13 @@ pub(super) struct RawTier {
     pub(super) poll_cost: Option<Text>,
     pub(super) level: Option<Text>,
     pub(super) attached: Option<Text>,
+    pub(super) mode: Option<Text>,
     pub(super) balancer: Option<Spanned<RawBalancer>>,
     pub(super) told: Option<Vec<Text>>,
     pub(super) ttl: Option<Text>,
     pub(super) reports: Option<Spanned<RawReports>>,
     pub(super) probes: Option<Spanned<RawProbes>>,
+    pub(super) held: Option<Text>,
     #[serde(default)]
     pub(super) pool: Vec<Spanned<RawPool>>,
 }
@@ -85,6 +87,7 @@ pub(super) struct RawReports {
     pub(super) every: Text,
     pub(super) heartbeat: Option<Text>,
     pub(super) client_rates: Option<Text>,
+    pub(super) hidden_load: Option<Spanned<bool>>,
     pub(super) cost: Option<Text>,
     #[serde(default)]
     pub(super) lossy: bool,
@@ -167,6 +170,10 @@ impl Reader<'_> {
         let attachment = self.attachment(raw, affinity)?;
         let (told, poll_cost) = (self.told(raw, face)?, self.poll_cost(raw)?);
         let polled = self.polled(raw)?;
+        if let (Face::Client, Some(_), Some(text)) = (face, polled, &raw.information) {
+            let right = "a client goes by what happens to its own requests: leave it out";
+            return Err(self.at(text, "information", right));
+        }
         let weights = self.weights(raw, seats)?;
         let dispatchers = match &raw.dispatchers {
             Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
@@ -194,6 +201,7 @@ impl Reader<'_> {
             ttl_rule,
             reports,
             probes: self.probes(raw, face)?,
+            held: self.held(raw, face)?,
             ..Tier::new(face, raw.policy.get_ref())
         };
         self.check_policy(&raw.policy, &tier, regions)?;
@@ -318,7 +326,7 @@ impl Reader<'_> {
         if let Some(information) = raw.information.as_ref().filter(|text| text.get_ref() != "immediate") {
             return Err(self.at(information, "information", "`reports` come unasked: leave one of the two out"));
         }
-        let RawReports { every, heartbeat, client_rates, cost, lossy } = reports.get_ref();
+        let RawReports { every, heartbeat, client_rates, hidden_load, cost, lossy } = reports.get_ref();
         let longer = |text: &Text, key: &str| match self.span(text, key)? {
             Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
             span => Ok(span),
@@ -337,10 +345,21 @@ impl Reader<'_> {
                 span => Some(span),
             },
         };
+        if let Some(hidden) = hidden_load.as_ref().filter(|hidden| *hidden.get_ref()) {
+            if face != Face::Dns {
+                let right = "only a DNS is asked by resolvers; leave it out";
+                return Err(self.at(hidden, "hidden_load", right));
+            }
+            if client_rates.is_none() {
+                let right = "a resolver's rate is the sum of its clients': add `client_rates`, e.g. `64 s`";
+                return Err(self.at(hidden, "hidden_load", right));
+            }
+        }
         Ok(Some(Reports {
             every,
             heartbeat,
             client_rates: client_rates.as_ref().map(|text| longer(text, "client_rates")).transpose()?,
+            hidden_load: hidden_load.as_ref().is_some_and(|hidden| *hidden.get_ref()),
             cost: cost.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "cost"))?,
             lossy: *lossy,
         }))
@@ -348,14 +367,32 @@ impl Reader<'_> {
 
     fn probes(&self, raw: &RawTier, face: Face) -> Result<Option<Probes>, SpecError> {
         let Some(probes) = &raw.probes else { return Ok(None) };
-        if face != Face::Dns {
-            return Err(self.at(probes, "probes", "only a tier of face `dns` has clients probed; leave them out"));
+        if !matches!(face, Face::Dns | Face::Client) {
+            let right = "only a tier of face `dns` has clients probed, and clients that decide probe themselves; leave them out";
+            return Err(self.at(probes, "probes", right));
         }
         let RawProbes { at_most, refresh } = probes.get_ref();
         if *at_most.get_ref() == 0 {
             return Err(self.at(at_most, "at_most", "at least 1 site probes; leave `probes` out for none"));
         }
         Ok(Some(Probes { at_most: *at_most.get_ref(), refresh: self.span(refresh, "refresh")? }))
+    }
+
+    /// How long a client holds what it has chosen.
+    fn held(&self, raw: &RawTier, face: Face) -> Result<Held, SpecError> {
+        let Some(text) = &raw.held else { return Ok(Held::Request) };
+        if face != Face::Client {
+            let right = "only clients that decide hold their choice (`face = \"client\"`); leave it out";
+            return Err(self.at(text, "held", right));
+        }
+        match text.get_ref().as_str() {
+            "request" => Ok(Held::Request),
+            "run" => Ok(Held::Run),
+            _ => match self.span(text, "held") {
+                Ok(span) if span > Span::ZERO => Ok(Held::For(span)),
+                _ => Err(self.at(text, "held", "`request`, `run`, or how long, e.g. `60 s`")),
+            },
+        }
     }
 
     pub(super) fn network(&self, raw: &RawNetwork) -> Result<ClusterNetwork, SpecError> {
@@ -467,6 +504,9 @@ impl Reader<'_> {
 
     fn balancing(&self, raw: &RawTier, face: Face) -> Result<Balancing, SpecError> {
         let own = if face == Face::Switch { Mode::SingleRewriting } else { Mode::Nat };
+        if let Some(text) = &raw.mode {
+            return Ok(Balancing::free(self.forwarding(text, face)?));
+        }
         let Some(balancer) = &raw.balancer else { return Ok(Balancing::free(own)) };
         if !self.browses {
             return Err(self.at(balancer, "balancer", ONLY_SESSIONS));
@@ -498,6 +538,23 @@ impl Reader<'_> {
         })
     }
 
+    /// How a switch of single requests forwards; the names are those of `sojourn switch`.
+    fn forwarding(&self, text: &Text, face: Face) -> Result<Mode, SpecError> {
+        match text.get_ref().as_str() {
+            _ if face != Face::Switch => {
+                Err(self.at(text, "mode", "only a tier of face `switch` has one; leave it out"))
+            }
+            _ if self.browses => {
+                let right = "for users who browse it is a key of `balancer`: balancer = { mode = \"mac-forwarding\" }";
+                Err(self.at(text, "mode", right))
+            }
+            "mac" => Ok(Mode::MacForwarding),
+            "rewrite" => Ok(Mode::SingleRewriting),
+            "nat" => Ok(Mode::Nat),
+            other => Err(self.at(text, "mode", &unknown("mode", other, &["mac", "rewrite", "nat"]))),
+        }
+    }
+
     /// What a simulator tells although the face does not see it.
     fn told(&self, raw: &RawTier, face: Face) -> Result<Vec<Told>, SpecError> {
         let has_servers = raw.targets.as_ref().is_some_and(|targets| targets.get_ref().servers.is_some());
@@ -509,7 +566,7 @@ impl Reader<'_> {
             let found = found.ok_or_else(|| self.at(text, "told", &unknown("signal", text.get_ref(), &names)))?;
             match found {
                 Told::PredictedResponse if self.browses => return Err(self.at(text, "told", ONLY_REQUESTS)),
-                Told::PredictedResponse if face == Face::Dns || !has_servers => {
+                Told::PredictedResponse if matches!(face, Face::Dns | Face::Client) || !has_servers => {
                     let right =
                         "only a tier that sends requests to servers itself can be told predictions; leave it out";
                     return Err(self.at(text, "told", right));

@@ -55,13 +55,14 @@ pub(super) enum RawClients {
     Groups(Vec<RawGroup>),
 }
 
-/// Clients of one region; of WebStone, processes.
+/// Clients of one region; of WebStone, processes. Several of them may share a machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawGroup {
     pub(super) region: Text,
     #[serde(alias = "processes")]
     pub(super) number: Spanned<u32>,
+    pub(super) machines: Option<Spanned<u32>>,
 }
 
 impl RawGroup {

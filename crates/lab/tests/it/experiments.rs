@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::Source;
-use sojourn_lab::spec::Question;
+use sojourn_lab::spec::{Engine, Question};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -45,8 +45,8 @@ fn every_experiment_can_be_read() {
 }
 
 /// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit; so do the two
-/// ways of users who browse. A run is cut off
-/// after 20,000 requests and 20 s of virtual time, unless `SOJOURN_WHOLE` is set, as by `make nightly`.
+/// ways of users who browse. A run is cut off after 20,000 requests and 20 s of virtual time, unless `SOJOURN_WHOLE` is set,
+/// as by `make nightly`.
 #[test]
 fn the_routed_fabric_gives_the_direct_fabrics_answers() {
     let is_whole = std::env::var_os("SOJOURN_WHOLE").is_some();
@@ -55,7 +55,8 @@ fn the_routed_fabric_gives_the_direct_fabrics_answers() {
         for variant in Source::read(&file, &[]).unwrap().variants().unwrap() {
             let Question::System(asked) = &variant.experiment.question else { continue };
             let is_played = !matches!(asked.workload, Workload::Trace(_));
-            if !asked.system.is_plain() || !asked.is_modelled || !is_played {
+            let is_simulated = variant.experiment.run.by.contains(&Engine::Sim);
+            if !asked.system.is_plain() || !asked.is_modelled || !is_played || !is_simulated {
                 continue;
             }
             let run = &variant.experiment.run;

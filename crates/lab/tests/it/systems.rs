@@ -215,6 +215,8 @@ fn mistakes_about_places() {
             (clients, "clients = 50", &["x.toml:5: clients", "in which regions"]),
             (clients, "clients = []", &["x.toml:5: clients", "at least 1 region"]),
             ("number = 30", "number = 0", &["x.toml:5: number", "at least 1"]),
+            ("number = 30", "number = 30, machines = 31", &["x.toml:5: machines", "from 1 to 30"]),
+            ("number = 30", "number = 30, machines = 0", &["x.toml:5: machines", "from 1 to 30"]),
             ("number = 30", "number = -1", &["x.toml:5: "]),
             (
                 huge,
@@ -322,6 +324,16 @@ fn mistakes_about_tiers() {
                 "reports = { every = \"1 s\" }\ninformation = \"polled every 1 s\"",
                 &["x.toml:20: information", "leave one of the two out"],
             ),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\", client_rates = \"8 s\", hidden_load = true }",
+                &["x.toml:19: hidden_load", "only a DNS"],
+            ),
+            (
+                "policy = \"round-robin\"",
+                "policy = \"round-robin\"\nreports = { every = \"1 s\", hidden_load = true }",
+                &["x.toml:9: hidden_load", "add `client_rates`"],
+            ),
             ("at = \"servers\"", "reports = { every = \"1 s\", cost = \"-1 s\" }", &["x.toml:19: cost", "negative"]),
             ("instances = 2", "probes = { at_most = 3, refresh = \"60 s\" }", &["x.toml:14: probes", "face `dns`"]),
             (
@@ -423,15 +435,44 @@ fn mistakes_about_tiers() {
     assert_refused(DIRECT, &[weights, first, several, resolves]);
 }
 
+/// Clients that decide hold their choice for as long as they are told to, hear of no others, and have no address to be sent to.
+#[test]
+fn mistakes_about_clients_that_decide() {
+    let client = but(SITES, "face = \"dns\"", "face = \"client\"").replace("resolves = \"ttl\"\n", "");
+    let (from, to) = (client.find("[[system.resolver]]").unwrap(), client.find("[system.paths]").unwrap());
+    let client = format!("{}{}", &client[..from], &client[to..]).replace("ttl = \"60 s\"", "held = \"60 s\"");
+    assert_eq!(complaint(&client), None);
+    assert_eq!(complaint(&but(&client, "held = \"60 s\"", "held = \"run\"")), None);
+    let polled = "policy = \"least-connections\"\ninformation = \"polled every 1 s\"";
+    for (good, bad, expected) in [
+        ("held = \"60 s\"", "held = \"0 s\"", "`request`, `run`"),
+        ("held = \"60 s\"", "held = \"for ever\"", "`request`, `run`"),
+        ("held = \"60 s\"", "ttl = \"60 s\"", "face `dns`"),
+        ("policy = \"round-robin\"", "policy = \"free-capacity\"", "(reports)"),
+        ("policy = \"round-robin\"", "policy = \"nearest(probes = false)\"", "(origin)"),
+        ("policy = \"round-robin\"", polled, "its own requests"),
+        ("held = \"60 s\"", "reports = { every = \"1 s\" }", "counts for itself"),
+        (
+            "policy = \"least-connections\"",
+            "policy = \"least-connections\"\nheld = \"60 s\"",
+            "only clients that decide",
+        ),
+    ] {
+        let message = complaint(&but(&client, good, bad)).unwrap_or_else(|| panic!("it was read: {bad}"));
+        assert!(message.starts_with("x.toml:") && message.contains(expected), "`{bad}`: {message}");
+    }
+}
+
 #[test]
 fn mistakes_about_faults_and_clients() {
     let second = |fault: &str| format!("[[fault]]\n{fault}\n[run]");
     let client = |rules: &str| format!("[client]\n{rules}\n[run]");
     let (server, site) = (
-        second("at = \"30 s\"\nserver = \"west/2\"\nwhat = \"frozen\""),
+        second("at = \"30 s\"\nserver = \"west/2\"\nwhat = \"drained\""),
         second("at = \"30 s\"\nsite = \"west\"\nwhat = \"down\""),
     );
     let share = second("at = \"10 s\"\nshare = 0.1\nwhat = \"errors(0.1)\"");
+    let cut = "path = \"europe..asia\"\nwhat = \"cut\"";
     let later = second("at = \"40 s\"\nserver = \"west/2\"\nwhat = \"down\"");
     assert_eq!(complaint(&but(SITES, "[run]", &later)), None, "one begins where the other ends");
     assert_refused(
@@ -456,6 +497,13 @@ fn mistakes_about_faults_and_clients() {
             ("server = \"west/2\"", "path = \"europe\"", &["x.toml:45: path", "europe..asia"]),
             ("server = \"west/2\"", "path = \"europe..mars\"", &["x.toml:45: path", "known: europe, asia"]),
             ("server = \"west/2\"", "path = \"europe..asia\"", &["x.toml:46: what", "`cut`"]),
+            ("server = \"west/2\"\nwhat = \"down\"", cut, &["x.toml:46: what", "how long clients wait"]),
+            (
+                "until = \"40 s\"\nserver = \"west/2\"\nwhat = \"down\"",
+                "server = \"west/2\"\nwhat = \"frozen\"",
+                &["x.toml:45: what", "how long clients wait"],
+            ),
+            ("what = \"down\"", "what = \"loss(0.1)\"", &["x.toml:46: what", "lost on paths"]),
             (
                 "server = \"west/2\"\nwhat = \"down\"",
                 "resolver = \"isp\"\nwhat = \"drained\"",
@@ -563,7 +611,6 @@ fn sim_refuses_what_it_does_not_have() {
     let cases: &[(&str, &str, &str, &str)] = &[
         (NODES, "policy = \"random\"", "policy = \"sweb\"", "the policy `sweb`"),
         (&gateway, "host = \"a\"", "host = \"b\"", "pools"),
-        (NODES, "face = \"dns\"", "face = \"client\"", "face `client`"),
         (
             &but(&central, "[[system.site]]", medium),
             "rate = \"2 Mbit/s\"",
@@ -572,7 +619,7 @@ fn sim_refuses_what_it_does_not_have() {
         ),
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
-        (SITES, "what = \"down\"", "what = \"frozen\"", "fault of this kind"),
+        (&but(SITES, "server = \"west/2\"", "tier = \"front\""), "\"down\"", "\"errors(0.1)\"", "fault of this kind"),
         (
             &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
             "server = \"west/2\"",
@@ -580,7 +627,7 @@ fn sim_refuses_what_it_does_not_have() {
             "fault of this kind",
         ),
         (
-            &but(SITES, "what = \"down\"", "what = \"cut\""),
+            &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
             "server = \"west/2\"",
             "path = \"europe..asia\"",
             "fault of this kind",
@@ -642,17 +689,18 @@ fn sim_refuses_what_it_does_not_have() {
 fn live_and_theory_refuse_several_tiers_and_places() {
     let paths = "[system.paths]\nwithin = { rtt = \"uniform(1 ms, 2 ms)\" }\n[system.server]";
     let paths = but(DIRECT, "[system.server]", paths);
-    let client = but(DIRECT, "[run]", "[client]\ntimeout = \"1 s\"\n[run]");
-    let fault = but(DIRECT, "[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]");
+    let client = but(DIRECT, "[run]", "[client]\nhedge = \"50 ms\"\n[run]");
     for (text, expected) in [
         (SITES, "live has no rate of each client's own"),
-        (NODES, "live has no packet switch"),
+        (NODES, "live has no deciders on servers"),
         (&paths, "live has no round trips that differ among the clients"),
-        (&client, "live has no clients that wait, retry, hedge or fail over"),
-        (&fault, "live has no faults"),
+        (&client, "live has no clients that retry, hedge or fail over"),
     ] {
         let message = refusal(text, Engine::Live);
         assert!(message.contains(expected), "{expected}: {message}");
+    }
+    let fault = but(DIRECT, "[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]");
+    for text in [SITES, NODES, &paths, &client, &fault] {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         answer(text, Engine::Theory, &out).unwrap_or_else(|e| panic!("{e}"));

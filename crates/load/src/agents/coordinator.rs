@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use serde::Serialize;
-use sojourn_stats::Law;
+use sojourn_stats::{Law, Span};
 use thiserror::Error;
 
 use super::message::{FromAgent, Messages, PROVED_MAX, ToAgent, UNPROVED_MAX, send};
@@ -336,8 +336,8 @@ impl Coordinator {
 fn doubts(clocks: &[AgentClock]) -> Vec<Doubt> {
     let vague = clocks.iter().filter(|clock| clock.within_ns > WITHIN_MAX_NS);
     let doubt = |clock: &AgentClock| {
-        let (within, limit) = (clock.within_ns as f64 * 1e-6, WITHIN_MAX_NS as f64 * 1e-6);
-        let text = format!("{}: its start is known only within {within:.1} ms (limit {limit:.0} ms)", clock.name);
+        let (within, limit) = (Span(clock.within_ns), Span(WITHIN_MAX_NS));
+        let text = format!("{}: its start is known only within {within} (limit {limit})", clock.name);
         Cause::Start.doubt(text)
     };
     vague.map(doubt).collect()
@@ -367,6 +367,8 @@ mod tests {
         let clock = |within_ns| AgentClock { name: "agent a".into(), offset_ns: 1_000_000_000, within_ns };
         assert_eq!(doubts(&[clock(9_900_000)]), [], "however far it is ahead");
         let found = doubts(&[clock(9_900_000), clock(10_100_000)]);
-        assert!(found.len() == 1 && found[0].text.contains("agent a: its start is known only within 10.1 ms"));
+        assert!(
+            found.len() == 1 && found[0].text.contains("agent a: its start is known only within 10.1 ms (limit 10 ms)")
+        );
     }
 }

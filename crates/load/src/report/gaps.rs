@@ -149,9 +149,10 @@ impl Order {
             ));
         }
         if let Some((summands, ratio)) = order.dispersion.filter(|_| order.dispersed) {
+            let like = if ratio < 1.0 { "as if many schedules ran side by side" } else { "as in bursts" };
             doubts.push(format!(
                 "the gaps between requests depend on one another: sums of {summands} vary {ratio:.2} times as much as \
-                 those of independent ones, as if many schedules ran side by side"
+                 those of independent ones, {like}"
             ));
         }
         doubts

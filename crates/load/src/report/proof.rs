@@ -187,11 +187,13 @@ fn ticking(one: &mut Scripted, period: u64) {
     one.done = one.begun + 1000 * MS;
 }
 
-/// These last requests of the plan come together at its end, and are begun just after it.
-fn crowded(count: usize) -> Script {
+/// Of the first `all` requests these last ones come together at the end, and are begun just after it.
+fn crowded(all: usize, last: usize) -> Script {
     let mut script = Script { asked: None, ..clean() };
-    let (end, first) = (script.end, script.requests.len() - count);
-    for one in &mut script.requests[first..] {
+    script.requests.truncate(all);
+    script.end = script.requests[all - 1].planned + 50 * MS;
+    let end = script.end;
+    for one in &mut script.requests[all - last..] {
         (one.planned, one.noticed, one.begun, one.done) = (end - MS / 2, end, end + MS / 4, end + 5 * MS);
     }
     script
@@ -214,7 +216,9 @@ fn each_doubt_is_raised_alone_and_silent_close_by() {
             every(1, |one| ticking(one, 50 * MS)).with(|run| run.asked = None),
             every(1, |one| ticking(one, MS)).with(|run| run.asked = None),
         ),
-        (Cause::Shortfall, crowded(500), crowded(50)),
+        (Cause::Shortfall, crowded(10_000, 500), crowded(10_000, 50)),
+        // One request more or less is no share of a few.
+        (Cause::Shortfall, crowded(50, 2), crowded(50, 1)),
         (Cause::Missed, every(5000, |one| one.outcome = Outcome::Missed), clean()),
         (Cause::Queued, every(500, queued), every(2000, queued)),
         (Cause::Errors, every(66, failed), every(200, failed)),
@@ -239,6 +243,32 @@ fn each_doubt_is_raised_alone_and_silent_close_by() {
         assert_eq!(beyond.causes(), [*cause], "case {number}: {:?}", found.verdict.reasons());
         assert_eq!(inside.causes(), [], "case {number}, close by: {:?}", inside.report().verdict.reasons());
     }
+}
+
+#[test]
+fn each_doubt_says_its_numbers() {
+    let every = |each, change| clean().every(each, change);
+    let with = |change: fn(&mut Script)| clean().with(change);
+    let cases = [
+        (every(50, |one| late(one, 5 * MS)), "more than 5.02 ms late (limit 1 ms)"),
+        // Every 200th is noticed 200 ms late, all 20 us, of a mean of 5.022 ms and that millisecond.
+        (every(200, |one| unnoticed(one, 200 * MS)), "17 % of the mean response time is the generator's own lateness"),
+        (every(200, |one| unnoticed(one, 200 * MS)), "(`--spin`"),
+        (every(5000, |one| one.outcome = Outcome::Missed), "2 requests were not sent"),
+        (every(500, |one| one.queued = true), "20 requests had to wait for one of the 8 connections"),
+        (with(|run| run.busy = 0.92), "was 92 % busy"),
+        (with(|run| run.waiting = 0.06), "waited for a core 6 % of the time"),
+        (with(|run| run.cores = [(0.96, 0.0), (0.97, 0.0)]), "every core was more than 95 % busy"),
+        (with(|run| run.cores = [(0.5, 0.0), (0.5, 0.03)]), "took 3 % of a core away"),
+        (with(|run| run.lost = 3), "3 requests are missing in the file of records"),
+        (with(|run| run.disk = Some("No space left")), "records.csv is missing: No space left"),
+    ];
+    for (number, (script, says)) in cases.iter().enumerate() {
+        let reasons = script.report().verdict.reasons();
+        assert!(reasons.iter().any(|reason| reason.contains(says)), "case {number}: {says}: {reasons:?}");
+    }
+    let spins = every(200, |one| unnoticed(one, 200 * MS)).with(|run| run.pacing = Pacing::Spin);
+    assert!(!spins.report().verdict.reasons().concat().contains("--spin"), "it spins already");
 }
 
 #[test]

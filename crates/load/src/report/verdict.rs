@@ -4,7 +4,7 @@
 //! there is otherwise. What a doubt means for one question is [`super::doubt`]'s affair.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::Histogram;
+use sojourn_stats::{Histogram, Span};
 
 use crate::report::doubt::{Cause, Doubt};
 use crate::report::limits::Limits;
@@ -113,11 +113,8 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     let limit_s = limits.late_s.max(limits.late_of_gap * gap_s).max(limits.late_of_response * response_mean_s);
     let late_s = report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9;
     if late_s > limit_s {
-        doubts.push(Cause::Late.doubt(format!(
-            "1 % of the requests went out more than {:.3} ms late (limit {:.3} ms)",
-            late_s * 1e3,
-            limit_s * 1e3
-        )));
+        let (late, limit) = (Span::from_secs_f64(late_s), Span::from_secs_f64(limit_s));
+        doubts.push(Cause::Late.doubt(format!("1 % of the requests went out more than {late} late (limit {limit})")));
     }
     let (seen, said) = evidence.inside;
     // Little's law: the mean number inside is the rate times the time inside. Seen by the generator it lacks the time

@@ -41,8 +41,39 @@ fn bunches_are() {
 }
 
 #[test]
+fn a_tenth_of_the_mean_gap_is_forgiven() {
+    let slower = |gap: u64| vec![(0..100).map(|k| (Time(k * 1_000_000), Time(k * gap))).collect()];
+    assert_eq!((from_plan(&slower(1_100_000)), from_plan(&slower(1_100_001))), (Some(0.0), Some(1.0)));
+}
+
+#[test]
 fn two_requests_have_no_distribution() {
-    assert_eq!(from_plan(&[emitted(1, 0).remove(0)[..2].to_vec()]), None);
+    let first = |count: usize| emitted(1, 0).remove(0)[..count].to_vec();
+    assert_eq!((from_plan(&[first(2)]), from_plan(&[first(3)])), (None, Some(0.0)));
+}
+
+/// Of few gaps each counts: two of four are 0, and two twice as long as planned; two are a tenth of the law's mean, which
+/// has a share of exp(-0.2) above them and what is forgiven.
+#[test]
+fn distances_of_a_handful_of_gaps_are_those_worked_by_hand() {
+    assert_eq!(from_plan(&[emitted(2, 0).remove(0)[..5].to_vec()]), Some(0.5));
+    let quick = [0, 100_000, 200_000].map(|at| (Time(at), Time(at))).to_vec();
+    let gaps = found(&[quick], &law("exponential(mean = 1 ms)"));
+    for distance in [gaps.plan_from_law, gaps.from_law] {
+        assert!((distance.unwrap() - (-0.2f64).exp()).abs() < 1e-9, "{gaps:?}");
+    }
+}
+
+/// Every fifth request is half a gap late, which is a distance of 0.2: beyond chance in 2,000 gaps, not in 200.
+#[test]
+fn a_distance_is_a_doubt_where_it_is_beyond_chance() {
+    let late = |count: u64| {
+        let begun = |k: u64| Time(k * 1_000_000 + if k % 5 == 2 { 500_000 } else { 0 });
+        let gaps = Gaps::of(&[(0..=count).map(|k| (Time(k * 1_000_000), begun(k))).collect()], None, Span::ZERO);
+        gaps.expect("there are gaps")
+    };
+    assert!((late(200).from_plan - 0.2).abs() < 0.01 && late(200).doubts().is_empty(), "{:?}", late(200));
+    assert_eq!(late(2000).doubts()[0].cause, Cause::Emission);
 }
 
 /// A plan whose gaps are as `gap` draws them, each request up to a fiftieth of the mean gap (1 ms) late.
@@ -124,6 +155,27 @@ fn clocks_side_by_side_are_no_poisson_process() {
         let (_, ratio) = gaps.plan_order.unwrap().dispersion.unwrap();
         assert!(ratio < 0.5, "{clocks}: {gaps:?}");
     }
+}
+
+/// Poisson arrivals whose gaps are multiplied by such factors, fifty after fifty others.
+fn in_turns(factors: [f64; 2]) -> Gaps {
+    let poisson = law("exponential(mean = 1 ms)");
+    let mut number = 0;
+    let gap = |stream: &mut Stream| {
+        number += 1;
+        factors[number / 50 % 2] * poisson.sample(stream)
+    };
+    found(&drawn(20_000, gap), &poisson)
+}
+
+#[test]
+fn bursts_are_no_poisson_process_where_they_matter() {
+    let bursts = doubts(&in_turns([0.3, 1.7])).join("; ");
+    assert!(bursts.contains("times as much as those of independent ones, as in bursts"), "{bursts}");
+    // A spread of half as much again is beyond chance in so many gaps, and no server sees it.
+    let slight = in_turns([0.85, 1.15]);
+    let (_, ratio) = slight.plan_order.unwrap().dispersion.unwrap();
+    assert!(ratio > 1.1 && doubts(&slight).is_empty(), "{slight:?}");
 }
 
 #[test]

@@ -9,6 +9,23 @@ pub struct Clients {
     pub region: usize,
     /// How many they are.
     pub number: u32,
+    /// On how many machines, at most one for each: clients of one machine have one address, and one line with its losses.
+    pub machines: u32,
+}
+
+impl Clients {
+    /// So many clients, each on a machine of its own.
+    pub fn alone(region: usize, number: u32) -> Clients {
+        Clients { region, number, machines: number }
+    }
+
+    /// The number of the first client on the machine of client number `client` of these; machines have equally many, or
+    /// one more.
+    pub fn first_on_machine_of(&self, client: u32) -> u32 {
+        let [client, number, machines] = [client, self.number, self.machines].map(u64::from);
+        let machine = client * machines / number;
+        (machine * number).div_ceil(machines) as u32
+    }
 }
 
 /// A resolver, which asks the DNS on behalf of clients and keeps the answers.

@@ -1,6 +1,8 @@
 //! Faults: what breaks, when, and how.
 
-use sojourn_stats::Time;
+use sojourn_stats::{Stream, Time};
+
+use crate::System;
 
 /// A fault that is planned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,20 +39,39 @@ pub enum Subject {
 pub enum Trouble {
     /// It is gone: what is in it is lost, and what comes is refused at once.
     Down,
-    /// It stands still: what is in it waits, and what comes gets no answer.
+    /// It stands still: what is in it waits, and what comes waits at its door.
     Frozen,
     /// It works at this part of its speed.
     Slow(f64),
-    /// It answers this share of the requests with an error.
+    /// It answers this share of the requests with an error, at once and without work.
     Errors(f64),
-    /// No packet passes.
+    /// No packet passes that sets out meanwhile.
     Cut,
-    /// This share of the packets is lost.
+    /// This further share of the packets is lost, half of it each way.
     Loss(f64),
     /// It ends what it has and takes nothing new.
     Drained,
     /// It ends and is started again.
     Restarted,
+}
+
+impl Fault {
+    /// The servers that it happens to, as indices. Which ones a share has is drawn; `number` is the fault's own among those of
+    /// the system.
+    pub fn hosts(&self, number: usize, system: &System, seed: u64) -> Vec<usize> {
+        let all = 0..system.hosts.len();
+        match self.subject {
+            Subject::Host(host) => vec![host],
+            Subject::Site(site) => all.filter(|host| system.hosts[*host].site == Some(site)).collect(),
+            Subject::Share(share) => {
+                let mut left: Vec<usize> = all.collect();
+                let count = ((share * left.len() as f64).round() as usize).max(1);
+                let mut draws = Stream::new(seed, &format!("fault {number}"), "servers");
+                (0..count).map(|_| left.swap_remove(draws.below(left.len()))).collect()
+            }
+            Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) => Vec::new(),
+        }
+    }
 }
 
 impl Trouble {

@@ -2,7 +2,7 @@
 
 use sojourn_stats::Law;
 
-use crate::{LossModel, TcpStack};
+use crate::{LossLaw, LossModel, TcpStack};
 
 /// The paths between all pairs of regions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +45,13 @@ pub struct Medium {
     pub name: String,
     /// Its rate (bit/s), in each direction.
     pub rate: f64,
+}
+
+impl Path {
+    /// What is lost in each direction.
+    pub fn loss_each_way(&self) -> LossLaw {
+        LossLaw { share: 0.5 * self.loss, correlation: self.loss_correlation, model: self.loss_model }
+    }
 }
 
 impl Paths {

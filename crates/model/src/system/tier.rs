@@ -39,6 +39,8 @@ pub struct Tier {
     pub reports: Option<Reports>,
     /// How it measures round trips to clients; none: it does not.
     pub probes: Option<Probes>,
+    /// How long a client holds what it has chosen, where clients decide.
+    pub held: Held,
     /// Requests that have targets of their own, the first that fits; the tier's seats have the rest.
     pub pools: Vec<Pool>,
 }
@@ -128,6 +130,18 @@ pub enum TtlRule {
     Adaptive,
 }
 
+/// How long a client holds what it has chosen. A request that fails ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Held {
+    /// For the request that it was chosen for.
+    #[default]
+    Request,
+    /// So long.
+    For(Span),
+    /// To the end of the run.
+    Run,
+}
+
 /// What targets report to a tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reports {
@@ -137,6 +151,10 @@ pub struct Reports {
     pub heartbeat: Option<Span>,
     /// How often the request rates of clients are reported; none: never.
     pub client_rates: Option<Span>,
+    /// Rates are counted by who asks the DNS, and all of them are told: a resolver's is that of all clients behind it, its
+    /// hidden load (Colajanni, Yu, Dias, Analysis of task assignment policies in scalable distributed Web-server systems,
+    /// IEEE TPDS 9 (6), 1998).
+    pub hidden_load: bool,
     /// Time that the receiver takes for each report; the next one waits meanwhile.
     pub cost: Span,
     /// Reports are lost as other packets are; otherwise all of them arrive.
@@ -188,6 +206,7 @@ impl Tier {
             ttl_rule: TtlRule::Constant,
             reports: None,
             probes: None,
+            held: Held::Request,
             pools: Vec::new(),
         }
     }

@@ -1,12 +1,12 @@
 //! Losses are as many, and as correlated, as was asked for.
 
-use sojourn_model::{Loss, LossModel};
+use sojourn_model::{Loss, LossLaw, LossModel};
 use sojourn_stats::Stream;
 
 const PACKETS: usize = 2_000_000;
 
 fn losses(share: f64, correlation: f64, model: LossModel) -> Vec<bool> {
-    let mut loss = Loss::new(share, correlation, model, Stream::new(1, "path", "losses"));
+    let mut loss = Loss::new(LossLaw { share, correlation, model }, Stream::new(1, "path", "losses"));
     (0..PACKETS).map(|_| loss.next_is_lost()).collect()
 }
 
@@ -47,9 +47,46 @@ fn the_emulators_recursion_loses_less_than_it_is_told() {
     assert!((independent - 0.05).abs() < 1e-3, "{independent}");
 }
 
+/// NIST Net averages uniform numbers, and an average is seldom small: what is lost falls below what is asked.
 #[test]
-fn nothing_is_lost_where_nothing_should_be() {
+fn nist_net_loses_less_the_more_it_correlates() {
+    let share = |correlation| share(&losses(0.1, correlation, LossModel::Nistnet));
+    // Without correlation it is independent: 0.1, standard error 0.00021, 5 of them.
+    assert!((share(0.0) - 0.1).abs() < 5.0 * 0.00021, "{}", share(0.0));
+    // Losses in a row have a correlation below that of the numbers, so at most (1 + c) / (1 - c) times the variance.
+    for correlation in [0.25, 0.5] {
+        let (is, expected) = (share(correlation), nist_net(0.1, correlation));
+        let error = (expected / PACKETS as f64 * (1.0 + correlation) / (1.0 - correlation)).sqrt();
+        assert!(expected < 0.09 && (is - expected).abs() < 5.5 * error, "{correlation}: {is}, expected {expected}");
+    }
+    // With 0.85 the numbers have a standard deviation of sqrt(0.15/1.85/12) = 0.082: 0.1 is nearly 5 of them below 1/2.
+    assert!(share(0.85) < 0.001, "{}", share(0.85));
+}
+
+/// The long-run share of numbers below `share`, from the distribution function that one step leaves as it is: F(x) is the
+/// mean of F((x - (1 - c) u) / c) over u.
+fn nist_net(share: f64, c: f64) -> f64 {
+    const CELLS: usize = 1000;
+    let mut f: Vec<f64> = (0..=CELLS).map(|k| k as f64 / CELLS as f64).collect();
+    let at = |f: &[f64], x: f64| {
+        let place = x.clamp(0.0, 1.0) * CELLS as f64;
+        let low = (place as usize).min(CELLS - 1);
+        f[low] + (f[low + 1] - f[low]) * (place - low as f64)
+    };
+    for _ in 0..40 {
+        let mean = |x: f64| {
+            (0..CELLS).map(|k| at(&f, (x - (1.0 - c) * (k as f64 + 0.5) / CELLS as f64) / c)).sum::<f64>()
+                / CELLS as f64
+        };
+        f = (0..=CELLS).map(|k| mean(k as f64 / CELLS as f64)).collect();
+    }
+    at(&f, share)
+}
+
+#[test]
+fn nothing_or_everything_is_lost_where_that_is_asked() {
     for model in [LossModel::GilbertElliott, LossModel::Nistnet] {
         assert_eq!(share(&losses(0.0, 0.5, model)), 0.0);
+        assert_eq!(share(&losses(1.0, 0.5, model)), 1.0);
     }
 }

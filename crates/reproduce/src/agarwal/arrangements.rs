@@ -7,6 +7,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::studies::{self, Studies};
 use super::{MEAN, Setting};
 use crate::ReproduceError;
 use crate::answers::Answers;
@@ -23,7 +24,11 @@ struct Arrangement {
 }
 
 const TTL: Option<&str> = Some("system.tier.0.ttl");
-const RESOLVES: Option<&str> = Some("workload.resolves");
+const HELD: Option<&str> = Some("system.tier.0.held");
+/// A probing client is held by nothing but what it remembers: the window of its policy.
+const POLICY: &str = "system.tier.0.policy";
+const WINDOW: Option<&str> = Some(POLICY);
+const WINDOWS: [&str; 2] = ["round-trip(window = 5 s)", "round-trip(window = 240 s)"];
 
 const ARRANGEMENTS: [Arrangement; 13] = [
     Arrangement {
@@ -71,14 +76,14 @@ const ARRANGEMENTS: [Arrangement; 13] = [
     Arrangement {
         file: "random-host-name",
         name: "random host name",
-        held: RESOLVES,
+        held: HELD,
         needs: "browsers that draw; a dead site is drawn as before",
     },
     Arrangement {
         file: "probing-client",
         name: "probing client",
-        held: RESOLVES,
-        needs: "an applet in every browser; work for its probes",
+        held: WINDOW,
+        needs: "an applet in every browser, which asks far sites now and then",
     },
     Arrangement {
         file: "probing-resolver",
@@ -95,13 +100,13 @@ const ARRANGEMENTS: [Arrangement; 13] = [
     Arrangement {
         file: "client-side-proxy",
         name: "client-side proxy",
-        held: TTL,
+        held: HELD,
         needs: "changed proxies; headers in replies",
     },
     Arrangement {
         file: "embedded-urls",
         name: "embedded URLs rewritten",
-        held: TTL,
+        held: HELD,
         needs: "pages rewritten for each region; pages themselves stay far",
     },
 ];
@@ -147,7 +152,9 @@ impl Answered {
 pub(crate) fn write(runs: &Path, page: &Path) -> Result<(), ReproduceError> {
     let read = |of: &'static Arrangement| Ok(Answered(of, Answers::read(&runs.join(of.file), "sim")?));
     let all: Vec<Answered> = ARRANGEMENTS.iter().map(read).collect::<Result<_, ReproduceError>>()?;
-    std::fs::write(page, text(&all)).map_err(|e| ReproduceError(format!("cannot write {}: {e}", page.display())))
+    let studies = Studies::read(runs)?;
+    std::fs::write(page, text(&all) + "\n" + &studies::text(&studies))
+        .map_err(|e| ReproduceError(format!("cannot write {}: {e}", page.display())))
 }
 
 fn text(all: &[Answered]) -> String {
@@ -178,9 +185,10 @@ fn text(all: &[Answered]) -> String {
              | arrangement | 40 ms | 120 ms | 240 ms |\n|---|---|---|---|\n";
     text += &three(&|one, case| one.shown([(BETWEEN, "40 ms"), BASE, (BETWEEN, "240 ms")][case]));
     text += "\n## By the time that an answer is held\n\nMean response time at a utilisation of 0.6 and 120 ms. Where nothing \
-             is held, nothing is written; a probing client asks anew every ten seconds in its middle column, and an anycast \
-             resolver for each request.\n\n| arrangement | 5 s | 60 s | 240 s |\n|---|---|---|---|\n";
+             is held, nothing is written; of a probing client it is the time over which it averages, and an anycast resolver \
+             is asked for each request in the middle column.\n\n| arrangement | 5 s | 60 s | 240 s |\n|---|---|---|---|\n";
     text += &three(&|one, case| match one.0.held {
+        Some(POLICY) => one.shown([(POLICY, WINDOWS[0]), BASE, (POLICY, WINDOWS[1])][case]),
         Some(held) => one.shown([(held, "5 s"), BASE, (held, "240 s")][case]),
         None => "-".into(),
     });
@@ -217,10 +225,10 @@ const HEAD: &str = "\
 Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is [an
 experiment](../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
 and 20 % of the clients, a site with two servers in each (or all six in Europe, where an arrangement cannot leave one
-place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. In each
-region 30 % of the clients are behind one resolver, where a DNS is asked. Europe has 45 % of the clients and a third
-of the servers: who is always sent to the nearest site finds it full when all servers together are busy three quarters
-of the time.
+place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. What shares
+a site's requests between its servers goes by least connections. In each region 30 % of the clients are behind one
+resolver, where a DNS is asked. Europe has 45 % of the clients and a third of the servers: when all servers together are
+busy three quarters of the time, the nearest site is full for those who are always sent there.
 
 What each model leaves out is said in its file: read it before the numbers. *Far round trips per request* is how much
 the mean response time grows per second of round trip between regions; connections that are kept pay one round trip
@@ -275,7 +283,7 @@ mod tests {
         }
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/arrangements");
         let files = std::fs::read_dir(folder).unwrap().count();
-        assert_eq!(files, ARRANGEMENTS.len(), "an experiment that is not on the page");
+        assert_eq!(files, ARRANGEMENTS.len() + studies::STUDIES.len(), "an experiment that is not on the page");
     }
 
     #[test]

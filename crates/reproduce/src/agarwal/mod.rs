@@ -4,7 +4,7 @@
 //! figures are pictures without data, so the ranges of his text and his findings are compared, each turned into
 //! comparisons of simulated figures with their intervals ([`findings`]); what else could be read is run beside it, and
 //! then what his machines could not do ([`beyond`]). [`arrangements`] is a page of its own: every way to distribute
-//! requests that he surveys, over the same cases.
+//! requests that he surveys, over the same cases, and what decides within one ([`studies`]).
 
 pub(crate) mod arrangements;
 mod beyond;
@@ -12,6 +12,7 @@ mod findings;
 mod grid;
 #[cfg(test)]
 mod made_up;
+mod studies;
 
 use std::fmt::Write;
 use std::path::Path;

@@ -44,8 +44,7 @@ fn probed(worker: &Worker, request: &Request<Incoming>) -> Option<Response<Reply
     }
     let board = &worker.board;
     if path == "/load" {
-        let in_flight = u32::try_from(board.in_flight_of_all()).unwrap_or(u32::MAX);
-        let report = orca::Load { in_flight: Some(in_flight), cpu_utilization: None }.to_text();
+        let report = orca::Load::of_in_flight(board.in_flight_of_all()).to_text();
         let value = HeaderValue::from_str(&report).expect("a load report is plain text");
         let mut reply = text(StatusCode::OK, report);
         reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);

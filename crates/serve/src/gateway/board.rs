@@ -7,13 +7,17 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{BackendId, Command, Decision, Dispatcher, Event, Report, Request, Signals};
-use sojourn_stats::Time;
+use sojourn_dispatch::{BackendId, ClientRules, Command, Decision, Dispatcher, Event, Report, Request, Signals};
+use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, PerBackend, Seen};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
+use crate::report::Told;
 use crate::{ServeError, clock};
+
+/// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
+const RATES_EXPIRE: Span = Span(130_000_000_000);
 
 /// A dispatcher, what it knows of the backends' health, and the alarm for its deadlines.
 pub(super) struct Decider {
@@ -62,7 +66,7 @@ pub(super) struct Choice {
 impl Decider {
     pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Decider, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let signals = config.face.signals() | config.information.signals();
+        let signals = config.signals();
         // The simulator's dispatchers bear the same names, so that both draw the same numbers.
         let name = format!("dispatcher {index}");
         let GatewayConfig { catalogue, policy, information, seed, .. } = config;
@@ -75,6 +79,9 @@ impl Decider {
             let file = File::create(&path).map_err(ServeError::system(cannot()))?;
             let begun = dispatcher.record_to(Box::new(file), detail);
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+        }
+        if config.reports.is_some() {
+            dispatcher.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
         let seen = backends.iter().map(|_| Seen::default()).collect();
@@ -180,6 +187,29 @@ impl Board {
                 decider.arm();
             }
         });
+    }
+
+    /// Tells the dispatcher what came in a report, or that none comes. Where backends are probed, probes say which are up.
+    pub(super) fn take(&self, told: &Told) {
+        self.with(|decider, now| {
+            let is_up = match told {
+                Told::Lost { backend } => Some((*backend, false)),
+                Told::Found { backend } => Some((*backend, true)),
+                _ => None,
+            };
+            if decider.users == 0 || is_up.is_some() && self.watched {
+                return;
+            }
+            if let Some((backend, is_up)) = is_up {
+                self.seen[backend.0 as usize].down.set(u64::from(!is_up));
+            }
+            told.tell(&mut decider.dispatcher, now);
+            decider.arm();
+        });
+    }
+
+    pub(super) fn emit(&self, event: &serde_json::Value) {
+        self.events.emit(event);
     }
 
     /// What the dispatcher wants done now.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
+use crate::report::Dropped;
+
 /// What a gateway has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GatewayCounts {
@@ -32,6 +34,9 @@ pub struct GatewayCounts {
     pub held: u64,
     /// Records of decisions that could not be written to their end.
     pub records_failed: u64,
+    /// Reports that were not believed, by cause, where it takes any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reports_dropped: Option<Dropped>,
     /// Per backend, in their order.
     pub backends: Vec<BackendCounts>,
 }
@@ -168,6 +173,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
         cancelled: backends.iter().map(|backend| backend.cancelled).sum(),
         held,
         records_failed: sum(|counts| &counts.records_failed),
+        reports_dropped: None,
         backends,
     }
 }

@@ -26,13 +26,14 @@ mod proxy;
 mod redirect;
 mod refusal;
 mod reply;
+mod reporting;
 mod upload;
 mod worker;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::service::service_fn;
 use hyper::{StatusCode, Uri};
@@ -41,6 +42,7 @@ use sojourn_dispatch::{Catalogue, Information, Signals};
 use sojourn_stats::Span;
 
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
+use crate::report::{Dropped, Inbox, ReportsConfig, SIGNALS};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, descriptors, headers};
 use board::{Board, Decider};
@@ -64,6 +66,8 @@ pub struct GatewayConfig {
     pub catalogue: Catalogue,
     /// How fresh the counts are that the policy sees.
     pub information: Information,
+    /// Where load daemons send the load of the backends; none: nowhere. Only with one decider.
+    pub reports: Option<ReportsConfig>,
     /// Threads, and unless `shared` deciders.
     pub threads: usize,
     /// Whether all threads ask one decider, at the price of a lock.
@@ -194,6 +198,7 @@ impl GatewayConfig {
             policy: policy.into(),
             catalogue: Catalogue::default(),
             information: Information::Immediate,
+            reports: None,
             threads: 1,
             shared: false,
             seed: 1,
@@ -211,6 +216,14 @@ impl GatewayConfig {
             explain: false,
             grace: second,
         }
+    }
+}
+
+impl GatewayConfig {
+    /// What its policy can be told.
+    fn signals(&self) -> Signals {
+        let reports = if self.reports.is_some() { SIGNALS } else { Signals::empty() };
+        self.face.signals() | self.information.signals() | reports
     }
 }
 
@@ -255,6 +268,7 @@ pub struct Gateway {
     deciders: Vec<Arc<[Seen]>>,
     names: Vec<String>,
     connections: Connections,
+    reports: Option<(SocketAddr, Arc<Mutex<Dropped>>)>,
     threads: Threads,
 }
 
@@ -292,7 +306,11 @@ impl Gateway {
             (listener, decider)
         });
         let inputs: Vec<_> = inputs.collect();
-        let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
+        let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
+        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, &names)).transpose()?;
+        let address_of_reports = inbox.as_ref().map(Inbox::address).transpose()?;
+        let reports = address_of_reports.map(|address| (address, Arc::<Mutex<Dropped>>::default()));
+        let heard = Mutex::new(inbox.zip(reports.as_ref().map(|(_, dropped)| Arc::clone(dropped))));
         let config = Arc::new(config);
         let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
         let clients = connections.clone();
@@ -302,6 +320,7 @@ impl Gateway {
             let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), &config));
             let bell = acts.then(|| board.bell()).transpose()?;
             let worker = Rc::new(Worker::new(board, Arc::clone(&config), Arc::clone(&id))?);
+            let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| acts);
             let clients = clients.clone();
             Ok(Box::pin(async move {
                 let mut chores = tokio::task::JoinSet::new();
@@ -316,12 +335,15 @@ impl Gateway {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
                     service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request))
                 };
+                if let Some((inbox, dropped)) = heard {
+                    chores.spawn_local(reporting::hear(inbox, Rc::clone(&worker), dropped));
+                }
                 clients.accept(listener, stop, service).await;
                 chores.shutdown().await;
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, names, connections, threads })
+        Ok(Gateway { address, counts, deciders, names, connections, reports, threads })
     }
 
     /// Where it listens.
@@ -329,9 +351,17 @@ impl Gateway {
         self.address
     }
 
+    /// Where load daemons send their reports, if anywhere.
+    pub fn reports_address(&self) -> Option<SocketAddr> {
+        self.reports.as_ref().map(|(address, _)| *address)
+    }
+
     /// What it has done so far.
     pub fn counts(&self) -> GatewayCounts {
-        total(&self.names, &self.counts, &self.deciders, self.connections.held())
+        let dropped = |(_, dropped): &(_, Arc<Mutex<Dropped>>)| *dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let reports_dropped = self.reports.as_ref().map(dropped);
+        let counts = total(&self.names, &self.counts, &self.deciders, self.connections.held());
+        GatewayCounts { reports_dropped, ..counts }
     }
 
     /// Stops it and says what it has done.
@@ -348,6 +378,10 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
         if count == 0 {
             return Err(ServeError::Config(format!("0 {what}: at least 1 is needed")));
         }
+    }
+    if config.reports.is_some() && config.threads > 1 && !config.shared {
+        let right = "one thread, or one decider for all (--shared)";
+        return Err(ServeError::Config(format!("reports with {} deciders: they are told to {right}", config.threads)));
     }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));

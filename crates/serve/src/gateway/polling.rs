@@ -44,10 +44,10 @@ pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
                         // A backend that cannot be asked keeps its last report, whose age the policy sees.
                         let answer = tokio::time::timeout(patience, ask(&worker, backend)).await;
                         if let Ok(Some((load, measured))) = answer
-                            && let Some(in_flight) = load.in_flight
+                            && let Some(in_flight) = load.in_flight()
                         {
                             let cpu = load
-                                .cpu_utilization
+                                .busy_share()
                                 .filter(|share| share.is_finite() && *share >= 0.0)
                                 .map_or(0.0, |share| share as f32);
                             let report = Report { cpu, ..Report::of_in_flight(in_flight, measured) };

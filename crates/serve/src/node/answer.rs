@@ -10,12 +10,14 @@ use hyper::{Method, Request, Response, StatusCode};
 use sojourn_model::{Departure, Server};
 use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
 
+use super::ailment::Ailment;
 use super::body::NodeBody;
 use super::files::{Files, percent_decoded};
 use super::processor::Processor;
 use super::requests::Requests;
 use super::spin::{Amount, spin};
 use super::{BYTES_MAX, DEMAND_MAX, NodeConfig, NodeCounts, PATIENCE};
+use crate::report::Metric;
 use crate::{ServeError, clock, headers, orca, target};
 
 /// Load is averaged over the last one to two of these.
@@ -29,6 +31,7 @@ pub(crate) struct Handler {
     started: Time,
     requests: Arc<Requests>,
     busy: Mutex<BusyMarks>,
+    ailment: Arc<Ailment>,
 }
 
 struct Emulation {
@@ -52,6 +55,7 @@ type Reply = Response<NodeBody>;
 impl Handler {
     pub(crate) fn new(config: NodeConfig) -> Result<Handler, ServeError> {
         let name = headers::name_value(&config.name)?;
+        let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
         let files = config.files.as_deref().map(Files::new).transpose()?;
         let emulation = match config.model {
             Some(server) => Some(Emulation {
@@ -65,11 +69,15 @@ impl Handler {
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
-        Ok(Handler { name, files, emulation, started, requests: Arc::default(), busy })
+        Ok(Handler { name, files, emulation, started, requests: Arc::default(), busy, ailment })
     }
 
     pub(crate) fn processor(&self) -> Option<&Arc<Processor>> {
         self.emulation.as_ref().map(|emulation| &emulation.processor)
+    }
+
+    pub(crate) fn ailment(&self) -> &Arc<Ailment> {
+        &self.ailment
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -115,6 +123,9 @@ impl Handler {
             _ => {}
         }
         let in_flight = self.requests.enter();
+        if self.ailment.fails() {
+            return text(StatusCode::SERVICE_UNAVAILABLE, "");
+        }
         if path == "/work" || path.starts_with("/work/") {
             return match self.work(request).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
@@ -147,7 +158,7 @@ impl Handler {
         }
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => {
-                let service = emulation.server.service_time(emulation.work_of(&asked));
+                let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&asked)));
                 if service > DEMAND_MAX {
                     let words =
                         format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
@@ -179,15 +190,29 @@ impl Handler {
     }
 
     fn load(&self) -> Reply {
-        let load = orca::Load {
-            in_flight: Some(self.in_flight().min(u64::from(u32::MAX)) as u32),
-            cpu_utilization: Some(self.utilization()),
-        };
+        let mut load = orca::Load::of_in_flight(self.in_flight());
+        load.cpu_utilization = Some(self.utilization());
+        load.named_metrics.extend(self.totals().into_iter().map(|(metric, value)| (metric.name().into(), value)));
         let report = load.to_text();
         let value = HeaderValue::from_str(&report).expect("a load report is plain text");
         let mut reply = text(StatusCode::OK, format!("{report}\n"));
         reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
         reply
+    }
+
+    /// What the emulated server has done, for those who make differences of it.
+    fn totals(&self) -> Vec<(Metric, f64)> {
+        let Some(Emulation { processor, server, .. }) = &self.emulation else { return Vec::new() };
+        let (totals, cores) = (processor.totals(), f64::from(server.cores));
+        let elapsed = clock::now().saturating_since(self.started);
+        vec![
+            (Metric::Arrived, totals.arrived as f64),
+            (Metric::Completed, totals.served as f64),
+            (Metric::Stayed, totals.stayed.as_secs_f64()),
+            (Metric::Busy, totals.busy.as_secs_f64()),
+            (Metric::CoreTime, cores * elapsed.as_secs_f64()),
+            (Metric::Cores, cores),
+        ]
     }
 
     /// Share of the (emulated) processor that was busy lately.

@@ -12,6 +12,7 @@
 //! A node runs on one thread by default, so that eight of them fit on two cores; the price is that its HTTP handling
 //! (some tens of microseconds per request) is serial.
 
+mod ailment;
 mod answer;
 mod body;
 mod files;
@@ -31,6 +32,7 @@ use sojourn_stats::Span;
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, clock, descriptors};
+pub use ailment::Ailment;
 use answer::Handler;
 use processor::Processor;
 
@@ -176,6 +178,11 @@ impl Node {
     /// What it has done so far.
     pub fn counts(&self) -> NodeCounts {
         NodeCounts { held: self.connections.held(), ..self.handler.counts(clock::now()) }
+    }
+
+    /// What can be made to ail it.
+    pub fn ailment(&self) -> Arc<Ailment> {
+        Arc::clone(self.handler.ailment())
     }
 
     /// Stops it and says what it has done.

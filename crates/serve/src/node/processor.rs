@@ -26,11 +26,15 @@ pub(crate) struct Processor {
 /// What a processor has done.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
+    /// Jobs admitted.
+    pub(crate) arrived: u64,
     pub(crate) served: u64,
     pub(crate) denied: u64,
     pub(crate) cancelled: u64,
     pub(crate) busy: Span,
     pub(crate) demand: Span,
+    /// Time that those served took.
+    pub(crate) stayed: Span,
 }
 
 struct State {
@@ -97,6 +101,7 @@ impl Processor {
         match admission {
             Admission::Admitted(ticket) => {
                 state.slots[slot] = Slot::Inside { ticket, service, waker: None };
+                state.totals.arrived += 1;
                 self.arm(&mut state);
                 drop(state);
                 Some(Service { processor: Arc::clone(self), slot })
@@ -140,6 +145,7 @@ impl State {
             };
             self.totals.served += 1;
             self.totals.demand += service;
+            self.totals.stayed += departure.at.saturating_since(departure.arrived);
             if let Some(waker) = waker {
                 waker.wake();
             }

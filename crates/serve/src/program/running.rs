@@ -11,6 +11,7 @@
 use std::fs;
 use std::io::{self, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -103,6 +104,11 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it writes its access log, if it does.
+    pub fn access_log_path(&self) -> PathBuf {
+        self.folder.0.join("access.log")
     }
 
     /// The process id of its first process, the parent of the others.

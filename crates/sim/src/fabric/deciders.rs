@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Target, TtlRule};
+use sojourn_model::system::{Affinity, Face, Seat, Target, TtlRule};
 use sojourn_stats::Span;
 
 use crate::balancer::{Balancer, signals};
@@ -55,21 +55,17 @@ pub(super) fn deciders(
     let mut deciders = Vec::new();
     for (index, tier) in system.tiers.iter().enumerate() {
         for (number, seat) in tier.seats.iter().enumerate() {
-            let name = |target: &Target| match *target {
-                Target::Host(host) => system.hosts[host].name.clone(),
-                Target::Seat { tier, seat } => format!("{} {}", system.tiers[tier].name, seat + 1),
-            };
             let next = |target: &Target| match *target {
                 Target::Host(host) => Next::Server(host as u32),
                 Target::Seat { tier, seat } => Next::Decider((offsets[tier] + seat) as u32),
             };
             // The streams of a system's first decider are those of its only one.
             let stream = if index + number == 0 { String::new() } else { format!("{} {} ", tier.name, number + 1) };
-            let (names, signals) = (seat.targets.iter().map(name), signals(tier, &system.regions, browses));
+            let signals = signals(tier, &system.regions, browses);
             deciders.push(Decider {
                 face: tier.face,
                 affinity: tier.affinity,
-                balancer: Balancer::of(tier, names, signals, catalogue, seed, &stream)?,
+                balancer: Balancer::of(tier, names(system, seat), signals, catalogue, seed, &stream)?,
                 targets: seat.targets.iter().map(next).collect(),
                 site: seat.site,
                 region: system.region_of(seat.site),
@@ -82,4 +78,12 @@ pub(super) fn deciders(
         }
     }
     Ok(deciders)
+}
+
+/// The names of a seat's targets.
+pub(super) fn names<'a>(system: &'a System, seat: &'a Seat) -> impl Iterator<Item = String> + 'a {
+    seat.targets.iter().map(|target| match *target {
+        Target::Host(host) => system.hosts[host].name.clone(),
+        Target::Seat { tier, seat } => format!("{} {}", system.tiers[tier].name, seat + 1),
+    })
 }

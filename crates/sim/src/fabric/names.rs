@@ -96,6 +96,12 @@ impl Names {
         Some(target)
     }
 
+    /// Who asks the DNS for each client, in the order of their numbers: itself, or resolver r as `u32::MAX - r`.
+    pub(super) fn askers(&self) -> impl Iterator<Item = u32> {
+        let numbered = self.resolver_of.iter().zip(0..);
+        numbered.map(|(resolver, client)| resolver.map_or(client, |resolver| u32::MAX - resolver))
+    }
+
     /// The next of `addresses` that `client` has from its answer, which it keeps to from now on.
     pub(super) fn next_address(&mut self, client: u32, addresses: u32) -> Option<u32> {
         let held = self.by_client.get_mut(client as usize)?;

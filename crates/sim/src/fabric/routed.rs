@@ -18,29 +18,38 @@
 //!
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
+mod choosers;
 mod faults;
+mod freezable;
 mod information;
 mod messages;
 mod origins;
+mod outages;
 mod places;
 mod probes;
+mod replies;
 mod reports;
+mod retries;
 mod transfers;
 
 use std::collections::BTreeMap;
 
 use sojourn_dispatch::{BackendId, Catalogue, Origin, Signals};
-use sojourn_model::system::{Face, Seat, System, Target, Tier};
+use sojourn_model::system::{Face, Fault, Seat, Subject, System, Target, Tier, Trouble};
 use sojourn_model::{Admission, Discipline, Knowledge, Server, Station, TcpConnection, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
+use self::choosers::{Choosers, check_choosers};
 use self::faults::Change;
+use self::freezable::Freezable;
 use self::messages::Messages;
 use self::origins::Origins;
+use self::outages::{Outages, Place};
 use self::places::Places;
 use self::probes::Probing;
 use self::reports::Reporting;
+use self::retries::Retrying;
 use self::transfers::Transfers;
 use super::deciders::{Decider, Next, deciders};
 use super::names::Names;
@@ -58,12 +67,14 @@ pub(crate) struct Routed {
     deciders: Vec<Decider>,
     /// Answers of the DNS that are held; none where the first tier is no DNS.
     names: Option<Names>,
+    /// Clients that decide for themselves; none where they do not.
+    choosers: Option<Choosers>,
     servers: Vec<Server>,
     speeds_differ: bool,
     /// Stations of each server, in the order of its resources.
     stages: Vec<Vec<usize>>,
     /// Those of all servers, and from `first_medium` on the links that paths share.
-    stations: Vec<Station>,
+    stations: Vec<Freezable>,
     first_medium: usize,
     timers: Timers,
     places: Places,
@@ -73,6 +84,7 @@ pub(crate) struct Routed {
     relays: BTreeMap<(u32, u32), Wire>,
     /// How long a client waits for a reply.
     timeout: Option<Span>,
+    retrying: Option<Retrying>,
     /// The link that the replies of a site share.
     cluster_wires: Vec<Wire>,
     cluster_delay: Span,
@@ -91,8 +103,12 @@ pub(crate) struct Routed {
     /// What begins and ends by itself.
     faults: Vec<Change>,
     is_down: Vec<bool>,
+    outages: Outages,
     /// How much longer each server takes; empty while none is slow.
     slowness: Vec<f64>,
+    /// The share of the requests that each server answers with an error; empty while none does.
+    errors: Vec<f64>,
+    seed: u64,
     /// Clients that are refused ask the next address.
     fails_over: bool,
 }
@@ -109,6 +125,9 @@ struct Route {
     /// Redirections so far, and refusals that its client has heard of.
     hops: u8,
     refusals: usize,
+    /// Attempts before this one, and the demand of each.
+    retries: u32,
+    demand: Span,
     /// Targets of the innermost decider that have refused it.
     tried: Vec<BackendId>,
     /// When it came to its server, and its stage there.
@@ -123,8 +142,11 @@ struct Route {
     front: Option<Next>,
     /// How long it took to set it up.
     set_up: Span,
+    /// Its reply is an error.
+    is_error: bool,
     /// The region that its reply comes from, and when the reply is through its client's own link.
     from: usize,
+    set_out: Time,
     lands: Time,
 }
 
@@ -146,11 +168,11 @@ impl Routed {
         seed: u64,
         predict: Option<(Knowledge, Span)>,
     ) -> Result<Routed, SimError> {
-        refuse(system)?;
+        refuse(system, workload)?;
         let servers: Vec<Server> = system.servers().cloned().collect();
         let (stages, mut stations) = stations(&servers);
         let first_medium = stations.len();
-        stations.extend(system.media.iter().map(|_| Station::new(Discipline::Ps, 1, None)));
+        stations.extend(system.media.iter().map(|_| Freezable::new(Station::new(Discipline::Ps, 1, None))));
         let cluster = Some(system.network.cluster_link()).filter(|link| !link.is_instant());
         let clients = places::clients(system, workload);
         let names = system.tiers.first().filter(|tier| tier.face == Face::Dns);
@@ -165,6 +187,7 @@ impl Routed {
             reporting: None,
             probing,
             names: names.map(|_| Names::new(system, clients)),
+            choosers: Choosers::new(system, catalogue, seed),
             deciders,
             speeds_differ: servers.iter().any(|server| server.speed != 1.0),
             timers: Timers::new(stations.len()),
@@ -175,6 +198,7 @@ impl Routed {
             transfers: Transfers::new(system, seed),
             relays: BTreeMap::new(),
             timeout: system.rules.timeout,
+            retrying: Retrying::new(system),
             cluster_wires: cluster.map_or(Vec::new(), |link| vec![Wire::new(link); system.sites.len().max(1)]),
             cluster_delay: cluster.map_or(Span::ZERO, |link| link.delay),
             predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
@@ -183,13 +207,64 @@ impl Routed {
             free_closings: Vec::new(),
             faults: faults::changes(system, seed),
             is_down: vec![false; servers.len()],
+            outages: Outages::new(system, |number| faults::parts(system, number, seed)),
             slowness: Vec::new(),
+            errors: Vec::new(),
+            seed,
             fails_over: system.rules.fails_over,
             servers,
         };
         routed.reporting = Reporting::new(system, &routed, seed);
         routed.prepare(system);
         Ok(routed)
+    }
+
+    /// A client begins an attempt, which counts from `since` on.
+    fn begin(&mut self, slot: u32, since: Time, cx: &mut Cx) {
+        if let Some(timeout) = self.timeout {
+            cx.later(since + timeout, What::TimesOut, slot);
+        }
+        let route = &mut self.routes[slot as usize];
+        route.connection = None;
+        (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
+        (route.refusals, route.is_error) = (0, false);
+        route.tried.clear();
+        self.resolve(slot, cx);
+    }
+
+    /// A request sets out to where its client's name for the service leads.
+    fn resolve(&mut self, slot: u32, cx: &mut Cx) {
+        let next = match &mut self.names {
+            _ if self.deciders.is_empty() => Some(Next::Server(0)),
+            None if self.choosers.is_some() => self.chosen_by_client(slot, cx),
+            None => Some(Next::Decider(0)),
+            Some(names) => {
+                let asked = self.routes[slot as usize].asked;
+                let (dns, origins, probing) = (&mut self.deciders[0], &self.origins, &mut self.probing);
+                let stands = self.outages.decider_stands(0, cx.now);
+                let mut waits = None;
+                let (places, process) = (&self.places, cx.jobs.slab[slot as usize].client);
+                let target = names.resolve(process, cx.now, |asker| {
+                    let client = places.machine(asker);
+                    waits = stands;
+                    if dns.is_down || stands.is_some() {
+                        return None;
+                    }
+                    let origin = origins.as_ref().map_or(Origin::default(), |origins| origins.of(client));
+                    probing.iter_mut().for_each(|probing| probing.know(client));
+                    let target = dns.balancer.choose(Asked { client, origin, ..asked }, &[], cx.now)?.server;
+                    Some((target, dns.ttl(client, target)))
+                });
+                if let Some(goes_on) = waits {
+                    return self.waits(slot, goes_on, What::Resolves, cx);
+                }
+                target.map(|target| self.deciders[0].targets[target as usize])
+            }
+        };
+        match next {
+            Some(next) => self.send(slot, next, cx),
+            None => self.deny(slot, cx),
+        }
     }
 
     /// A request sets out from its client to `next`.
@@ -223,6 +298,9 @@ impl Routed {
     /// A decider says where a request goes.
     fn at_decider(&mut self, slot: u32, number: u32, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
+        if let Some(goes_on) = self.outages.decider_stands(number, cx.now) {
+            return self.waits(slot, goes_on, What::AtBalancer, cx);
+        }
         let decider = &mut self.deciders[number as usize];
         if decider.is_down {
             return self.refused(slot, cx);
@@ -252,9 +330,8 @@ impl Routed {
             }
             Face::Redirect => {
                 route.hops += 1;
-                let region = decider.region;
                 self.sent(slot, next, choice, cx);
-                let Some(back) = self.turn_back(slot, region, cx) else { return };
+                let Some(back) = self.turn_back(slot, number, cx) else { return };
                 match back {
                     Span::ZERO => self.redirected(slot, cx),
                     back => cx.later(cx.now + back, What::Redirected, slot),
@@ -266,7 +343,9 @@ impl Routed {
                 let delay = if here { Span::ZERO } else { self.between(number, next) };
                 self.sent(slot, next, choice, cx);
                 self.routes[slot as usize].tried.clear();
-                self.move_on(slot, next, delay, cx);
+                if self.passes(Next::Decider(number), next, cx.now) {
+                    self.move_on(slot, next, delay, cx);
+                }
             }
             Face::Dns | Face::Client => unreachable!("requests do not come to a {}", decider.face.name()),
         }
@@ -308,6 +387,22 @@ impl Routed {
         if self.is_down[host] {
             return self.refused(slot, cx);
         }
+        (self.routes[slot as usize].stage, self.routes[slot as usize].came) = (0, cx.now);
+        match self.outages.host_stands(host as u32, cx.now) {
+            Some(goes_on) => self.waits(slot, goes_on, What::Accepted, cx),
+            None => self.accepted(slot, cx),
+        }
+    }
+
+    /// A server takes a request from its door.
+    fn accepted(&mut self, slot: u32, cx: &mut Cx) {
+        let host = cx.jobs.slab[slot as usize].choice.server as usize;
+        if self.is_down[host] {
+            return self.refused(slot, cx);
+        }
+        if self.answers_with_error(slot, host, cx) {
+            return;
+        }
         let job = &mut cx.jobs.slab[slot as usize];
         if self.speeds_differ {
             job.service = self.servers[host].service_time(job.service);
@@ -315,7 +410,6 @@ impl Routed {
         if let Some(slowness) = self.slowness.get(host).filter(|slowness| **slowness > 1.0) {
             job.service = Span::from_secs_f64(job.service.as_secs_f64() * slowness);
         }
-        (self.routes[slot as usize].stage, self.routes[slot as usize].came) = (0, cx.now);
         self.visit(slot, cx);
     }
 
@@ -330,7 +424,8 @@ impl Routed {
         let work = match stage {
             0 => {
                 if let Some(predictor) = &mut self.predictor {
-                    predictor.predict(slot, job, &self.servers[host], station, cx.now);
+                    let (station, now) = station.at(cx.now);
+                    predictor.predict(slot, job, &self.servers[host], station, now);
                 }
                 job.service
             }
@@ -353,97 +448,12 @@ impl Routed {
 
     /// A request ends without a reply: all on its stack are told.
     fn deny(&mut self, slot: u32, cx: &mut Cx) {
+        let client = cx.jobs.slab[slot as usize].client;
         for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
-            self.deciders[leg.decider as usize].balancer.failed(leg.choice, cx.now - leg.sent, cx.now);
+            self.teller(leg.decider, client).failed(leg.choice, cx.now - leg.sent, cx.now);
         }
-        cx.deny(slot);
-    }
-
-    /// The innermost gateway that a reply still has to pass; its place on the stack.
-    fn gateway(&self, slot: u32) -> Option<usize> {
-        let legs = &self.routes[slot as usize].legs;
-        legs.iter().rposition(|leg| self.deciders[leg.decider as usize].face == Face::Gateway)
-    }
-
-    /// The first byte of a reply is at the gateway number `heard` on its way out.
-    fn first_byte(&mut self, slot: u32, cx: &mut Cx) {
-        let route = &self.routes[slot as usize];
-        let gateways = route.legs.iter().rev().filter(|leg| self.deciders[leg.decider as usize].face == Face::Gateway);
-        let mut gateways = gateways.skip(route.heard);
-        let Some(&leg) = gateways.next() else { return };
-        let outer = gateways.next().copied();
-        let balancer = &mut self.deciders[leg.decider as usize].balancer;
-        if balancer.wants_first_byte() {
-            balancer.first_byte(leg.choice, cx.now - leg.sent, cx.now);
-        }
-        self.routes[slot as usize].heard += 1;
-        if let Some(outer) = outer {
-            match self.between(outer.decider, Next::Decider(leg.decider)) {
-                Span::ZERO => self.first_byte(slot, cx),
-                delay => cx.later(cx.now + delay, What::FirstByte, slot),
-            }
-        }
-    }
-
-    /// Whether a gateway on a request's stack reads first bytes.
-    fn wants_first_byte(&self, slot: u32) -> bool {
-        let legs = &self.routes[slot as usize].legs;
-        legs.iter().any(|leg| {
-            let decider = &self.deciders[leg.decider as usize];
-            decider.face == Face::Gateway && decider.balancer.wants_first_byte()
-        })
-    }
-
-    /// A reply has left the innermost gateway's link, or its server's where there is none.
-    fn reply(&mut self, slot: u32, cx: &mut Cx) {
-        let job = cx.jobs.slab[slot as usize];
-        let mut region = self.places.region_of_host(job.choice.server as usize);
-        if let Some(place) = self.gateway(slot) {
-            let route = &mut self.routes[slot as usize];
-            let leg = route.legs.remove(place);
-            route.heard = route.heard.saturating_sub(1);
-            let decider = &mut self.deciders[leg.decider as usize];
-            decider.balancer.completed(leg.choice, job.size, cx.now - leg.sent, cx.now);
-            region = decider.region;
-            if let Some(outer) = self.gateway(slot) {
-                let outer = self.routes[slot as usize].legs[outer];
-                return match self.relay(outer, Next::Decider(leg.decider), job.size, cx.now) {
-                    at if at == cx.now => self.reply(slot, cx),
-                    at => cx.later(at, What::ReplyAtBalancer, slot),
-                };
-            }
-        }
-        cx.jobs.slab[slot as usize].stage = Stage::Returning;
-        self.answer(slot, region, cx);
-    }
-
-    /// The client has the whole reply; switches hear of it from the client's last packet.
-    fn complete(&mut self, slot: u32, cx: &mut Cx) {
-        let Job { client, size, .. } = cx.jobs.slab[slot as usize];
-        for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
-            let decider = &mut self.deciders[leg.decider as usize];
-            match self.places.one_way(client, decider.region) {
-                Span::ZERO => decider.balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now),
-                delay => {
-                    let place = self.free_closings.pop().unwrap_or(self.closings.len() as u32);
-                    match self.closings.get_mut(place as usize) {
-                        Some(closing) => *closing = (size, leg),
-                        None => self.closings.push((size, leg)),
-                    }
-                    cx.agenda.add(cx.now + delay, What::Closes, place, 0);
-                }
-            }
-        }
-        self.release(slot, self.routes[slot as usize].from, cx);
-        cx.complete(slot);
-    }
-
-    /// A switch hears that a connection is closed.
-    fn closes(&mut self, number: u32, cx: &mut Cx) {
-        let (size, leg) = self.closings[number as usize];
-        self.free_closings.push(number);
-        let balancer = &mut self.deciders[leg.decider as usize].balancer;
-        balancer.completed(leg.choice, size, cx.now - leg.sent, cx.now);
+        self.let_go(client);
+        self.fail(slot, cx);
     }
 
     fn leave_station(&mut self, slot: u32, cx: &mut Cx) {
@@ -460,6 +470,47 @@ impl Routed {
         match self.is_at_same_site(decider, next) {
             true => self.cluster_delay,
             false => self.places.between(self.deciders[decider as usize].region, self.region_of(next)),
+        }
+    }
+
+    /// Where something that is sent to is.
+    fn place_of(&self, next: Next) -> Place {
+        let (region, is_client) = (self.region_of(next), false);
+        match next {
+            Next::Server(host) => {
+                Place { region, site: self.places.site_of_host(host as usize), host: Some(host), is_client }
+            }
+            Next::Decider(decider) => {
+                let Decider { site, host, .. } = self.deciders[decider as usize];
+                Place { region, site, host, is_client }
+            }
+        }
+    }
+
+    /// Where a client is.
+    fn place_of_client(&self, client: u32) -> Place {
+        Place { region: self.places.home(client), site: None, host: None, is_client: true }
+    }
+
+    /// What a target says when it is polled: requests at a server, requests that a decider has forwarded.
+    fn inside(&self, target: Next) -> u32 {
+        match target {
+            Next::Server(host) => {
+                self.stages[host as usize].iter().map(|stage| self.stations[*stage].occupancy().0).sum()
+            }
+            Next::Decider(other) => self.deciders[other as usize].balancer.in_flight(),
+        }
+    }
+
+    /// Whether a message between parts of the system that sets out now is not lost by a cut.
+    fn passes(&self, from: Next, to: Next, now: Time) -> bool {
+        self.outages.passes(self.place_of(from), self.place_of(to), now)
+    }
+
+    /// What comes to a part that stands still happens when that goes on.
+    fn waits(&self, slot: u32, goes_on: Time, what: What, cx: &mut Cx) {
+        if goes_on < Time::NEVER {
+            cx.later(goes_on, what, slot);
         }
     }
 
@@ -508,19 +559,16 @@ impl Fabric for Routed {
             if self.deciders[number].balancer.deadline() > cx.now {
                 continue;
             }
-            // What a target has: requests at a server, requests that a decider has forwarded.
-            let counts: Vec<u32> = self.deciders[number]
+            let looker = Next::Decider(number as u32);
+            let counts: Vec<Option<u32>> = self.deciders[number]
                 .targets
                 .iter()
-                .map(|target| match *target {
-                    Next::Server(host) => {
-                        let stages = &self.stages[host as usize];
-                        stages.iter().map(|stage| self.stations[*stage].occupancy().0).sum()
-                    }
-                    Next::Decider(other) => self.deciders[other as usize].balancer.in_flight(),
+                .map(|&target| {
+                    let answers = !self.is_silent(target, cx.now) && self.passes(looker, target, cx.now);
+                    answers.then(|| self.inside(target))
                 })
                 .collect();
-            let commands = self.deciders[number].balancer.poll(cx.now, |target| Some(counts[target]));
+            let commands = self.deciders[number].balancer.poll(cx.now, |target| counts[target]);
             self.obey(number as u32, commands, cx.now);
         }
     }
@@ -543,35 +591,17 @@ impl Fabric for Routed {
             cx.tally.predicted(job.planned, predictor.of(slot), actual);
         }
         route.waited += departure.started - departure.arrived;
+        let came = route.came;
         if route.stage + 1 < self.stages[host].len() {
             route.stage += 1;
             return self.visit(slot, cx);
         }
         let service = job.service + (1..=route.stage).map(|stage| work_at(&self.servers[host], stage, job.size)).sum();
-        cx.tally.served(job.planned, route.waited, service);
-        let (size, client, stayed) = (job.size, job.client, cx.now - route.came);
-        self.report(cx.now, |reporting, view| reporting.served(host as u32, client, size, stayed, view));
-        let site = self.places.site_of_host(host).unwrap_or(0);
-        let (first_byte, whole) = match self.cluster_wires.get_mut(site) {
-            None => (cx.now, cx.now),
-            Some(wire) => {
-                let passage = wire.send(cx.now, size);
-                (passage.first_byte, passage.arrives)
-            }
-        };
-        let (first_byte, whole) = self.at_innermost_gateway(slot, host, (first_byte, whole), size);
-        if self.wants_first_byte(slot) {
-            if first_byte == cx.now {
-                self.first_byte(slot, cx);
-            } else {
-                cx.later(first_byte, What::FirstByte, slot);
-            }
-        }
-        if whole == cx.now {
-            self.reply(slot, cx);
-        } else {
-            cx.later(whole, What::ReplyAtBalancer, slot);
-        }
+        cx.tally.served(job.planned, route.waited + self.outages.stood(host as u32, came, cx.now), service);
+        let (size, client, stayed) = (job.size, job.client, cx.now - came);
+        let machine = self.places.machine(client);
+        self.report(cx.now, |reporting, view| reporting.served(host as u32, machine, size, stayed, view));
+        self.leaves_server(slot, host, size, cx);
     }
 
     fn enter(&mut self, slot: u32, cx: &mut Cx) {
@@ -579,41 +609,16 @@ impl Fabric for Routed {
         if self.routes.len() <= place {
             self.routes.resize_with(place + 1, Route::default);
         }
-        if let Some(timeout) = self.timeout {
-            cx.later(cx.jobs.slab[place].planned + timeout, What::TimesOut, slot);
-        }
+        let job = cx.jobs.slab[place];
         let route = &mut self.routes[place];
-        route.connection = None;
-        (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
-        route.refusals = 0;
-        route.asked = cx.jobs.slab[place].asked();
+        (route.retries, route.demand, route.asked) = (0, job.service, job.asked());
+        route.asked.client = self.places.machine(route.asked.client);
         if let (true, Some(origins)) = (self.tells_origins, &self.origins) {
             route.asked.origin = origins.of(route.asked.client);
         }
-        route.tried.clear();
         debug_assert!(route.legs.is_empty(), "a request that has ended has no choice left to be told");
-        let next = match &mut self.names {
-            _ if self.deciders.is_empty() => Some(Next::Server(0)),
-            None => Some(Next::Decider(0)),
-            Some(names) => {
-                let asked = route.asked;
-                let (dns, origins, probing) = (&mut self.deciders[0], &self.origins, &mut self.probing);
-                let target = names.resolve(asked.client, cx.now, |client| {
-                    if dns.is_down {
-                        return None;
-                    }
-                    let origin = origins.as_ref().map_or(Origin::default(), |origins| origins.of(client));
-                    probing.iter_mut().for_each(|probing| probing.know(client));
-                    let target = dns.balancer.choose(Asked { client, origin, ..asked }, &[], cx.now)?.server;
-                    Some((target, dns.ttl(client, target)))
-                });
-                target.map(|target| self.deciders[0].targets[target as usize])
-            }
-        };
-        match next {
-            Some(next) => self.send(slot, next, cx),
-            None => self.deny(slot, cx),
-        }
+        self.retrying.iter_mut().for_each(|retrying| retrying.asked(cx.now));
+        self.begin(slot, job.planned, cx);
     }
 
     fn fire(&mut self, what: What, slot: u32, cx: &mut Cx) {
@@ -623,7 +628,9 @@ impl Fabric for Routed {
                 Some(server) => self.move_on(slot, server, self.cluster_delay, cx),
                 None => unreachable!("it was sent somewhere"),
             },
+            What::Resolves => self.resolve(slot, cx),
             What::AtServer => self.at_server(slot, cx),
+            What::Accepted => self.accepted(slot, cx),
             What::Redirected => self.redirected(slot, cx),
             What::FirstByte => self.first_byte(slot, cx),
             What::ReplyAtBalancer => self.reply(slot, cx),
@@ -632,9 +639,11 @@ impl Fabric for Routed {
             What::Connects => self.connects(slot, cx),
             What::GivesUp => self.gives_up(slot, cx),
             What::TimesOut => {
+                self.gives_up_waiting(slot, cx);
                 self.cancel(slot, cx);
-                cx.deny(slot);
+                self.fail(slot, cx);
             }
+            What::TriesAgain => self.begin(slot, cx.now, cx),
             What::Closes => self.closes(slot, cx),
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => self.health_known(slot, cx),
@@ -648,8 +657,9 @@ impl Fabric for Routed {
             Stage::Flowing => self.leave_medium(slot, cx),
             _ => {}
         }
+        let client = cx.jobs.slab[slot as usize].client;
         for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
-            self.deciders[leg.decider as usize].balancer.cancelled(leg.choice, cx.now);
+            self.teller(leg.decider, client).cancelled(leg.choice, cx.now);
         }
     }
 
@@ -667,7 +677,7 @@ impl Fabric for Routed {
 }
 
 /// The stations of each server, by its resources, and all of them: the processors first, in the order of the servers.
-fn stations(servers: &[Server]) -> (Vec<Vec<usize>>, Vec<Station>) {
+fn stations(servers: &[Server]) -> (Vec<Vec<usize>>, Vec<Freezable>) {
     let mut stations: Vec<Station> =
         servers.iter().map(|server| Station::new(server.discipline.clone(), server.cores, server.capacity)).collect();
     let mut stages: Vec<Vec<usize>> = (0..servers.len()).map(|server| vec![server]).collect();
@@ -677,7 +687,7 @@ fn stations(servers: &[Server]) -> (Vec<Vec<usize>>, Vec<Station>) {
             stations.push(Station::new(resource.discipline.clone(), 1, None));
         }
     }
-    (stages, stations)
+    (stages, stations.into_iter().map(Freezable::new).collect())
 }
 
 /// The work of `size` bytes at stage `stage` of a server, which is not its processor.
@@ -688,7 +698,7 @@ fn work_at(server: &Server, stage: usize, size: u64) -> Span {
 }
 
 /// Refuses by name what this fabric does not have yet.
-pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
+pub(crate) fn refuse(system: &System, workload: &Workload) -> Result<(), SimError> {
     let tiers = &system.tiers;
     // Gateways and switches with what they forward to.
     let forwards = || {
@@ -707,14 +717,28 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     };
     let loses = |(seat, target): (&Seat, Target)| {
         let path = system.paths.between(system.region_of(seat.site), system.region_of(site_of(target)));
-        seat.site != site_of(target) && path.is_some_and(|path| path.loss > 0.0 || path.medium.is_some())
+        let is_lossy = |fault: &Fault| {
+            let regions = [seat.site, site_of(target)].map(|site| system.region_of(site));
+            let (a, b) = (regions[0].min(regions[1]), regions[0].max(regions[1]));
+            fault.subject == Subject::Path(a, b) && matches!(fault.trouble, Trouble::Loss(_))
+        };
+        seat.site != site_of(target)
+            && (path.is_some_and(|path| path.loss > 0.0 || path.medium.is_some()) || system.faults.iter().any(is_lossy))
     };
     let polls_redirect = |tier: &Tier| {
         tier.polled.is_some() && tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| is_redirect(*of))
     };
     let rules = &system.rules;
+    let is_impatient = match workload {
+        Workload::Open(open) => open.patience.is_some(),
+        Workload::Closed(closed) => closed.patience.is_some(),
+        Workload::Trace(_) | Workload::Replay(_) | Workload::Sessions(_) => false,
+    };
     let missing = [
-        (tiers.iter().any(|tier| tier.face == Face::Client), "tier of face `client`"),
+        (
+            tiers.iter().any(|tier| tier.face == Face::Client && tier.polled.is_some()),
+            "polls by clients, which go by what happens to their own requests: leave `information` out",
+        ),
         (tiers.iter().any(|tier| !tier.pools.is_empty()), "pools by host and path"),
         (
             forwards().any(|(_, target)| is_redirect(target)),
@@ -728,7 +752,8 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
             forwards().any(loses),
             "loss or medium of a path between a gateway or a switch and what it forwards to: give that path a rate only",
         ),
-        (rules.retries.is_some() || rules.hedge.is_some(), "clients that retry or hedge ([client])"),
+        (rules.hedge.is_some(), "clients that hedge ([client])"),
+        (rules.retries.is_some() && is_impatient, "clients that retry and lose patience: leave `patience` out"),
         (
             system
                 .servers()
@@ -739,6 +764,6 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
     ];
     match missing.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(SimError::NotYet(what.into())),
-        None => faults::check(system),
+        None => check_choosers(system, workload).and_then(|()| faults::check(system)),
     }
 }

@@ -107,9 +107,16 @@ fn other_faces() {
         (Face::Switch, Signals::SWITCH),
         (Face::Redirect, Signals::ADDRESS | Signals::COOKIE | Signals::PATH | OF_PATH),
         (Face::Dns, Signals::ADDRESS | Signals::LEASES),
+        (Face::Client, Signals::GATEWAY.difference(Signals::COOKIE) | Signals::OBJECT),
     ];
-    let reports =
-        Reports { every: Span(500_000_000), heartbeat: None, client_rates: None, cost: Span::ZERO, lossy: false };
+    let reports = Reports {
+        every: Span(500_000_000),
+        heartbeat: None,
+        client_rates: None,
+        hidden_load: false,
+        cost: Span::ZERO,
+        lossy: false,
+    };
     let with_rates = Reports { client_rates: Some(Span(64_000_000_000)), ..reports };
     let probes = Probes { at_most: 3, refresh: Span(120_000_000_000) };
     let of_reports = Signals::REPORTS | Signals::ROOM | Signals::UTILIZATION;
@@ -128,8 +135,12 @@ fn other_faces() {
     ];
     for (face, seen) in faces {
         for (reports, probes, addresses, more) in told {
-            // Only a DNS has clients probed.
-            let more = if face == Face::Dns { more } else { more.difference(Signals::ROUND_TRIPS) };
+            // Only a DNS has clients probed; a client probes for itself, and hears nothing of others.
+            let more = match face {
+                Face::Dns => more,
+                Face::Client => more & (Signals::ROUND_TRIPS | Signals::ORIGIN),
+                _ => more.difference(Signals::ROUND_TRIPS),
+            };
             for (name, requires) in &names {
                 let mut scenario = cluster("exponential(rate = 1 /s)", name, 2, FCFS);
                 let tier = scenario.tier();

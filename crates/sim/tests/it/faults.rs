@@ -42,6 +42,7 @@ fn with_reports(mut system: System) -> System {
             every: Span(500 * MS),
             heartbeat: Some(Span(4 * SECOND)),
             client_rates: None,
+            hidden_load: false,
             cost: Span::ZERO,
             lossy: false,
         });

@@ -2,6 +2,7 @@
 
 mod balancing;
 mod browsing_tiers;
+mod choosers;
 mod classes;
 mod closed;
 mod coverage;
@@ -16,10 +17,12 @@ mod long_memory;
 mod losses;
 mod network_caches;
 mod networks;
+mod outages;
 mod plan_run;
 mod prediction;
 mod refusals;
 mod reports;
+mod retries;
 mod routed;
 mod saturation;
 mod sessions;

@@ -161,7 +161,7 @@ fn a_path_between_gateways_has_a_rate() {
     system.regions = ["europe", "asia"].map(|name| Region { name: name.into(), addresses: None }).into();
     system.sites = vec![Site { name: "far".into(), region: 1 }];
     system.hosts[0].site = Some(0);
-    system.clients = vec![Clients { region: 0, number: 1 }];
+    system.clients = vec![Clients::alone(0, 1)];
     let inner = Seat { site: Some(0), host: None, targets: vec![Target::Host(0)] };
     let outer = Seat { targets: vec![Target::Seat { tier: 1, seat: 0 }], ..Seat::default() };
     let tier = |face, seat| Tier { seats: vec![seat], ..Tier::new(face, "random") };

@@ -16,7 +16,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use sojourn_bed::{Ground, Host, Namespaces, clock, namespace};
+use sojourn_bed::{Ground, Host, Links, Namespaces, clock, namespace};
 use sojourn_stats::Span;
 
 use super::control::SOCKET;

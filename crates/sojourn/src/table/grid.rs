@@ -69,7 +69,7 @@ impl Grid {
     fn drawn(&self, width: usize) -> (String, Vec<&str>) {
         let least: Vec<usize> = (0..self.header.len()).map(|column| self.least(column)).collect();
         let kept = self.kept(&least, width);
-        let widths = self.shared(&kept, &least, width);
+        let widths = self.lowest(&kept, &least, width);
         let mut table = Table::new();
         table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Disabled);
         let row = |cells: &[String], is_header: bool| {
@@ -116,15 +116,40 @@ impl Grid {
         kept
     }
 
-    /// The width of each column: what it needs at least; of the rest as many as possible get all that they want, and what
-    /// is left goes where most lines can be saved.
+    /// The widths of the lowest table: with headings in one line, or in two, or in as many as they take at least.
+    fn lowest(&self, kept: &[usize], least: &[usize], width: usize) -> Vec<usize> {
+        let heading = |column: usize, width: usize| self.lines(column, &self.header[column], true, width).len();
+        let tallest = kept.iter().map(|&column| heading(column, least[column])).max().unwrap_or(1);
+        let tries = (1..=tallest).filter_map(|lines| {
+            let mut least = least.to_vec();
+            for &column in kept {
+                least[column] = (least[column]..=width).find(|&width| heading(column, width) <= lines)?;
+            }
+            let needed = FRAME + kept.iter().map(|&column| least[column] + PADDING).sum::<usize>();
+            (needed <= width).then(|| self.shared(kept, &least, width))
+        });
+        let narrow = || kept.iter().map(|&column| least[column]).collect();
+        tries.min_by_key(|widths| self.height(kept, widths)).unwrap_or_else(narrow)
+    }
+
+    /// The lines of the table with columns of these widths, its frame aside.
+    fn height(&self, kept: &[usize], widths: &[usize]) -> usize {
+        let of = |cells: &[String], is_header: bool| {
+            let lines = kept.iter().zip(widths).map(|(&column, &width)| {
+                self.lines(column, cells.get(column).map_or("", String::as_str), is_header, width).len()
+            });
+            lines.max().unwrap_or(0)
+        };
+        of(&self.header, true) + self.rows.iter().map(|cells| of(cells, false)).sum::<usize>()
+    }
+
+    /// The width of each column: what it needs at least; of the rest as many as possible get all that their cells want,
+    /// and what is left goes where most lines can be saved.
     fn shared(&self, kept: &[usize], least: &[usize], width: usize) -> Vec<usize> {
-        let cells =
-            |column: usize| std::iter::once(&self.header).chain(&self.rows).filter_map(move |row| row.get(column));
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column)).map(|cell| length(cell));
         let natural: Vec<usize> =
-            kept.iter().map(|column| cells(*column).map(|cell| length(cell)).max().unwrap_or(0)).collect();
-        let mut widths: Vec<usize> =
-            kept.iter().zip(&natural).map(|(column, full)| least[*column].min(*full)).collect();
+            kept.iter().map(|column| cells(*column).max().unwrap_or(0).max(least[*column])).collect();
+        let mut widths: Vec<usize> = kept.iter().map(|column| least[*column]).collect();
         let used = FRAME + widths.iter().map(|width| width + PADDING).sum::<usize>();
         let mut left = width.saturating_sub(used);
         let mut places: Vec<usize> = (0..widths.len()).collect();
@@ -251,6 +276,22 @@ mod tests {
         assert_eq!(gone, ["sim - theory", "sim"], "{text}");
         let (text, gone) = grid.drawn(36);
         assert_eq!(gone, ["sim"], "a narrow one has room again: {text}");
+    }
+
+    #[test]
+    fn headings_take_the_fewest_lines_that_there_is_room_for() {
+        let mut grid = Grid::new(&["of", "response time (theory)", "response time (sim)", "throughput (theory)"]);
+        grid.add_row(["connection", "11.11 ms", "11.10 ± 0.01 ms", "10.00 /s"]);
+        // Framed by three lines, with a row of one.
+        let heading = |width: usize| grid.drawn(width).0.lines().count() - 4;
+        assert_eq!((heading(90), heading(62), heading(56)), (1, 2, 3));
+        assert_eq!(grid.drawn(62).1, [""; 0], "nothing is left out for it");
+        // Not where the rows would take more lines for it.
+        let mut names = Grid::new(&["variant", "sim - theory", "live - twin"]).spare(&[]);
+        names.add_row(["round-trip(window = 100 ms), ps", "+1.0 %", "+2.0 %"]);
+        names.add_row(["round-trip(window = 200 ms), ps", "+1.0 %", "+2.0 %"]);
+        let (table, _) = names.drawn(54);
+        assert_eq!(table.lines().count(), 3 + 2 + 2, "{table}");
     }
 
     #[test]

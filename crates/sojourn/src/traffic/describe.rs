@@ -283,9 +283,11 @@ pub(super) fn print_facts(facts: &[Fact]) {
         }
         let indent = if group.is_empty() { "" } else { "  " };
         let told = match fact.value {
-            // What was read in whole seconds has no digits behind them.
-            Value::Number(number) if fact.unit == "s" && number >= 1.0 && number.fract() == 0.0 => {
-                format!("{number} s")
+            // What was read in whole seconds has no digits behind them, and thousands need none.
+            Value::Number(number)
+                if fact.unit == "s" && (number >= 1000.0 || number >= 1.0 && number.fract() == 0.0) =>
+            {
+                format!("{number:.0} s")
             }
             Value::Number(number) if fact.unit != "1" => table::quantity(number, fact.unit),
             ref value => format!("{value} {}", fact.unit.trim_matches('1')),

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::sojourn::{experiment, file, sojourn, stderr};
+use crate::sojourn::{experiment, file, sojourn, stderr, stdout};
 
 /// The complaint about these arguments.
 fn refused(arguments: &[&str]) -> String {
@@ -264,6 +264,19 @@ fn loads_that_cannot_be() {
         let complaint = refused(&[&["load"], arguments].concat());
         assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
     }
+}
+
+/// wrk's and k6's, which resemble flags of ours that mean something else.
+#[test]
+fn flags_of_other_load_generators_are_told_what_is_meant_here() {
+    for (flag, tip) in [("--latency", "--report"), ("--stages", "--profile"), ("--vus", "--users N")] {
+        let output = sojourn(&["load", "http://127.0.0.1:9/", flag]);
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert!(complaint.contains(&format!("'{flag}'")) && complaint.contains(tip), "{complaint}");
+        assert!(!complaint.contains("similar argument"), "{complaint}");
+    }
+    assert!(!stdout(&sojourn(&["load", "--help"])).contains("--latency"));
 }
 
 #[test]

@@ -37,7 +37,7 @@ demand = "1 ms"
 "#;
 
 /// Whether this machine lets beds be; says so where it does not.
-fn can() -> bool {
+pub(crate) fn can() -> bool {
     let output = sojourn(&["bed", "run", "continents", "europe", "--", "true"]);
     if !output.status.success() {
         skipped(stderr(&output));
@@ -339,6 +339,55 @@ fn killed_at_any_instant_a_bed_leaves_nothing() {
     );
 }
 
+/// Of an experiment that runs live in a bed of its own, the process that was called and the bed's first one.
+#[test]
+fn a_live_run_that_is_killed_leaves_nothing() {
+    if !can() {
+        return;
+    }
+    for victim in ["called", "first"] {
+        let name = name();
+        let mark = format!("SOJOURN_TEST_MARK={name};");
+        let (key, value) = mark.split_once('=').unwrap();
+        let [folder, temporary] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let long = LIVE.replace("\"3 s\"", "\"600 s\"");
+        let path = file(folder.path(), "live.toml", long);
+        let out = folder.path().join("out");
+        let mut run = command(&["run", &path, "--out", &out.display().to_string()])
+            .env(key, value)
+            .env("TMPDIR", temporary.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let cmdline = |process: &String| fs::read(Path::new(process).join("cmdline")).unwrap_or_default();
+        let has =
+            |process: &String, word: &str| cmdline(process).split(|byte| *byte == 0).any(|of| of == word.as_bytes());
+        await_that("its node runs", || marked(&mark).0.iter().any(|process| has(process, "node")));
+        let (processes, seen) = marked(&mark);
+        assert!(processes.len() >= 4 && seen.len() >= 5, "{victim}: {processes:?}, {seen:?}");
+        match victim {
+            "called" => run.kill().unwrap(),
+            _ => {
+                let first = processes.iter().find(|process| has(process, "base")).expect("the bed's first process");
+                let id = first.trim_start_matches("/proc/").parse().unwrap();
+                nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGKILL).unwrap();
+            }
+        }
+        assert!(!run.wait().unwrap().success());
+        await_that("all of its processes have ended", || marked(&mark).0.is_empty());
+        await_that("its namespaces are gone", || namespaces().is_disjoint(&seen));
+        let left = |folder: &Path| {
+            let names = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+            names.collect::<BTreeSet<String>>()
+        };
+        assert_eq!(left(temporary.path()), BTreeSet::new(), "{victim}");
+        // What had happened until then, and nothing that looks like an answer.
+        assert_eq!(left(folder.path()), ["live.toml", "out"].map(String::from).into(), "{victim}");
+        assert_eq!(left(&out), ["events.jsonl".to_owned()].into(), "{victim}");
+    }
+}
+
 #[test]
 fn two_beds_need_two_names_and_a_bed_may_be_in_a_bed() {
     if !can() {
@@ -454,6 +503,13 @@ fn experiments_with_paths_run_live_in_a_bed_of_their_own() {
         let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
         let [mean_s, twin_s] = ["live", "twin"].map(|engine| estimates(&out, engine, "response_time_mean")[0]);
+        // Both hosts send their parts of one plan, which is the twin's.
+        let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        let facts = run["variants"][0]["live"]["facts"].as_array().unwrap();
+        let requests = facts.iter().find(|fact| fact[0] == "requests").expect("it is told how many there were");
+        let planned: f64 = requests[1].as_str().unwrap().parse().unwrap();
+        let twin = 3.0 * estimates(&out, "twin", "throughput")[0];
+        assert!((planned / twin - 1.0).abs() < 0.1, "{planned} requests, of the same plan {twin}");
         // Half of the clients are 20 ms away, half 60 ms: two round trips are 80 ms in the mean, of 120 requests with a
         // standard error of 3.7 ms. It may be longer on a busy machine, but not shorter.
         assert!(mean_s > 0.08 - 5.0 * 0.0037, "{mean_s}");

@@ -100,3 +100,24 @@ fn json_is_the_outcome_rows() {
     assert_eq!((exact["engine"].as_str(), exact["method"].as_str()), (Some("theory"), Some("exact")));
     assert!(exact["estimate"].as_f64().unwrap() > 0.0);
 }
+
+#[test]
+fn json_of_a_folder_says_of_each_row_whose_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let experiments = folder.path().join("experiments");
+    fs::create_dir(&experiments).unwrap();
+    for name in ["a.toml", "b.toml"] {
+        fs::copy(experiment("four-servers.toml"), experiments.join(name)).unwrap();
+    }
+    let (experiments, out) = (experiments.display().to_string(), folder.path().join("out").display().to_string());
+    let output = sojourn(&["run", &experiments, "--by", "theory", "--json", "--out", &out]);
+    let rows: Vec<Value> =
+        serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let of = |name: &str| {
+        let mut rows: Vec<Value> = rows.iter().filter(|row| row["experiment"] == name).cloned().collect();
+        rows.iter_mut().for_each(|row| row["experiment"] = Value::Null);
+        rows
+    };
+    assert!(!of("a").is_empty() && of("a").len() + of("b").len() == rows.len(), "{rows:?}");
+    assert_eq!(of("a"), of("b"), "the same experiment twice");
+}

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::sojourn::{experiment, sojourn, stderr, stdout};
 
 #[test]
@@ -23,6 +25,17 @@ fn several_runs_make_one_page() {
         assert!(html.contains(&format!("random, ps \u{b7} {name}")), "each variant of each run");
     }
     assert_eq!(fs::read(folder.path().join("a/report.html")).unwrap(), before, "the runs' own pages stay");
+
+    // The rows of all, each with its run; as many as they have alone.
+    let rows = |dirs: &[&str]| -> Vec<Value> {
+        let told = sojourn(&[&["report"], dirs, &["--out", &page, "--json"]].concat());
+        assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+        serde_json::from_str(&stdout(&told)).unwrap()
+    };
+    let (both, alone) = (rows(&[&a, &b]), rows(&[&a]));
+    let of = |run: &str| both.iter().filter(|row| row["run"] == run).cloned().collect::<Vec<Value>>();
+    assert_eq!((of(&a).len(), of(&b).len(), both.len()), (alone.len(), alone.len(), 2 * alone.len()));
+    assert_eq!(of(&a)[0]["estimate"], alone[0]["estimate"]);
 
     let wrong: [(&[&str], &str); 4] = [
         (&["report", &a, &four, "--out", "x.html"], "is not a run folder"),

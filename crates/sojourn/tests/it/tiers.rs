@@ -28,11 +28,12 @@ fn answered(name: &str, servers: usize, set: &[&str]) {
         assert!(!means.is_empty() && means.iter().all(|mean| *mean > 0.0), "{name}, {engine}\n{csv}");
         for server in 1..=servers {
             let shares = estimates(&out, engine, &format!("share_{server}"));
+            assert_eq!(shares.len(), means.len(), "{name}, {engine}, {server}\n{csv}");
             assert!(shares.iter().all(|share| (0.1..0.5).contains(share)), "{name}, {engine}, {server}\n{csv}");
         }
     }
     let errors = estimates(&out, "live", "error_ratio");
-    assert!(errors.iter().all(|ratio| *ratio == 0.0), "{name}: {errors:?}");
+    assert!(!errors.is_empty() && errors.iter().all(|ratio| *ratio == 0.0), "{name}: {errors:?}");
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn paths_have_the_same_keys_in_sim_and_live() {
 #[test]
 fn what_live_does_not_have_yet_is_refused() {
     for (name, set, needle) in [
-        ("hybrid", "system.tier.1.face=switch", "packet switch"),
+        ("hybrid", "system.tier.1.face=switch", "packet switch is on an Ethernet of a bed"),
         ("hybrid", "system.tier.0.ttl=1 s", "longer ttl"),
         ("faults", "seed=1", "faults"),
         ("pools", "seed=1", "pools"),

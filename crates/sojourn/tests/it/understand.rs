@@ -38,6 +38,9 @@ fn a_log_becomes_a_page_and_a_workload_that_runs() {
     for part in ["requests\n", "sizes\n", "lognormal(mu = 8.", "Sizes of the replies", "zipf_exponent", "Beware"] {
         assert!(told.contains(part), "no `{part}` in {told}");
     }
+    let seconds = told.lines().filter_map(|line| line.strip_suffix(" s")?.split_whitespace().last());
+    let long: Vec<&str> = seconds.filter(|number| number.parse::<f64>().is_ok_and(|s| s >= 1000.0)).collect();
+    assert!(long.len() > 1 && long.iter().all(|number| !number.contains('.')), "thousands need no decimals: {long:?}");
     let page = fs::read_to_string(path("page.html")).unwrap();
     for part in [
         "id=\"plot-rate\"",

@@ -26,6 +26,16 @@ fn t_quantiles_are_the_printed_ones() {
         assert!((t - printed).abs() < 5.1e-4, "{p}, {degrees}: {t}");
         assert!((t_quantile(1.0 - p, degrees) + t).abs() < 1e-6 * t, "{p}, {degrees}");
     }
+    // Beyond, by the distribution function's finite sum for whole degrees (Abramowitz and Stegun 26.7.3).
+    for (p, degrees, exact, off) in [
+        (0.6, 201, 0.253_682_699_889_17, 1e-10),
+        (0.975, 201, 1.971_836_506_779_86, 5e-9),
+        (0.995, 1000, 2.580_754_698_065_84, 1e-10),
+        (0.9995, 201, 3.339_586_788_905_11, 6e-8),
+    ] {
+        let t = t_quantile(p, degrees);
+        assert!((t - exact).abs() < off, "{p}, {degrees}: {t}");
+    }
     // Where the series takes over from the inverse of the distribution function there is no step.
     for p in [0.6, 0.975, 0.9995] {
         let (before, after, later) = (t_quantile(p, 200), t_quantile(p, 201), t_quantile(p, 202));
@@ -117,6 +127,15 @@ fn estimates_know_their_sharpness() {
     assert_eq!((sampled.half_width(), Estimate::Exact { value: 1.0 }.ends()), (Some(1.0), Some((1.0, 1.0))));
     let clipped = Estimate::Sampled { value: 1.0, ci_low: 0.0, ci_high: 4.0, samples: 4 };
     assert_eq!(clipped.half_width(), Some(3.0), "the lower half was cut off");
+    let within = |value: f64, half: f64| {
+        let (ci_low, ci_high) = (value - half, value + half);
+        Estimate::Sampled { value, ci_low, ci_high, samples: 4 }
+    };
+    assert_eq!((within(0.0, 0.0).relative_half_width(), within(-10.0, 1.0).relative_half_width()), (0.0, 0.1));
+    assert!(within(3.0, 0.0).is_sharp() && within(-3.0, 1e-13).is_sharp(), "but for rounding it has no width");
+    assert!(!within(3.0, 1e-11).is_sharp() && !one.is_sharp() && !Estimate::Exact { value: 1.0 }.is_sharp());
+    assert_eq!(NoInterval::TooFew.name(), "too-few");
+    assert_eq!((NoInterval::TooShort.name(), NoInterval::TooShort.words()), ("too-short", "too short a run"));
     // Two replications at 9 and 11: 10 -+ 12.706 * sqrt(2/2).
     let (low, high) = of_parts(10.0, &[9.0, 11.0], 1000).interval().expect("two parts");
     assert!((low + 2.706).abs() < 1e-3 && (high - 22.706).abs() < 1e-3, "{low} to {high}");

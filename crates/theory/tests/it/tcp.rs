@@ -1,6 +1,6 @@
 //! Transfers drawn round by round against the published mean of their latency.
 
-use sojourn_model::{Loss, LossModel, Recovery, TcpStack, Way};
+use sojourn_model::{Loss, LossLaw, Recovery, TcpStack, Way};
 use sojourn_stats::{Span, Stream};
 use sojourn_theory::formula::tcp::{connect_mean, throughput, transfer_mean};
 
@@ -18,7 +18,7 @@ fn connections_take_the_published_mean() {
     let stack = TcpStack::LINUX_2_2;
     let (rtt, times) = (Span(100_000_000), 1_000_000);
     let (mut there, mut back) = (loss(0.02, "there"), loss(0.02, "back"));
-    let mut way = Way { rtt, rate: None, there: &mut there, back: &mut back };
+    let mut way = Way { rtt, rate: None, there: &mut there, back: &mut back, spells: &[] };
     let sum: f64 = (0..times).map(|_| stack.connect(&mut way).after.as_secs_f64()).sum();
     agree(sum / f64::from(times), connect_mean(&stack, 0.1, 0.02, 0.02), 0.02);
     assert!(connect_mean(&stack, 0.1, 0.5, 0.0).is_infinite());
@@ -63,7 +63,7 @@ fn long_transfers_have_the_published_throughput() {
 }
 
 fn loss(share: f64, direction: &str) -> Loss {
-    Loss::new(share, 0.0, LossModel::GilbertElliott, Stream::new(1, direction, "losses"))
+    Loss::new(LossLaw::independent(share), Stream::new(1, direction, "losses"))
 }
 
 /// Mean time (s) of new connections' transfers, up to the last acknowledgement.
@@ -71,10 +71,10 @@ fn sampled(stack: &TcpStack, rtt_s: f64, p: f64, bytes: u64, times: u32) -> f64 
     let rtt = Span::from_secs_f64(rtt_s);
     let (mut there, mut back, mut never) = (loss(p, "there"), loss(0.0, "back"), loss(0.0, "never"));
     let new = stack
-        .connect(&mut Way { rtt, rate: None, there: &mut never, back: &mut back })
+        .connect(&mut Way { rtt, rate: None, there: &mut never, back: &mut back, spells: &[] })
         .connection
         .expect("it is set up");
-    let mut way = Way { rtt, rate: None, there: &mut there, back: &mut back };
+    let mut way = Way { rtt, rate: None, there: &mut there, back: &mut back, spells: &[] };
     let transfer = |_| {
         let carried = stack.send(&mut { new }, bytes, &mut way);
         assert!(carried.is_whole);

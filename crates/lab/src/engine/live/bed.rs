@@ -19,6 +19,11 @@ use crate::variants::{Source, Variant};
 /// How far ahead the loads of several hosts agree to start: each first tries whether its servers can be reached.
 const START_AHEAD_NS: u64 = 5_000_000_000;
 
+/// A start that they can keep (ns since 1970).
+pub(super) fn start_at_ns() -> u64 {
+    realtime_ns() + START_AHEAD_NS
+}
+
 /// Whether live answers a variant of `source` over emulated paths, and so has to be inside a bed; `by` names engines
 /// instead of the file's.
 ///
@@ -41,6 +46,9 @@ pub(super) fn is_needed(asked: &SystemQuestion) -> bool {
 pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    if !system.first_on_machine().is_empty() {
+        return not_yet("clients that share machines: leave `machines` out");
+    }
     let has_many = match &asked.workload {
         Workload::Closed(closed) => closed.users > 1,
         Workload::Sessions(sessions) => sessions.users > 1,
@@ -87,10 +95,11 @@ pub(super) fn client_host(ground: &mut dyn Ground, system: &System, region: usiz
     ground.host(&name).map_err(|e| e.to_string())
 }
 
-/// Runs each load on its host, as shares of one.
+/// Runs each load on its host, as shares of one; a single one begins when it can, if it is not told when.
 pub(super) fn run_all(
     ground: &dyn Ground,
     mut loads: Vec<(Option<Host>, Load)>,
+    start_at: Option<u64>,
     conditions: &Conditions<'_>,
 ) -> Result<Report, String> {
     let progress = |now: sojourn_load::Progress| {
@@ -99,9 +108,9 @@ pub(super) fn run_all(
     };
     if let [(None, _)] = loads.as_slice() {
         let (_, load) = loads.remove(0);
-        return run(load, conditions.cancel, &progress).map_err(|e| e.to_string());
+        return run(Load { start_at, ..load }, conditions.cancel, &progress).map_err(|e| e.to_string());
     }
-    let start_at = (loads.len() > 1).then(|| realtime_ns() + START_AHEAD_NS);
+    let start_at = start_at.or_else(|| (loads.len() > 1).then(start_at_ns));
     let progress = &progress;
     let of = loads.len() as u32;
     let mut shares = std::thread::scope(|scope| {

@@ -12,11 +12,11 @@ pub(super) struct Incident {
     what: String,
 }
 
-/// The incidents of a child before it is told to stop.
-pub(super) fn of(part: &str, child: &Child) -> Vec<Incident> {
+/// The incidents of a child before it is told to stop; a pause that begins when `is_planned` says so is none.
+pub(super) fn of(part: &str, child: &Child, is_planned: impl Fn(Time) -> bool) -> Vec<Incident> {
     let incident = |at: Time, what: String| Incident { part: part.into(), at, what };
     let mut found = Vec::new();
-    for pause in child.pauses() {
+    for pause in child.pauses().into_iter().filter(|pause| !is_planned(pause.from)) {
         let what = match pause.until {
             Some(until) => format!("stood still for {}, stopped by a signal", until - pause.from),
             None => "stood still from then on, stopped by a signal".into(),

@@ -1,34 +1,32 @@
 //! The children of a live run: the system walked from the servers up, one child per server and per decider of a tier.
 //!
-//! A face is a verb of the program: `sojourn gateway`, `sojourn redirect`. A decider's backends are the addresses of its
-//! targets, so they are started first. Every child has a host of the ground, and so an address of its own.
+//! A face is a verb of the program: `sojourn gateway`, `sojourn switch`, `sojourn redirect`. A decider's backends are the
+//! addresses of its targets, so they are started first. Every child has a host of the ground, and so an address of its own,
+//! but for those beside the servers of a switch.
 
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
-use sojourn_bed::{Child, Ground};
+use sojourn_bed::Ground;
 use sojourn_model::system::{Face, Host, Target};
 use sojourn_stats::Stream;
 
-use super::incidents::{self, Incident};
+use super::incidents::Incident;
+use super::part::Part;
+use super::switch::{self, Beside, Switch};
 use super::{Conditions, Serving};
 use crate::spec::{Experiment, SystemQuestion};
 use crate::topology::name_of;
-
-/// A child that is not ready by then never will be.
-const READY: Duration = Duration::from_secs(20);
 
 /// The header by which a decider knows the clients of a plan, who all come from one address.
 const CLIENT_HEADER: &str = "x-sojourn-client";
 
 /// The children of a live run.
 pub(super) struct Parts {
-    servers: Vec<Serving>,
-    /// Deciders by name, with their addresses; those that others send to come first.
-    deciders: Vec<(String, Child, SocketAddr)>,
+    pub(super) servers: Vec<Serving>,
+    /// Deciders with their tiers and seats; those that others send to come first.
+    pub(super) deciders: Vec<((usize, usize), Part)>,
+    beside: Beside,
     /// Where clients go: one address, or those that the DNS rotates.
     pub(super) entrances: Vec<SocketAddr>,
 }
@@ -49,7 +47,8 @@ struct Walk<'a> {
     servers: Vec<SocketAddr>,
     ground: &'a mut dyn Ground,
     conditions: &'a Conditions<'a>,
-    started: Vec<(String, Child, SocketAddr)>,
+    started: Vec<((usize, usize), Part)>,
+    beside: Beside,
 }
 
 impl Parts {
@@ -62,7 +61,8 @@ impl Parts {
         conditions: &Conditions<'_>,
     ) -> Result<Parts, String> {
         let addresses = servers.iter().map(Serving::address).collect();
-        let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started: Vec::new() };
+        let (started, beside) = (Vec::new(), Beside::default());
+        let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started, beside };
         let first = Target::Seat { tier: 0, seat: 0 };
         let entrances = match asked.system.tiers.first() {
             None => vec![walk.servers[0]],
@@ -72,19 +72,23 @@ impl Parts {
             }
             Some(_) => vec![walk.address(first)?],
         };
-        Ok(Parts { servers, deciders: walk.started, entrances })
+        Ok(Parts { servers, deciders: walk.started, beside: walk.beside, entrances })
     }
 
     /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
     pub(super) fn stop(self, hosts: &[Host], ground: &dyn Ground) -> Told {
         let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new() };
-        for (name, child, _) in self.deciders.into_iter().rev() {
-            let said = told.last(&name, child);
+        for (_, part) in self.deciders.into_iter().rev() {
+            let name = part.name.clone();
+            let said = told.last(part);
             told.deciders.push((name, said));
+        }
+        for part in self.beside.into_parts() {
+            told.last(part);
         }
         for (server, host) in self.servers.into_iter().zip(hosts) {
             let said = match server {
-                Serving::Node(child, _) => told.last(&host.name, child),
+                Serving::Node(part) => told.last(part),
                 Serving::Program(real) => {
                     told.incidents.extend(real.incidents(&host.name, ground));
                     Value::Null
@@ -97,18 +101,11 @@ impl Parts {
 }
 
 impl Told {
-    /// Stops a child and gives what it said last; notes what should not have happened to it.
-    fn last(&mut self, name: &str, child: Child) -> Value {
-        let before = incidents::of(name, &child);
-        let was_fine = before.is_empty();
-        self.incidents.extend(before);
-        match child.stop().pop() {
-            Some(said) if said["event"] == "stopped" => said,
-            _ => {
-                self.incidents.extend(was_fine.then(|| incidents::silence(name)));
-                Value::Null
-            }
-        }
+    /// Stops a part and gives what it said last; notes what should not have happened to it.
+    fn last(&mut self, part: Part) -> Value {
+        let (said, incidents) = part.stop();
+        self.incidents.extend(incidents);
+        said
     }
 }
 
@@ -119,15 +116,35 @@ impl Walk<'_> {
             Target::Host(host) => return Ok(self.servers[host]),
             Target::Seat { tier, seat } => (tier, seat),
         };
-        let name = name_of(&self.asked.system.tiers[tier], seat);
-        if let Some((.., address)) = self.started.iter().find(|(known, ..)| *known == name) {
-            return Ok(*address);
+        if let Some((_, part)) = self.started.iter().find(|(known, _)| *known == (tier, seat)) {
+            return Ok(part.address());
         }
+        let name = name_of(&self.asked.system.tiers[tier], seat);
+        let of = &self.asked.system.tiers[tier];
+        let program = self.conditions.program;
         let arguments = self.arguments(tier, seat, &name)?;
-        let verb = self.asked.system.tiers[tier].face.name();
-        let (child, address) = spawn(self.ground, self.conditions.program, &name, verb, &arguments)?;
-        self.started.push((name, child, address));
+        let part = match of.face {
+            Face::Switch => {
+                let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
+                let switch = Switch { program, tier: of, name: &name, servers };
+                self.beside.start_halves(self.ground, &switch)?;
+                let front = switch.front(self.ground, &arguments)?;
+                self.beside.start_daemons(self.ground, &switch)?;
+                front
+            }
+            face => Part::start(self.ground, program, &name, face.name(), &arguments)?,
+        };
+        let address = part.address();
+        self.started.push(((tier, seat), part));
         Ok(address)
+    }
+
+    fn name(&self, target: Target) -> String {
+        let system = &self.asked.system;
+        match target {
+            Target::Host(host) => system.hosts[host].name.clone(),
+            Target::Seat { tier, seat } => name_of(&system.tiers[tier], seat),
+        }
     }
 
     fn arguments(&mut self, index: usize, seat: usize, name: &str) -> Result<Vec<String>, String> {
@@ -140,9 +157,13 @@ impl Walk<'_> {
             false => Stream::new(self.experiment.seed, name, "seed").below(usize::MAX) as u64,
         };
         let mut arguments = vec!["--policy".into(), tier.policy.clone(), "--seed".into(), seed.to_string()];
-        arguments.extend(["--client-header", CLIENT_HEADER, "--classes"].map(String::from));
-        arguments.push(self.asked.workload.classes().join(","));
-        arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
+        if tier.face == Face::Switch {
+            arguments.extend(switch::arguments(tier, self.ground, name));
+        } else {
+            arguments.extend(["--client-header", CLIENT_HEADER, "--classes"].map(String::from));
+            arguments.push(self.asked.workload.classes().join(","));
+            arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
+        }
         if let Some(every) = tier.polled {
             arguments.extend(["--poll".into(), every.to_string()]);
         }
@@ -152,31 +173,15 @@ impl Walk<'_> {
             arguments.extend(["--record".into(), file.display().to_string()]);
         }
         for (place, target) in tier.seats[seat].targets.iter().enumerate() {
-            let name = match *target {
-                Target::Host(host) => system.hosts[host].name.clone(),
-                Target::Seat { tier, seat } => name_of(&system.tiers[tier], seat),
-            };
+            let name = self.name(*target);
             let weight = tier.weights.get(place).copied().unwrap_or(1.0);
-            let address = self.address(*target)?;
+            let address = match tier.face {
+                // Its port is the service's.
+                Face::Switch => switch::address(self.ground, &name).to_string(),
+                _ => self.address(*target)?.to_string(),
+            };
             arguments.extend(["--backend".into(), format!("{name}={address}*{weight}")]);
         }
         Ok(arguments)
     }
-}
-
-/// Starts `sojourn VERB ARGUMENTS` on a new host of the ground, which listens on a free port there.
-pub(super) fn spawn<S: AsRef<std::ffi::OsStr>>(
-    ground: &mut dyn Ground,
-    program: &Path,
-    name: &str,
-    verb: &str,
-    arguments: &[S],
-) -> Result<(Child, SocketAddr), String> {
-    let host = ground.host(name).map_err(|e| e.to_string())?;
-    let address = ground.address(host);
-    let mut command = Command::new(program);
-    command.args([verb, "--child", "--listen", &SocketAddr::new(address, 0).to_string()]).args(arguments);
-    let child = ground.spawn(host, command, READY).map_err(|e| e.to_string())?;
-    let port = child.port();
-    Ok((child, SocketAddr::new(address, port)))
 }

@@ -12,7 +12,7 @@ use sojourn_model::system::{Face, server_name};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
-use super::parts::spawn;
+use super::part::Part;
 use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets};
 use crate::answer::PathDelay;
 use crate::spec::{Experiment, SystemQuestion};
@@ -49,9 +49,8 @@ pub(super) fn measure(
     };
     let backend = format!("{}={}", server_name(0), servers[0].address());
     let mut ground = Loopback::new();
-    let (_decider, through) =
-        spawn(&mut ground, conditions.program, "probed", tier.face.name(), &["--backend", &backend])?;
-    let (through, spread_through) = rounds(through)?;
+    let decider = Part::start(&mut ground, conditions.program, "probed", tier.face.name(), &["--backend", &backend])?;
+    let (through, spread_through) = rounds(decider.address())?;
     let delay = match tier.face {
         // The client goes there and back, and then to the server.
         Face::Redirect => PathDelay { client: Span(through.0 / 2), cluster: Span::ZERO },

@@ -65,7 +65,11 @@ fn a_request_is_for_one_host() {
         // The target overrules the line, for the backend too.
         ("GET http://b/x?y HTTP/1.1\r\nhost: a\r\n\r\n", "b", "GET /x?y HTTP/1.1"),
         ("GET http://b:82 HTTP/1.1\r\nhost: b:82\r\n\r\n", "b:82", "GET / HTTP/1.1"),
+        ("GET http://b?y HTTP/1.1\r\nhost: b\r\n\r\n", "b", "GET /?y HTTP/1.1"),
         ("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n", "a", "OPTIONS * HTTP/1.1"),
+        ("OPTIONS http://b:82/x HTTP/1.1\r\nhost: a\r\n\r\n", "b:82", "OPTIONS /x HTTP/1.1"),
+        ("OPTIONS http://b/ HTTP/1.1\r\nhost: a\r\n\r\n", "b", "OPTIONS / HTTP/1.1"),
+        ("OPTIONS http://b?y HTTP/1.1\r\nhost: a\r\n\r\n", "b", "OPTIONS /?y HTTP/1.1"),
     ] {
         assert_eq!(say(&gateway, right).status, 200, "{right:?}");
         let got = origin.last();
@@ -73,7 +77,7 @@ fn a_request_is_for_one_host() {
         assert_eq!((hosts.len(), got.header("host"), got.line.as_str()), (1, Some(host), line), "{right:?}");
     }
     let counts = gateway.stop();
-    assert_eq!((counts.requests, counts.refused, counts.backends[0].completed), (19, 12, 7), "{counts:?}");
+    assert_eq!((counts.requests, counts.refused, counts.backends[0].completed), (23, 12, 11), "{counts:?}");
 }
 
 #[test]

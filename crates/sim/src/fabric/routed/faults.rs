@@ -7,14 +7,21 @@
 //! | a server or site is drained | it ends what it has; what comes is refused |
 //! | a resolver is down | its clients keep the answers that they have, and get no other |
 //! | a server is slow | what comes takes so much longer; what is in it already goes on as before |
+//! | a server or site is restarted | as if it were down until it is back, with empty queues; deciders keep what they know |
+//! | a server, site or tier is frozen | it stands still: what is in it and what comes waits, and goes on with it |
+//! | a server or site has errors | it answers a share of the requests with an error, at once and without work |
+//! | a path, server or site is cut | what sets out meanwhile is lost: see `outages` |
+//! | a path loses more | transfers over it take longer: see `transfers` |
 //!
 //! Gateways, switches and redirects look at the health of their targets every second; a gateway that is refused knows at
-//! once and tries another target. A tier that gets reports goes by them instead. A DNS learns of deciders by reports only:
-//! without them it goes on naming a site that is down. A client that is refused gives up, or asks the next address of its
-//! answer if `[client]` says so (Agarwal 2001, section 5.2). The price of refusals at once is that no time-out is waited
-//! for; a path that is cut, which would be silent, is not there yet.
+//! once and tries another target. Silence is known when a look has had no answer for a second. A tier that gets reports
+//! goes by them instead. A DNS learns of deciders by reports only: without them it goes on naming a site that is down. A
+//! client that is refused gives up, or asks the next address of its answer if `[client]` says so (Agarwal 2001, section
+//! 5.2); one that gets no answer waits until its time-out.
+//!
+//! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
 
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, State};
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
@@ -36,18 +43,23 @@ pub(super) struct Change {
     hosts: Vec<u32>,
     deciders: Vec<u32>,
     resolver: Option<usize>,
+    /// It is over at once.
+    is_momentary: bool,
 }
 
 /// What begins and ends in `system`, in the order of time. Which servers a share has is drawn.
 pub(super) fn changes(system: &System, seed: u64) -> Vec<Change> {
     let mut changes = Vec::new();
     for (number, fault) in system.faults.iter().enumerate() {
+        let is_momentary = fault.trouble == Trouble::Restarted && fault.until.is_none();
+        let (hosts, deciders) = parts(system, number, seed);
         let change = |at, begins| Change {
             at,
             begins,
             trouble: fault.trouble,
-            hosts: hosts(fault, number, system, seed),
-            deciders: deciders(fault, system),
+            hosts: hosts.clone(),
+            deciders: deciders.clone(),
+            is_momentary,
             resolver: match fault.subject {
                 Subject::Resolver(resolver) => Some(resolver),
                 _ => None,
@@ -63,40 +75,42 @@ pub(super) fn changes(system: &System, seed: u64) -> Vec<Change> {
 
 /// Refuses by name the faults that are not there yet.
 pub(super) fn check(system: &System) -> Result<(), SimError> {
-    let has_one_resource = |host: &u32| system.hosts[*host as usize].server.machine.is_none();
+    let has_one_resource = |host: &usize| system.hosts[*host].server.machine.is_none();
+    let is_of_servers =
+        |fault: &Fault| matches!(fault.subject, Subject::Host(_) | Subject::Site(_) | Subject::Share(_));
     let is_known = |fault: &Fault| match (fault.trouble, fault.subject) {
+        (Trouble::Cut, Subject::Path(..)) => true,
+        (Trouble::Loss(_), Subject::Path(..)) => system.transport.is_some(),
         (_, Subject::Path(..)) => false,
-        (Trouble::Down, _) => true,
-        (Trouble::Drained, Subject::Host(_) | Subject::Site(_) | Subject::Share(_)) => true,
-        (Trouble::Slow(_), Subject::Host(_) | Subject::Site(_) | Subject::Share(_)) => {
-            hosts(fault, 0, system, 0).iter().all(has_one_resource)
-        }
-        _ => false,
+        (_, Subject::Tier(tier)) if system.tiers[tier].face == Face::Client => false,
+        (Trouble::Down, _) | (Trouble::Frozen, Subject::Tier(_)) => true,
+        (Trouble::Loss(_), _) => false,
+        (Trouble::Slow(_), _) => is_of_servers(fault) && fault.hosts(0, system, 0).iter().all(has_one_resource),
+        _ => is_of_servers(fault),
     };
-    match system.faults.iter().all(is_known) {
-        true => Ok(()),
-        false => Err(SimError::NotYet(
-            "fault of this kind: servers, sites and shares of them that are `down`, `drained` or `slow(0.2)` (of one \
-             resource), tiers and resolvers that are `down`"
+    if !system.faults.iter().all(is_known) {
+        return Err(SimError::NotYet(
+            "fault of this kind: servers, sites and shares of them that are `down`, `drained`, `restarted`, `frozen`, `cut`, \
+             `slow(0.2)` (of one resource) or have `errors(0.3)`; tiers that are `down` or `frozen`; resolvers that are \
+             `down`; paths that are `cut`, or have `loss(0.1)` where [system.tcp] is"
                 .into(),
+        ));
+    }
+    let is_endless =
+        |fault: &Fault| fault.trouble == Trouble::Cut || (fault.trouble == Trouble::Frozen && fault.until.is_none());
+    match system.faults.iter().any(is_endless) && system.rules.timeout.is_none() {
+        true => Err(SimError::Invalid(
+            "what is cut, or frozen for ever, answers nothing: say how long clients wait, [client] timeout".into(),
         )),
+        false => Ok(()),
     }
 }
 
-/// The servers that a fault is of.
-fn hosts(fault: &Fault, number: usize, system: &System, seed: u64) -> Vec<u32> {
-    let all = 0..system.hosts.len() as u32;
-    match fault.subject {
-        Subject::Host(host) => vec![host as u32],
-        Subject::Site(site) => all.filter(|host| system.hosts[*host as usize].site == Some(site)).collect(),
-        Subject::Share(share) => {
-            let mut left: Vec<u32> = all.collect();
-            let count = ((share * left.len() as f64).round() as usize).max(1);
-            let mut draws = Stream::new(seed, &format!("fault {number}"), "servers");
-            (0..count).map(|_| left.swap_remove(draws.below(left.len()))).collect()
-        }
-        Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) => Vec::new(),
-    }
+/// The servers and deciders that fault number `number` is of.
+pub(super) fn parts(system: &System, number: usize, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    let fault = &system.faults[number];
+    let hosts = fault.hosts(number, system, seed).into_iter().map(|host| host as u32);
+    (hosts.collect(), deciders(fault, system))
 }
 
 /// The deciders that a fault is of, numbered tier by tier.
@@ -114,28 +128,87 @@ fn deciders(fault: &Fault, system: &System) -> Vec<u32> {
 impl Routed {
     /// A fault begins or ends.
     pub(super) fn fault(&mut self, number: u32, cx: &mut Cx) {
-        let Change { begins, trouble, ref hosts, ref deciders, resolver, .. } = self.faults[number as usize].clone();
-        if let Trouble::Slow(speed) = trouble {
-            self.slowness.resize(self.servers.len(), 1.0);
-            for host in hosts {
-                self.slowness[*host as usize] = if begins { 1.0 / speed } else { 1.0 };
+        let change = self.faults[number as usize].clone();
+        let Change { begins, trouble, ref hosts, is_momentary, .. } = change;
+        match trouble {
+            Trouble::Slow(speed) => {
+                self.slowness.resize(self.servers.len(), 1.0);
+                for host in hosts {
+                    self.slowness[*host as usize] = if begins { 1.0 / speed } else { 1.0 };
+                }
+                return;
             }
-            return;
-        }
-        for host in hosts {
-            self.is_down[*host as usize] = begins;
-        }
-        for decider in deciders {
-            self.deciders[*decider as usize].is_down = begins;
-        }
-        if let (Some(resolver), Some(names)) = (resolver, &mut self.names) {
-            names.resolver_is(resolver, begins);
-        }
-        if begins && trouble == Trouble::Down {
-            self.lose_what_is_inside(cx);
+            Trouble::Errors(share) => {
+                self.errors.resize(self.servers.len(), 0.0);
+                for host in hosts {
+                    self.errors[*host as usize] = if begins { share } else { 0.0 };
+                }
+                return;
+            }
+            Trouble::Frozen => hosts.iter().for_each(|host| self.stand_still(*host as usize, begins, cx.now)),
+            Trouble::Cut | Trouble::Loss(_) => {}
+            Trouble::Down | Trouble::Drained | Trouble::Restarted => {
+                self.be_down(&change, begins);
+                if begins && trouble != Trouble::Drained {
+                    self.lose_what_is_inside(cx);
+                }
+                if is_momentary {
+                    self.be_down(&change, false);
+                }
+            }
         }
         let next_look = Time((cx.now.0 / HEALTH.0 + 1) * HEALTH.0);
-        cx.agenda.add(next_look, What::HealthKnown, number, 0);
+        let is_silent = matches!(trouble, Trouble::Frozen | Trouble::Cut);
+        let known = if is_silent && begins { next_look + HEALTH } else { next_look };
+        cx.agenda.add(known, What::HealthKnown, number, 0);
+    }
+
+    fn be_down(&mut self, change: &Change, is_down: bool) {
+        change.hosts.iter().for_each(|host| self.is_down[*host as usize] = is_down);
+        change.deciders.iter().for_each(|decider| self.deciders[*decider as usize].is_down = is_down);
+        if let (Some(resolver), Some(names)) = (change.resolver, &mut self.names) {
+            names.resolver_is(resolver, is_down);
+        }
+    }
+
+    /// The clocks of a server's resources stop, or go on.
+    fn stand_still(&mut self, host: usize, begins: bool, now: Time) {
+        for &number in &self.stages[host] {
+            let station = &mut self.stations[number];
+            if begins {
+                station.freeze(now)
+            } else {
+                station.thaw(now)
+            }
+            self.timers.set(number, station.next_departure());
+        }
+    }
+
+    /// Whether a request is answered with an error. Which ones are is drawn for each by itself, so that other requests and
+    /// policies shift no draws.
+    pub(super) fn answers_with_error(&mut self, slot: u32, host: usize, cx: &mut Cx) -> bool {
+        let Some(&share) = self.errors.get(host).filter(|share| **share > 0.0) else { return false };
+        let Job { number, client, .. } = cx.jobs.slab[slot as usize];
+        let attempt = format!("error {}", self.routes[slot as usize].retries);
+        if Stream::new(self.seed, &format!("request {number}"), &attempt).uniform() >= share {
+            return false;
+        }
+        self.routes[slot as usize].is_error = true;
+        cx.jobs.slab[slot as usize].size = 0;
+        self.report(cx.now, |reporting, view| reporting.arrived(host as u32, view));
+        self.report(cx.now, |reporting, view| reporting.served(host as u32, client, 0, Span::ZERO, view));
+        self.leaves_server(slot, host, 0, cx);
+        true
+    }
+
+    /// Whether a part answers nothing now: it is down, or stands still.
+    pub(super) fn is_silent(&self, part: Next, now: Time) -> bool {
+        match part {
+            Next::Server(host) => self.is_down[host as usize] || self.outages.host_stands(host, now).is_some(),
+            Next::Decider(decider) => {
+                self.deciders[decider as usize].is_down || self.outages.decider_stands(decider, now).is_some()
+            }
+        }
     }
 
     /// Requests at servers that are down and behind deciders that are down end without a reply.
@@ -157,23 +230,34 @@ impl Routed {
         }
     }
 
-    /// Deciders learn whether their targets are down.
+    /// Deciders learn whether their targets answer.
     pub(super) fn health_known(&mut self, number: u32, cx: &mut Cx) {
-        let Change { hosts, deciders, .. } = self.faults[number as usize].clone();
+        let Change { hosts, deciders, trouble, .. } = self.faults[number as usize].clone();
         for decider in 0..self.deciders.len() {
-            if self.reporting.as_ref().is_some_and(|reporting| reporting.is_told(decider)) {
+            let is_told = self.reporting.as_ref().is_some_and(|reporting| reporting.is_told(decider));
+            if is_told || self.deciders[decider].face == Face::Client {
                 continue;
             }
             for target in 0..self.deciders[decider].targets.len() {
-                let is_down = match self.deciders[decider].targets[target] {
-                    Next::Server(host) if hosts.contains(&host) => self.is_down[host as usize],
-                    Next::Decider(other) if deciders.contains(&other) && self.deciders[decider].face != Face::Dns => {
-                        self.deciders[other as usize].is_down
+                let next = self.deciders[decider].targets[target];
+                let is_looked_at = match next {
+                    Next::Server(host) => trouble == Trouble::Cut || hosts.contains(&host),
+                    Next::Decider(other) => {
+                        (trouble == Trouble::Cut || deciders.contains(&other))
+                            && self.deciders[decider].face != Face::Dns
                     }
-                    _ => continue,
                 };
+                if !is_looked_at {
+                    continue;
+                }
+                let looker = Next::Decider(decider as u32);
+                let is_lost = self.is_silent(next, cx.now) || !self.passes(looker, next, cx.now);
                 let balancer = &mut self.deciders[decider].balancer;
-                match is_down {
+                let is_up = balancer.table().state(BackendId(target as u32)) != State::Down;
+                if is_up != is_lost {
+                    continue;
+                }
+                match is_lost {
                     true => balancer.lost(target as u32, cx.now),
                     false => balancer.found(target as u32, cx.now),
                 }

@@ -1,8 +1,9 @@
 //! What deciders are told besides requests: where their targets are, how long to keep what they know of clients, and the
 //! messages that come to them.
 
-use sojourn_dispatch::{ClientRules, Origin, RoundTrip};
+use sojourn_dispatch::{ClientRules, Origin};
 use sojourn_model::System;
+use sojourn_model::system::Tier;
 use sojourn_stats::{Span, Time};
 
 use super::super::deciders::Next;
@@ -13,20 +14,25 @@ use super::reports::{Reporting, View};
 /// Reports without news of a client after which its rate is forgotten.
 const SILENT_REPORTS: u64 = 3;
 
+/// How long a tier keeps what it knows of clients.
+pub(super) fn client_rules(tier: &Tier) -> ClientRules {
+    let usual = ClientRules::default();
+    let rates = tier.reports.and_then(|reports| reports.client_rates);
+    ClientRules {
+        rates_expire: rates.map(|every| Span(every.0 * SILENT_REPORTS)),
+        sites_probed: tier.probes.map_or(usual.sites_probed, |probes| probes.at_most),
+        refresh: tier.probes.map_or(usual.refresh, |probes| probes.refresh),
+        ..usual
+    }
+}
+
 impl Routed {
     /// Tells the deciders of `system` what they know from the start.
     pub(super) fn prepare(&mut self, system: &System) {
         let tiers = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(tier, tier.seats.len()));
         for (number, tier) in tiers.enumerate() {
-            let rates = tier.reports.and_then(|reports| reports.client_rates);
-            if rates.is_some() || tier.probes.is_some() {
-                let usual = ClientRules::default();
-                self.deciders[number].balancer.keep_clients(ClientRules {
-                    rates_expire: rates.map(|every| Span(every.0 * SILENT_REPORTS)),
-                    sites_probed: tier.probes.map_or(usual.sites_probed, |probes| probes.at_most),
-                    refresh: tier.probes.map_or(usual.refresh, |probes| probes.refresh),
-                    ..usual
-                });
+            if tier.probes.is_some() || tier.reports.is_some_and(|reports| reports.client_rates.is_some()) {
+                self.deciders[number].balancer.keep_clients(client_rules(tier));
             }
             let Some(origins) = &self.origins else { continue };
             for target in 0..self.deciders[number].targets.len() {
@@ -37,6 +43,9 @@ impl Routed {
                 };
                 let origin = origins.within(self.region_of(next), &name);
                 self.deciders[number].balancer.set_origin(target as u32, origin);
+                if let (0, Some(choosers)) = (number, &mut self.choosers) {
+                    choosers.origins.push(origin);
+                }
             }
         }
     }
@@ -44,9 +53,9 @@ impl Routed {
     /// Something happens that reports are about.
     #[inline]
     pub(super) fn report(&mut self, now: Time, tell: impl FnOnce(&mut Reporting, &mut View<'_>)) {
-        let Routed { reporting, deciders, stations, is_down, messages, .. } = self;
+        let Routed { reporting, deciders, stations, is_down, outages, messages, .. } = self;
         if let Some(reporting) = reporting {
-            tell(reporting, &mut View { now, deciders, stations, is_down, messages });
+            tell(reporting, &mut View { now, deciders, stations, is_down, outages, messages });
         }
     }
 
@@ -64,8 +73,8 @@ impl Routed {
                 }
                 Message::Rates { reporter, rates } => self.take_rates(reporter, rates, now),
                 Message::Order { decider, target, client } => self.echo(decider, target, client, now),
-                Message::Echoes { decider, target, client, round_trip, measured } => {
-                    self.echoed(decider, target, client, RoundTrip { span: round_trip, measured }, now);
+                Message::Echoes { decider, target, client, round_trip } => {
+                    self.echoed(decider, target, client, round_trip, now);
                 }
             }
         }

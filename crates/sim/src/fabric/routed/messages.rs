@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_dispatch::Report;
-use sojourn_stats::{Span, Time};
+use sojourn_dispatch::reports::Totals;
+use sojourn_dispatch::{Report, RoundTrip};
+use sojourn_stats::Time;
 
 /// Messages that are under way.
 #[derive(Default)]
@@ -23,8 +24,8 @@ pub(super) enum Message {
     Rates { reporter: u32, rates: Vec<(u32, f64)> },
     /// A decider wants the round trip between a client and one of its targets.
     Order { decider: u32, target: u32, client: u32 },
-    /// A target has measured it, with echoes the last of which came back at `measured`.
-    Echoes { decider: u32, target: u32, client: u32, round_trip: Span, measured: Time },
+    /// A target has measured it.
+    Echoes { decider: u32, target: u32, client: u32, round_trip: RoundTrip },
 }
 
 /// What a report says; the receiver makes differences of the totals.
@@ -34,20 +35,6 @@ pub(super) struct Load {
     /// No server is left behind this decider.
     pub(super) is_empty: bool,
     pub(super) totals: Totals,
-}
-
-/// What a target has done since the start.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Totals {
-    /// Requests that have come.
-    pub(super) arrived: u64,
-    pub(super) completed: u64,
-    pub(super) bytes: u64,
-    /// Time that the completed ones took there (ns).
-    pub(super) stayed_ns: u128,
-    /// Core time that its processors have spent, and all that they had (ns).
-    pub(super) busy_ns: u128,
-    pub(super) cores_ns: u128,
 }
 
 impl Messages {

@@ -19,7 +19,9 @@ pub(super) struct Places {
     paths: Vec<Way>,
     /// Where nothing is said of regions: one way between client and system, and each client's own link from there.
     plain: (Span, Option<ClientWires>),
-    /// The link between a client and a region, at `client * regions + region`, once it is known.
+    /// The first client on the machine of each; empty where each has its own.
+    machines: Vec<u32>,
+    /// The link between a machine and a region, at `machine * regions + region`, once it is known.
     links: Vec<Option<(Link, Wire)>>,
 }
 
@@ -67,6 +69,7 @@ impl Places {
             hosts: system.hosts.iter().map(|host| (host.site, system.region_of(host.site))).collect(),
             paths: (0..regions * regions).map_while(path).collect(),
             plain: (client.map_or(Span::ZERO, |link| link.delay), client.map(|link| ClientWires::new(Wire::new(link)))),
+            machines: system.first_on_machine(),
             links: Vec::new(),
         }
     }
@@ -79,6 +82,11 @@ impl Places {
     /// The region of a server.
     pub(super) fn region_of_host(&self, host: usize) -> usize {
         self.hosts[host].1
+    }
+
+    /// The first client on the machine of `client`: to all others the two are one.
+    pub(super) fn machine(&self, client: u32) -> u32 {
+        self.machines.get(client as usize).copied().unwrap_or(client)
     }
 
     /// One way between a client and a region.
@@ -110,7 +118,7 @@ impl Places {
     /// A client and the region that it asks, where something is said of paths.
     pub(super) fn ends(&mut self, client: u32, region: usize) -> Ends {
         let rtt = Span(2 * self.one_way(client, region).0);
-        Ends { client, home: self.home(client), region, rtt }
+        Ends { client, machine: self.machine(client), home: self.home(client), region, rtt }
     }
 
     /// The rate at which a reply can flow from `region` to its client when nothing else does (bit/s).
@@ -126,13 +134,14 @@ impl Places {
     }
 
     /// The region of a client.
-    fn home(&self, client: u32) -> usize {
+    pub(super) fn home(&self, client: u32) -> usize {
         self.region_of_client.get(client as usize).copied().unwrap_or(0)
     }
 
-    /// The link between a client and a region: its round trip is drawn when it is first needed, from a stream of its own.
+    /// The link between a client's machine and a region: its round trip is drawn when it is first needed, from a stream of
+    /// its own.
     fn link(&mut self, client: u32, region: usize) -> &mut (Link, Wire) {
-        let home = self.home(client);
+        let (home, client) = (self.home(client), self.machine(client));
         let place = client as usize * self.regions + region;
         if self.links.len() <= place {
             self.links.resize(place + 1, None);

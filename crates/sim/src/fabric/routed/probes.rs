@@ -1,20 +1,22 @@
 //! Probes: a decider has the round trip between a client and some of its targets measured, from there.
 //!
 //! The order goes to the target, which sends three echo requests to the client, a second apart, and answers with the mean
-//! round trip of those that came back; with none it has nothing to tell. Echoes are lost with the path's packets; orders
-//! and answers arrive. Agarwal 2001, section 3.5.2 (`receive_probe_for_rtt`); a number of three is what ping is asked for
-//! in the studies that he cites. A resolver is probed where it is: its round trip is the path's mean.
+//! round trip of those that came back and their number; with none it has nothing to tell. Echoes are lost as the path loses
+//! packets, one after the other: a run of losses that takes the first is likely to take all three. Orders and answers arrive.
+//! Agarwal 2001, section 3.5.2 (`receive_probe_for_rtt`); three is what ping is asked for in the studies that he cites. A
+//! resolver is probed where it is: its round trip is the path's mean.
 
 use std::collections::HashMap;
 
 use sojourn_dispatch::{Command, RoundTrip};
-use sojourn_model::System;
-use sojourn_model::system::{Paths, Tier};
+use sojourn_model::system::{Face, Path, Paths, Tier};
+use sojourn_model::{Loss, LossLaw, System};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::super::deciders::Next;
 use super::Routed;
 use super::messages::Message;
+use super::outages::Place;
 use crate::balancer::client_key;
 
 /// Echo requests of a probe, and the time between them, which is also how long the last one is waited for.
@@ -26,8 +28,9 @@ pub(super) struct Probing {
     /// Numbers of the clients that have asked or been told of, by the keys of their addresses.
     clients: HashMap<u64, u32>,
     paths: Paths,
-    /// Which echoes are lost, of each decider.
-    lost: Vec<Stream>,
+    seed: u64,
+    /// Probes so far that were ordered by each decider: each has losses of its own.
+    sent: Vec<u64>,
 }
 
 impl Probing {
@@ -37,7 +40,8 @@ impl Probing {
         system.tiers.iter().any(probes).then(|| Probing {
             clients: HashMap::new(),
             paths: system.paths.clone(),
-            lost: (0..deciders).map(|number| Stream::new(seed, &format!("decider {number}"), "lost echoes")).collect(),
+            seed,
+            sent: vec![0; deciders],
         })
     }
 
@@ -57,6 +61,9 @@ impl Routed {
             let probing = self.probing.as_ref().expect("it was promised that clients are probed");
             let client = probing.clients[&client];
             let next = self.deciders[decider as usize].targets[from.0 as usize];
+            if !self.passes(Next::Decider(decider), next, now) {
+                continue;
+            }
             let at = now + self.between(decider, next);
             self.messages.send(at, Message::Order { decider, target: from.0, client });
         }
@@ -65,11 +72,7 @@ impl Routed {
     /// A target sends echo requests, if it is up, and answers when the last of them has come back or is given up.
     pub(super) fn echo(&mut self, decider: u32, target: u32, client: u32, now: Time) {
         let next = self.deciders[decider as usize].targets[target as usize];
-        let is_down = match next {
-            Next::Server(host) => self.is_down[host as usize],
-            Next::Decider(other) => self.deciders[other as usize].is_down,
-        };
-        if is_down {
+        if self.is_silent(next, now) {
             return;
         }
         let origins = self.origins.as_ref().expect("who is probed has a place");
@@ -78,21 +81,38 @@ impl Routed {
             Some(_) => self.places.between(home, there) + self.places.between(home, there),
             None => self.places.one_way(client, there) + self.places.one_way(client, there),
         };
+        let asked = Place { region: home, site: None, host: None, is_client: true };
+        let further = self.outages.lost(self.place_of(next), asked, now);
         let probing = self.probing.as_mut().expect("a probe was ordered");
-        // Half of the losses are each way.
-        let kept = 1.0 - probing.paths.between(home, there).map_or(0.0, |path| path.loss) / 2.0;
-        let draws = &mut probing.lost[decider as usize];
-        let answered = (0..ECHOES).filter(|_| draws.uniform() < kept * kept).count();
-        if answered == 0 {
+        let [law, further] = [
+            probing.paths.between(home, there).map_or(LossLaw::default(), Path::loss_each_way),
+            LossLaw::independent(further),
+        ];
+        probing.sent[decider as usize] += 1;
+        let probe = format!("decider {decider} probe {}", probing.sent[decider as usize]);
+        let ways = [("there", law), ("there, besides", further), ("back", law), ("back, besides", further)];
+        let mut losses =
+            ways.map(|(way, law)| Loss::new(law, Stream::new(probing.seed, &probe, &format!("echoes lost {way}"))));
+        let comes_back = || !losses.iter_mut().any(Loss::next_is_lost);
+        let answers = std::iter::repeat_with(comes_back).take(ECHOES as usize).filter(|back| *back).count() as u32;
+        if answers == 0 {
             return;
         }
         let measured = now + Span(APART.0 * u64::from(ECHOES - 1)) + round_trip.max(APART);
-        let at = measured + self.between(decider, next);
-        self.messages.send(at, Message::Echoes { decider, target, client, round_trip, measured });
+        let is_client = self.deciders[decider as usize].face == Face::Client;
+        if !is_client && !self.passes(next, Next::Decider(decider), measured) {
+            return;
+        }
+        let at = if is_client { measured } else { measured + self.between(decider, next) };
+        let round_trip = RoundTrip { span: round_trip, measured, answers };
+        self.messages.send(at, Message::Echoes { decider, target, client, round_trip });
     }
 
     /// The answer is at the decider.
     pub(super) fn echoed(&mut self, decider: u32, target: u32, client: u32, round_trip: RoundTrip, now: Time) {
-        self.deciders[decider as usize].balancer.round_trip(client, target, round_trip, now);
+        match self.deciders[decider as usize].face {
+            Face::Client => self.measured_by_client(client, target, round_trip, now),
+            _ => self.deciders[decider as usize].balancer.round_trip(client, target, round_trip, now),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Reports: what targets tell the tier in front of them of their load, and of the clients that ask them.
 //!
-//! All targets of a tier look at their load at the same instants. One of them reports when its load has changed
-//! considerably since its last report ([`CHANGE`]) or its heartbeat is due, and at once when an overload begins or ends
-//! ([`OVERLOADED`]). A report takes the way between the two places and is lost with the path's packets only if the tier
-//! says so; its receiver takes the tier's `cost` for it, one after the other. So what a policy knows is as old as that.
+//! When a target reports, and what its receiver makes of that, is `sojourn_dispatch::reports`, which live parts share.
+//! All targets of a tier look at their load at the same instants. A report takes the way between the two places and is lost
+//! with the path's packets only if the tier says so; its receiver takes the tier's `cost` for it, one after the other. So
+//! what a policy knows is as old as that.
 //!
 //! | target | what it reports |
 //! |---|---|
@@ -11,36 +11,25 @@
 //! | a decider to which its targets report | their last reports, added up: one server of high capacity |
 //! | any other decider | the load of all servers behind it |
 //!
-//! The receiver learns each target's capacity from what it was sent and how it fared (`sojourn_dispatch::capacity`); room
-//! is capacity less the rate served in the last interval. A target that is silent for two heartbeats is down to it, until
-//! it reports again. A decider with no server left says so at once.
-//!
-//! Request rates of clients go from servers to deciders all at one instant, and from decider to decider for clients above
-//! the mean, staggered. Agarwal, A test bed for performance evaluation of load balancing strategies for web server
-//! systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is considerable, when a server is overloaded, how
-//! long silence lasts) is set here. The price is that alarms are of numbers inside, since a busy share takes time.
+//! A target that is silent for two heartbeats is down to the receiver, until it reports again. A decider with no server
+//! left says so at once. Request rates of clients go from servers to deciders all at one instant, and from decider to
+//! decider for clients above the mean, staggered. Agarwal, A test bed for performance evaluation of load balancing
+//! strategies for web server systems, 2001, sections 3.5 and 4.3.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sojourn_dispatch::Report;
-use sojourn_dispatch::capacity::{Estimator, Interval, estimator};
+use sojourn_dispatch::reports::{Account, Occasion, Rates, SILENT_HEARTBEATS, Totals, above_mean, add_up};
+use sojourn_model::System;
 use sojourn_model::system::Reports;
-use sojourn_model::{Station, System};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::super::deciders::{Decider, Next};
 use super::Routed;
-use super::messages::{Load, Message, Messages, Totals};
-
-/// A considerable change of the busy share of the processor: a tenth of the capacity.
-const CHANGE: f32 = 0.1;
-
-/// More requests inside for each core than the first are an overload, which ends with no more than the second.
-const OVERLOADED: (u32, u32) = (8, 2);
-
-/// Heartbeats without a report after which a target counts as down.
-const SILENT: u64 = 2;
+use super::freezable::Freezable;
+use super::messages::{Load, Message, Messages};
+use super::outages::{Outages, Place};
 
 /// All that report, and to which decider.
 pub(super) struct Reporting {
@@ -49,6 +38,8 @@ pub(super) struct Reporting {
     of_decider: Vec<Range<usize>>,
     /// Those that add up the reports to each decider.
     above: Vec<Vec<usize>>,
+    /// What is told to each decider of its clients.
+    rates: Vec<Rates<u32>>,
     /// Those that look at each server themselves.
     of_host: Vec<Vec<u32>>,
     /// Nearest the servers first, so that what is added up at an instant is of that instant.
@@ -57,6 +48,8 @@ pub(super) struct Reporting {
     next_at: Time,
     /// When each decider has had its time for the reports that have come.
     free_at: Vec<Time>,
+    /// Who asks the DNS for each client; empty where no one wants to know.
+    askers: Vec<u32>,
 }
 
 /// When reporters of a tier look at their load, or send the rates of clients.
@@ -80,6 +73,7 @@ struct Reporter {
     adds_up: bool,
     /// One way to its decider, and how many packets are lost on it.
     way: Span,
+    places: [Place; 2],
     loss: Option<(f64, Stream)>,
     heartbeat: Span,
     cost: Span,
@@ -88,21 +82,18 @@ struct Reporter {
     inside: u32,
     totals: Totals,
     looked: Looked,
-    told: Option<(Time, f32)>,
-    is_overloaded: bool,
+    occasion: Occasion,
     /// Requests of each client since rates were last sent, and which clients have some; none where rates are added up
     /// too, or not wanted.
     counts: Option<(Vec<u32>, Vec<u32>)>,
-    /// At its decider: when it last heard, up to when it knows what was done, and what it has learned.
+    /// It tells the rates of those who ask the DNS.
+    hidden_load: bool,
+    /// At its decider: when it last heard, and what it has learned.
     heard: Time,
     is_lost: bool,
-    known: (Time, Totals),
-    rate: f64,
-    latency: Option<Span>,
-    learned: Box<dyn Estimator>,
+    account: Account,
     /// Requests and bytes told in all, for what is added up.
     reported: Totals,
-    rates: HashMap<u32, f64>,
 }
 
 /// What the last look found, to tell busy shares from.
@@ -117,9 +108,22 @@ struct Looked {
 pub(super) struct View<'a> {
     pub(super) now: Time,
     pub(super) deciders: &'a mut [Decider],
-    pub(super) stations: &'a [Station],
+    pub(super) stations: &'a [Freezable],
     pub(super) is_down: &'a [bool],
+    pub(super) outages: &'a Outages,
     pub(super) messages: &'a mut Messages,
+}
+
+impl View<'_> {
+    /// Whether a target tells nothing now: it is down, or stands still.
+    fn is_silent(&self, next: Next) -> bool {
+        match next {
+            Next::Server(host) => self.is_down[host as usize] || self.outages.host_stands(host, self.now).is_some(),
+            Next::Decider(decider) => {
+                self.deciders[decider as usize].is_down || self.outages.decider_stands(decider, self.now).is_some()
+            }
+        }
+    }
 }
 
 impl Reporting {
@@ -160,24 +164,24 @@ impl Reporting {
                     hosts,
                     adds_up: of_next.is_some(),
                     way: routed.between(number as u32, next),
+                    places: [routed.place_of(next), routed.place_of(Next::Decider(number as u32))],
                     loss: lossy,
                     heartbeat: wanted.heartbeat.unwrap_or(wanted.every),
                     cost: wanted.cost,
                     every: wanted.every,
                     inside: 0,
-                    totals: Totals::default(),
+                    totals: Totals { stayed_ns: Some(0), ..Totals::default() },
                     looked: Looked::default(),
-                    told: None,
-                    is_overloaded: false,
+                    occasion: Occasion::default(),
                     counts: (wanted.client_rates.is_some() && !adds_up_rates).then(Default::default),
+                    hidden_load: wanted.hidden_load,
                     heard: Time::ZERO,
                     is_lost: false,
-                    known: (Time::ZERO, Totals::default()),
-                    rate: 0.0,
-                    latency: None,
-                    learned: estimator("busy-share").expect("it is built in"),
+                    account: Account::new(
+                        Time::ZERO,
+                        Totals { stayed_ns: Some(0), busy_ns: Some((0, 0)), ..Totals::default() },
+                    ),
                     reported: Totals::default(),
-                    rates: HashMap::new(),
                 });
             }
             of_decider.push(first..reporters.len());
@@ -214,14 +218,19 @@ impl Reporting {
         }
         clocks.sort_by_key(|(depth, _)| *depth);
         let next_at = clocks.iter().map(|(_, clock)| clock.next).min().unwrap_or(Time::NEVER);
+        let names = routed.names.as_ref().filter(|_| reports.iter().flatten().any(|reports| reports.hidden_load));
+        let askers = names.map_or(Vec::new(), |names| names.askers().collect());
+        let rates = of_decider.iter().map(|targets| Rates::new(targets.len())).collect();
         Some(Reporting {
             next_at,
+            rates,
             reporters,
             of_decider,
             above,
             of_host,
             clocks: clocks.into_iter().map(|(_, clock)| clock).collect(),
             free_at: vec![Time::ZERO; deciders.len()],
+            askers,
         })
     }
 
@@ -254,7 +263,7 @@ impl Reporting {
             let reporter = &mut self.reporters[number];
             reporter.totals.completed += 1;
             reporter.totals.bytes += bytes;
-            reporter.totals.stayed_ns += u128::from(stayed.0);
+            *reporter.totals.stayed_ns.get_or_insert_default() += u128::from(stayed.0);
             if let Some((counts, asked)) = &mut reporter.counts {
                 if counts.len() <= client as usize {
                     counts.resize(client as usize + 1, 0);
@@ -317,18 +326,9 @@ impl Reporting {
 
     /// A decider takes the rates of clients: of each, the sum over its targets is told.
     pub(super) fn take_rates(&mut self, number: u32, rates: Vec<(u32, f64)>, mut tell: impl FnMut(u32, f64)) {
-        let before = std::mem::take(&mut self.reporters[number as usize].rates);
-        let mut clients: Vec<u32> = before.into_keys().chain(rates.iter().map(|(client, _)| *client)).collect();
-        clients.sort_unstable();
-        clients.dedup();
-        self.reporters[number as usize].rates = rates.into_iter().collect();
-        let all = &self.reporters[self.of_decider[self.reporters[number as usize].decider as usize].clone()];
-        for client in clients {
-            let rate: f64 = all.iter().filter_map(|reporter| reporter.rates.get(&client)).sum();
-            // Of a client that has stopped asking there is no news: what is known of it expires.
-            if rate > 0.0 {
-                tell(client, rate);
-            }
+        let Reporter { decider, target, .. } = self.reporters[number as usize];
+        for (client, rate) in self.rates[decider as usize].replace(target as usize, rates) {
+            tell(client, rate);
         }
     }
 
@@ -352,10 +352,7 @@ impl Reporting {
         reporter.measure_shares(view);
         let Some(load) = self.load(number, view) else { return };
         let reporter = &self.reporters[number];
-        let is_due = reporter
-            .told
-            .is_none_or(|(at, cpu)| view.now - at >= reporter.heartbeat || (load.report.cpu - cpu).abs() >= CHANGE);
-        if is_due {
+        if reporter.occasion.is_due(load.report.cpu, reporter.heartbeat, view.now) {
             self.send(number, load, view);
         }
     }
@@ -363,7 +360,7 @@ impl Reporting {
     /// A decider that has heard nothing of a target for too long takes it for down.
     fn listen(&mut self, number: usize, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number];
-        let patience = Span(reporter.heartbeat.0 * SILENT) + reporter.way;
+        let patience = Span(reporter.heartbeat.0 * SILENT_HEARTBEATS) + reporter.way;
         if !reporter.is_lost && view.now.saturating_since(reporter.heard) > patience {
             reporter.is_lost = true;
             view.deciders[reporter.decider as usize].balancer.lost(reporter.target, view.now);
@@ -377,11 +374,9 @@ impl Reporting {
             true => reporter.added_up(view).map_or((0, 0), |sum| (sum.in_flight, reporter.cores)),
             false => (reporter.inside, reporter.cores),
         };
-        let limit = if reporter.is_overloaded { OVERLOADED.1 } else { OVERLOADED.0 };
-        if (inside > limit * cores) == reporter.is_overloaded {
+        if !self.reporters[number].occasion.has_turned(inside, cores) {
             return;
         }
-        self.reporters[number].is_overloaded = !self.reporters[number].is_overloaded;
         if let Some(load) = self.load(number, view) {
             self.send(number, load, view);
         }
@@ -391,10 +386,8 @@ impl Reporting {
     fn load(&self, number: usize, view: &View<'_>) -> Option<Load> {
         let reporter = &self.reporters[number];
         let is_up = |host: &u32| !view.is_down[*host as usize];
-        match reporter.next {
-            Next::Server(host) if !is_up(&host) => return None,
-            Next::Decider(decider) if view.deciders[decider as usize].is_down => return None,
-            _ => {}
+        if view.is_silent(reporter.next) {
+            return None;
         }
         let mut totals = reporter.totals;
         if reporter.adds_up {
@@ -407,8 +400,8 @@ impl Reporting {
             let report = sum.unwrap_or_default();
             return Some(Load { report, is_empty, totals });
         }
-        totals.busy_ns = reporter.busy(0, view).0.into();
-        totals.cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
+        let cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
+        totals.busy_ns = Some((reporter.busy(0, view).0.into(), cores_ns));
         let [cpu, disk, net] = reporter.looked.shares;
         let report = Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, ..Report::default() };
         Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
@@ -416,8 +409,8 @@ impl Reporting {
 
     fn send(&mut self, number: usize, load: Load, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number];
-        reporter.told = Some((view.now, load.report.cpu));
-        if reporter.is_lost_on_the_way() {
+        reporter.occasion.told(load.report.cpu, view.now);
+        if reporter.is_lost_on_the_way(view) {
             return;
         }
         let way = reporter.way;
@@ -426,18 +419,20 @@ impl Reporting {
     }
 
     /// Sends the rates of the clients that have asked since the last time: all of them, or, of a decider, those above the
-    /// mean.
+    /// mean, unless hidden load is wanted.
     fn send_rates(&mut self, number: usize, every: Span, view: &mut View<'_>) {
-        let rates = self.rates(number, every);
+        let mut rates = self.rates(number, every);
         let reporter = &mut self.reporters[number];
-        let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
+        if reporter.hidden_load {
+            rates = by_asker(rates, &self.askers);
+        }
         let rates: Vec<(u32, f64)> = match reporter.next {
-            Next::Server(host) if view.is_down[host as usize] => return,
-            Next::Decider(decider) if view.deciders[decider as usize].is_down => return,
+            next if view.is_silent(next) => return,
             Next::Server(_) => rates,
-            Next::Decider(_) => rates.into_iter().filter(|(_, rate)| *rate > mean).collect(),
+            Next::Decider(_) if reporter.hidden_load => rates,
+            Next::Decider(_) => above_mean(rates),
         };
-        if !reporter.is_lost_on_the_way() {
+        if !reporter.is_lost_on_the_way(view) {
             let way = reporter.way;
             view.messages.send(view.now + way, Message::Rates { reporter: number as u32, rates });
         }
@@ -454,13 +449,7 @@ impl Reporting {
         let Next::Decider(decider) = self.reporters[number].next else {
             unreachable!("a server counts its own clients")
         };
-        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-        for below in &self.reporters[self.of_decider[decider as usize].clone()] {
-            for (client, rate) in &below.rates {
-                *sums.entry(*client).or_default() += rate;
-            }
-        }
-        sums.into_iter().collect()
+        self.rates[decider as usize].all()
     }
 }
 
@@ -468,39 +457,13 @@ impl Reporter {
     /// What its decider makes of a report: differences to the last one, and what it learns from them.
     fn understand(&mut self, load: &Load) -> Report {
         let Load { report, totals, .. } = load;
-        let (since, known) = self.known;
-        let length = report.measured.saturating_since(since);
-        let completed = totals.completed - known.completed;
         self.reported.completed = totals.completed;
         self.reported.bytes = totals.bytes;
         let mut report = report.clone();
-        if self.adds_up {
-            self.known = (report.measured, *totals);
-            (report.requests, report.bytes) = (completed as u32, totals.bytes - known.bytes);
-            return report;
+        match self.adds_up {
+            true => self.account.add_differences(&mut report, totals),
+            false => self.account.understand(&mut report, totals, self.every),
         }
-        // An alarm comes too soon after the last report to tell a rate.
-        if length >= self.every {
-            let sent = (totals.arrived - known.arrived) as u32;
-            let latency = (totals.stayed_ns - known.stayed_ns).checked_div(u128::from(completed));
-            let latency = latency.map(|ns| Span(ns as u64));
-            let busy = (totals.busy_ns - known.busy_ns) as f64 / (totals.cores_ns - known.cores_ns) as f64;
-            (report.requests, report.bytes) = (completed as u32, totals.bytes - known.bytes);
-            self.learned.learn(&Interval {
-                length,
-                sent,
-                completed: completed as u32,
-                latency,
-                busy: Some(busy),
-                in_flight: report.in_flight,
-            });
-            (self.latency, self.rate) = (latency, completed as f64 / length.as_secs_f64());
-            self.known = (report.measured, *totals);
-        }
-        report.latency = self.latency;
-        // What is not known yet is 0.
-        let capacity = self.learned.capacity().unwrap_or(0.0);
-        (report.capacity, report.room) = (capacity as f32, (capacity - self.rate).max(0.0) as f32);
         report
     }
 
@@ -525,39 +488,25 @@ impl Reporter {
     fn added_up(&self, view: &View<'_>) -> Option<Report> {
         let Next::Decider(decider) = self.next else { return None };
         let table = view.deciders[decider as usize].balancer.table();
-        let up = table.eligible();
-        if up.is_empty() {
-            return None;
-        }
-        let told = || up.iter().filter_map(|id| table.report(*id));
-        let sum_of = |value: &dyn Fn(&Report) -> f64| told().map(value).sum::<f64>();
-        // A server of which nothing is known yet counts as the mean of the others.
-        let known = told().filter(|report| report.capacity > 0.0).count();
-        let of_all = if known > 0 { up.len() as f64 / known as f64 } else { 0.0 };
-        let weighs = |report: &Report| if known > 0 { f64::from(report.capacity) } else { 1.0 };
-        let weight = sum_of(&weighs).max(f64::MIN_POSITIVE);
-        let mean = |share: &dyn Fn(&Report) -> f32| {
-            (sum_of(&|report| f64::from(share(report)) * weighs(report)) / weight) as f32
-        };
-        let requests = sum_of(&|report| f64::from(report.requests));
-        let waited_s =
-            sum_of(&|report| report.latency.map_or(0.0, |latency| latency.as_secs_f64() * f64::from(report.requests)));
-        Some(Report {
-            measured: view.now,
-            in_flight: told().map(|report| report.in_flight).sum(),
-            latency: (requests > 0.0).then(|| Span::from_secs_f64(waited_s / requests)),
-            cpu: mean(&|report| report.cpu),
-            disk: mean(&|report| report.disk),
-            net: mean(&|report| report.net),
-            room: (sum_of(&|report| f64::from(report.room)) * of_all) as f32,
-            capacity: (sum_of(&|report| f64::from(report.capacity)) * of_all) as f32,
-            ..Report::default()
-        })
+        add_up(table.eligible().iter().map(|id| table.report(*id)), view.now)
     }
 
-    fn is_lost_on_the_way(&mut self) -> bool {
-        self.loss.as_mut().is_some_and(|(share, stream)| stream.uniform() < *share)
+    /// A cut loses all that it says; what a path loses is lost only where the tier says so.
+    fn is_lost_on_the_way(&mut self, view: &View<'_>) -> bool {
+        let [from, to] = self.places;
+        let further = view.outages.lost(from, to, view.now);
+        let is_lost = |(share, stream): &mut (f64, Stream)| stream.uniform() < *share + (1.0 - *share) * further;
+        further == 1.0 || self.loss.as_mut().is_some_and(is_lost)
     }
+}
+
+/// The rates of those who ask the DNS, in their order, from the rates of clients.
+fn by_asker(rates: Vec<(u32, f64)>, askers: &[u32]) -> Vec<(u32, f64)> {
+    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+    for (client, rate) in rates {
+        *sums.entry(askers.get(client as usize).copied().unwrap_or(client)).or_default() += rate;
+    }
+    sums.into_iter().collect()
 }
 
 /// The servers behind `next`, in ascending order.

@@ -10,8 +10,8 @@
 //! The price: a shared link does not lend what a flow's own slower link leaves over, and is never a cause of losses. A
 //! switch is asked when the request comes, a round trip after its SYN. Requests are one segment.
 
-use sojourn_model::system::Transport;
-use sojourn_model::{Admission, Carried, Connected, Link, Loss, LossModel, System, TcpConnection, Way, Wire};
+use sojourn_model::system::{Path, Transport};
+use sojourn_model::{Admission, Carried, Connected, Link, Loss, LossLaw, Spell, System, TcpConnection, Way, Wire};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::{Leg, Route, Routed};
@@ -24,25 +24,35 @@ pub(super) struct Transfers {
     seed: u64,
     transport: Transport,
     regions: usize,
-    /// Share of the packets lost in one direction, correlation and model, at `a * regions + b`.
-    losses: Vec<(f64, f64, LossModel)>,
-    /// What is between a client and a region, at `client * regions + region`, once it is needed.
+    /// What is lost in each direction, at `a * regions + b`.
+    losses: Vec<LossLaw>,
+    /// What is between a machine and a region, at `machine * regions + region`, once it is needed.
     lines: Vec<Option<Box<Line>>>,
 }
 
-/// What is between a client and a region.
+/// What is between a machine and a region.
 struct Line {
-    /// The losses from the client, and to it.
+    /// The losses from its clients, and to them.
     there: Loss,
     back: Loss,
-    /// Connections that nothing uses, with their other ends and since when; the last used one is the last.
-    idle: Vec<(Next, TcpConnection, Time)>,
+    /// Connections that nothing uses.
+    idle: Vec<Idle>,
 }
 
-/// Who speaks with whom.
+/// A connection that nothing uses, the client that has it, its other end, and since when.
+struct Idle {
+    client: u32,
+    next: Next,
+    connection: TcpConnection,
+    since: Time,
+}
+
+/// The two ends of a transfer.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     pub(super) client: u32,
+    /// The first client on its machine.
+    pub(super) machine: u32,
     /// The client's region.
     pub(super) home: usize,
     /// The region that it asks, and the round trip between them.
@@ -54,10 +64,7 @@ impl Transfers {
     /// None where requests and replies are messages.
     pub(super) fn new(system: &System, seed: u64) -> Option<Transfers> {
         let regions = system.regions.len();
-        let loss = |at: usize| {
-            let path = system.paths.between(at / regions, at % regions)?;
-            Some((0.5 * path.loss, path.loss_correlation, path.loss_model))
-        };
+        let loss = |at: usize| system.paths.between(at / regions, at % regions).map(Path::loss_each_way);
         system.transport.map(|transport| Transfers {
             seed,
             transport,
@@ -76,53 +83,61 @@ impl Transfers {
     fn kept(&mut self, ends: Ends, next: Next, now: Time) -> Option<TcpConnection> {
         let stack = self.transport.stack;
         let line = self.line(ends);
-        let place = line.idle.iter().rposition(|(other, ..)| *other == next)?;
-        let (_, mut connection, since) = line.idle.remove(place);
+        // The last used one is the last.
+        let place = line.idle.iter().rposition(|idle| (idle.client, idle.next) == (ends.client, next))?;
+        let Idle { mut connection, since, .. } = line.idle.remove(place);
         stack.rest(&mut connection, now - since, ends.rtt);
         Some(connection)
     }
 
     /// A client sets a connection up.
-    fn connect(&mut self, ends: Ends) -> Connected {
+    fn connect(&mut self, ends: Ends, spells: &[Spell]) -> Connected {
         let stack = self.transport.stack;
         let line = self.line(ends);
-        stack.connect(&mut Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back })
+        stack.connect(&mut Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back, spells })
     }
 
     /// A request travels.
-    fn ask(&mut self, ends: Ends, mut connection: TcpConnection) -> Carried {
+    fn ask(&mut self, ends: Ends, mut connection: TcpConnection, spells: &[Spell]) -> Carried {
         let stack = self.transport.stack;
         let line = self.line(ends);
-        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back };
+        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back, spells };
         stack.send(&mut connection, 0, &mut way)
     }
 
     /// A reply travels.
-    fn answer(&mut self, ends: Ends, connection: &mut TcpConnection, bytes: u64, rate: Option<f64>) -> Carried {
+    fn answer(
+        &mut self,
+        ends: Ends,
+        connection: &mut TcpConnection,
+        bytes: u64,
+        rate: Option<f64>,
+        spells: &[Spell],
+    ) -> Carried {
         let stack = self.transport.stack;
         let line = self.line(ends);
-        let mut way = Way { rtt: ends.rtt, rate, there: &mut line.back, back: &mut line.there };
+        let mut way = Way { rtt: ends.rtt, rate, there: &mut line.back, back: &mut line.there, spells };
         stack.send(connection, bytes, &mut way)
     }
 
     /// A client has its reply.
     fn release(&mut self, ends: Ends, next: Next, connection: TcpConnection, now: Time) {
         if !self.transport.one_request_per_connection {
-            self.line(ends).idle.push((next, connection, now));
+            self.line(ends).idle.push(Idle { client: ends.client, next, connection, since: now });
         }
     }
 
-    fn line(&mut self, Ends { client, home, region, .. }: Ends) -> &mut Line {
-        let place = client as usize * self.regions + region;
+    fn line(&mut self, Ends { machine, home, region, .. }: Ends) -> &mut Line {
+        let place = machine as usize * self.regions + region;
         if self.lines.len() <= place {
             self.lines.resize_with(place + 1, || None);
         }
-        let ((share, correlation, model), seed) = (self.losses[home * self.regions + region], self.seed);
+        let (law, seed) = (self.losses[home * self.regions + region], self.seed);
         self.lines[place].get_or_insert_with(|| {
             let of = |direction: &str| {
                 let draws =
-                    Stream::new(seed, &format!("client {client}"), &format!("losses {direction} region {region}"));
-                Loss::new(share, correlation, model, draws)
+                    Stream::new(seed, &format!("client {machine}"), &format!("losses {direction} region {region}"));
+                Loss::new(law, draws)
             };
             Box::new(Line { there: of("to"), back: of("from"), idle: Vec::new() })
         })
@@ -130,11 +145,16 @@ impl Transfers {
 }
 
 impl Routed {
-    /// How long a request takes from its client to `next`; none where it needs a connection first, or its client gives up.
+    /// How long a request takes from its client to `next`; none where it needs a connection first, its client gives up, or
+    /// it is lost.
     pub(super) fn reach(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
         let client = cx.jobs.slab[slot as usize].client;
         let region = self.region_of(next);
-        let Some(transfers) = &mut self.transfers else { return Some(self.places.one_way(client, region)) };
+        let (here, there) = (self.place_of_client(client), self.place_of(next));
+        let Some(transfers) = &mut self.transfers else {
+            let passes = self.outages.passes(here, there, cx.now);
+            return passes.then(|| self.places.one_way(client, region));
+        };
         let ends = self.places.ends(client, region);
         let route = &mut self.routes[slot as usize];
         route.front = Some(next);
@@ -142,7 +162,7 @@ impl Routed {
         if route.connection.is_some() {
             return self.ask(slot, next, cx);
         }
-        let Connected { after, connection } = transfers.connect(ends);
+        let Connected { after, connection } = transfers.connect(ends, &self.outages.spells(here, there, cx.now));
         (route.connection, route.set_up) = (connection, after);
         let what = if connection.is_some() { What::Connects } else { What::GivesUp };
         cx.later(cx.now + after, what, slot);
@@ -169,10 +189,12 @@ impl Routed {
 
     /// How long a request takes over its connection to `next`; none where its client gives up.
     fn ask(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
-        let ends = self.places.ends(cx.jobs.slab[slot as usize].client, self.region_of(next));
+        let client = cx.jobs.slab[slot as usize].client;
+        let ends = self.places.ends(client, self.region_of(next));
+        let spells = self.outages.spells(self.place_of_client(client), self.place_of(next), cx.now);
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
         let connection = self.routes[slot as usize].connection.expect("what is carried has a connection");
-        let Carried { after, is_whole } = transfers.ask(ends, connection);
+        let Carried { after, is_whole } = transfers.ask(ends, connection, &spells);
         if !is_whole {
             cx.later(cx.now + after, What::GivesUp, slot);
             return None;
@@ -180,27 +202,33 @@ impl Routed {
         Some(after)
     }
 
-    /// How long a redirection takes from a decider in `region` to its client; none where the decider gives up. The client
+    /// How long a redirection takes from a decider to its client; none where the decider gives up, or it is lost. The client
     /// then opens another connection.
-    pub(super) fn turn_back(&mut self, slot: u32, region: usize, cx: &mut Cx) -> Option<Span> {
+    pub(super) fn turn_back(&mut self, slot: u32, decider: u32, cx: &mut Cx) -> Option<Span> {
         let client = cx.jobs.slab[slot as usize].client;
+        let (from, region) = (Next::Decider(decider), self.deciders[decider as usize].region);
         if self.transfers.is_none() {
-            return Some(self.places.one_way(client, region));
+            let passes = self.outages.passes(self.place_of(from), self.place_of_client(client), cx.now);
+            return passes.then(|| self.places.one_way(client, region));
         }
-        let carried = self.carry(slot, region, 0, None, cx)?;
+        let carried = self.carry(slot, from, 0, None, cx)?;
         self.release(slot, region, cx);
         Some(carried)
     }
 
-    /// The reply sets out for its client, from `region`.
-    pub(super) fn answer(&mut self, slot: u32, region: usize, cx: &mut Cx) {
+    /// The reply sets out for its client.
+    pub(super) fn answer(&mut self, slot: u32, from: Next, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
-        self.routes[slot as usize].from = region;
+        let region = self.region_of(from);
+        (self.routes[slot as usize].from, self.routes[slot as usize].set_out) = (region, cx.now);
         if self.transfers.is_none() {
-            return self.flow(slot, cx);
+            if self.outages.passes(self.place_of(from), self.place_of_client(job.client), cx.now) {
+                self.flow(slot, cx);
+            }
+            return;
         }
         let rate = self.places.rate(job.client, region);
-        let Some(after) = self.carry(slot, region, job.size, rate, cx) else { return };
+        let Some(after) = self.carry(slot, from, job.size, rate, cx) else { return };
         if rate.is_none() {
             return self.lands(slot, cx.now + after, cx);
         }
@@ -308,11 +336,13 @@ impl Routed {
     }
 
     /// How long `bytes` take to the client over its connection; none where the sender gives up.
-    fn carry(&mut self, slot: u32, region: usize, bytes: u64, rate: Option<f64>, cx: &mut Cx) -> Option<Span> {
-        let ends = self.places.ends(cx.jobs.slab[slot as usize].client, region);
+    fn carry(&mut self, slot: u32, from: Next, bytes: u64, rate: Option<f64>, cx: &mut Cx) -> Option<Span> {
+        let client = cx.jobs.slab[slot as usize].client;
+        let ends = self.places.ends(client, self.region_of(from));
+        let spells = self.outages.spells(self.place_of(from), self.place_of_client(client), cx.now);
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
         let connection = self.routes[slot as usize].connection.as_mut().expect("what is carried has a connection");
-        let Carried { after, is_whole } = transfers.answer(ends, connection, bytes, rate);
+        let Carried { after, is_whole } = transfers.answer(ends, connection, bytes, rate, &spells);
         if !is_whole {
             cx.later(cx.now + after, What::GivesUp, slot);
             return None;

@@ -54,22 +54,31 @@ impl fmt::Display for Fault {
 }
 
 /// A good line's fields, still in the line.
-pub(super) struct Line<'a> {
-    pub(super) host: &'a [u8],
-    /// Seconds since 1970 in UTC, and how far the zone is ahead of it.
-    pub(super) time_s: i64,
-    pub(super) zone_s: i32,
-    pub(super) method: Method,
-    pub(super) path: &'a [u8],
-    pub(super) status: u16,
-    pub(super) bytes: u64,
+pub struct Line<'a> {
+    /// Who asked.
+    pub host: &'a [u8],
+    /// Seconds since 1970 in UTC.
+    pub time_s: i64,
+    /// How far the zone is ahead of it (s).
+    pub zone_s: i32,
+    /// What was to be done.
+    pub method: Method,
+    /// What for.
+    pub path: &'a [u8],
+    /// Status of the reply.
+    pub status: u16,
+    /// Bytes of its body; 0 where the log has `-`.
+    pub bytes: u64,
 }
 
 const TIME_LENGTH: usize = "[01/Aug/1995:02:00:00 -0400]".len();
 
 /// Reads a line without its end.
+///
+/// # Errors
+/// When it is in neither format; the fault says what it lacks.
 #[inline]
-pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, Fault> {
+pub fn parse(line: &[u8]) -> Result<Line<'_>, Fault> {
     if memchr(0, line).is_some() {
         return Err(Fault::Nul);
     }

@@ -1,0 +1,286 @@
+//! Faults of a live run: what the file plans is done at the planned instants, and what really happened when is kept.
+//!
+//! | what | what is done |
+//! |---|---|
+//! | `down`, `restarted` | the process is killed; at the end another one listens at its address |
+//! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there |
+//! | `frozen` | SIGSTOP, and at the end SIGCONT |
+//! | `slow`, `errors` | the node is told so |
+//! | `cut`, `loss` | the links of the bed are told so |
+//!
+//! An instant is that at which the thing was done: another process listens only when it is ready. The twin gets these
+//! instants. What a planned fault causes, failed requests for one, is outcome and no reason to doubt the run. The price: a
+//! load with faults begins at an instant that is known before, some seconds ahead.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+
+use serde_json::{Value, json};
+use sojourn_bed::{Ground, Host, Links, clock};
+use sojourn_load::{Limits, Report};
+use sojourn_model::system::{Face, Fault, Subject, Trouble};
+use sojourn_model::{LossLaw, System};
+use sojourn_stats::{Span, Time};
+
+use super::part::Part;
+use super::parts::Parts;
+use super::{Serving, bed};
+use crate::spec::{Experiment, SystemQuestion};
+use crate::topology::{as_host, places};
+
+/// Refuses what cannot be done live, and what the twin does not have.
+pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+    let (system, live) = (&asked.system, &experiment.run.live);
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    for fault in &system.faults {
+        if fault.at >= Time::ZERO + live.duration {
+            return Err(format!(
+                "a fault begins at {}, after the live run of {} has ended: make `live.duration` longer, or begin earlier",
+                Span(fault.at.0),
+                live.duration
+            ));
+        }
+        let is_of_links = matches!(fault.trouble, Trouble::Cut | Trouble::Loss(_));
+        if is_of_links && system.paths.is_empty() {
+            return not_yet("links to cut without [system.paths]");
+        }
+        if asked.program.is_some() && !is_of_links {
+            return not_yet("faults of real servers but `cut` and `loss`");
+        }
+        match fault.subject {
+            Subject::Resolver(_) => return not_yet("resolvers"),
+            Subject::Tier(tier) if system.tiers[tier].face == Face::Dns => return not_yet("DNS that can break"),
+            Subject::Tier(_) if matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_)) => {
+                return not_yet("deciders that are slow or have errors");
+            }
+            Subject::Tier(_) | Subject::Site(_) if live.record => {
+                return not_yet("records of deciders that break");
+            }
+            _ => {}
+        }
+    }
+    match asked.is_modelled && (!system.faults.is_empty() || system.rules.timeout.is_some()) {
+        true => sojourn_sim::check(system, &asked.workload).map_err(|e| format!("the twin of a live run: {e}")),
+        false => Ok(()),
+    }
+}
+
+/// The limits of a run: requests that fail by a planned fault or a set time-out are no reason for doubt.
+pub(super) fn limits(asked: &SystemQuestion, limits: Limits) -> Limits {
+    let expects_errors = !asked.system.faults.is_empty() || asked.system.rules.timeout.is_some();
+    match expects_errors && limits.errors == Limits::default().errors {
+        true => Limits { errors: 1.0, ..limits },
+        false => limits,
+    }
+}
+
+/// What happened.
+#[derive(Default)]
+pub(super) struct Happened {
+    /// The faults, from the start of the run on.
+    pub(super) faults: Vec<Fault>,
+    /// As lines of the run folder's events.
+    pub(super) events: Vec<Value>,
+}
+
+/// Lets `load` run, which is told when to start (ns since 1970), and meanwhile does what the file plans.
+pub(super) fn run(
+    experiment: &Experiment,
+    asked: &SystemQuestion,
+    parts: &mut Parts,
+    ground: &dyn Ground,
+    load: impl FnOnce(Option<u64>) -> Result<Report, String>,
+) -> Result<(Report, Happened), String> {
+    let system = &asked.system;
+    if system.faults.is_empty() {
+        return Ok((load(None)?, Happened::default()));
+    }
+    let start_at_ns = bed::start_at_ns();
+    let start = clock::since_boot_at(start_at_ns);
+    let (running, ended) = channel();
+    let breaker = Breaker { system, seed: experiment.seed, parts, ground, start };
+    std::thread::scope(|scope| {
+        let breaker = scope.spawn(move || breaker.play(&ended));
+        let report = load(Some(start_at_ns));
+        drop(running);
+        let happened = breaker.join().expect("what breaks parts does not break itself");
+        Ok((report?, happened?))
+    })
+}
+
+/// Does what is planned.
+struct Breaker<'a> {
+    system: &'a System,
+    seed: u64,
+    parts: &'a mut Parts,
+    ground: &'a dyn Ground,
+    start: Time,
+}
+
+impl Breaker<'_> {
+    fn play(mut self, ended: &Receiver<()>) -> Result<Happened, String> {
+        let mut changes = Vec::new();
+        for (number, fault) in self.system.faults.iter().enumerate() {
+            changes.push((fault.at, true, number));
+            changes.extend(fault.until.map(|until| (until, false, number)));
+        }
+        // What comes back at the instant of its next fault comes back first.
+        changes.sort_by_key(|(at, begins, _)| (*at, *begins));
+        let mut happened = Happened::default();
+        let mut begun: Vec<Option<Time>> = vec![None; self.system.faults.len()];
+        for (planned, begins, number) in changes {
+            if self.has_ended_before(planned, ended) {
+                break;
+            }
+            let at = self.change(number, begins)?;
+            let fault = &self.system.faults[number];
+            let is_momentary = fault.trouble == Trouble::Restarted && fault.until.is_none();
+            happened.events.push(json!({
+                "event": "fault", "number": number + 1, "what": fault.trouble.name(),
+                "is": if begins { "begun" } else { "over" },
+                "planned_s": planned.as_secs_f64(), "at_s": at.as_secs_f64(),
+            }));
+            let from = *begun[number].get_or_insert(at);
+            if !begins || is_momentary {
+                begun[number] = None;
+                happened.faults.extend(self.as_it_happened(number, from, Some(at)));
+            }
+        }
+        // What is frozen could not be told to stop.
+        let _ = ended.recv();
+        for (number, begun) in begun.iter().enumerate() {
+            let Some(begun) = *begun else { continue };
+            happened.faults.extend(self.as_it_happened(number, begun, None));
+            if self.system.faults[number].trouble == Trouble::Frozen {
+                self.change(number, false)?;
+            }
+        }
+        happened.faults.sort_by_key(|fault| fault.at);
+        Ok(happened)
+    }
+
+    /// Waits for an instant of the run; whether the run ends first.
+    fn has_ended_before(&self, instant: Time, ended: &Receiver<()>) -> bool {
+        let due = Time(self.start.0 + instant.0);
+        loop {
+            let wait = due.saturating_since(clock::since_boot());
+            if wait == Span::ZERO {
+                return false;
+            }
+            if ended.recv_timeout(wait.as_std()) == Err(RecvTimeoutError::Disconnected) {
+                return true;
+            }
+        }
+    }
+
+    /// Lets a fault begin, or be over; when that was so, from the start of the run on.
+    fn change(&mut self, number: usize, begins: bool) -> Result<Time, String> {
+        let fault = self.system.faults[number];
+        let ground = self.ground;
+        match fault.trouble {
+            Trouble::Cut => self.each_way(&fault, |links, one, other| links.cut(one, other, begins)),
+            Trouble::Loss(share) => {
+                let law = LossLaw::independent(if begins { 0.5 * share } else { 0.0 });
+                self.each_way(&fault, |links, one, other| links.lose(one, other, law));
+            }
+            Trouble::Down | Trouble::Restarted | Trouble::Drained if !begins => {
+                self.each_part(number, |part| part.revive(ground))?;
+            }
+            Trouble::Restarted if fault.until.is_none() => self.each_part(number, |part| {
+                part.kill();
+                part.revive(ground)
+            })?,
+            Trouble::Down | Trouble::Restarted => self.each_part(number, |part| {
+                part.kill();
+                Ok(())
+            })?,
+            Trouble::Drained => self.each_part(number, |part| {
+                part.drain();
+                Ok(())
+            })?,
+            Trouble::Frozen => self.each_part(number, |part| {
+                if begins {
+                    part.freeze()
+                } else {
+                    part.thaw()
+                }
+                Ok(())
+            })?,
+            Trouble::Slow(speed) => {
+                let told = json!({"speed": if begins { speed } else { 1.0 }});
+                self.each_part(number, |part| part.say(&told))?;
+            }
+            Trouble::Errors(share) => {
+                let told = json!({"errors": if begins { share } else { 0.0 }});
+                self.each_part(number, |part| part.say(&told))?;
+            }
+        }
+        Ok(Time(clock::since_boot().saturating_since(self.start).0))
+    }
+
+    /// The servers and deciders that a fault is of.
+    fn each_part(
+        &mut self,
+        number: usize,
+        mut change: impl FnMut(&mut Part) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let fault = &self.system.faults[number];
+        for host in fault.hosts(number, self.system, self.seed) {
+            if let Serving::Node(part) = &mut self.parts.servers[host] {
+                change(part)?;
+            }
+        }
+        for ((tier, seat), part) in &mut self.parts.deciders {
+            let is_in = match (fault.subject, fault.trouble) {
+                (_, Trouble::Slow(_) | Trouble::Errors(_)) => false,
+                (Subject::Tier(of), _) => of == *tier,
+                (Subject::Site(of), _) => self.system.tiers[*tier].seats[*seat].site == Some(of),
+                _ => false,
+            };
+            if is_in {
+                change(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs of hosts whose packets meet a fault of links.
+    fn each_way(&self, fault: &Fault, change: impl Fn(&dyn Links, Host, Host)) {
+        let links = self.ground.links().expect("it was checked that there are paths, and so a bed");
+        let places = places(self.system);
+        let is_of = |host: usize| {
+            let (name, place) = &places[host];
+            match fault.subject {
+                Subject::Host(of) => as_host(&self.system.hosts[of].name) == *name,
+                Subject::Site(of) => place.site == Some(of),
+                _ => false,
+            }
+        };
+        let are_met = |one: usize, other: usize| {
+            let (a, b) = (places[one].1, places[other].1);
+            match fault.subject {
+                Subject::Path(x, y) => {
+                    let joins = (a.region.min(b.region), a.region.max(b.region)) == (x, y);
+                    joins && (a.site.is_none() || a.site != b.site)
+                }
+                _ => is_of(one) != is_of(other),
+            }
+        };
+        for one in 0..places.len() {
+            for other in (one + 1..places.len()).filter(|other| are_met(one, *other)) {
+                change(links, Host(one as u32), Host(other as u32));
+            }
+        }
+    }
+
+    /// A fault with its own instants; which servers a share had is written out.
+    fn as_it_happened(&self, number: usize, at: Time, until: Option<Time>) -> Vec<Fault> {
+        let fault = Fault { at, until, ..self.system.faults[number] };
+        match fault.subject {
+            Subject::Share(_) => {
+                let hosts = fault.hosts(number, self.system, self.seed).into_iter();
+                hosts.map(|host| Fault { subject: Subject::Host(host), ..fault }).collect()
+            }
+            _ => vec![fault],
+        }
+    }
+}

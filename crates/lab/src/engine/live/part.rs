@@ -1,0 +1,163 @@
+//! A part of a live run: a child of this program on a host of the ground, which a fault may end and start again.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_bed::{Child, Ground, Host, clock};
+use sojourn_stats::Time;
+
+use super::incidents::{self, Incident};
+
+/// A child that is not ready by then never will be.
+const READY: Duration = Duration::from_secs(20);
+
+/// `sojourn VERB ARGUMENTS` on a host of its own.
+pub(super) struct Part {
+    pub(super) name: String,
+    host: Host,
+    address: SocketAddr,
+    /// The program, its verb and its arguments, but for where it listens.
+    order: Vec<std::ffi::OsString>,
+    /// Whether it is told where to listen.
+    is_told_where: bool,
+    /// None while it is down.
+    child: Option<Child>,
+    /// Drained: they end what they have.
+    former: Vec<Child>,
+    /// What happened to it in earlier lives although nothing asked for it.
+    incidents: Vec<Incident>,
+    /// When it was frozen by a fault, and until when.
+    frozen: Vec<(Time, Time)>,
+}
+
+impl Part {
+    /// Starts it on a new host of the ground; it listens on a free port there.
+    pub(super) fn start<S: AsRef<std::ffi::OsStr>>(
+        ground: &mut dyn Ground,
+        program: &Path,
+        name: &str,
+        verb: &str,
+        arguments: &[S],
+    ) -> Result<Part, String> {
+        let host = ground.host(name).map_err(|e| e.to_string())?;
+        let address = SocketAddr::new(ground.address(host), 0);
+        let mut order = vec![program.into(), verb.into(), "--child".into()];
+        order.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
+        Part::begin(ground, name, (host, address), order, true)
+    }
+
+    /// Starts it on a host that others may be on too. Its arguments say all; it is reached at `address`.
+    pub(super) fn start_on(
+        ground: &dyn Ground,
+        (host, address): (Host, SocketAddr),
+        program: &Path,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Part, String> {
+        let mut order = vec![program.into()];
+        order.extend(arguments.iter().map(Into::into));
+        order.push("--child".into());
+        Part::begin(ground, name, (host, address), order, false)
+    }
+
+    fn begin(
+        ground: &dyn Ground,
+        name: &str,
+        (host, address): (Host, SocketAddr),
+        order: Vec<std::ffi::OsString>,
+        is_told_where: bool,
+    ) -> Result<Part, String> {
+        let name = name.to_owned();
+        let (former, incidents, frozen) = (Vec::new(), Vec::new(), Vec::new());
+        let mut part = Part { name, host, address, order, is_told_where, child: None, former, incidents, frozen };
+        part.revive(ground)?;
+        Ok(part)
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts it, or starts it again at the address that it had.
+    pub(super) fn revive(&mut self, ground: &dyn Ground) -> Result<(), String> {
+        let [program, rest @ ..] = self.order.as_slice() else { unreachable!("an order names a program") };
+        let mut command = Command::new(program);
+        command.args(rest);
+        if self.is_told_where {
+            command.args(["--listen", &self.address.to_string()]);
+        }
+        let child = ground.spawn(self.host, command, READY).map_err(|e| format!("{}: {e}", self.name))?;
+        if self.is_told_where {
+            self.address.set_port(child.port());
+        }
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Ends it as a crash does.
+    pub(super) fn kill(&mut self) {
+        self.note_incidents();
+        if let Some(mut child) = self.child.take() {
+            child.kill();
+        }
+    }
+
+    /// Lets it end what it has, and take nothing new.
+    pub(super) fn drain(&mut self) {
+        self.note_incidents();
+        if let Some(mut child) = self.child.take() {
+            child.dismiss();
+            self.former.push(child);
+        }
+    }
+
+    /// Stops it where it stands.
+    pub(super) fn freeze(&mut self) {
+        self.frozen.push((clock::since_boot(), Time::NEVER));
+        self.child.iter().for_each(Child::freeze);
+    }
+
+    /// Lets it go on.
+    pub(super) fn thaw(&mut self) {
+        self.child.iter().for_each(Child::thaw);
+        if let Some((_, until)) = self.frozen.last_mut() {
+            *until = clock::since_boot();
+        }
+    }
+
+    /// Says one line to it.
+    pub(super) fn say(&mut self, line: &Value) -> Result<(), String> {
+        match &mut self.child {
+            Some(child) => child.say(line).map_err(|e| format!("{} cannot be told {line}: {e}", self.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops it and gives what it said last, none where it was down; and what happened to it although nothing asked for it.
+    pub(super) fn stop(mut self) -> (Value, Vec<Incident>) {
+        let known = self.incidents.len();
+        self.note_incidents();
+        let was_fine = self.incidents.len() == known;
+        let said = match self.child.take().map(Child::stop) {
+            None => Value::Null,
+            Some(mut said) => match said.pop() {
+                Some(said) if said["event"] == "stopped" => said,
+                _ => {
+                    self.incidents.extend(was_fine.then(|| incidents::silence(&self.name)));
+                    Value::Null
+                }
+            },
+        };
+        (said, self.incidents)
+    }
+
+    fn note_incidents(&mut self) {
+        let Some(child) = &self.child else { return };
+        let is_planned = |at: Time| self.frozen.iter().any(|(from, until)| (*from..=*until).contains(&at));
+        self.incidents.extend(incidents::of(&self.name, child, is_planned));
+    }
+}

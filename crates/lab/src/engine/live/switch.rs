@@ -1,0 +1,229 @@
+//! Packet switches of a live run: what they need, and what runs beside their servers.
+//!
+//! A switch and its servers are on an Ethernet of the bed ([`crate::topology`]), where the service has an address of its own.
+//! Clients connect to that one, so each server listens at all of its addresses, at the service's port, and beside it runs the
+//! server's half (`sojourn switch server`) and, where the tier has `reports`, a load daemon (`sojourn loadd`). The switch
+//! decides for connections, so each request has one of its own. The price of a bed: all clients of a region have one
+//! address, so no policy may read it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use sojourn_bed::namespace::TEMPORARY;
+use sojourn_bed::{Ground, Host as Place};
+use sojourn_dispatch::{Catalogue, Signals};
+use sojourn_model::Mode;
+use sojourn_model::system::{Face, Target, Tier};
+use sojourn_stats::Span;
+use sojourn_traffic::Workload;
+
+use super::bed;
+use super::part::Part;
+use crate::spec::{Experiment, SystemQuestion};
+use crate::topology::{as_host, service, switches};
+
+/// The port of every service: each is alone on its Ethernet.
+const PORT: u16 = 80;
+
+/// Where a front node hears reports.
+const REPORTS_PORT: u16 = 7400;
+
+/// Refuses what live's switches cannot do.
+pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+    let system = &asked.system;
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    if switches(system).next().is_none() {
+        return Ok(());
+    }
+    if !bed::is_needed(asked) || system.paths.is_empty() {
+        return Err("live's packet switch is on an Ethernet of a bed: say where clients and sites are, under \
+                    [system.paths], or leave `live` out of `by`"
+            .into());
+    }
+    if matches!(asked.workload, Workload::Sessions(_)) {
+        return not_yet("users who browse behind a packet switch");
+    }
+    if !experiment.run.live.one_request_per_connection {
+        return Err(
+            "live's packet switch decides for connections: write `http = \"1.0\"` under [workload], a connection \
+                    per request, or leave `live` out of `by`"
+                .into(),
+        );
+    }
+    if asked.program.is_some() {
+        return not_yet("real programs behind a packet switch");
+    }
+    if !system.faults.is_empty() {
+        return not_yet("faults of a system with a packet switch");
+    }
+    if system.tiers.iter().any(|tier| !matches!(tier.face, Face::Switch | Face::Dns)) {
+        return not_yet("packet switch beside gateways and redirectors");
+    }
+    for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
+        if tier.dispatchers > 1 || tier.polled.is_some() {
+            return not_yet("packet switch with several dispatchers or polls");
+        }
+        let needs = Catalogue::default().build(&tier.policy).map(|policy| policy.requires());
+        if needs.is_ok_and(|needs| needs.contains(Signals::ADDRESS)) {
+            return not_yet("addresses of clients: those of a region share one, and a packet switch sees nothing else");
+        }
+    }
+    for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
+        let Some(reports) = tier.reports else { continue };
+        if reports.client_rates.is_some() {
+            return not_yet("rates of clients that are reported: leave out `client_rates`");
+        }
+        if reports.cost > Span::ZERO || reports.lossy {
+            return Err(
+                "live's reports cost what they cost, and pass an Ethernet that loses nothing: leave out `cost` and \
+                        `lossy`, or `live`"
+                    .into(),
+            );
+        }
+    }
+    let targets = || switches(system).flat_map(|(_, seat)| &seat.targets);
+    let is_alone = |host: usize| targets().filter(|target| **target == Target::Host(host)).count() == 1;
+    for target in targets() {
+        match *target {
+            Target::Host(host) if is_alone(host) => {}
+            Target::Host(_) => return not_yet("servers behind several packet switches"),
+            Target::Seat { .. } => return not_yet("packet switch in front of other deciders"),
+        }
+    }
+    Ok(())
+}
+
+/// Where clients connect to, on the Ethernet of a host; none where it is on none.
+pub(super) fn entrance(ground: &dyn Ground, host: &str) -> Option<SocketAddr> {
+    let address = service(ground.links()?.topology(), &as_host(host))?;
+    Some(SocketAddr::new(address.into(), PORT))
+}
+
+/// Starts a server of an Ethernet, which listens at all of its addresses.
+pub(super) fn server(ground: &mut dyn Ground, program: &Path, name: &str, arguments: &[&str]) -> Result<Part, String> {
+    let host = ground.host(name).map_err(|e| e.to_string())?;
+    let address = SocketAddr::new(ground.address(host), PORT);
+    let listen = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT).to_string();
+    let arguments = [&["node", "--listen", &listen], arguments].concat();
+    Part::start_on(ground, (host, address), program, name, &arguments)
+}
+
+/// A switch that is to be started.
+pub(super) struct Switch<'a> {
+    pub(super) program: &'a Path,
+    pub(super) tier: &'a Tier,
+    /// Its host's name.
+    pub(super) name: &'a str,
+    /// Its servers' names.
+    pub(super) servers: Vec<String>,
+}
+
+impl Switch<'_> {
+    /// Starts the front node, whose servers run already.
+    pub(super) fn front(&self, ground: &mut dyn Ground, rest: &[String]) -> Result<Part, String> {
+        let host = ground.host(self.name).map_err(|e| e.to_string())?;
+        let entrance = entrance(ground, self.name).expect("a switch is on an Ethernet");
+        let reports = [self.reports(ground), self.key().display().to_string()];
+        let mut arguments = vec!["switch", "front"];
+        arguments.extend(rest.iter().map(String::as_str));
+        if self.tier.reports.is_some() {
+            self.make_key()?;
+            arguments.extend(["--reports", &reports[0], "--key", &reports[1]]);
+        }
+        Part::start_on(ground, (host, entrance), self.program, self.name, &arguments)
+    }
+
+    /// Where the front node hears reports.
+    fn reports(&self, ground: &dyn Ground) -> String {
+        SocketAddr::new(address(ground, self.name), REPORTS_PORT).to_string()
+    }
+
+    /// The file with the key of the front node and its daemons, which goes with the bed.
+    fn key(&self) -> PathBuf {
+        Path::new(TEMPORARY).join(format!("{}.key", self.name))
+    }
+
+    fn make_key(&self) -> Result<(), String> {
+        let mut secret = [0; 32];
+        let drawn = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret));
+        let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        drawn.and_then(|()| fs::write(self.key(), text)).map_err(|e| format!("cannot make a key for reports: {e}"))
+    }
+}
+
+/// What runs beside the servers of switches.
+#[derive(Default)]
+pub(super) struct Beside(Vec<Part>);
+
+impl Beside {
+    /// Starts the server's half of a switch beside each of its servers.
+    pub(super) fn start_halves(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
+        let front = address(ground, switch.name).to_string();
+        let both = arguments(switch.tier, ground, switch.name);
+        let mut arguments = vec!["switch", "server", "--front", &front];
+        arguments.extend(both.iter().map(String::as_str));
+        switch.servers.iter().try_for_each(|name| {
+            self.start(ground, (name.as_str(), "its half of the switch"), switch.program, &arguments)
+        })
+    }
+
+    /// Starts a load daemon beside each server, if it is to report.
+    pub(super) fn start_daemons(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
+        let Some(reports) = switch.tier.reports else { return Ok(()) };
+        let (to, key) = (switch.reports(ground), switch.key().display().to_string());
+        let (every, heartbeat) = (reports.every.to_string(), reports.heartbeat.unwrap_or(reports.every).to_string());
+        let ask = format!("http://127.0.0.1:{PORT}/load");
+        switch.servers.iter().try_for_each(|name| {
+            let whose = ["loadd", "--name", name, "--to", &to, "--key", &key, "--ask", &ask];
+            let arguments = [&whose[..], &["--every", &every, "--heartbeat", &heartbeat]].concat();
+            self.start(ground, (name.as_str(), "its load daemon"), switch.program, &arguments)
+        })
+    }
+
+    fn start(
+        &mut self,
+        ground: &dyn Ground,
+        (name, what): (&str, &str),
+        program: &Path,
+        arguments: &[&str],
+    ) -> Result<(), String> {
+        let reached = SocketAddr::new(address(ground, name), PORT);
+        let part =
+            Part::start_on(ground, (place(ground, name), reached), program, &format!("{name}, {what}"), arguments);
+        self.0.push(part?);
+        Ok(())
+    }
+
+    /// What was started, the last first.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = Part> {
+        self.0.into_iter().rev()
+    }
+}
+
+/// What both halves of a switch are told; `front` is the name of its host.
+pub(super) fn arguments(tier: &Tier, ground: &dyn Ground, front: &str) -> [String; 4] {
+    let entrance = entrance(ground, front).expect("a switch is on an Ethernet");
+    ["--service".into(), entrance.to_string(), "--mode".into(), mode(tier).into()]
+}
+
+/// The own address of a host of an Ethernet.
+pub(super) fn address(ground: &dyn Ground, name: &str) -> IpAddr {
+    ground.address(place(ground, name))
+}
+
+/// A host that may have been given to another part already.
+fn place(ground: &dyn Ground, name: &str) -> Place {
+    let topology = ground.links().expect("a switch is in a bed").topology();
+    Place(topology.find(&as_host(name)).expect("every part has a host") as u32)
+}
+
+/// The mode, as `sojourn switch` names it.
+fn mode(tier: &Tier) -> &'static str {
+    match tier.balancing.mode {
+        Mode::MacForwarding => "mac",
+        Mode::Nat => "nat",
+        Mode::SingleRewriting | Mode::IpTunnelling => "rewrite",
+    }
+}

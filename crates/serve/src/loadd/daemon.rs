@@ -1,0 +1,336 @@
+//! The daemon's one task: it waits for its next instant, looks, and tells.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
+use sojourn_bed::Events;
+use sojourn_dispatch::reports::Occasion;
+use sojourn_stats::{Span, Time};
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::task::JoinSet;
+
+use super::question::Question;
+use super::sampler::{Sampler, as_orca};
+use super::{LoaddConfig, LoaddCounts};
+use crate::orca::stream;
+use crate::report::{DATAGRAM_MAX, Load, Metric, Metrics, Sender};
+use crate::{ServeError, clock, orca};
+
+/// A daemon at work.
+pub(super) struct Daemon {
+    config: LoaddConfig,
+    events: Events,
+    sampler: Sampler,
+    question: Option<Question>,
+    occasion: Occasion,
+    outbox: Rc<Outbox>,
+    counters: Arc<Counters>,
+    /// What the last look found, and whether the server was there; at first it is taken to be.
+    last: Option<(u64, Metrics)>,
+    was_there: bool,
+    /// What it found, for those who ask for it as ORCA, and where they do.
+    latest: Rc<RefCell<Metrics>>,
+    listener: Option<TcpListener>,
+    rates_since: Time,
+}
+
+/// What it has done, for those who look from another thread.
+pub(super) struct Counters {
+    started: Time,
+    looks: AtomicU64,
+    absent: AtomicU64,
+    reports: AtomicU64,
+    alarms: AtomicU64,
+    rates: AtomicU64,
+    datagrams: AtomicU64,
+    bytes: AtomicU64,
+    unsent: AtomicU64,
+    challenges: AtomicU64,
+}
+
+/// The sockets to the receivers, and what was last said to them.
+struct Outbox {
+    sockets: Vec<UdpSocket>,
+    sender: RefCell<Sender>,
+    said: RefCell<Option<(u64, Load)>>,
+    unreachable: RefCell<Vec<bool>>,
+    events: Events,
+    counters: Arc<Counters>,
+}
+
+impl Daemon {
+    pub(super) fn new(
+        config: LoaddConfig,
+        listener: Option<std::net::TcpListener>,
+        events: Events,
+        counters: Arc<Counters>,
+    ) -> Result<Daemon, ServeError> {
+        let listener = listener.map(TcpListener::from_std).transpose();
+        let listener = listener.map_err(ServeError::system("cannot serve ORCA"))?;
+        let mut sockets = Vec::new();
+        for receiver in &config.receivers {
+            let any = if receiver.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+            let socket = std::net::UdpSocket::bind(any)
+                .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
+                .and_then(|socket| socket.connect(receiver).map(|()| socket))
+                .and_then(UdpSocket::from_std);
+            sockets.push(socket.map_err(ServeError::system(format!("cannot send to {receiver}")))?);
+        }
+        let sender = Sender::new(config.key.clone(), &config.name, clock::wall(), sockets.len())?;
+        let outbox = Rc::new(Outbox {
+            unreachable: RefCell::new(vec![false; sockets.len()]),
+            sockets,
+            sender: RefCell::new(sender),
+            said: RefCell::new(None),
+            events: events.clone(),
+            counters: Arc::clone(&counters),
+        });
+        let now = clock::now();
+        Ok(Daemon {
+            sampler: Sampler::new(&config.sources, now)?,
+            question: config.sources.ask.clone().map(|url| Question::new(url, config.times.heartbeat.as_std())),
+            occasion: Occasion::default(),
+            last: None,
+            was_there: true,
+            latest: Rc::default(),
+            listener,
+            rates_since: now,
+            config,
+            events,
+            outbox,
+            counters,
+        })
+    }
+
+    /// Looks and tells for as long as it is polled.
+    pub(super) async fn run(mut self) {
+        let mut ears = JoinSet::new();
+        for receiver in 0..self.outbox.sockets.len() {
+            ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver));
+        }
+        if let Some(listener) = self.listener.take() {
+            let latest = Rc::clone(&self.latest);
+            let load = Rc::new(move || as_orca(&latest.borrow()));
+            ears.spawn_local(stream::serve(listener, self.config.times.every, load));
+        }
+        self.look().await;
+        let times = self.config.times;
+        // An overload is told by numbers inside: without any there is nothing to watch.
+        let watch = self.watches().then_some(times.watch).filter(|watch| *watch < times.every);
+        let (mut tick, mut rates) = (after(clock::wall(), times.every), after(clock::wall(), times.client_rates));
+        loop {
+            let wall = clock::wall();
+            let next = watch.map_or(tick, |watch| tick.min(after(wall, watch)));
+            // A clock that is set back must not stop the looks.
+            let wait = next.saturating_sub(wall).min(times.every.0);
+            tokio::time::sleep(Span(wait).as_std()).await;
+            let wall = clock::wall();
+            if !is_due(tick, times.every, wall) {
+                self.watch().await;
+                continue;
+            }
+            self.look().await;
+            tick = after(wall, times.every);
+            if is_due(rates, times.client_rates, wall) {
+                self.tell_rates();
+                rates = after(wall, times.client_rates);
+            }
+        }
+    }
+
+    fn watches(&self) -> bool {
+        self.question.is_some() || self.config.sources.port.is_some()
+    }
+
+    async fn ask(&mut self) -> Option<orca::Load> {
+        match &mut self.question {
+            Some(question) => question.ask().await,
+            None => None,
+        }
+    }
+
+    async fn look(&mut self) {
+        let asked = self.ask().await;
+        let (now, wall) = (clock::now(), clock::wall());
+        let found = self.sampler.look(asked.as_ref(), now);
+        self.counters.looks.fetch_add(1, Ordering::Relaxed);
+        let is_there = found.is_some();
+        if is_there != std::mem::replace(&mut self.was_there, is_there) {
+            let event = if is_there { "server_found" } else { "server_absent" };
+            self.events.emit(&json!({"event": event, "name": self.config.name}));
+        }
+        *self.latest.borrow_mut() = found.clone().unwrap_or_default();
+        let Some(metrics) = found else {
+            self.counters.absent.fetch_add(1, Ordering::Relaxed);
+            self.last = None;
+            return;
+        };
+        let cpu = metrics.value(Metric::Cpu).or(metrics.machine_cpu()).unwrap_or(0.0) as f32;
+        let inside = metrics.value(Metric::InFlight).or(metrics.value(Metric::Connections)).map(|inside| inside as u32);
+        self.last = Some((wall, metrics));
+        let has_turned = inside.is_some_and(|inside| self.has_turned(inside));
+        if has_turned || self.occasion.is_due(cpu, self.config.times.heartbeat, now) {
+            self.occasion.told(cpu, now);
+            self.tell();
+        }
+    }
+
+    /// Looks for an overload that begins or ends. What it tells then is of the last look, but for the number inside.
+    async fn watch(&mut self) {
+        let asked = self.ask().await;
+        let Some(inside) = self.sampler.inside(asked.as_ref()) else { return };
+        if self.last.is_some() && self.has_turned(inside) {
+            let (_, metrics) = self.last.as_mut().expect("it was just there");
+            let place = if asked.is_some() { Metric::InFlight } else { Metric::Connections };
+            metrics.set(place, f64::from(inside));
+            self.tell();
+        }
+    }
+
+    fn has_turned(&mut self, inside: u32) -> bool {
+        let cores = self.last.as_ref().and_then(|(_, metrics)| metrics.value(Metric::Cores)).unwrap_or(1.0);
+        let has_turned = self.occasion.has_turned(inside, cores as u32);
+        if has_turned {
+            let event = if self.occasion.is_overloaded() { "overload" } else { "underload" };
+            self.events.emit(&json!({"event": event, "name": self.config.name, "inside": inside}));
+            self.counters.alarms.fetch_add(1, Ordering::Relaxed);
+        }
+        has_turned
+    }
+
+    fn tell(&mut self) {
+        let Some((measured, metrics)) = self.last.clone() else { return };
+        let times = self.config.times;
+        let load = Load {
+            every: times.every,
+            heartbeat: times.heartbeat,
+            is_overloaded: self.occasion.is_overloaded(),
+            is_empty: false,
+            metrics,
+        };
+        self.counters.reports.fetch_add(1, Ordering::Relaxed);
+        *self.outbox.said.borrow_mut() = Some((measured, load));
+        (0..self.outbox.sockets.len()).for_each(|receiver| self.outbox.say(receiver));
+    }
+
+    fn tell_rates(&mut self) {
+        let now = clock::now();
+        let elapsed_s = now.saturating_since(std::mem::replace(&mut self.rates_since, now)).as_secs_f64();
+        let clients = self.sampler.take_clients().into_iter();
+        let rates: Vec<(String, f64)> = clients.map(|(client, count)| (client, count as f64 / elapsed_s)).collect();
+        if self.config.sources.log.is_none() || !self.was_there {
+            return;
+        }
+        self.counters.rates.fetch_add(1, Ordering::Relaxed);
+        let measured = clock::wall();
+        for receiver in 0..self.outbox.sockets.len() {
+            let datagrams = self.outbox.sender.borrow_mut().rates(receiver, measured, rates.clone());
+            datagrams.iter().for_each(|datagram| self.outbox.send(receiver, datagram));
+        }
+    }
+}
+
+/// The next multiple of `every`.
+fn after(wall: u64, every: Span) -> u64 {
+    wall - wall % every.0 + every.0
+}
+
+/// Whether an instant that was the next multiple of `every` has come, or the clock was set back meanwhile.
+fn is_due(instant: u64, every: Span, wall: u64) -> bool {
+    instant <= wall || instant - wall > every.0
+}
+
+impl Outbox {
+    /// Says once more what was said last.
+    fn say(&self, receiver: usize) {
+        let Some((measured, load)) = self.said.borrow().clone() else { return };
+        let datagram = self.sender.borrow_mut().load(receiver, measured, load);
+        self.send(receiver, &datagram);
+    }
+
+    fn send(&self, receiver: usize, datagram: &[u8]) {
+        match self.sockets[receiver].try_send(datagram) {
+            Ok(_) => {
+                self.counters.datagrams.fetch_add(1, Ordering::Relaxed);
+                self.counters.bytes.fetch_add(datagram.len() as u64, Ordering::Relaxed);
+            }
+            Err(error) => {
+                self.counters.unsent.fetch_add(1, Ordering::Relaxed);
+                self.notice(receiver, Err(error));
+            }
+        }
+    }
+
+    /// Says that a receiver cannot be reached, once, and that it can again: only an answer of it shows that.
+    fn notice(&self, receiver: usize, outcome: io::Result<()>) {
+        let is_unreachable = outcome.is_err();
+        if std::mem::replace(&mut self.unreachable.borrow_mut()[receiver], is_unreachable) == is_unreachable {
+            return;
+        }
+        let address = self.sockets[receiver].peer_addr().map(|address| address.to_string()).unwrap_or_default();
+        match outcome {
+            Err(error) => {
+                let why = error.to_string();
+                self.events.emit(&json!({"event": "receiver_unreachable", "receiver": address, "why": why}));
+            }
+            Ok(()) => self.events.emit(&json!({"event": "receiver_reached", "receiver": address})),
+        }
+    }
+
+    /// Answers the challenges of a receiver for as long as it is polled.
+    async fn hear(outbox: Rc<Outbox>, receiver: usize) {
+        let mut buffer = [0; DATAGRAM_MAX];
+        loop {
+            match outbox.sockets[receiver].recv(&mut buffer).await {
+                Ok(length) => {
+                    outbox.notice(receiver, Ok(()));
+                    if outbox.sender.borrow_mut().hear(receiver, &buffer[..length]) {
+                        outbox.counters.challenges.fetch_add(1, Ordering::Relaxed);
+                        outbox.say(receiver);
+                    }
+                }
+                // What was sent before has not arrived: no program listens there yet.
+                Err(error) => outbox.notice(receiver, Err(error)),
+            }
+        }
+    }
+}
+
+impl Counters {
+    pub(super) fn new() -> Counters {
+        let zero = AtomicU64::default;
+        Counters {
+            started: clock::now(),
+            looks: zero(),
+            absent: zero(),
+            reports: zero(),
+            alarms: zero(),
+            rates: zero(),
+            datagrams: zero(),
+            bytes: zero(),
+            unsent: zero(),
+            challenges: zero(),
+        }
+    }
+
+    pub(super) fn counts(&self) -> LoaddCounts {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        LoaddCounts {
+            looks: of(&self.looks),
+            absent: of(&self.absent),
+            reports: of(&self.reports),
+            alarms: of(&self.alarms),
+            rates: of(&self.rates),
+            datagrams: of(&self.datagrams),
+            bytes: of(&self.bytes),
+            unsent: of(&self.unsent),
+            challenges: of(&self.challenges),
+            cpu_s: clock::process_cpu().as_secs_f64(),
+            elapsed_s: clock::now().saturating_since(self.started).as_secs_f64(),
+        }
+    }
+}

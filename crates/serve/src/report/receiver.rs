@@ -1,0 +1,374 @@
+//! The receiving side: what of the datagrams that come can be believed, and what a dispatcher is told then.
+//!
+//! A datagram is believed if it was made with the key, is of a sender that is waited for, and is new. New means: a receiver
+//! that has not heard of this start of the sender ([`Message::epoch`]), or has taken it for down, answers with a challenge,
+//! and believes what comes with that challenge in it; from then on each sequence number counts once. So nothing need be
+//! kept on disk: what was recorded before a receiver or a sender started anew has another challenge. The price is one round
+//! trip at the start and after each silence.
+//!
+//! Clocks may be an hour apart, so the age of a report is judged by the receiver's: the least time from measuring to arrival
+//! that was seen lately stands for no age, and what took longer is older by that. It rises by a thousandth of the time that
+//! passes, so that clocks may drift. The price: an age is short by the time that the fastest datagram took.
+//!
+//! A server that lies can be caught where its numbers contradict one another: a share above 1, totals that fall, more core
+//! time spent than it had, more requests answered than came. Capacity is never claimed by a server but learned from its
+//! totals. One that says that it did less than it did, and was busy for less, is believed; what the face counts itself, as
+//! requests in flight, it cannot change.
+
+use std::collections::HashMap;
+
+use ring::hmac;
+use ring::rand::SystemRandom;
+use serde::Serialize;
+use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Report, Signals, key};
+use sojourn_stats::{Span, Time};
+
+use super::key::Key;
+use super::metric::Metric;
+use super::wire::{self, Body, Challenge, Fault, Load, Message};
+
+/// What reports tell a dispatcher.
+pub const SIGNALS: Signals =
+    Signals::REPORTS.union(Signals::UTILIZATION).union(Signals::ROOM).union(Signals::CLIENT_RATES);
+
+/// The heartbeat of a sender that has not been heard yet.
+const HEARTBEAT: Span = Span(4_000_000_000);
+
+/// The tick of such a sender.
+const TICK: Span = Span(500_000_000);
+
+/// The least transit rises by this part of the time that passes.
+const DRIFT: i128 = 1000;
+
+/// What receives the reports of known senders. It reads no clock and opens no socket.
+pub struct Receiver {
+    key: Key,
+    /// Challenges are made with it; drawn at the start, so that those of before mean nothing.
+    own: hmac::Key,
+    senders: Vec<Sender>,
+    by_name: HashMap<String, usize>,
+    rates: Rates<u64>,
+    dropped: Dropped,
+}
+
+/// Datagrams that were not believed, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// No reports at all, or of another version.
+    pub foreign: u64,
+    /// Shorter or longer than they say.
+    pub truncated: u64,
+    /// Not made with the key.
+    pub forged: u64,
+    /// Made with the key, without sense.
+    pub malformed: u64,
+    /// Of a sender that is not waited for.
+    pub unknown: u64,
+    /// Of a start of the sender that has to be proved: each new one has one of these.
+    pub challenged: u64,
+    /// Had come before, or more than 64 others since.
+    pub replayed: u64,
+    /// Longer under way than the sender may be silent, or overtaken by a later load.
+    pub stale: u64,
+    /// With numbers that no server can have.
+    pub impossible: u64,
+}
+
+/// What became of a datagram.
+#[derive(Debug, Default)]
+pub struct Received {
+    /// What the dispatcher is to be told, in this order.
+    pub told: Vec<Told>,
+    /// What is to be sent back to where the datagram came from.
+    pub answer: Option<Vec<u8>>,
+}
+
+/// What a dispatcher is told.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // the fields say what their names say
+pub enum Told {
+    /// A backend reports.
+    Report { backend: BackendId, report: Box<Report> },
+    /// A client, by the key of its address or name, sends so many requests per second to all backends together.
+    Rate { client: u64, rate: f64 },
+    /// Nothing is heard of a backend any more.
+    Lost { backend: BackendId },
+    /// It is heard of again.
+    Found { backend: BackendId },
+}
+
+/// What is known of one sender.
+struct Sender {
+    session: Option<Session>,
+    /// How many sessions it has had, so that an old challenge opens no new one.
+    sessions: u64,
+    heard: Time,
+    is_lost: bool,
+    every: Span,
+    heartbeat: Span,
+    account: Option<Account>,
+}
+
+/// A start of a sender that has proved itself.
+#[derive(Default)]
+struct Session {
+    epoch: u64,
+    highest: u64,
+    /// Which of the 64 numbers up to the highest have come, the highest in the lowest bit.
+    seen: u64,
+    /// The least transit, by two clocks that may be far apart (ns), and when that was so.
+    least: Option<(i128, Time)>,
+    /// When the last load was measured, what it said was done, and whether it did not know that.
+    measured: Option<u64>,
+    totals: Option<Totals>,
+    is_interrupted: bool,
+    rates_of: Option<u64>,
+}
+
+impl Receiver {
+    /// A receiver of reports from senders of these names, which are the backends 0, 1, ...
+    pub fn new(key: Key, names: &[String], now: Time) -> Receiver {
+        let own = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+        let sender = || Sender {
+            session: None,
+            sessions: 0,
+            heard: now,
+            is_lost: false,
+            every: TICK,
+            heartbeat: HEARTBEAT,
+            account: None,
+        };
+        Receiver {
+            key,
+            own: own.expect("the system has random numbers"),
+            senders: names.iter().map(|_| sender()).collect(),
+            by_name: names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect(),
+            rates: Rates::new(names.len()),
+            dropped: Dropped::default(),
+        }
+    }
+
+    /// Takes a datagram that comes now.
+    pub fn receive(&mut self, datagram: &[u8], now: Time) -> Received {
+        let mut received = Received::default();
+        match self.believe(datagram, now, &mut received) {
+            Ok(()) => {}
+            Err(cause) => *cause(&mut self.dropped) += 1,
+        }
+        received
+    }
+
+    /// Takes those backends for down that have been silent for too long.
+    pub fn fall_silent(&mut self, now: Time) -> Vec<Told> {
+        let mut told = Vec::new();
+        for (index, sender) in self.senders.iter_mut().enumerate() {
+            if !sender.is_lost && sender.silent_at() <= now {
+                sender.is_lost = true;
+                // It proves itself anew: what was held back meanwhile is not believed later.
+                sender.session = None;
+                told.push(Told::Lost { backend: BackendId(index as u32) });
+            }
+        }
+        told
+    }
+
+    /// When [`Receiver::fall_silent`] is next due, if nothing comes.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.senders.iter().filter(|sender| !sender.is_lost).map(Sender::silent_at).min()
+    }
+
+    /// How many datagrams were not believed, and why.
+    pub fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
+
+    /// The rates of all clients by their keys, summed over the backends.
+    pub fn rates(&self) -> Vec<(u64, f64)> {
+        self.rates.all()
+    }
+
+    fn believe(&mut self, datagram: &[u8], now: Time, received: &mut Received) -> Result<(), Cause> {
+        let message = wire::decode(datagram, &self.key.0).map_err(|fault| -> Cause {
+            match fault {
+                Fault::Foreign | Fault::Version => |dropped| &mut dropped.foreign,
+                Fault::Truncated => |dropped| &mut dropped.truncated,
+                Fault::Forged => |dropped| &mut dropped.forged,
+                Fault::Malformed => |dropped| &mut dropped.malformed,
+            }
+        })?;
+        let &index = self.by_name.get(&message.name).ok_or((|dropped| &mut dropped.unknown) as Cause)?;
+        let sender = &mut self.senders[index];
+        if sender.session.as_ref().is_none_or(|session| session.epoch != message.epoch) {
+            let challenge = challenge(&self.own, &message, sender.sessions);
+            if message.challenge != challenge {
+                let question = Message { challenge, body: Body::Challenge, ..message };
+                received.answer = Some(wire::encode(&question, &self.key.0));
+                return Err(|dropped| &mut dropped.challenged);
+            }
+            sender.open(message.epoch);
+        }
+        let patience = sender.patience();
+        let session = sender.session.as_mut().expect("it was opened");
+        if !session.is_new(message.sequence) {
+            return Err(|dropped| &mut dropped.replayed);
+        }
+        let age = session.age(message.measured, now);
+        if age > patience {
+            return Err(|dropped| &mut dropped.stale);
+        }
+        let backend = BackendId(index as u32);
+        match message.body {
+            Body::Challenge => Err(|dropped| &mut dropped.malformed),
+            Body::Rates(rates) => {
+                let rates = rates.into_iter().map(|(client, rate)| (key(&client), f64::from(rate)));
+                let is_same = session.rates_of.replace(message.measured) == Some(message.measured);
+                let sums = if is_same { self.rates.extend(index, rates) } else { self.rates.replace(index, rates) };
+                received.told.extend(sums.into_iter().map(|(client, rate)| Told::Rate { client, rate }));
+                Ok(())
+            }
+            Body::Load(load) => {
+                let report = sender.take(&load, message.measured, Time(now.0.saturating_sub(age.0)))?;
+                sender.heard = now;
+                if load.is_empty != sender.is_lost {
+                    sender.is_lost = load.is_empty;
+                    let told = if load.is_empty { Told::Lost { backend } } else { Told::Found { backend } };
+                    received.told.push(told);
+                }
+                if !load.is_empty {
+                    received.told.push(Told::Report { backend, report: Box::new(report) });
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The count that a datagram which is not believed belongs to.
+type Cause = fn(&mut Dropped) -> &mut u64;
+
+/// What a start of a sender has to send back, if it is to be that of its next session.
+fn challenge(own: &hmac::Key, message: &Message, sessions: u64) -> Challenge {
+    let mut signed = message.epoch.to_be_bytes().to_vec();
+    signed.extend(sessions.to_be_bytes());
+    signed.extend(message.name.as_bytes());
+    *hmac::sign(own, &signed).as_ref().first_chunk().expect("a tag has 32 bytes")
+}
+
+impl Told {
+    /// The event that says so, where a backend has fallen silent or is heard again, and the backend.
+    pub(crate) fn news(&self) -> Option<(&'static str, BackendId)> {
+        match self {
+            Told::Lost { backend } => Some(("reports_silent", *backend)),
+            Told::Found { backend } => Some(("reports_heard", *backend)),
+            Told::Report { .. } | Told::Rate { .. } => None,
+        }
+    }
+
+    /// Tells it. Where a client is is not known.
+    pub fn tell(&self, dispatcher: &mut Dispatcher, now: Time) {
+        match self {
+            Told::Report { backend, report } => drop(dispatcher.report(*backend, report, now)),
+            Told::Rate { client, rate } => drop(dispatcher.tell_rate(*client, Origin::default(), *rate, now)),
+            Told::Lost { backend } => dispatcher.observe(Event::Down { backend: *backend }, now),
+            Told::Found { backend } => dispatcher.observe(Event::Joined { backend: *backend }, now),
+        }
+    }
+}
+
+impl Sender {
+    /// How long it may be silent. The tick is for what is late: of two heartbeats one may be lost.
+    fn patience(&self) -> Span {
+        Span(self.heartbeat.0.saturating_mul(SILENT_HEARTBEATS).saturating_add(self.every.0))
+    }
+
+    fn silent_at(&self) -> Time {
+        Time(self.heard.0.saturating_add(self.patience().0))
+    }
+
+    fn open(&mut self, epoch: u64) {
+        self.sessions += 1;
+        self.session = Some(Session { epoch, ..Session::default() });
+    }
+
+    /// Makes a report of its numbers, or says that no server can have them.
+    fn take(&mut self, load: &Load, measured: u64, at: Time) -> Result<Report, Cause> {
+        let Load { every, heartbeat, metrics, .. } = load;
+        let totals = metrics.totals();
+        let session = self.session.as_mut().expect("it is open");
+        if session.measured.is_some_and(|last| measured < last) {
+            return Err(|dropped| &mut dropped.stale);
+        }
+        let follows = totals.zip(session.totals).is_none_or(|(after, before)| can_follow(&before, &after));
+        let adds_up = totals.is_none_or(|totals| totals.completed <= totals.arrived) && every <= heartbeat;
+        if metrics.impossible().is_some() || !follows || !adds_up {
+            return Err(|dropped| &mut dropped.impossible);
+        }
+        // Differences are of the sender's clock; a policy reads the receiver's.
+        let sent_at = Time(measured);
+        let mut report = metrics.report(sent_at);
+        session.measured = Some(measured);
+        let goes_on = !std::mem::replace(&mut session.is_interrupted, totals.is_none());
+        if let Some(totals) = totals {
+            let knew = session.totals.replace(totals).is_some();
+            let account = self.account.get_or_insert_with(|| Account::new(sent_at, totals));
+            // What was done at the start, or while requests were not known, is no difference.
+            if !(knew && goes_on) {
+                account.restart(sent_at, totals);
+            }
+            match metrics.value(Metric::Capacity) {
+                Some(_) => account.add_differences(&mut report, &totals),
+                None => account.understand(&mut report, &totals, *every),
+            }
+        } else if let Some(account) = &self.account {
+            account.recall(&mut report);
+        }
+        report.measured = at;
+        (self.every, self.heartbeat) = (*every, *heartbeat);
+        Ok(report)
+    }
+}
+
+/// Whether a server can have done this after that. Times are told by clocks with ticks of their own, of some 10 ms.
+fn can_follow(before: &Totals, after: &Totals) -> bool {
+    const SLACK_NS: u128 = 100_000_000;
+    let times = before.busy_ns.zip(after.busy_ns).is_none_or(|(before, after)| {
+        let had = after.1.checked_sub(before.1);
+        let spent = after.0.checked_sub(before.0);
+        had.zip(spent).is_some_and(|(had, spent)| spent <= had + had / 10 + SLACK_NS)
+    });
+    let stays = before.stayed_ns.zip(after.stayed_ns).is_none_or(|(before, after)| before <= after);
+    let counts = before.arrived <= after.arrived && before.completed <= after.completed && before.bytes <= after.bytes;
+    times && stays && counts
+}
+
+impl Session {
+    /// Whether this number has not come yet; from now on it has.
+    fn is_new(&mut self, sequence: u64) -> bool {
+        if sequence > self.highest {
+            let ahead = sequence - self.highest;
+            self.seen = if ahead < 64 { self.seen << ahead | 1 } else { 1 };
+            self.highest = sequence;
+            return true;
+        }
+        let behind = self.highest - sequence;
+        let is_new = behind < 64 && self.seen & 1 << behind == 0;
+        if is_new {
+            self.seen |= 1 << behind;
+        }
+        is_new
+    }
+
+    /// How old is what was measured then, beyond what the fastest took.
+    fn age(&mut self, measured: u64, now: Time) -> Span {
+        let transit = i128::from(now.0) - i128::from(measured);
+        let risen = self.least.map(|(least, at)| least + i128::from(now.saturating_since(at).0) / DRIFT);
+        match risen {
+            Some(least) if least < transit => Span((transit - least).min(i128::from(u64::MAX)) as u64),
+            _ => {
+                self.least = Some((transit, now));
+                Span::ZERO
+            }
+        }
+    }
+}

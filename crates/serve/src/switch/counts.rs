@@ -1,0 +1,48 @@
+//! What a switch counts.
+
+use serde::Serialize;
+
+use crate::report::Dropped;
+
+/// What a switch has done. Packets that take the kernel's path are not counted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SwitchCounts {
+    /// Connections that were given to a server.
+    pub connections: u64,
+    /// Connections of an earlier switch that it went on with.
+    pub inherited: u64,
+    /// Connections that were refused with a RST because no server could be chosen.
+    pub refused: u64,
+    /// Connections whose client ended them.
+    pub closed: u64,
+    /// Connections that were forgotten: idle for too long, never set up, or dropped for want of room.
+    pub forgotten: u64,
+    /// Packets dropped because they were fragments.
+    pub fragments: u64,
+    /// Packets dropped because they were of no connection.
+    pub strays: u64,
+    /// First packets dropped because no switch decided them: between two of them, or where it could not keep up.
+    pub undecided: u64,
+    /// First packets dropped because as many connections as may be remembered were.
+    pub full: u64,
+    /// Records of decisions that could not be written to their end.
+    pub records_failed: u64,
+    /// Reports that were not believed, by cause, where it takes any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reports_dropped: Option<Dropped>,
+    /// Per server, in their order.
+    pub backends: Vec<ServerCounts>,
+}
+
+/// What one server was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServerCounts {
+    /// Its name.
+    pub name: String,
+    /// Connections that it was given.
+    pub connections: u64,
+    /// Connections that are open there.
+    pub open: u64,
+    /// Whether it can be chosen.
+    pub up: bool,
+}

@@ -1,0 +1,306 @@
+//! What a switch knows besides the rules: the dispatcher, the connections that count at it, and the state of each server.
+//!
+//! The kernel's map is the truth about which connections there are; this one is what the dispatcher was told. They are
+//! compared from time to time, so that what was idle for too long, or never came to be, is told as well.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Value, json};
+use sojourn_bed::Events;
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, key};
+use sojourn_stats::{Span, Time};
+
+use super::counts::{ServerCounts, SwitchCounts};
+use super::packet::{Kind, Packet};
+use super::rules::{self, Mark, REFUSED, UNDECIDED};
+use super::{Lifetimes, Probe, SwitchConfig, address};
+use crate::report::{self, Dropped, Told};
+use crate::{ServeError, clock};
+
+/// Longest time between two comparisons with the kernel's connections.
+const COMPARED: Span = Span(5_000_000_000);
+
+/// The dispatcher and its books.
+pub(super) struct Decider {
+    dispatcher: Dispatcher,
+    /// By backend.
+    servers: Vec<Known>,
+    flows: HashMap<SocketAddrV4, Flow>,
+    lifetimes: Lifetimes,
+    /// Whether it finds out by itself which servers are up.
+    probes: bool,
+    connections_max: usize,
+    counts: SwitchCounts,
+    events: Events,
+}
+
+/// What is known of a server.
+struct Known {
+    name: String,
+    address: Ipv4Addr,
+    mark: Mark,
+    is_drained: bool,
+    is_down: bool,
+    /// Probes that failed in a row.
+    failed: u32,
+    connections: u64,
+    open: u64,
+}
+
+/// A connection.
+struct Flow {
+    mark: Mark,
+    /// None where the server is not on the list any more.
+    backend: Option<BackendId>,
+    since: Time,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy)]
+enum End {
+    Closed,
+    Forgotten,
+}
+
+/// Waits for the decider; those who have it are soon done.
+pub(super) fn lock(decider: &Mutex<Decider>) -> MutexGuard<'_, Decider> {
+    decider.lock().expect("no thread panics while it decides")
+}
+
+/// The backends of a switch.
+pub(super) fn ids(config: &SwitchConfig) -> impl Iterator<Item = BackendId> + use<> {
+    (0..config.backends.len() as u32).map(BackendId)
+}
+
+/// Compares with the kernel's connections for as long as it is polled.
+pub(super) async fn keep_books(decider: Arc<Mutex<Decider>>, lifetimes: Lifetimes) {
+    let Lifetimes { opening, open, closing } = lifetimes;
+    let every = opening.min(open).min(closing).min(COMPARED);
+    loop {
+        tokio::time::sleep(every.as_std()).await;
+        let asked = clock::now();
+        // A list that cannot be had now is had the next time.
+        if let Ok(Ok(known)) = tokio::task::spawn_blocking(rules::connections).await {
+            lock(&decider).compare(&known, asked);
+        }
+    }
+}
+
+impl Decider {
+    /// A decider without connections.
+    pub(super) fn new(config: &SwitchConfig, events: Events) -> Result<Decider, ServeError> {
+        let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
+        let SwitchConfig { catalogue, policy, seed, .. } = config;
+        // The simulator's dispatchers bear the same name, so that both draw the same numbers.
+        let (fresh, name) = (Information::Immediate, "dispatcher 0");
+        let reports = if config.reports.is_some() { report::SIGNALS } else { Signals::empty() };
+        let signals = Signals::SWITCH | reports;
+        let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, &backends, fresh, signals, *seed, name)?;
+        if let Some(path) = &config.record {
+            let cannot = || format!("cannot record to {}", path.display());
+            let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
+            let file = File::create(path).map_err(ServeError::system(cannot()))?;
+            let begun = dispatcher.record_to(Box::new(file), detail);
+            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+        }
+        let servers = config.backends.iter().map(|backend| Known {
+            name: backend.name.clone(),
+            address: address(backend),
+            mark: Mark(0),
+            is_drained: config.drained.contains(&backend.name),
+            is_down: false,
+            failed: 0,
+            connections: 0,
+            open: 0,
+        });
+        let (servers, flows) = (servers.collect(), HashMap::new());
+        let reports_dropped = config.reports.as_ref().map(|_| Dropped::default());
+        let counts = SwitchCounts { reports_dropped, ..SwitchCounts::default() };
+        let (lifetimes, probes) = (config.lifetimes, config.health.probe != Probe::Off);
+        let connections_max = config.connections as usize;
+        Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, events })
+    }
+
+    /// Learns the marks of the servers and the connections that are open there.
+    pub(super) fn begin(&mut self, marks: &BTreeMap<Ipv4Addr, Mark>, open: HashMap<SocketAddrV4, Mark>, now: Time) {
+        let mut backends = HashMap::new();
+        for (index, server) in self.servers.iter_mut().enumerate() {
+            let backend = BackendId(index as u32);
+            server.mark = marks[&server.address];
+            backends.insert(server.mark, backend);
+            if server.is_drained {
+                self.dispatcher.observe(Event::Draining { backend }, now);
+            }
+        }
+        self.counts.inherited = open.len() as u64;
+        let mut open: Vec<_> = open.into_iter().collect();
+        // In an order that a second start with the same connections has too.
+        open.sort();
+        for (client, mark) in open {
+            let backend = backends.get(&mark).copied();
+            if let Some(backend) = backend {
+                self.dispatcher.observe(Event::Inherited { backend }, now);
+                self.dispatcher.observe(Event::Opened { backend }, now);
+                self.servers[backend.0 as usize].open += 1;
+            }
+            self.flows.insert(client, Flow { mark, backend, since: now });
+        }
+    }
+
+    /// The verdict on a packet: the mark with which it passes.
+    pub(super) fn decide(&mut self, head: &[u8], mark: u32, now: Time) -> u32 {
+        let Some(packet) = Packet::read(head) else { return UNDECIDED };
+        match packet.kind {
+            Kind::Opens => self.open(packet.client, now),
+            Kind::Closes => {
+                self.end(packet.client, End::Closed, now);
+                mark
+            }
+            Kind::Complains => self.flows.get(&packet.client).map_or(UNDECIDED, |flow| flow.mark.decided()),
+            Kind::Within => mark,
+        }
+    }
+
+    fn open(&mut self, client: SocketAddrV4, now: Time) -> u32 {
+        // A SYN that was sent again before the first one's verdict goes where that one goes.
+        if let Some(flow) = self.flows.get(&client)
+            && now.saturating_since(flow.since) < self.lifetimes.opening
+            && flow.backend.is_some_and(|backend| self.dispatcher.table().is_eligible(backend))
+        {
+            return flow.mark.decided();
+        }
+        self.end(client, End::Forgotten, now);
+        // What was not set up is still to be forgotten: the books are no larger than the kernel's.
+        if self.flows.len() >= self.connections_max {
+            self.counts.full += 1;
+            return UNDECIDED;
+        }
+        let request = Request { client: key(&client.ip().to_string()), ..Request::default() };
+        let decision = self.dispatcher.choose(&request, &[], now);
+        let Some(backend) = decision.forwarded_to() else {
+            self.counts.refused += 1;
+            return REFUSED;
+        };
+        self.dispatcher.observe(Event::Sent { backend }, now);
+        self.dispatcher.observe(Event::Opened { backend }, now);
+        let server = &mut self.servers[backend.0 as usize];
+        server.connections += 1;
+        server.open += 1;
+        self.counts.connections += 1;
+        self.flows.insert(client, Flow { mark: server.mark, backend: Some(backend), since: now });
+        server.mark.decided()
+    }
+
+    /// Ends a connection, if it is known.
+    fn end(&mut self, client: SocketAddrV4, end: End, now: Time) {
+        let Some(flow) = self.flows.remove(&client) else { return };
+        match end {
+            End::Closed => self.counts.closed += 1,
+            End::Forgotten => self.counts.forgotten += 1,
+        }
+        let Some(backend) = flow.backend else { return };
+        let event = match end {
+            End::Closed => {
+                // What the server said does not pass here.
+                let latency = now.saturating_since(flow.since);
+                Event::Completed { backend, status: 200, bytes: 0, latency }
+            }
+            End::Forgotten => Event::Cancelled { backend },
+        };
+        self.dispatcher.observe(event, now);
+        self.dispatcher.observe(Event::Closed { backend }, now);
+        self.servers[backend.0 as usize].open -= 1;
+    }
+
+    /// Ends those that the kernel, which was asked at `asked`, does not know.
+    fn compare(&mut self, known: &HashSet<SocketAddrV4>, asked: Time) {
+        let unknown = self.flows.iter().filter(|(client, flow)| flow.since < asked && !known.contains(client));
+        let mut unknown: Vec<_> = unknown.map(|(client, _)| *client).collect();
+        unknown.sort();
+        let now = clock::now();
+        for client in unknown {
+            self.end(client, End::Forgotten, now);
+        }
+        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string)
+            && self.counts.records_failed == 0
+        {
+            self.record_failed(&why);
+        }
+    }
+
+    /// A server has answered a probe; gives its mark where that brings it back.
+    pub(super) fn probed(&mut self, backend: BackendId, now: Time) -> Option<Mark> {
+        let server = &mut self.servers[backend.0 as usize];
+        server.failed = 0;
+        if !std::mem::replace(&mut server.is_down, false) {
+            return None;
+        }
+        let event = if server.is_drained { Event::Draining { backend } } else { Event::Joined { backend } };
+        self.dispatcher.observe(event, now);
+        self.events.emit(&json!({"event": "backend_up", "backend": server.name}));
+        Some(server.mark)
+    }
+
+    /// So many more probes failed; gives the mark of a server that is taken out by them, after `fall` in a row.
+    pub(super) fn struck(&mut self, backend: BackendId, times: u32, fall: u32, why: &str, now: Time) -> Option<Mark> {
+        let server = &mut self.servers[backend.0 as usize];
+        server.failed = server.failed.saturating_add(times);
+        if server.failed < fall || std::mem::replace(&mut server.is_down, true) {
+            return None;
+        }
+        self.dispatcher.observe(Event::Down { backend }, now);
+        self.events.emit(&json!({"event": "backend_down", "backend": server.name, "why": why}));
+        Some(server.mark)
+    }
+
+    /// What it has done so far.
+    pub(super) fn counts(&self) -> SwitchCounts {
+        let backends = self.servers.iter().map(|server| ServerCounts {
+            name: server.name.clone(),
+            connections: server.connections,
+            open: server.open,
+            up: !server.is_down && !server.is_drained,
+        });
+        SwitchCounts { backends: backends.collect(), ..self.counts.clone() }
+    }
+
+    /// Takes what a report tells. A switch that probes its servers knows better than their silence whether they are up:
+    /// silence is only said then. Without probes a silent server gets no new connection until it is heard again.
+    pub(super) fn hear(&mut self, told: &Told, now: Time) {
+        let news = told.news();
+        if let Some((event, backend)) = news {
+            self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
+        }
+        if news.is_none() || !self.probes {
+            told.tell(&mut self.dispatcher, now);
+        }
+    }
+
+    /// Notes how many reports were not believed so far.
+    pub(super) fn count_dropped(&mut self, dropped: Dropped) {
+        self.counts.reports_dropped = Some(dropped);
+    }
+
+    /// Ends the record.
+    pub(super) fn finish(&mut self) {
+        if let Err(error) = self.dispatcher.finish_record()
+            && self.counts.records_failed == 0
+        {
+            self.record_failed(&error.to_string());
+        }
+    }
+
+    /// Says something that happened.
+    pub(super) fn say(&self, event: &Value) {
+        self.events.emit(event);
+    }
+
+    fn record_failed(&mut self, why: &str) {
+        self.counts.records_failed += 1;
+        self.events.emit(&json!({"event": "record_failed", "why": why}));
+    }
+}

@@ -1,0 +1,365 @@
+//! A packet switch: a front node whose every choice of a server is made by the same object that the simulator runs.
+//!
+//! Clients reach one address. The first packet of a connection waits for the [`Dispatcher`](sojourn_dispatch::Dispatcher)'s
+//! choice; all further ones take the kernel's path to that server, by rules that remember the connection
+//! ([`rules`]). With [`Mode::Mac`] they arrive there unchanged, since each server has the address too
+//! and keeps silent about it; it answers the client directly, and no byte of a reply passes here. The switch hears only what
+//! clients send: a connection counts as load until the client's first FIN or RST.
+//!
+//! The rules outlive the process. One that was killed, or stopped with [`SwitchConfig::keep`], is followed by one that finds
+//! the connections in the kernel and goes on: those that are open lose nothing, and new ones wait for a SYN to be
+//! repeated. So a new list of servers takes effect by a restart, and a server that is not on it any more ends what it has.
+//!
+//! The price: Linux with nftables and iptables, the rights of root in the network (a bed gives them), IPv4, no fragments of
+//! TCP, and one switch per host. See Agarwal (2001), sections 2.2.2 and 3.3, and the Linux Virtual Server for the modes.
+
+mod counts;
+mod decider;
+mod health;
+mod packet;
+mod queue;
+mod routes;
+mod rules;
+mod server;
+mod system;
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as Name, UnixListener};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use sojourn_bed::Events;
+use sojourn_dispatch::Catalogue;
+use sojourn_stats::Span;
+
+use crate::gateway::{Backend, Health, Probe};
+use crate::report::{Inbox, ReportsConfig};
+use crate::threads::{Threads, Work};
+use crate::{ServeError, clock, headers};
+pub use counts::{ServerCounts, SwitchCounts};
+use decider::{Decider, lock};
+use queue::Queue;
+use routes::Routes;
+use rules::{Left, Mark};
+pub use server::{ServerHalf, ServerHalfConfig};
+
+/// What a switch is.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// The address and port that clients connect to.
+    pub service: SocketAddrV4,
+    /// How packets reach a server.
+    pub mode: Mode,
+    /// The servers; their ports are the service's.
+    pub backends: Vec<Backend>,
+    /// Names of those that end what they have and take nothing new.
+    pub drained: Vec<String>,
+    /// How it chooses, as text: `least-connections`, `address-hash`.
+    pub policy: String,
+    /// Where the policy's name is looked up; policies of your own are added there.
+    pub catalogue: Catalogue,
+    /// The run's seed.
+    pub seed: u64,
+    /// How the state of the servers is watched: a connection to the service's port is accepted, or nothing is tried.
+    pub health: Health,
+    /// How long a connection is remembered without a packet of its client.
+    pub lifetimes: Lifetimes,
+    /// Most connections that are remembered; what would open a further one is dropped.
+    pub connections: u32,
+    /// Where load daemons send the load of the servers; none: nowhere.
+    pub reports: Option<ReportsConfig>,
+    /// Where decisions are recorded.
+    pub record: Option<PathBuf>,
+    /// Whether the record says what each candidate had to offer.
+    pub explain: bool,
+    /// Whether the rules stay when it is stopped, for the next switch to go on with.
+    pub keep: bool,
+}
+
+/// How packets reach a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Unchanged, in a frame for the server's MAC address. The server has the service's address, silently, and replies to
+    /// the client directly. Switch and servers are on one Ethernet.
+    #[default]
+    Mac,
+    /// With the server's address as the destination. The server sets it back to the service's, and replies to the client
+    /// directly (single rewriting). Servers may be anywhere.
+    Rewrite,
+    /// With the server's address in the place of the service's; replies come back through the switch, which puts the
+    /// service's address in again (double rewriting).
+    Nat,
+}
+
+/// How long a connection is remembered without a packet of its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// After its first packet, before the second.
+    pub opening: Span,
+    /// While it is open.
+    pub open: Span,
+    /// After the client's FIN or RST.
+    pub closing: Span,
+}
+
+impl SwitchConfig {
+    /// A switch for `service` that follows `policy`, forwards by MAC address and probes each server every second.
+    pub fn new(service: SocketAddrV4, policy: impl Into<String>, backends: Vec<Backend>) -> SwitchConfig {
+        let second = Span(1_000_000_000);
+        SwitchConfig {
+            service,
+            mode: Mode::Mac,
+            backends,
+            drained: Vec::new(),
+            policy: policy.into(),
+            catalogue: Catalogue::default(),
+            seed: 1,
+            health: Health { probe: Probe::Connect, every: second, timeout: second, fall: 3 },
+            lifetimes: Lifetimes { opening: second * 10, open: second * 900, closing: second * 20 },
+            connections: 1 << 18,
+            reports: None,
+            record: None,
+            explain: false,
+            keep: false,
+        }
+    }
+}
+
+impl Mode {
+    /// The modes, by name.
+    pub const ALL: [(&str, Mode); 3] = [("mac", Mode::Mac), ("rewrite", Mode::Rewrite), ("nat", Mode::Nat)];
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Mode::ALL.iter().find(|(_, mode)| mode == self).map(|(name, _)| *name);
+        f.write_str(name.expect("every mode has a name"))
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ServeError;
+
+    fn from_str(text: &str) -> Result<Mode, ServeError> {
+        let known = || Mode::ALL.map(|(name, _)| name).join(", ");
+        let mode = Mode::ALL.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
+        mode.ok_or_else(|| ServeError::Config(format!("mode {text}: the modes are {}", known())))
+    }
+}
+
+/// A running switch; dropping it stops it.
+pub struct Switch {
+    decider: Arc<Mutex<Decider>>,
+    inherited: usize,
+    reports: Option<SocketAddr>,
+    /// Dropped before what they rely on.
+    threads: Threads,
+    _in_force: InForce,
+    _only_one: UnixListener,
+}
+
+/// The rules and routes; put back when this is dropped, unless they are to stay.
+struct InForce {
+    routes: Option<Routes>,
+    service: SocketAddrV4,
+    keep: bool,
+    events: Events,
+}
+
+impl Switch {
+    /// Starts a switch, which goes on with the connections of an earlier one for the same service; `events` hears of servers
+    /// that go down and come back.
+    ///
+    /// # Errors
+    /// When the host has a switch, or another host the address; when the policy is unknown or asks for what a switch cannot
+    /// see; when a setting is impossible, a server is out of reach, or the system refuses something.
+    pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
+        check(&config)?;
+        let only_one = be_the_only_one()?;
+        let mut decider = Decider::new(&config, events.clone())?;
+        let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
+        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, &names)).transpose()?;
+        let reports = inbox.as_ref().map(Inbox::address).transpose()?;
+        routes::check(&config)?;
+        let left = Left::find(&config)?;
+        let servers = left.marks(config.backends.iter().map(address));
+        let inherited = left.open.len();
+        decider.begin(&servers, left.open, clock::now());
+        let SwitchConfig { service, keep, .. } = config;
+        let mut in_force = InForce { routes: None, service, keep, events };
+        in_force.routes = Some(routes::install(&config, &servers)?);
+        rules::install(&config, &servers)?;
+        // Whatever is decided from here on finds its way.
+        let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
+        let threads = threads(&decider, &config, inbox)?;
+        routes::take_address(*service.ip())?;
+        Ok(Switch { decider, inherited, reports, threads, _in_force: in_force, _only_one: only_one })
+    }
+
+    /// The connections that it went on with.
+    pub fn inherited(&self) -> usize {
+        self.inherited
+    }
+
+    /// Where load daemons send their reports, if anywhere.
+    pub fn reports_address(&self) -> Option<SocketAddr> {
+        self.reports
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> SwitchCounts {
+        let mut counts = lock(&self.decider).counts();
+        if let Ok([fragments, strays, undecided, full]) = rules::dropped() {
+            (counts.fragments, counts.strays, counts.undecided) = (fragments, strays, undecided);
+            counts.full += full;
+        }
+        counts
+    }
+
+    /// Stops it and says what it has done.
+    pub fn stop(mut self) -> SwitchCounts {
+        self.threads.stop();
+        lock(&self.decider).finish();
+        self.counts()
+    }
+}
+
+impl Drop for InForce {
+    fn drop(&mut self) {
+        let Some(routes) = self.routes.take().filter(|_| !self.keep) else { return };
+        // The rules go last: until then they drop what the host would refuse for itself.
+        if let Err(error) = routes.remove(*self.service.ip()).and_then(|()| rules::remove()) {
+            self.events.emit(&json!({"event": "not_put_back", "why": error.to_string()}));
+        }
+    }
+}
+
+/// The thread that decides, keeps the books, hears reports and probes the servers.
+fn threads(
+    decider: &Arc<Mutex<Decider>>,
+    config: &Arc<SwitchConfig>,
+    inbox: Option<Inbox>,
+) -> Result<Threads, ServeError> {
+    let (decider, config) = (Arc::clone(decider), Arc::clone(config));
+    let inbox = Mutex::new(inbox);
+    Threads::start("switch", vec![()], 2, Span::ZERO, move |_, (), mut stop| {
+        let queue = Queue::open(rules::QUEUE).map_err(ServeError::system("cannot take the netfilter queue"))?;
+        let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
+        let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Box::pin(async move {
+            let mut chores = tokio::task::JoinSet::new();
+            chores.spawn_local(serve(queue, Arc::clone(&decider)));
+            chores.spawn_local(decider::keep_books(Arc::clone(&decider), config.lifetimes));
+            if let Some(inbox) = inbox {
+                chores.spawn_local(hear(inbox, Arc::clone(&decider)));
+            }
+            for backend in decider::ids(&config) {
+                chores.spawn_local(health::watch(Arc::clone(&decider), Arc::clone(&config), backend));
+            }
+            // It is told once, or the side that tells is gone.
+            let _ = stop.changed().await;
+            chores.shutdown().await;
+        }) as Work)
+    })
+}
+
+/// Takes reports for as long as it is polled.
+async fn hear(inbox: Inbox, decider: Arc<Mutex<Decider>>) {
+    let Err(error) = inbox
+        .hear(|told, dropped, now| {
+            let mut decider = lock(&decider);
+            told.iter().for_each(|told| decider.hear(told, now));
+            decider.count_dropped(dropped);
+        })
+        .await;
+    lock(&decider).say(&json!({"event": "reports_not_heard", "why": error.to_string()}));
+}
+
+/// Decides packets for as long as it is polled.
+async fn serve(mut queue: Queue, decider: Arc<Mutex<Decider>>) {
+    loop {
+        let served = queue.serve(|waiting| lock(&decider).decide(waiting.head, waiting.mark, clock::now()));
+        if let Err(error) = served.await {
+            return lock(&decider).say(&json!({"event": "queue_failed", "why": error.to_string()}));
+        }
+    }
+}
+
+/// The address of a server, which [`check`] has seen to be IPv4.
+fn address(backend: &Backend) -> Ipv4Addr {
+    match backend.address {
+        SocketAddr::V4(address) => *address.ip(),
+        SocketAddr::V6(_) => unreachable!("a switch's servers have IPv4 addresses"),
+    }
+}
+
+/// Holds the name that one switch per host can have; it is gone with the process.
+fn be_the_only_one() -> Result<UnixListener, ServeError> {
+    let name = Name::from_abstract_name("sojourn-switch").map_err(ServeError::system("cannot name the switch"))?;
+    UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            ServeError::Config("a switch runs on this host already: stop it first; each host has room for one".into())
+        }
+        _ => ServeError::system("cannot name the switch")(error),
+    })
+}
+
+fn check(config: &SwitchConfig) -> Result<(), ServeError> {
+    let wrong = |what: String| Err(ServeError::Config(what));
+    let SwitchConfig { service, backends, .. } = config;
+    if service.ip().is_unspecified() || service.ip().is_loopback() || service.port() == 0 {
+        return wrong(format!(
+            "service {service}: it is an address and a port that clients can reach, as in 10.0.1.100:80"
+        ));
+    }
+    if backends.is_empty() {
+        return wrong("a switch needs at least one backend".into());
+    }
+    if backends.len() > Mark::MAX {
+        return wrong(format!("{} backends: a switch has at most {}", backends.len(), Mark::MAX));
+    }
+    for (index, backend) in backends.iter().enumerate() {
+        let Backend { name, address, .. } = backend;
+        headers::name_value(name)?;
+        if backends[..index].iter().any(|other| other.name == *name) {
+            return wrong(format!("backend {name} is named twice; each needs a name of its own"));
+        }
+        if backends[..index].iter().any(|other| other.address == *address) {
+            return wrong(format!("backend {name} has the address of another one; a switch tells servers by address"));
+        }
+        if !address.is_ipv4() {
+            return wrong(format!("backend {name}: {} is not IPv4, which is all that a switch forwards", address.ip()));
+        }
+        if address.port() != service.port() {
+            let (own, port) = (address.port(), service.port());
+            return wrong(format!(
+                "backend {name}: port {own}; a switch leaves the port {port} of the service as it is"
+            ));
+        }
+        if address.ip() == *service.ip() {
+            return wrong(format!("backend {name} has the service's address; name the server's own"));
+        }
+    }
+    if let Some(name) = config.drained.iter().find(|name| !backends.iter().any(|backend| backend.name == **name)) {
+        return wrong(format!("drained server {name}: there is no such backend"));
+    }
+    if matches!(config.health.probe, Probe::Get(_)) {
+        return wrong("a switch probes by connecting; it asks no path".into());
+    }
+    if config.health.fall == 0 {
+        return wrong("0 failures that take a backend out: at least 1 is needed".into());
+    }
+    let millisecond = Span(1_000_000);
+    let Lifetimes { opening, open, closing } = config.lifetimes;
+    if opening < millisecond || open < millisecond || closing < millisecond {
+        return wrong("a connection is remembered for at least 1 ms".into());
+    }
+    if config.connections == 0 {
+        return wrong("0 connections: a switch remembers at least 1".into());
+    }
+    Ok(())
+}

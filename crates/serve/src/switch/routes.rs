@@ -1,0 +1,167 @@
+//! The switch's part of routing: the service's address, and for MAC forwarding a way to each server by its mark.
+//!
+//! The address is on the loopback device, so that the kernel answers ARP for it on every device. A packet that is marked is
+//! routed by a table of its server's before the kernel looks whether the packet is its own: so the rule for local
+//! addresses moves behind those for marks. What is changed here is put back at the end, but for a switch that was killed:
+//! what it had found is forgotten, and the next one that is told to stop leaves forwarding switched on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::rules::Mark;
+use super::{Mode, SwitchConfig, address, system};
+use crate::ServeError;
+
+/// Where the rules for marks, and then the one for local addresses, stand in the order of rules.
+const BY_MARK: u32 = 10;
+const LOCAL: u32 = 20;
+
+/// How long another host has to answer for the address, looked at so often.
+const LOOKS: u32 = 25;
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What was changed.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    /// Settings, with what they were.
+    settings: Vec<(String, String)>,
+}
+
+/// Whether the ways to the servers can be, and no other host has the service's address; changes nothing.
+pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
+    let service = *config.service.ip();
+    let is_new = !has_address(service)?;
+    let mut asked = BTreeSet::new();
+    for backend in &config.backends {
+        let device = device(config, address(backend))?;
+        if is_new
+            && asked.insert(device.clone())
+            && let Some(owner) = owner(service, &device)?
+        {
+            return Err(ServeError::Config(format!(
+                "another host has the address {service} ({owner} on {device}): stop the switch there, and let servers keep \
+                 silent about it (`sojourn switch server`)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the address of the service, unless this host has it.
+pub(super) fn take_address(address: Ipv4Addr) -> Result<(), ServeError> {
+    if has_address(address)? { Ok(()) } else { system::ip(&format!("address add {address}/32 dev lo\n")) }
+}
+
+/// Makes the ways to the servers.
+pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> Result<Routes, ServeError> {
+    let (mut routes, mut devices) = (Routes::default(), BTreeSet::new());
+    let mut commands = String::new();
+    let known = system::ask_ip(&["rule"])?;
+    for (&server, &mark) in servers {
+        let device = match device(config, server) {
+            Ok(device) => device,
+            // One that is not on the list any more ends what it has, if it can.
+            Err(_) if !config.backends.iter().any(|backend| address(backend) == server) => continue,
+            Err(error) => return Err(error),
+        };
+        if config.mode == Mode::Mac {
+            let mark = mark.0;
+            let _ = writeln!(commands, "route replace default via {server} dev {device} onlink table {mark}");
+            if !known.iter().any(|rule| mark_of(rule) == Some(mark)) {
+                let _ = writeln!(commands, "rule add pref {BY_MARK} fwmark {mark} lookup {mark}");
+            }
+        }
+        devices.insert(device);
+    }
+    if config.mode == Mode::Mac && known.iter().any(is_first_local) {
+        // Added before the other is taken away: no packet meets neither.
+        let _ = write!(commands, "rule add pref {LOCAL} lookup local\nrule del pref 0 lookup local\n");
+    }
+    let is_used = |mark: &u32| config.mode == Mode::Mac && servers.values().any(|used| used.0 == *mark);
+    for mark in known.iter().filter_map(mark_of).filter(|mark| !is_used(mark)) {
+        commands += &forget(mark);
+    }
+    system::ip(&commands)?;
+    let redirects = devices.iter().map(|device| (format!("conf/{device}/send_redirects"), "0"));
+    let all = [("ip_forward".into(), "1"), ("conf/all/send_redirects".into(), "0")];
+    for (setting, value) in all.into_iter().chain(redirects) {
+        let before = system::set(&setting, value)?;
+        if before != value {
+            routes.settings.push((setting, before));
+        }
+    }
+    Ok(routes)
+}
+
+impl Routes {
+    /// Puts everything back.
+    pub(super) fn remove(self, address: Ipv4Addr) -> Result<(), ServeError> {
+        let mut commands = String::new();
+        if has_address(address)? {
+            let _ = writeln!(commands, "address del {address}/32 dev lo");
+        }
+        let known = system::ask_ip(&["rule"])?;
+        if known.iter().any(|rule| rule["table"] == "local" && rule["priority"] == LOCAL) {
+            let _ = write!(commands, "rule add pref 0 lookup local\nrule del pref {LOCAL} lookup local\n");
+        }
+        known.iter().filter_map(mark_of).for_each(|mark| commands += &forget(mark));
+        system::ip(&commands)?;
+        self.settings.iter().try_for_each(|(setting, before)| system::set(setting, before).map(drop))
+    }
+}
+
+/// The device towards a server.
+fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
+    let name =
+        config.backends.iter().find(|backend| backend.address.ip() == server).map_or("", |backend| &backend.name);
+    let wrong = |what: String| ServeError::Config(format!("backend {name} ({server}): {what}"));
+    let found = system::ask_ip(&["route", "get", &server.to_string()]);
+    let found = found.map_err(|error| wrong(format!("no route leads there: {error}")))?;
+    let route = found.first().ok_or_else(|| wrong("no route leads there".into()))?;
+    let device = route["dev"].as_str().unwrap_or_default();
+    if device == "lo" {
+        return Err(wrong("that is this host itself; a switch stands in front of other hosts".into()));
+    }
+    match route["gateway"].as_str() {
+        Some(router) if config.mode == Mode::Mac => Err(wrong(format!(
+            "it is behind the router {router}; MAC forwarding reaches servers on the same Ethernet, mode `rewrite` others too"
+        ))),
+        _ => Ok(device.to_owned()),
+    }
+}
+
+fn has_address(address: Ipv4Addr) -> Result<bool, ServeError> {
+    let devices = system::ask_ip(&["address", "show", "to", &format!("{address}/32")])?;
+    Ok(devices.iter().any(|device| device["addr_info"].as_array().is_some_and(|found| !found.is_empty())))
+}
+
+/// The link-layer address of the host that answers for an address; none within half a second. The kernel asks
+/// (`use`), as for a packet of its own (RFC 5227 has hosts ask so before they take an address).
+fn owner(address: Ipv4Addr, device: &str) -> Result<Option<String>, ServeError> {
+    system::ip(&format!("neigh replace {address} dev {device} use\n"))?;
+    for _ in 0..LOOKS {
+        std::thread::park_timeout(LOOK);
+        let neighbours = system::ask_ip(&["neigh", "show", "to", &address.to_string(), "dev", device])?;
+        if let Some(owner) = neighbours.iter().find_map(|neighbour| neighbour["lladdr"].as_str()) {
+            return Ok(Some(owner.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn mark_of(rule: &Value) -> Option<u32> {
+    let mark = u32::from_str_radix(rule["fwmark"].as_str()?.strip_prefix("0x")?, 16).ok()?;
+    (rule["priority"] == BY_MARK && Mark::is_one(mark)).then_some(mark)
+}
+
+fn is_first_local(rule: &Value) -> bool {
+    rule["table"] == "local" && rule["priority"] == 0
+}
+
+fn forget(mark: u32) -> String {
+    format!("rule del pref {BY_MARK} fwmark {mark} lookup {mark}\nroute flush table {mark}\n")
+}

@@ -1,0 +1,280 @@
+//! The rule set: what the kernel does with a client's packet without asking, and what it asks.
+//!
+//! A connection is an element of the map `connections`, from the client's address and port to the mark of its server. The rules
+//! themselves add it once the first packet was decided, renew its time with every packet, and shorten it at a FIN or RST,
+//! after which the connection is `closing`. So the packets of a known connection never wait for this process, and go on when
+//! it has died. Connection tracking is not used: it sees one half of a connection whose replies bypass it, and calls the
+//! rest invalid.
+//!
+//! Asked are the first packet of a connection, its first FIN or RST, and complaints of routers: nft marks them, and
+//! iptables hands what is so marked to the queue (its target exists where nft's own `queue` does not). Undecided first
+//! packets are dropped, and the client sends them again after a second; undecided others pass. The price is two programs
+//! that must be there, and a connection of which the FIN is lost on the way counts until its time is over.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use serde_json::Value;
+
+use super::{Lifetimes, Mode, SwitchConfig, system};
+use crate::ServeError;
+
+/// The nft table.
+const TABLE: &str = "sojourn_switch";
+
+/// The number of the netfilter queue.
+pub(super) const QUEUE: u16 = 21_322;
+
+/// All marks of a switch begin with these bits; the lower ones are a server's number.
+const MARKS: u32 = 0x534a_0000;
+/// The packet waits for a decision.
+const ASKED: u32 = 0x8000;
+/// The client is to be refused.
+pub(super) const REFUSED: u32 = MARKS | 0xffff;
+
+/// The mark of a server, by which the rules and routes know it: 1 to [`Mark::MAX`] above the switch's own bits. It stays the
+/// server's for as long as there is a connection to it, over restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Mark(pub(super) u32);
+
+impl Mark {
+    /// The most servers.
+    pub(super) const MAX: usize = 4_000;
+
+    fn new(number: u32) -> Mark {
+        Mark(MARKS | number)
+    }
+
+    /// As a verdict: the packet goes to this server, and the rules are to remember it.
+    pub(super) fn decided(self) -> u32 {
+        self.0 | ASKED
+    }
+
+    /// Whether a mark is that of a server.
+    pub(super) fn is_one(mark: u32) -> bool {
+        mark & !0x7fff == MARKS && mark != MARKS
+    }
+}
+
+/// The verdict on a packet that is none of a connection: it is dropped.
+pub(super) const UNDECIDED: u32 = MARKS | ASKED;
+
+/// What a switch before this one has left.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    pub(super) servers: BTreeMap<Ipv4Addr, Mark>,
+    /// Those that have not been ended by their clients.
+    pub(super) open: HashMap<SocketAddrV4, Mark>,
+    /// The servers of all, those that are ending included.
+    used: HashSet<Mark>,
+}
+
+impl Left {
+    /// What is there of a switch for the same service in the same mode. One for another service is cleared away.
+    pub(super) fn find(config: &SwitchConfig) -> Result<Left, ServeError> {
+        let Ok(listed) = system::ask_nft(&["list", "table", "ip", TABLE]) else { return Ok(Left::default()) };
+        let is_same = listed.iter().any(|item| item["counter"]["name"] == signature(config));
+        if !is_same {
+            let counters = listed.iter().filter_map(|item| item["counter"]["name"].as_str());
+            if let Some(address) = counters.filter_map(|name| name.split('/').nth(1)).next() {
+                // A host that has lost the address meanwhile need not give it back.
+                let _ = system::ip(&format!("address del {address}/32 dev lo\n"));
+            }
+            system::nft(&format!("delete table ip {TABLE}\n"))?;
+            return Ok(Left::default());
+        }
+        let pairs = |name: &str| {
+            let map = listed.iter().map(|item| &item["map"]).find(|map| map["name"] == name);
+            map.and_then(|map| map["elem"].as_array()).cloned().unwrap_or_default()
+        };
+        let server = |pair: &Value| Some((pair[1].as_str()?.parse().ok()?, Mark(pair[0].as_u64()? as u32)));
+        let known: BTreeMap<Ipv4Addr, Mark> = pairs("servers").iter().filter_map(server).collect();
+        let closing = closing(&listed);
+        let all: HashMap<_, _> = pairs("connections").iter().filter_map(connection).collect();
+        let used: HashSet<Mark> = all.values().copied().collect();
+        let servers = known.into_iter().filter(|(_, mark)| used.contains(mark)).collect();
+        let open = all.into_iter().filter(|(client, _)| !closing.contains(client)).collect();
+        Ok(Left { servers, open, used })
+    }
+
+    /// The marks of `wanted` servers, and of those besides that have connections.
+    pub(super) fn marks(&self, wanted: impl Iterator<Item = Ipv4Addr>) -> BTreeMap<Ipv4Addr, Mark> {
+        let mut marks = self.servers.clone();
+        let mut free = (1..).map(Mark::new).filter(|mark| !self.used.contains(mark));
+        for address in wanted {
+            marks.entry(address).or_insert_with(|| free.next().expect("numbers do not run out"));
+        }
+        marks
+    }
+}
+
+/// Puts the rules in force, or others in the place of those of an earlier switch: at one instant, and with its connections.
+pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> Result<(), ServeError> {
+    system::nft(&script(config, servers))?;
+    let rule = queue_rule();
+    let rule: Vec<&str> = rule.split(' ').collect();
+    let order = |verb: &str| system::iptables(&[&["-t", "mangle", verb], &rule[..]].concat());
+    order("-C").or_else(|_| order("-A"))
+}
+
+/// Takes the rules away, and with them all connections.
+pub(super) fn remove() -> Result<(), ServeError> {
+    let rule = queue_rule();
+    let rule: Vec<&str> = rule.split(' ').collect();
+    let asks = system::iptables(&[&["-t", "mangle", "-D"], &rule[..]].concat());
+    system::nft(&format!("delete table ip {TABLE}\n")).and(asks)
+}
+
+/// The connections that the kernel knows.
+pub(super) fn connections() -> Result<HashSet<SocketAddrV4>, ServeError> {
+    let listed = system::ask_nft(&["list", "map", "ip", TABLE, "connections"])?;
+    let elements = listed.iter().filter_map(|item| item["map"]["elem"].as_array()).flatten();
+    Ok(elements.filter_map(connection).map(|(client, _)| client).collect())
+}
+
+/// Says that a server takes no connections any more, or again; those that are being opened there are decided anew.
+pub(super) fn set_down(mark: Mark, is_down: bool) -> Result<(), ServeError> {
+    let verb = if is_down { "add" } else { "delete" };
+    system::nft(&format!("{verb} element ip {TABLE} down {{ {} }}\n", mark.0))
+}
+
+/// Packets that the rules dropped, by reason: fragments, those of no connection, those that were not decided, those for
+/// which there was no room.
+pub(super) fn dropped() -> Result<[u64; 4], ServeError> {
+    let listed = system::ask_nft(&["list", "counters", "table", "ip", TABLE])?;
+    let counter = |name: &str| {
+        let counter = listed.iter().map(|item| &item["counter"]).find(|counter| counter["name"] == name);
+        counter.and_then(|counter| counter["packets"].as_u64()).unwrap_or(0)
+    };
+    Ok(["fragments", "strays", "undecided", "full"].map(counter))
+}
+
+fn queue_rule() -> String {
+    let mask = !(ASKED - 1);
+    let asked = MARKS | ASKED;
+    format!("PREROUTING -m mark --mark {asked:#x}/{mask:#x} -j NFQUEUE --queue-num {QUEUE} --queue-bypass")
+}
+
+/// What a table is for, by which a later switch knows it: the name of a counter, since not every `nft` lists comments.
+fn signature(config: &SwitchConfig) -> String {
+    let SwitchConfig { service, mode, connections, .. } = config;
+    format!("{mode}/{}/{}/{connections}", service.ip(), service.port())
+}
+
+fn closing(listed: &[Value]) -> HashSet<SocketAddrV4> {
+    let set = listed.iter().map(|item| &item["set"]).find(|set| set["name"] == "closing");
+    let elements = set.and_then(|set| set["elem"].as_array()).into_iter().flatten();
+    elements.filter_map(client).collect()
+}
+
+fn connection(pair: &Value) -> Option<(SocketAddrV4, Mark)> {
+    Some((client(&pair[0])?, Mark(pair[1].as_u64()? as u32)))
+}
+
+fn client(element: &Value) -> Option<SocketAddrV4> {
+    let key = &element["elem"]["val"]["concat"];
+    Some(SocketAddrV4::new(key[0].as_str()?.parse().ok()?, u16::try_from(key[1].as_u64()?).ok()?))
+}
+
+fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
+    let SwitchConfig { service, connections, .. } = config;
+    let (address, port) = (service.ip(), service.port());
+    let Lifetimes { opening, open, closing } = config.lifetimes;
+    let [opening, open, closing] = [opening, open, closing].map(|span| format!("{}ms", span.0 / 1_000_000));
+    let key = "ip saddr . tcp sport";
+    let first = "tcp flags & (fin|syn|rst|ack) == syn";
+    let kept = format!("type ipv4_addr . inet_service; size {connections}; flags dynamic,timeout; timeout");
+    let of_map = kept.replacen("inet_service", "inet_service : mark", 1);
+    let (asked, without_asked, numbers) = (MARKS | ASKED, !ASKED, !(ASKED - 1));
+    let mut elements = String::new();
+    for (server, mark) in servers {
+        let _ = writeln!(elements, "add element ip {TABLE} servers {{ {} : {server} }}", mark.0);
+    }
+    let rewrites = format!(
+        "chain rewrites {{
+           type filter hook prerouting priority -130; policy accept;
+           ip daddr {address} tcp dport {port} ip daddr set meta mark map @servers
+         }}"
+    );
+    let rewriting = match config.mode {
+        Mode::Mac => String::new(),
+        Mode::Rewrite => rewrites,
+        Mode::Nat => {
+            let known: Vec<String> = servers.keys().map(ToString::to_string).collect();
+            let known = known.join(", ");
+            format!(
+                "{rewrites}
+                 chain rewrites_replies {{
+                   type filter hook postrouting priority -130; policy accept;
+                   ip saddr {{ {known} }} tcp sport {port} ip daddr . tcp dport @connections ip saddr set {address}
+                 }}"
+            )
+        }
+    };
+    format!(
+        "add table ip {TABLE}
+         add counter ip {TABLE} {signature}
+         add map ip {TABLE} connections {{ {of_map} {open}; }}
+         add set ip {TABLE} closing {{ {kept} {closing}; }}
+         add set ip {TABLE} down {{ type mark; }}
+         add map ip {TABLE} servers {{ type mark : ipv4_addr; }}
+         add counter ip {TABLE} fragments
+         add counter ip {TABLE} strays
+         add counter ip {TABLE} undecided
+         add counter ip {TABLE} full
+         flush table ip {TABLE}
+         flush set ip {TABLE} down
+         flush map ip {TABLE} servers
+         {elements}
+         table ip {TABLE} {{
+           chain arrives {{
+             type filter hook prerouting priority -160; policy accept;
+             ip daddr {address} ip protocol tcp ip frag-off & 0x3fff != 0 counter name fragments drop
+             ip daddr {address} icmp type {{ destination-unreachable, parameter-problem }} meta mark set {asked}
+             ip daddr {address} tcp dport {port} goto known
+           }}
+           chain known {{
+             meta mark set 0
+             meta mark set {key} map @connections
+             {first} goto opens
+             meta mark 0 counter name strays drop
+             {key} @closing goto lingers
+             tcp flags & (fin|rst) != 0 goto closes
+             update @connections {{ {key} timeout {open} : meta mark }}
+           }}
+           chain opens {{
+             meta mark 0 meta mark set {asked} return
+             meta mark @down meta mark set {asked} return
+             {key} @closing meta mark set {asked}
+           }}
+           chain closes {{
+             add @closing {{ {key} timeout {closing} }}
+             update @connections {{ {key} timeout {closing} : meta mark }}
+             meta mark set meta mark | {ASKED}
+           }}
+           chain lingers {{
+             update @closing {{ {key} timeout {closing} }}
+             update @connections {{ {key} timeout {closing} : meta mark }}
+           }}
+           chain decided {{
+             type filter hook prerouting priority -140; policy accept;
+             meta mark & {numbers} != {asked} return
+             meta mark {REFUSED} reject with tcp reset
+             meta mark {asked} counter name undecided drop
+             meta mark set meta mark & {without_asked}
+             {first} goto remembers
+           }}
+           chain remembers {{
+             delete @closing {{ {key} }}
+             delete @connections {{ {key} : meta mark }}
+             add @connections {{ {key} timeout {opening} : meta mark }}
+             {key} @connections return
+             counter name full drop
+           }}
+           {rewriting}
+         }}
+         ",
+        signature = signature(config),
+    )
+}

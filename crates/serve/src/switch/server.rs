@@ -1,0 +1,131 @@
+//! The server's half of a switch: what a server does so that packets which the switch forwards are its own.
+//!
+//! Where its replies bypass the switch, it has the service's address on its loopback device and keeps silent about it: it
+//! answers ARP only for addresses of the device that was asked, and names none but its own. For single rewriting it also
+//! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
+//! NAT its replies from that port go back through the switch. It touches nothing else of the server, and is put back when it
+//! ends in order.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use super::{Mode, system};
+use crate::ServeError;
+
+/// The order of the rule, and the routing table, of replies that go through the switch.
+const RULE: u32 = 30;
+const ROUTES: u32 = 0x534a;
+
+/// The nft table.
+const TABLE: &str = "sojourn_switched";
+
+/// What a server stands behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerHalfConfig {
+    /// The address and port that clients connect to.
+    pub service: SocketAddrV4,
+    /// How the switch forwards.
+    pub mode: Mode,
+    /// The switch's own address; only MAC forwarding does without it.
+    pub front: Option<Ipv4Addr>,
+}
+
+/// A server's half, in force until it is dropped.
+#[derive(Debug, Default)]
+pub struct ServerHalf {
+    /// For `ip` and `nft`.
+    undo: (String, String),
+    settings: Vec<(&'static str, String)>,
+}
+
+impl ServerHalf {
+    /// Puts it in force.
+    ///
+    /// # Errors
+    /// When the system refuses, or the switch's address is missing or out of reach.
+    pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
+        let mut half = ServerHalf::default();
+        match config.mode {
+            Mode::Mac => half.share_address(config.service)?,
+            Mode::Rewrite => {
+                let (front, way) = way(config)?;
+                let own = way["prefsrc"].as_str().unwrap_or_default();
+                half.share_address(config.service)?;
+                half.set_destination_back(config.service, front, own)?;
+            }
+            Mode::Nat => {
+                let (front, way) = way(config)?;
+                if way["gateway"].is_string() {
+                    let right = "mode nat needs it on an Ethernet with this server";
+                    return Err(ServeError::Config(format!("front {front} is behind a router: {right}")));
+                }
+                half.reply_through(front, way["dev"].as_str().unwrap_or_default(), config.service.port())?;
+            }
+        }
+        Ok(half)
+    }
+
+    /// Has the service's address, silently.
+    fn share_address(&mut self, service: SocketAddrV4) -> Result<(), ServeError> {
+        // Silent first: not one answer for the address may leave.
+        for (setting, value) in [("conf/all/arp_ignore", "1"), ("conf/all/arp_announce", "2")] {
+            self.settings.push((setting, system::set(setting, value)?));
+        }
+        let address = service.ip();
+        system::ip(&format!("address replace {address}/32 dev lo\n"))?;
+        self.undo.0 = format!("address del {address}/32 dev lo\n");
+        Ok(())
+    }
+
+    /// Gives packets that the switch has rewritten the destination that they had.
+    fn set_destination_back(&mut self, service: SocketAddrV4, front: Ipv4Addr, own: &str) -> Result<(), ServeError> {
+        let (address, port) = (service.ip(), service.port());
+        // One that was killed has left its own.
+        system::nft(&format!(
+            "add table ip {TABLE}
+             delete table ip {TABLE}
+             table ip {TABLE} {{
+               chain sets_back {{
+                 type filter hook prerouting priority -130; policy accept;
+                 ip saddr != {front} ip daddr {own} tcp dport {port} ip daddr set {address}
+               }}
+             }}
+             "
+        ))?;
+        self.undo.1 = format!("delete table ip {TABLE}\n");
+        Ok(())
+    }
+
+    /// Sends replies from the service's port to the switch.
+    fn reply_through(&mut self, front: Ipv4Addr, device: &str, port: u16) -> Result<(), ServeError> {
+        let rule = format!("pref {RULE} ipproto tcp sport {port} lookup {ROUTES}");
+        // One that was killed has left its own.
+        let _ = system::ip(&format!("rule del {rule}\n"));
+        self.undo.0 = format!("rule del {rule}\nroute flush table {ROUTES}\n");
+        system::ip(&format!("route replace default via {front} dev {device} onlink table {ROUTES}\nrule add {rule}\n"))
+    }
+}
+
+/// The switch's own address, and the way there.
+fn way(config: ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
+    let needed = || ServeError::Config(format!("mode {}: name the switch's own address (`--front`)", config.mode));
+    let front = config.front.ok_or_else(needed)?;
+    let found = system::ask_ip(&["route", "get", &front.to_string()])?;
+    match found.into_iter().next().filter(|way| way["dev"] != "lo") {
+        Some(way) => Ok((front, way)),
+        None => Err(ServeError::Config(format!("front {front}: it is the address of another host, the switch's own"))),
+    }
+}
+
+impl Drop for ServerHalf {
+    fn drop(&mut self) {
+        // What cannot be put back belongs to a network that is going.
+        let (ip, nft) = &self.undo;
+        let _ = system::ip(ip);
+        if !nft.is_empty() {
+            let _ = system::nft(nft);
+        }
+        for (setting, before) in &self.settings {
+            let _ = system::set(setting, before);
+        }
+    }
+}

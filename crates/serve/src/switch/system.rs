@@ -1,0 +1,75 @@
+//! The programs of the system that configure a network: `ip`, `nft` and `iptables`, given text and read as JSON.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::ServeError;
+
+/// Runs `ip -batch -`: every line, in order, until one fails.
+pub(super) fn ip(commands: &str) -> Result<(), ServeError> {
+    if commands.is_empty() { Ok(()) } else { run("ip", "iproute2", &["-batch", "-"], commands).map(drop) }
+}
+
+/// What `ip -json` says to a question; nothing where it knows nothing.
+pub(super) fn ask_ip(question: &[&str]) -> Result<Vec<Value>, ServeError> {
+    let said = run("ip", "iproute2", &[&["-json"], question].concat(), "")?;
+    Ok(serde_json::from_str(said.trim()).unwrap_or_default())
+}
+
+/// Lets `nft` read a script: all of it takes effect at one instant, or none.
+pub(super) fn nft(script: &str) -> Result<(), ServeError> {
+    run("nft", "nftables", &["-f", "-"], script).map(drop)
+}
+
+/// What `nft -json` says to a question; an error where what is asked for is not there.
+pub(super) fn ask_nft(question: &[&str]) -> Result<Vec<Value>, ServeError> {
+    let said = run("nft", "nftables", &[&["--json"], question].concat(), "")?;
+    let said: Value = serde_json::from_str(&said).unwrap_or_default();
+    Ok(said["nftables"].as_array().cloned().unwrap_or_default())
+}
+
+/// Runs `iptables`, waiting for others that do.
+pub(super) fn iptables(arguments: &[&str]) -> Result<(), ServeError> {
+    run("iptables", "iptables", &[&["-w", "5"], arguments].concat(), "").map(drop)
+}
+
+/// Writes a setting below /proc/sys/net/ipv4 and gives what it was.
+pub(super) fn set(setting: &str, value: &str) -> Result<String, ServeError> {
+    let path = format!("/proc/sys/net/ipv4/{setting}");
+    let cannot = || ServeError::system(format!("cannot set {path} to {value}"));
+    let before = std::fs::read_to_string(&path).map_err(cannot())?.trim().to_owned();
+    if before != value {
+        std::fs::write(&path, value).map_err(cannot())?;
+    }
+    Ok(before)
+}
+
+fn run(program: &str, package: &str, arguments: &[&str], input: &str) -> Result<String, ServeError> {
+    let failed = || ServeError::system(format!("cannot run `{program}` (package {package})"));
+    // Where ordinary users do not look for programs.
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("PATH", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed())?;
+    // One that fails early reads no more; what it says is the reason.
+    let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().map_err(failed())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().next().unwrap_or("it said nothing").to_owned();
+    let remedy = if said.contains("Operation not permitted") {
+        "; a switch needs the rights of root in its network, as `sojourn bed exec --root` gives them"
+    } else {
+        ""
+    };
+    Err(failed()(io::Error::other(format!("{first}{remedy}"))))
+}

@@ -1,0 +1,347 @@
+//! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
+
+use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State, key};
+use sojourn_serve::report::{
+    DATAGRAM_MAX, Dropped, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
+};
+use sojourn_stats::{Span, Stream, Time};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+/// The sender's clock is an hour ahead of 1970 plus some years; the receiver's begins at its start.
+const SENT_AT: u64 = 1_700_000_000 * SECOND;
+
+/// One sender, `a`, and a receiver that waits for `a` and `b`.
+struct Pair {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+fn secret() -> Key {
+    Key::new(b"a secret of tests")
+}
+
+fn names() -> Vec<String> {
+    vec!["a".into(), "b".into()]
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time(ms * MS)
+}
+
+/// What a server with two cores says that has served 100 requests per second for so long, at 10 ms of work each.
+fn load(ms: u64) -> Load {
+    let seconds = ms as f64 / 1e3;
+    let mut metrics = Metrics::default();
+    for (metric, value) in [
+        (Metric::Cpu, 0.5),
+        (Metric::InFlight, 3.0),
+        (Metric::Arrived, (100.0 * seconds).floor() + 3.0),
+        (Metric::Completed, (100.0 * seconds).floor()),
+        (Metric::Bytes, (100.0 * seconds).floor() * 1000.0),
+        (Metric::Busy, seconds),
+        (Metric::CoreTime, 2.0 * seconds),
+        (Metric::Cores, 2.0),
+        (Metric::LoadAverage, 1.25),
+    ] {
+        metrics.set(metric, value);
+    }
+    Load { every: Span(500 * MS), heartbeat: Span(4 * SECOND), metrics, ..Load::default() }
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let sender = Sender::new(secret(), "a", SENT_AT, 1).expect("the name is fine");
+        Pair { sender, receiver: Receiver::new(secret(), &names(), Time::ZERO) }
+    }
+
+    /// A pair whose sender has proved itself at 0.
+    fn acquainted() -> Pair {
+        let mut pair = Pair::new();
+        let first = pair.report(0);
+        let answer = pair.receiver.receive(&first, Time::ZERO).answer.expect("it is asked for a proof");
+        assert!(pair.sender.hear(0, &answer));
+        let second = pair.report(0);
+        assert_eq!(pair.receiver.receive(&second, Time::ZERO).told.len(), 1);
+        pair
+    }
+
+    /// The datagram of the load as measured then.
+    fn report(&mut self, ms: u64) -> Vec<u8> {
+        self.sender.load(0, SENT_AT + ms * MS, load(ms))
+    }
+
+    fn report_at(&mut self, ms: u64) -> Received {
+        let datagram = self.report(ms);
+        self.receiver.receive(&datagram, at_ms(ms))
+    }
+}
+
+fn only_report(received: Received) -> Report {
+    match &received.told[..] {
+        [Told::Report { backend: BackendId(0), report }] => (**report).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_dispatcher_reads_what_a_server_told() {
+    let mut pair = Pair::acquainted();
+    let mut dispatcher = Dispatcher::new(
+        "least-load",
+        &[("a".into(), 1.0), ("b".into(), 1.0)],
+        Information::Immediate,
+        SIGNALS,
+        1,
+        "front",
+    )
+    .expect("it has all that it needs");
+    let received = pair.report_at(1000);
+    received.told.iter().for_each(|told| told.tell(&mut dispatcher, at_ms(1001)));
+    let report = dispatcher.table().report(BackendId(0)).expect("it has reported");
+    assert_eq!((report.in_flight, report.cpu, report.requests, report.bytes), (3, 0.5, 100, 100_000));
+    // 100 requests a second kept half of the cores busy.
+    assert!((report.capacity - 200.0).abs() < 0.01 && (report.room - 100.0).abs() < 0.01, "{report:?}");
+    assert_eq!(report.extras["load_average"], 1.25);
+    assert_eq!(dispatcher.table().report_age(BackendId(0), at_ms(1501)), Some(Span(501 * MS)));
+}
+
+/// A lost report loses no request: the next one tells of them.
+#[test]
+fn totals_survive_the_loss_of_a_report() {
+    let mut pair = Pair::acquainted();
+    let _lost = pair.report(500);
+    let report = only_report(pair.report_at(1000));
+    assert_eq!((report.requests, report.bytes), (100, 100_000));
+}
+
+#[test]
+fn what_was_not_made_with_the_key_is_dropped() {
+    let mut pair = Pair::acquainted();
+    let genuine = pair.report(500);
+    for bit in 0..genuine.len() * 8 {
+        let mut changed = genuine.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        assert!(pair.receiver.receive(&changed, at_ms(500)).told.is_empty(), "bit {bit}");
+    }
+    for length in 0..genuine.len() {
+        assert!(pair.receiver.receive(&genuine[..length], at_ms(500)).told.is_empty(), "{length} bytes");
+    }
+    let other = Key::new(b"another secret altogether");
+    let forged = Sender::new(other, "a", SENT_AT, 1).expect("the name is fine").load(0, SENT_AT, load(500));
+    assert!(pair.receiver.receive(&forged, at_ms(500)).told.is_empty());
+    let Dropped { foreign, truncated, forged, malformed, .. } = *pair.receiver.dropped();
+    // Three bytes of magic and one of version; a length of two bytes; all else is signed.
+    assert_eq!(forged, (genuine.len() as u64 - 6) * 8 + 1);
+    assert_eq!(foreign, 4 * 8 + 3);
+    assert_eq!(truncated, 2 * 8 + genuine.len() as u64 - 3);
+    assert_eq!(malformed, 0);
+    assert_eq!(pair.receiver.receive(&genuine, at_ms(500)).told.len(), 1, "and the genuine one is believed");
+}
+
+/// Bytes at random behind a genuine start, signed by one who has the key: nothing panics, and nothing is believed that is
+/// not whole.
+#[test]
+fn nonsense_does_not_stop_a_receiver() {
+    let mut pair = Pair::acquainted();
+    let mut draw = Stream::new(7, "nonsense", "bytes");
+    for _ in 0..10_000 {
+        let mut datagram = pair.report(500);
+        for _ in 0..1 + draw.below(8) {
+            let place = draw.below(datagram.len());
+            datagram[place] = draw.below(256) as u8;
+        }
+        datagram.truncate(datagram.len() - draw.below(3));
+        pair.receiver.receive(&datagram, at_ms(500));
+    }
+    assert_eq!(pair.report_at(1000).told.len(), 1);
+}
+
+#[test]
+fn what_came_before_is_dropped() {
+    let mut pair = Pair::acquainted();
+    let datagrams: Vec<Vec<u8>> = (1..=70).map(|tick| pair.report(tick * 10)).collect();
+    // One is overtaken: it is no news, and no lie.
+    for index in (0..68).chain([69]) {
+        assert!(!pair.receiver.receive(&datagrams[index], at_ms(700)).told.is_empty(), "{index}");
+    }
+    assert!(pair.receiver.receive(&datagrams[68], at_ms(700)).told.is_empty());
+    let expected = Dropped { challenged: 1, stale: 1, ..Dropped::default() };
+    assert_eq!(*pair.receiver.dropped(), expected);
+    for datagram in &datagrams {
+        assert!(pair.receiver.receive(datagram, at_ms(700)).told.is_empty());
+    }
+    assert_eq!(pair.receiver.dropped().replayed, 70);
+}
+
+/// What was recorded before a start of the receiver or of the sender is worth nothing after it, although nothing was kept.
+#[test]
+fn recordings_do_not_outlive_a_start() {
+    let mut pair = Pair::acquainted();
+    let recorded = [pair.report(500), pair.report(1000)];
+    for datagram in &recorded {
+        assert_eq!(pair.receiver.receive(datagram, at_ms(1000)).told.len(), 1);
+    }
+    let mut anew = Receiver::new(secret(), &names(), Time::ZERO);
+    for datagram in &recorded {
+        assert!(anew.receive(datagram, at_ms(1)).told.is_empty());
+    }
+    assert_eq!(anew.dropped().challenged, 2);
+
+    // The sender starts anew, with a clock that has gone back meanwhile.
+    pair.sender = Sender::new(secret(), "a", SENT_AT - 3600 * SECOND, 1).expect("the name is fine");
+    let first = pair.report(0);
+    let answer = pair.receiver.receive(&first, at_ms(1500)).answer.expect("it is asked for a proof");
+    assert!(pair.sender.hear(0, &answer));
+    assert!(!pair.sender.hear(0, &answer), "the same challenge is no news");
+    let second = pair.report(0);
+    assert_eq!(pair.receiver.receive(&second, at_ms(1500)).told.len(), 1);
+    for datagram in &recorded {
+        assert!(pair.receiver.receive(datagram, at_ms(1500)).told.is_empty(), "the old start is over");
+    }
+    assert_eq!(pair.report_at(2000).told.len(), 1, "and the new one is not disturbed");
+}
+
+#[test]
+fn a_challenge_is_for_one_start_of_one_sender() {
+    let mut pair = Pair::new();
+    let first = pair.report(0);
+    let answer = pair.receiver.receive(&first, Time::ZERO).answer.expect("it is asked for a proof");
+    assert!(answer.len() < first.len(), "a forged source address gets less than was sent");
+    let mut later = Sender::new(secret(), "a", SENT_AT + 1, 1).expect("the name is fine");
+    let mut other = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
+    assert!(!later.hear(0, &answer) && !other.hear(0, &answer));
+    let mut changed = answer.clone();
+    changed[30] ^= 1;
+    assert!(!pair.sender.hear(0, &changed) && pair.sender.hear(0, &answer));
+}
+
+/// Datagrams that an attacker held back are old, however far apart the clocks are.
+#[test]
+fn age_is_judged_by_one_clock() {
+    for apart in [0, 3600 * SECOND] {
+        let mut pair = Pair::acquainted();
+        let held_back = pair.sender.load(0, SENT_AT + 500 * MS, load(500));
+        for tick in 2..=40 {
+            let now = Time(tick * 500 * MS + apart);
+            let datagram = pair.sender.load(0, SENT_AT + tick * 500 * MS + apart, load(tick * 500));
+            assert_eq!(pair.receiver.receive(&datagram, now).told.len(), 1);
+        }
+        assert!(pair.receiver.receive(&held_back, Time(20_000 * MS + apart)).told.is_empty());
+        assert_eq!(pair.receiver.dropped().stale, 1);
+        // One that took a second more than the fastest is a second old.
+        let slow = pair.sender.load(0, SENT_AT + 20_500 * MS + apart, load(20_500));
+        let report = only_report(pair.receiver.receive(&slow, Time(21_500 * MS + apart)));
+        let age = Time(21_500 * MS + apart) - report.measured;
+        assert!(age <= Span(1000 * MS) && age >= Span(960 * MS), "{age:?}");
+    }
+}
+
+#[test]
+fn silence_of_two_heartbeats_is_down_and_one_lost_report_is_not() {
+    let mut pair = Pair::acquainted();
+    // The heartbeat of 4 s is lost, that of 8 s comes a little late.
+    assert_eq!(pair.receiver.fall_silent(at_ms(8200)), []);
+    let told = pair.report_at(8200).told;
+    assert!(matches!(told[..], [Told::Report { .. }]), "{told:?}");
+    let _lost = [pair.report(12_200), pair.report(16_200)];
+    // The other one has never been heard.
+    assert_eq!(pair.receiver.next_deadline(), Some(at_ms(8500)));
+    assert_eq!(pair.receiver.fall_silent(at_ms(8500)), [Told::Lost { backend: BackendId(1) }]);
+    assert_eq!(pair.receiver.next_deadline(), Some(at_ms(16_700)));
+    assert_eq!(pair.receiver.fall_silent(at_ms(16_700)), [Told::Lost { backend: BackendId(0) }]);
+    assert_eq!(pair.receiver.next_deadline(), None);
+    // It has to prove that it is alive, and then it is back.
+    let answer = pair.report_at(17_000).answer.expect("it is asked for a proof");
+    assert!(pair.sender.hear(0, &answer));
+    let told = pair.report_at(17_000).told;
+    assert!(matches!(told[..], [Told::Found { backend: BackendId(0) }, Told::Report { .. }]), "{told:?}");
+    let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
+    let mut dispatcher = Dispatcher::new("least-load", &backends, Information::Immediate, SIGNALS, 1, "front")
+        .expect("it has all that it needs");
+    Told::Lost { backend: BackendId(0) }.tell(&mut dispatcher, at_ms(17_000));
+    assert_eq!(dispatcher.table().state(BackendId(0)), State::Down);
+    told[0].tell(&mut dispatcher, at_ms(17_001));
+    assert_eq!(dispatcher.table().state(BackendId(0)), State::Up);
+}
+
+/// While requests are not known, what was learned of them stays; afterwards they count from there on.
+#[test]
+fn what_is_not_known_is_not_taken_for_nothing() {
+    let mut pair = Pair::acquainted();
+    pair.report_at(1000);
+    let mut silent = load(2000);
+    for metric in [Metric::Arrived, Metric::Completed, Metric::Bytes] {
+        silent.metrics.set(metric, None);
+    }
+    let datagram = pair.sender.load(0, SENT_AT + 2000 * MS, silent);
+    let report = only_report(pair.receiver.receive(&datagram, at_ms(2000)));
+    assert_eq!((report.in_flight, report.requests), (3, 0));
+    assert!((report.capacity - 200.0).abs() < 0.01, "{report:?}");
+    let report = only_report(pair.report_at(3000));
+    assert_eq!(report.requests, 0, "what came meanwhile is not a difference of one interval");
+    let report = only_report(pair.report_at(4000));
+    assert_eq!(report.requests, 100);
+    assert!((report.capacity - 200.0).abs() < 0.01, "{report:?}");
+}
+
+/// Numbers that contradict one another are not believed, and what is believed afterwards is as if they had not come.
+#[test]
+fn a_server_that_lies_is_caught_where_its_numbers_contradict_one_another() {
+    type Lie = fn(&mut Metrics);
+    let lies: [(&str, Lie); 8] = [
+        ("a share above 1", |metrics| metrics.set(Metric::Memory, 1.5)),
+        ("a number below 0", |metrics| metrics.set(Metric::InFlight, -1.0)),
+        ("a number beyond all", |metrics| metrics.set(Metric::Cpu, 1e300)),
+        ("requests that were not answered after all", |metrics| metrics.set(Metric::Completed, 10.0)),
+        ("more answers than requests", |metrics| metrics.set(Metric::Completed, 1e6)),
+        ("bytes taken back", |metrics| metrics.set(Metric::Bytes, 0.0)),
+        ("core time taken back", |metrics| metrics.set(Metric::Busy, 0.0)),
+        ("more core time than it has", |metrics| metrics.set(Metric::Busy, 500.0)),
+    ];
+    for (what, lie) in lies {
+        let mut pair = Pair::acquainted();
+        assert_eq!(pair.report_at(1000).told.len(), 1);
+        let mut lying = load(1500);
+        lie(&mut lying.metrics);
+        let datagram = pair.sender.load(0, SENT_AT + 1500 * MS, lying);
+        assert!(pair.receiver.receive(&datagram, at_ms(1500)).told.is_empty(), "{what}");
+        assert_eq!(pair.receiver.dropped().impossible, 1, "{what}");
+        assert_eq!(only_report(pair.report_at(2000)).requests, 100, "{what}");
+    }
+}
+
+#[test]
+fn a_sender_that_is_not_waited_for_is_dropped() {
+    let mut pair = Pair::acquainted();
+    let mut stranger = Sender::new(secret(), "c", SENT_AT, 1).expect("the name is fine");
+    let received = pair.receiver.receive(&stranger.load(0, SENT_AT, load(0)), Time::ZERO);
+    assert!(received.told.is_empty() && received.answer.is_none());
+    assert_eq!(pair.receiver.dropped().unknown, 1);
+    assert!(Sender::new(secret(), "", SENT_AT, 1).is_err());
+    assert!(Sender::new(secret(), &"x".repeat(65), SENT_AT, 1).is_err());
+}
+
+/// Rates of many clients take several datagrams, each of one packet; of a client that asks several servers the sum counts.
+#[test]
+fn rates_of_clients_are_summed_over_servers() {
+    let mut pair = Pair::acquainted();
+    let rates: Vec<(String, f64)> = (0..200).map(|client| (format!("10.0.0.{client}"), f64::from(client))).collect();
+    let datagrams = pair.sender.rates(0, SENT_AT + 64 * SECOND, rates);
+    assert!(datagrams.len() > 2 && datagrams.iter().all(|datagram| datagram.len() <= DATAGRAM_MAX));
+    let told: Vec<Told> =
+        datagrams.iter().flat_map(|datagram| pair.receiver.receive(datagram, at_ms(500)).told).collect();
+    assert_eq!(told.len(), 199, "a rate of 0 is no news");
+    let mut other = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
+    let answer = pair.receiver.receive(&other.load(0, SENT_AT, load(0)), at_ms(500)).answer;
+    assert!(other.hear(0, &answer.expect("it is asked for a proof")));
+    for datagram in other.rates(0, SENT_AT + 64 * SECOND, vec![("10.0.0.7".into(), 5.0)]) {
+        let told = pair.receiver.receive(&datagram, at_ms(501)).told;
+        assert_eq!(told, [Told::Rate { client: key("10.0.0.7"), rate: 12.0 }]);
+    }
+    // The next time only one is left; of the others there is no news.
+    for datagram in pair.sender.rates(0, SENT_AT + 128 * SECOND, vec![("10.0.0.7".into(), 1.0)]) {
+        let told = pair.receiver.receive(&datagram, at_ms(64_500)).told;
+        assert_eq!(told, [Told::Rate { client: key("10.0.0.7"), rate: 6.0 }]);
+    }
+}

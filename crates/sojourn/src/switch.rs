@@ -1,0 +1,149 @@
+//! `sojourn switch`: the front node that forwards packets to servers, and the server's half of it. Both serve until Ctrl-C;
+//! as children of a run they stop when their standard input closes.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+
+use sojourn_serve::report::Key;
+use sojourn_serve::{Lifetimes, Mode, ReportsConfig, ServerHalfConfig, SwitchConfig, child};
+
+use crate::child::{backend, failure, time};
+use crate::exit::{Exit, Failure, bad_input};
+use crate::number::count;
+
+/// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
+///
+/// It needs the rights of root in its network, which `sojourn bed exec --root` gives, and the Debian packages nftables,
+/// iptables and iproute2. docs/guides/direct-return.md has an example from its beginning to its end.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    /// Be the front node: take the address of the service, and choose a server for each connection to it
+    Front(Box<Front>),
+    /// Be a server's half: let this host take what the switch forwards, while a web server runs here
+    Server(Server),
+}
+
+/// Be the front node
+#[derive(clap::Args)]
+struct Front {
+    #[command(flatten)]
+    forwarding: Forwarding,
+    /// A server: ADDRESS, or NAME=ADDRESS, or NAME=ADDRESS*WEIGHT; once per server. Its port is that of the service
+    #[arg(long = "backend", value_name = "SERVER", required = true)]
+    backends: Vec<String>,
+    /// Names of servers that end the connections they have and get no new ones
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    drain: Vec<String>,
+    /// Policy, e.g. `round-robin` or `address-hash`
+    #[arg(long, default_value = "least-connections")]
+    policy: String,
+    /// Seed of the policy's random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Time between two attempts to connect to a server
+    #[arg(long, value_name = "TIME", default_value = "1 s", allow_hyphen_values = true)]
+    probe: String,
+    /// Attempts in a row that fail and take a server out; a refused connection does at once
+    #[arg(long, value_name = "N", default_value = "3", value_parser = count::<u32>)]
+    fall: u32,
+    /// Forget a connection that is idle for this long
+    #[arg(long, value_name = "TIME", default_value = "15 min", allow_hyphen_values = true)]
+    idle: String,
+    /// Most connections that are remembered; what would open a further one is dropped
+    #[arg(long, value_name = "N", default_value = "262144", value_parser = count::<u32>)]
+    connections: u32,
+    /// Address and port (UDP) where the servers' load daemons send their reports, e.g. 10.0.1.1:7400
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "key")]
+    reports: Option<SocketAddr>,
+    /// File with the key that is shared with them, at least 16 bytes
+    #[arg(long, value_name = "FILE", requires = "reports")]
+    key: Option<PathBuf>,
+    /// Record every decision in this file (JSON lines)
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Say in the record what each server had to offer
+    #[arg(long, requires = "record")]
+    explain: bool,
+    /// Told to stop, leave the rules: open connections go on, and the next switch goes on with them
+    #[arg(long)]
+    keep: bool,
+    /// Serve until standard input closes, as a child of a run
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+/// Be a server's half
+#[derive(clap::Args)]
+struct Server {
+    #[command(flatten)]
+    forwarding: Forwarding,
+    /// The front node's own address, for the modes `rewrite` and `nat`
+    #[arg(long, value_name = "ADDRESS")]
+    front: Option<Ipv4Addr>,
+    /// Serve until standard input closes, as a child of a run
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+/// What both halves agree on
+#[derive(clap::Args)]
+struct Forwarding {
+    /// The address and port that clients connect to, e.g. 10.0.1.100:80
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    service: SocketAddrV4,
+    /// How packets reach a server: `mac` (unchanged, on one Ethernet), `rewrite` (with its address; it sets the service's
+    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch)
+    #[arg(long, default_value = "mac")]
+    mode: Mode,
+}
+
+pub(crate) fn switch(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        Verb::Front(arguments) => front(arguments),
+        Verb::Server(arguments) => server(arguments),
+    }
+}
+
+fn front(arguments: &Front) -> Result<Exit, Failure> {
+    let Forwarding { service, mode } = arguments.forwarding;
+    let server = |text: &str| Some(SocketAddr::new(text.parse().ok()?, service.port()));
+    let right = ("the address is not an IP address", "a=10.0.1.11*2");
+    let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, server));
+    let plain = SwitchConfig::new(service, arguments.policy.clone(), backends.collect::<Result<_, _>>()?);
+    let mut config = SwitchConfig {
+        mode,
+        drained: arguments.drain.clone(),
+        seed: arguments.seed,
+        lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
+        connections: arguments.connections,
+        reports: arguments.reports.zip(arguments.key.as_deref()).map(reports).transpose()?,
+        record: arguments.record.clone(),
+        explain: arguments.explain,
+        keep: arguments.keep,
+        ..plain
+    };
+    config.health.every = time("--probe", &arguments.probe)?;
+    config.health.fall = arguments.fall;
+    if config.health.every.0 == 0 {
+        return Err(bad_input("--probe: attempts are some time apart, e.g. `500 ms`"));
+    }
+    let input = arguments.child.then(std::io::stdin);
+    child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+}
+
+fn reports((listen, key): (SocketAddr, &Path)) -> Result<ReportsConfig, Failure> {
+    Ok(ReportsConfig { listen, key: Key::read(key).map_err(bad_input)? })
+}
+
+fn server(arguments: &Server) -> Result<Exit, Failure> {
+    let Forwarding { service, mode } = arguments.forwarding;
+    let config = ServerHalfConfig { service, mode, front: arguments.front };
+    let input = arguments.child.then(std::io::stdin);
+    child::server_half(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+}

@@ -1,0 +1,144 @@
+//! The load daemon as a program: beside servers of a gateway that reads its reports, and what its user types wrong.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use sojourn_bed::Child;
+
+use crate::skip::skipped;
+use crate::sojourn::{PROGRAM, await_that, file, sojourn, stderr, stdout};
+
+fn child(arguments: &[&str]) -> Child {
+    Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).expect("a child is ready")
+}
+
+fn has_said(child: &Child, event: &str) -> bool {
+    child.events().iter().any(|said| said["event"] == event)
+}
+
+/// Two emulated servers, a daemon beside each, and a gateway that follows their reports: it learns from them that each is good
+/// for 500 requests of 2 ms per second. A daemon with another key is not believed, and one that ends is missed.
+#[test]
+fn a_gateway_follows_the_reports_of_daemons() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = file(folder.path(), "key", "0123456789abcdef\n");
+    let other = file(folder.path(), "other", "fedcba9876543210\n");
+    let node =
+        |name: &str| child(&["node", "--child", "--name", name, "--model", "discipline = \"ps\"\ndemand = \"1 ms\""]);
+    let (a, b) = (node("a"), node("b"));
+    let url = |node: &Child| format!("http://127.0.0.1:{}", node.port());
+    let backend = |name: &str, node: &Child| format!("{name}=127.0.0.1:{}", node.port());
+    let (to_a, to_b) = (backend("a", &a), backend("b", &b));
+    let policy = ["--explain", "--policy", "least-load", "--reports", "127.0.0.1:0", "--key", &key];
+    let gateway = child(&[&["gateway", "--child", "--backend", &to_a, "--backend", &to_b], &policy[..]].concat());
+    let reports = gateway.events()[0]["reports"].as_str().expect("it says where").to_owned();
+    let times = ["--every", "20 ms", "--heartbeat", "500 ms", "--watch", "5 ms"];
+    let daemon = |name: &str, key: &str, node: &Child| {
+        let ask = format!("{}/load", url(node));
+        let who = ["loadd", "--child", "--name", name, "--key", key, "--to", &reports, "--ask", &ask];
+        child(&[&who[..], &times].concat())
+    };
+    let daemons = [daemon("a", &key, &a), daemon("b", &key, &b)];
+    let forger = daemon("b", &other, &a);
+    let ask = || {
+        let target = format!("http://127.0.0.1:{}/work?demand=2ms", gateway.port());
+        let output = Command::new("curl").args(["-s", "-o", "/dev/null", "-D", "-", &target]).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    if let Err(error) = ask() {
+        return skipped(error);
+    }
+    let capacities = |head: &str| -> Vec<f64> {
+        let parts = head.split("capacity_per_s ").skip(1).map(|part| part.split([',', ';']).next().unwrap_or_default());
+        parts.filter_map(|number| number.trim().parse().ok()).collect()
+    };
+    await_that("the capacities of both are learned", || {
+        let head = ask().expect("curl ran before");
+        let learned = capacities(&head);
+        learned.len() == 2 && learned.iter().all(|capacity| (400.0..600.0).contains(capacity))
+    });
+    let [told_a, told_b] = daemons;
+    // One challenge, and one more after each silence that a busy machine made.
+    let challenges = |told: &Value| told["challenges"].as_u64().expect("a count");
+    assert!(challenges(&told_a.stop().pop().expect("it says that it stops")) >= 1);
+    await_that("the silence of a is seen", || has_said(&gateway, "reports_silent"));
+    let told_b = told_b.stop().pop().expect("it says that it stops");
+    assert!(told_b["cpu_s"].as_f64().is_some_and(|cpu_s| cpu_s > 0.0), "{told_b}");
+    assert_eq!(challenges(&forger.stop().pop().expect("it says that it stops")), 0);
+    let told = gateway.stop().pop().expect("it says that it stops");
+    let dropped = &told["reports_dropped"];
+    let count = |cause: &str| dropped[cause].as_u64().expect("a count");
+    assert!(count("challenged") >= 2 && count("forged") > 0, "{told}");
+    assert_eq!(count("replayed") + count("impossible") + count("malformed"), 0, "{told}");
+}
+
+#[test]
+fn a_sample_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = file(folder.path(), "access.log", "");
+    let output = sojourn(&["loadd", "--once", "--json", "--every", "20 ms", "--log", &log]);
+    let sample: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!((&sample["completed"], &sample["requests_per_s"]), (&0.0.into(), &0.0.into()), "{sample}");
+    assert!(
+        sample["cpu_user"].is_number() && sample["swap"].is_number() && sample.get("workers").is_none(),
+        "{sample}"
+    );
+    let output = sojourn(&["loadd", "--once", "--every", "20 ms"]);
+    assert!(stdout(&output).lines().any(|line| line.starts_with("load_average ")), "{}", stdout(&output));
+    let output = sojourn(&["loadd", "--once", "--every", "20 ms", "--workers", "no-such-server"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("the server is not there"), "{}", stderr(&output));
+}
+
+/// On a full disk a server cannot log what it serves: requests are then not known, and not 0.
+#[test]
+fn a_log_on_a_full_disk_tells_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = format!(
+        "mount -t tmpfs -o size=16k small {0} && echo > {0}/access.log && (head -c 100000 /dev/zero > {0}/full || :) \
+         && exec {PROGRAM} loadd --once --json --every '20 ms' --log {0}/access.log",
+        folder.path().display()
+    );
+    let mut command = Command::new("unshare");
+    let output = command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).output();
+    let output = match output {
+        Ok(output) if output.status.success() => output,
+        Ok(output) => return skipped(stderr(&output)),
+        Err(error) => return skipped(error),
+    };
+    let sample: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert!(sample.get("completed").is_none() && sample.get("requests_per_s").is_none(), "{sample}");
+    assert!(sample["memory"].is_number(), "and what else is known is told: {sample}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = file(folder.path(), "key", "0123456789abcdef");
+    let short = file(folder.path(), "short", "0123456789\n");
+    let missing = folder.path().join("missing").display().to_string();
+    let usual = ["loadd", "--to", "127.0.0.1:9", "--key", &key];
+    let gateway = ["gateway", "--backend", "a=127.0.0.1:9", "--reports", "127.0.0.1:0", "--key", &key];
+    let wrong: [(&[&str], &[&str], &str); 9] = [
+        (&["loadd", "--to", "127.0.0.1:9", "--key", &short], &[], "10 bytes are too few; at least 16 are needed"),
+        (&["loadd", "--to", "127.0.0.1:9", "--key", &missing], &[], "make one by `head -c 32 /dev/urandom"),
+        (&usual, &["--log", &missing], "cannot read the access log"),
+        (&usual, &["--every", "0 s"], "at most every 10 ms"),
+        (&usual, &["--heartbeat", "100 ms"], "heartbeats and rates of clients are told at looks"),
+        (&usual, &["--ask", "ftp://x"], "write e.g. http://127.0.0.1:8080/load"),
+        (&usual, &["--name", ""], "has 1 to 64 bytes"),
+        (&gateway, &["--threads", "2"], "reports with 2 deciders"),
+        (&["gateway", "--backend", "a=127.0.0.1:9", "--policy", "least-load"], &[], "reports"),
+    ];
+    for (arguments, further, right) in wrong {
+        let output = sojourn(&[arguments, further].concat());
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {further:?}: {complaint}");
+        assert_eq!(complaint.trim_end().lines().count(), 1, "{complaint}");
+        assert!(complaint.contains(right), "{complaint}");
+    }
+    assert!(!fs::exists(&missing).expect("the folder can be read"));
+}

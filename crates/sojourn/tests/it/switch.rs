@@ -1,0 +1,34 @@
+//! What `sojourn switch` refuses. How it forwards is tested where it is (`crates/serve/tests/it/switch.rs`).
+
+use crate::sojourn::{sojourn, stderr};
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_changed() {
+    let one = "a=10.0.1.11";
+    for (arguments, expected) in [
+        (front(&["--backend", "a=10.0.1.11:80"]), "the address is not an IP address; write e.g. `a=10.0.1.11*2`"),
+        (front(&["--backend", one, "--backend", "b=10.0.1.11"]), "backend b has the address of another one"),
+        (
+            front(&["--backend", one, "--policy", "round-trip"]),
+            "policy `round-trip` needs the first byte of each reply",
+        ),
+        (front(&["--backend", one, "--policy", "round-robbin"]), "round-robin"),
+        (front(&["--backend", one, "--mode", "dr"]), "mode dr: the modes are mac, rewrite, nat"),
+        (front(&["--backend", one, "--probe", "0 s"]), "--probe"),
+        (front(&["--backend", one, "--idle", "0 s"]), "a connection is remembered for at least 1 ms"),
+        (front(&["--backend", one, "--drain", "b"]), "drained server b: there is no such backend"),
+        (
+            ["switch", "server", "--service", "10.0.1.100:80", "--mode", "nat"].into(),
+            "mode nat: name the switch's own address (`--front`)",
+        ),
+    ] {
+        let output = sojourn(&arguments);
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert!(complaint.lines().next().unwrap_or("").contains(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+fn front<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    [&["switch", "front", "--service", "10.0.1.100:80"], rest].concat()
+}
