@@ -224,6 +224,12 @@ fn a_path_is_cut() {
     system.faults = fault(10_500, Some(15_050), Subject::Path(0, 0), Trouble::Cut);
     let (_, other) = failed_of(&system, each_second(), 100);
     assert_eq!(value(&other, "response_time_mean"), value(&whole, "response_time_mean"));
+    // Within one region clients are not at the site of a server, also of one that has no site.
+    system.sites = Vec::new();
+    system.hosts[0].site = None;
+    let (_, within) = failed_of(&system, each_second(), 100);
+    assert!(value(&within, "response_time_mean") > value(&whole, "response_time_mean") + 0.1);
+    let mut system = over_a_path(0.0);
     system.transport = None;
     system.faults = fault(10_500, Some(15_050), Subject::Path(0, 1), Trouble::Cut);
     system.rules.timeout = Some(Span(500 * MS));

@@ -290,6 +290,23 @@ fn the_rates_of_busy_clients_go_up() {
     }
 }
 
+/// What is down or stands still tells no rates of clients.
+#[test]
+fn what_is_silent_tells_no_rates() {
+    let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let told = |subject: Option<Subject>| {
+        let mut system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+        system.tiers[0].face = Face::Switch;
+        system.rules.timeout = Some(Span(SECOND));
+        let frozen = |subject| Fault { at: Time(7 * SECOND), until: None, subject, trouble: Trouble::Frozen };
+        system.faults = subject.map(frozen).into_iter().collect();
+        let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(10 * SECOND));
+        heard.iter().filter(|(_, heard)| matches!(heard, Heard::Rate(..))).count()
+    };
+    assert_eq!((told(None), told(Some(Subject::Host(0)))), (10, 0));
+}
+
 /// An order to probe takes its way, three echoes a second apart are sent, and the mean comes back.
 #[test]
 fn round_trips_are_measured_from_the_sites() {
