@@ -271,6 +271,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_server_with_more_work_than_it_can_do_is_called_overloaded() {
+        let mut one = made_up(|_| 0.5).remove(0);
+        assert_eq!(one.shown(BASE), shown(one.mean(BASE), "s"));
+        let world: World<'_> = &|_| vec![(MEAN.into(), 1.0), ("utilization".into(), 0.5), ("share_2".into(), 0.34)];
+        one.1 = Answers::made_up(&format!("arrangements/{}.toml", one.0.file), world, sampled);
+        assert_eq!(one.shown(BASE), "overloaded", "its utilisation is 1.02");
+    }
+
     /// Every file has the cases that the page reads, and no arrangement is left out.
     #[test]
     fn every_arrangement_is_on_the_page_in_every_case() {

@@ -283,3 +283,17 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_three_is_as_wide_and_as_doubtful_as_they_are() {
+        let number = |value: f64, is_suspect| Some(Number { value, low: value - 0.1, high: value + 0.2, is_suspect });
+        let mean = middle(&[number(1.0, false), number(2.0, false), number(6.0, true)]).unwrap();
+        assert!((mean.value - 3.0).abs() < 1e-12 && (mean.low - 2.9).abs() < 1e-12 && (mean.high - 3.2).abs() < 1e-12);
+        assert!(mean.is_suspect && !middle(&[number(1.0, false)]).unwrap().is_suspect);
+        assert!(middle(&[number(1.0, false), None]).is_none());
+    }
+}

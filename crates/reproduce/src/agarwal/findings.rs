@@ -226,3 +226,34 @@ fn distance(runs: &Runs) -> Finding {
         why: "round trips are drawn for each client and region, and probes find the shortest of three equal laws.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_two_ends() {
+        let number = |low: f64, high: f64| Some(Number { value: 0.5 * (low + high), low, high, is_suspect: false });
+        let holds = |low, high| inside(number(low, high), 1.0, 2.0).holds;
+        assert_eq!([holds(0.8, 0.9), holds(1.0, 2.0), holds(2.1, 2.2)], [Some(false), Some(true), Some(false)]);
+        assert_eq!([holds(0.9, 1.1), holds(1.9, 2.1), holds(0.9, 2.1)], [None; 3]);
+        assert_eq!(inside(None, 1.0, 2.0).holds, None);
+    }
+
+    #[test]
+    fn a_spread_is_of_the_largest_over_the_smallest() {
+        let of = |values: &[f64]| spread(&values.iter().map(|value| known(*value)).collect::<Vec<_>>()).unwrap().value;
+        assert_eq!([of(&[1.0, 1.5, 0.5]), of(&[2.0, 2.0])], [3.0, 1.0]);
+    }
+
+    #[test]
+    fn no_pattern_is_a_rise_and_a_fall() {
+        let says = |values: &[f64]| {
+            let numbers: Vec<_> = values.iter().map(|value| known(*value)).collect();
+            steps(&numbers).iter().map(|step| step.holds).collect::<Vec<_>>()
+        };
+        assert_eq!(says(&[1.0, 2.0, 1.5]), [Some(true), Some(true)]);
+        assert_eq!(says(&[1.0, 2.0, 3.0]), [Some(true), Some(false)]);
+        assert_eq!(says(&[3.0, 2.0, 1.0]), [Some(false), Some(true)]);
+    }
+}

@@ -88,3 +88,15 @@ pub(super) fn range(numbers: &[Option<Number>]) -> String {
         None => "-".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::known;
+
+    #[test]
+    fn a_range_is_from_the_smallest_to_the_largest() {
+        assert_eq!(range(&[known(2.0), None, known(0.5), known(1.0)]), "0.50 to 2.00");
+        assert_eq!(range(&[None]), "-");
+    }
+}

@@ -49,9 +49,16 @@ fn as_he_found(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)> {
 }
 
 fn runs(world: impl Fn(f64) -> f64) -> Runs {
+    runs_where(|_, _, value| world(value))
+}
+
+/// Runs in which `world` makes of each value, of this variant and metric, another one.
+fn runs_where(world: impl Fn(&dyn Fn(&str) -> String, &str, f64) -> f64) -> Runs {
     let of = |run: &&str| {
-        let made: World<'_> =
-            &|settings| as_he_found(run, settings).into_iter().map(|(metric, value)| (metric, world(value))).collect();
+        let made: World<'_> = &|settings| {
+            let found = as_he_found(run, settings).into_iter();
+            found.map(|(metric, value)| (metric.clone(), world(settings, &metric, value))).collect()
+        };
         Answers::made_up(&format!("agarwal-2001/{run}.toml"), made, sampled)
     };
     let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/agarwal-2001/published");
@@ -81,6 +88,38 @@ fn where_all_is_the_other_way_round_no_order_holds() {
         let wanted = if stays { Verdict::Holds } else { Verdict::Fails };
         assert_eq!(finding.verdict(), wanted, "{}: {:?}", finding.claim, finding.comparisons);
     }
+}
+
+/// Each limit of a finding can be missed from either side that it has.
+#[test]
+fn what_is_beyond_a_limit_does_not_hold() {
+    let verdict = |claim: &str, world: &dyn Fn(&dyn Fn(&str) -> String, &str, f64) -> f64| {
+        let all = all(&runs_where(world));
+        all.iter().find(|finding| finding.claim.starts_with(claim)).expect("a claim").verdict()
+    };
+    let scaled = |metric: &'static str, factor: f64| {
+        move |_: &dyn Fn(&str) -> String, of: &str, value: f64| if of == metric { factor * value } else { value }
+    };
+    let nearest_by = |factor: f64| {
+        move |settings: &dyn Fn(&str) -> String, _: &str, value: f64| match settings(POLICY).starts_with("nearest") {
+            true => factor * value,
+            false => value,
+        }
+    };
+    for factor in [0.7, 1.4] {
+        assert_eq!(verdict("Mean response times of", &scaled(MEAN, factor)), Verdict::Fails);
+        assert_eq!(verdict("The ratio of nearest", &nearest_by(factor)), Verdict::Fails);
+    }
+    assert_eq!(verdict("Nearest beats", &nearest_by(1.4)), Verdict::Fails);
+    // Means that grow with the processes of one region.
+    let grows = |settings: &dyn Fn(&str) -> String, metric: &str, value: f64| {
+        let processes: f64 = settings("workload.clients.0.processes").parse().unwrap_or(15.0);
+        if metric == MEAN { value * (10.0 + processes) } else { value }
+    };
+    assert_eq!(verdict("The mean hardly depends", &grows), Verdict::Fails);
+    assert_eq!(verdict("Servers were not loaded", &scaled("utilization", 7.0)), Verdict::Fails);
+    assert_eq!(verdict("Servers were not loaded", &scaled("share_3", 7.0)), Verdict::Fails, "the busiest counts");
+    assert_eq!(verdict("The gap in throughput", &scaled("littles_load_factor", 1.1)), Verdict::Fails);
 }
 
 #[test]

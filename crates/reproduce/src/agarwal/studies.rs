@@ -298,6 +298,25 @@ mod tests {
         assert_eq!(findings(&noisy)[0].verdict(), Verdict::Fails, "10 % is no longer as fast");
     }
 
+    /// Each claim is of the loads that it names.
+    #[test]
+    fn findings_look_at_the_loads_that_they_name() {
+        let verdicts = |world: &dyn Fn(&dyn Fn(&str) -> String) -> f64| {
+            findings(&made_up(world)).iter().map(Finding::verdict).collect::<Vec<_>>()
+        };
+        let slow_at = |wanted: &'static str| {
+            move |setting: &dyn Fn(&str) -> String| {
+                if setting(RATE).contains(wanted) && setting(FRONT).ends_with("capacity") { 2.0 } else { 1.0 }
+            }
+        };
+        assert_eq!(verdicts(&slow_at("120 /s"))[0], Verdict::InPart, "at 0.45, and not at 0.3");
+        assert_eq!(verdicts(&slow_at("160 /s"))[..2], [Verdict::Holds, Verdict::InPart], "at 0.6, and not at 0.8");
+        let full = |setting: &dyn Fn(&str) -> String| {
+            if setting(RATE).contains("640 /s") { as_expected(setting) } else { 1.0 / as_expected(setting) }
+        };
+        assert!(verdicts(&full)[2..].iter().all(|verdict| *verdict == Verdict::Holds));
+    }
+
     #[test]
     fn every_cell_finds_its_variant() {
         let text = text(&made_up(as_expected));
