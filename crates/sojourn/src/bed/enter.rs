@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
 use sojourn_bed::namespace;
 
 use super::control::{ask, find, hosts};
@@ -50,8 +51,21 @@ pub(crate) fn exec(arguments: &Exec) -> Result<Exit, Failure> {
         .args(order.root.then_some("--root"))
         .arg("--")
         .args(&order.command);
-    let status = within.status().map_err(|error| failed(format!("cannot run a command on {}: {error}", order.host)))?;
-    std::process::exit(code(status))
+    // A polite end is passed on, so that the command can put back what it has changed; Ctrl-C it hears from the terminal.
+    let mut signals = SigSet::empty();
+    [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT].into_iter().for_each(|signal| signals.add(signal));
+    signals.thread_block().map_err(failed)?;
+    let mut within =
+        within.spawn().map_err(|error| failed(format!("cannot run a command on {}: {error}", order.host)))?;
+    loop {
+        if signals.wait() == Ok(Signal::SIGTERM) {
+            // One that has just ended needs none.
+            let _ = kill(Pid::from_raw(within.id() as i32), Signal::SIGTERM);
+        }
+        if let Some(status) = within.try_wait().map_err(failed)? {
+            std::process::exit(code(status))
+        }
+    }
 }
 
 pub(crate) fn within(arguments: &Within) -> Result<Exit, Failure> {

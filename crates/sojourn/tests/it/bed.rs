@@ -412,6 +412,24 @@ fn two_beds_need_two_names_and_a_bed_may_be_in_a_bed() {
     assert_eq!(stdout(&bed.exec("client", &["id", "-u"])).trim(), "1000");
 }
 
+/// `kill` of what started a command is meant for the command, which may have something to put back.
+#[test]
+fn a_command_hears_of_a_polite_end() {
+    if !can() {
+        return;
+    }
+    let bed = Bed::up("dsl");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let order =
+        format!("trap 'echo bye > {}; exit 9' TERM; echo > {}; while :; do sleep 0.05; done", at("end"), at("on"));
+    let mut exec = bed.start("client", &["sh", "-c", &order]);
+    await_that("the command runs", || Path::new(&at("on")).exists());
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(exec.id() as i32), nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(exec.wait().unwrap().code(), Some(9));
+    assert_eq!(fs::read_to_string(at("end")).unwrap(), "bye\n");
+}
+
 #[test]
 fn what_cannot_be_a_bed_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
