@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use sojourn_dispatch::reports::phase;
 use sojourn_dispatch::{
     Ask, BackendId, Catalogue, Command, Decision, Event, Origin, Policy, Reason, Report, RoundTrip, Signals, Table,
 };
@@ -262,7 +263,7 @@ fn reports_cost_their_receiver_time() {
     }
 }
 
-/// Front nodes tell the DNS of clients above the mean, one after the other; the sum over the sites is told.
+/// Front nodes tell the DNS of clients above the mean, each at a phase of its own; the sum over the sites is told.
 #[test]
 fn the_rates_of_busy_clients_go_up() {
     let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
@@ -277,12 +278,17 @@ fn the_rates_of_busy_clients_go_up() {
         })
         .collect();
     let instants: BTreeSet<u64> = rates.iter().map(|(at, ..)| at.0 / MS).collect();
-    // The first site at 8, 16, ... s and 5 ms of way, the second 4 s later and 50 ms away.
-    let expected = [8_005, 12_050, 16_005, 20_050, 24_005, 28_050, 32_005, 36_050];
-    assert!(expected.iter().all(|at| instants.contains(at)) && instants.len() <= 9, "{instants:?}");
-    let first = rates.iter().filter(|(told, ..)| told.0 / MS == 8_005).count();
+    // The first site is 5 ms away, the second one 50 ms; 8 s have room for the phases of both.
+    let of_site = |site: u64, way_ms: u64| {
+        let phase = phase(&format!("decider {}", 1 + site), Span(8 * SECOND));
+        (1..=4).map(move |period| (period * 8 * SECOND + phase.0 + way_ms * MS) / MS)
+    };
+    let expected: BTreeSet<u64> = of_site(0, 5).chain(of_site(1, 50)).collect();
+    assert!(expected.len() == 8 && instants == expected, "{instants:?} and not {expected:?}");
+    let first_at = expected.first().expect("there are some");
+    let first = rates.iter().filter(|(told, ..)| told.0 / MS == *first_at).count();
     assert!((1..10).contains(&first), "{first} of 10 clients are above the mean");
-    for at in &expected[2..] {
+    for at in expected.iter().skip(2) {
         let of_it: Vec<f64> = rates.iter().filter(|(told, ..)| told.0 / MS == *at).map(|(.., rate)| *rate).collect();
         // Each client asks for 10 /s in the mean, and 5 /s of that at each site.
         assert!((1..=10).contains(&of_it.len()), "{of_it:?}");
