@@ -87,7 +87,9 @@ fn in_words(event: &Value) -> String {
                 number("cpu").map(|busy| format!("busy {:.0} %", busy * 100.0)),
                 number("in_flight").map(|inside| format!("{inside} inside")),
                 number("requests").map(|requests| format!("{requests} served since the last")),
-                number("capacity_per_s").zip(number("room_per_s")).map(|(all, room)| format!("room {room:.0}/s of {all:.0}/s")),
+                number("capacity_per_s")
+                    .zip(number("room_per_s"))
+                    .map(|(all, room)| format!("room {room:.0}/s of {all:.0}/s")),
                 number("latency_s").map(|latency_s| format!("{:.1} ms each", latency_s * 1e3)),
                 (event["is_overloaded"] == true).then(|| "OVERLOADED".into()),
             ];
@@ -109,7 +111,8 @@ fn in_words(event: &Value) -> String {
         "reports_heard" => format!("{name:<16} is heard again"),
         "dropped" | "stopped" => {
             let counts = event["dropped"].as_object().into_iter().flatten();
-            let counts = counts.filter(|(_, count)| count.as_u64() != Some(0)).map(|(cause, count)| format!("{cause} {count}"));
+            let counts =
+                counts.filter(|(_, count)| count.as_u64() != Some(0)).map(|(cause, count)| format!("{cause} {count}"));
             let counts: Vec<String> = counts.collect();
             format!("not believed: {}", if counts.is_empty() { "none".into() } else { counts.join(", ") })
         }

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{
-    BackendId, ClientRules, Command, Decision, Dispatcher, Event, Report, Request, Signals, Table,
-};
+use sojourn_dispatch::{BackendId, ClientRules, Command, Decision, Dispatcher, Event, Report, Request, Signals, Table};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, PerBackend, Seen};

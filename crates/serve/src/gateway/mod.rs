@@ -332,7 +332,8 @@ impl Gateway {
             let clients = clients.clone();
             let ears = heard.as_ref().map(|(inbox, _)| inbox.ears());
             let telling = tells.as_ref().filter(|_| acts);
-            let telling = telling.map(|upstream| upstream.tell(Rc::clone(&worker), ears, events.clone())).transpose()?;
+            let telling =
+                telling.map(|upstream| upstream.tell(Rc::clone(&worker), ears, events.clone())).transpose()?;
             Ok(Box::pin(async move {
                 let mut chores = tokio::task::JoinSet::new();
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));

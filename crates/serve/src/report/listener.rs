@@ -99,7 +99,10 @@ impl Listener {
     ///
     /// # Errors
     /// When the address is in use, or the system refuses a thread.
-    pub fn start(config: ListenerConfig, hear: impl FnMut(News<'_>) -> Vec<String> + Send + 'static) -> Result<Listener, ServeError> {
+    pub fn start(
+        config: ListenerConfig,
+        hear: impl FnMut(News<'_>) -> Vec<String> + Send + 'static,
+    ) -> Result<Listener, ServeError> {
         let names = Some(config.names.as_slice()).filter(|names| !names.is_empty());
         let inbox = Inbox::open(&config.reports, names)?;
         let (address, ears) = (inbox.address()?, inbox.ears());
@@ -117,7 +120,9 @@ impl Listener {
                         let backend = told.backend();
                         let name = backend.map(|backend| ears.name(backend));
                         let clients = hear(News { told: Some(told), name: name.as_deref(), at, dropped });
-                        for (backend, client) in backend.into_iter().flat_map(|id| clients.iter().map(move |of| (id, of))) {
+                        for (backend, client) in
+                            backend.into_iter().flat_map(|id| clients.iter().map(move |of| (id, of)))
+                        {
                             ears.order(backend, client);
                         }
                     }

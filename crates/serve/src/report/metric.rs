@@ -155,8 +155,7 @@ impl Metrics {
     pub(super) fn report(&self, measured: Time) -> Report {
         let share = |metric| self.value(metric).unwrap_or(0.0) as f32;
         let cpu = self.value(Metric::Cpu).unwrap_or_else(|| self.machine_cpu().unwrap_or(0.0));
-        let own =
-            [Metric::Cpu, Metric::Disk, Metric::InFlight, Metric::Capacity, Metric::Room, Metric::Latency];
+        let own = [Metric::Cpu, Metric::Disk, Metric::InFlight, Metric::Capacity, Metric::Room, Metric::Latency];
         let extras = self.known().filter(|(metric, _)| !own.contains(metric) && metric.kind() != Kind::Total);
         Report {
             measured,

@@ -365,7 +365,9 @@ impl Session {
         }
         self.waiting.remove(&order);
         let probed = match outcome {
-            Outcome::Icmp | Outcome::Tcp => Probed::Measured { outcome, round_trip: RoundTrip { span: mean, measured: at, answers } },
+            Outcome::Icmp | Outcome::Tcp => {
+                Probed::Measured { outcome, round_trip: RoundTrip { span: mean, measured: at, answers } }
+            }
             refused => Probed::Refused(refused),
         };
         Ok(Told::Echoes { backend, order, client, probed })

@@ -30,8 +30,8 @@ use tokio::task::JoinSet;
 
 use crate::report::{Dropped, Ears, Key, Load, Metrics, NAME_MAX, Outbox, Told, Traffic};
 use crate::{ServeError, clock};
-use prober::Prober;
 pub use prober::ProbeRules;
+use prober::Prober;
 pub use servers::{Look, Servers};
 
 /// What a front node tells, to whom and when.

@@ -78,8 +78,12 @@ fn as_clusters() {
     }
     are_right(&probe([address; 2]), "icmp", 3);
     // The second echo is lost.
-    run(&bed, client, "nft 'add table ip t; add chain ip t c { type filter hook input priority 0; }; \
-         add rule ip t c icmp type echo-request icmp sequence 1 drop'");
+    run(
+        &bed,
+        client,
+        "nft 'add table ip t; add chain ip t c { type filter hook input priority 0; }; \
+         add rule ip t c icmp type echo-request icmp sequence 1 drop'",
+    );
     are_right(&probe([address; 2]), "icmp", 2);
     // It answers no echo at all: TCP says how far it is, whether a program listens or not.
     run(&bed, client, "nft flush ruleset; echo 1 > /proc/sys/net/ipv4/icmp_echo_ignore_all");
@@ -143,9 +147,8 @@ impl Cluster {
         let net = place + 1;
         let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, net, 100), 80);
         let front = bed.host(&format!("front-{net}")).expect("a host");
-        let backends = [("a", 11), ("b", 12)].map(|(name, last)| {
-            Backend::new(name, SocketAddr::from(([10, 0, net, last], service.port())))
-        });
+        let backends = [("a", 11), ("b", 12)]
+            .map(|(name, last)| Backend::new(name, SocketAddr::from(([10, 0, net, last], service.port()))));
         let half = ServerHalfConfig { service, mode: sojourn_serve::Mode::Mac, front: None };
         let daemons = Times { every: ms(50), heartbeat: ms(400), client_rates: ms(2000), watch: ms(10) };
         let mut servers = Vec::new();

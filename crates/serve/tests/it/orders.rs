@@ -81,7 +81,11 @@ fn an_order_is_obeyed_once_and_its_answer_believed_once() {
     assert_eq!(pair.answer(echoes(order, 3), 3100), [], "one answer is enough");
     assert_eq!(pair.answer(echoes(order + 1, 3), 3200), [], "this was not ordered");
     let (further, _) = pair.order(3300);
-    assert_eq!(pair.answer(Echoes { client: "10.0.0.8".into(), ..echoes(further, 3) }, 3400), [], "nor was this client");
+    assert_eq!(
+        pair.answer(Echoes { client: "10.0.0.8".into(), ..echoes(further, 3) }, 3400),
+        [],
+        "nor was this client"
+    );
     assert_eq!(pair.receiver.dropped().unasked, 3);
     // Fifteen seconds later it is too late.
     for ms in [7000, 11_000, 15_000, 18_200] {
