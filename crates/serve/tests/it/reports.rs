@@ -344,4 +344,8 @@ fn rates_of_clients_are_summed_over_servers() {
         let told = pair.receiver.receive(&datagram, at_ms(64_500)).told;
         assert_eq!(told, [Told::Rate { client: "10.0.0.7".into(), rate: 6.0 }]);
     }
+    // A server that has fallen silent takes its rates along.
+    let told = pair.receiver.fall_silent(at_ms(80_000));
+    assert!(told.contains(&Told::Rate { client: "10.0.0.7".into(), rate: 5.0 }), "{told:?}");
+    assert_eq!(pair.receiver.rates(), []);
 }

@@ -296,6 +296,48 @@ fn the_rates_of_busy_clients_go_up() {
     }
 }
 
+/// A rate is of the time in which it was counted, which is longer before the first report.
+#[test]
+fn rates_are_of_the_time_counted() {
+    let every = Span(8 * SECOND);
+    let with_rates = Reports { client_rates: Some(every), ..REPORTS };
+    let system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(40 * SECOND));
+    let mut sums: BTreeMap<Time, f64> = BTreeMap::new();
+    for (at, heard) in heard {
+        if let Heard::Rate(_, rate) = heard {
+            *sums.entry(at).or_default() += rate;
+        }
+    }
+    assert_eq!(sums.keys().next(), Some(&(Time::ZERO + every + phase("server 0", every))));
+    // One request more or less in 800.
+    assert!(sums.len() == 4 && sums.values().all(|sum| (sum - 100.0).abs() < 0.2), "{sums:?}");
+}
+
+/// A site whose last server has fallen silent says so at that instant: before its next heartbeat, and although its busy share
+/// has hardly changed. What its servers told of their clients is forgotten.
+#[test]
+fn a_site_without_servers_says_so_at_once() {
+    let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
+    let mut system = two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+    let at = Time(21 * SECOND + 1);
+    let fault = |host| Fault { at, until: None, subject: Subject::Host(host), trouble: Trouble::Down };
+    system.faults = vec![fault(2), fault(3)];
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let heard = heard(system, ten_clients("constant(100 ms)"), requires, Span(80 * SECOND));
+    let downs: Vec<Time> = heard
+        .iter()
+        .filter(|(_, heard)| *heard == Heard::Event(Event::Down { backend: BackendId(1) }))
+        .map(|(at, _)| *at)
+        .collect();
+    // The servers' last heartbeats are those of 20 s; two more are missed, and half a tick later that is seen.
+    assert_eq!(downs, [Time(28_550 * MS)]);
+    let late = heard.iter().filter(|(at, heard)| at.0 > 60 * SECOND && matches!(heard, Heard::Rate(..)));
+    let last = late.map(|(_, heard)| if let Heard::Rate(_, rate) = heard { *rate } else { 0.0 }).fold(0.0, f64::max);
+    assert!(last > 0.0 && last < 4.0, "{last}");
+}
+
 /// An order to probe takes its way, three echoes a second apart are sent, and the mean comes back.
 #[test]
 fn round_trips_are_measured_from_the_sites() {
