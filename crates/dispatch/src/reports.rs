@@ -2,18 +2,19 @@
 //! share them, so that a live cluster reports as its twin does.
 //!
 //! A backend looks at its load at every tick. It reports when its busy share has changed considerably ([`CHANGE`]), when
-//! its heartbeat is due, and at once when an overload begins or ends ([`OVERLOADED`]). It tells what it has done since its
+//! its heartbeat is due, and at once when an overload begins or ends ([`OVERLOADED`]) or no backend is left. It tells what it has done since its
 //! start ([`Totals`]), so that a lost report loses no request: the receiver makes differences and learns the capacity from
-//! them ([`Account`]). A decider that passes reports on adds them up to those of one server of high capacity ([`add_up`]),
-//! and of clients it passes on those above the mean ([`above_mean`]). Agarwal, A test bed for performance evaluation of
-//! load balancing strategies for web server systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is
-//! considerable, when a server is overloaded, how long silence lasts) is set here. The price is that alarms are of numbers
-//! inside, since a busy share takes time.
+//! them ([`Account`]). A decider that passes reports on adds them up to those of one server of high capacity ([`AsOne`]),
+//! and of clients it passes on those above the mean ([`above_mean`]). Rates of clients are long, so each reporter sends
+//! them at an instant of its own ([`phase`]). Agarwal, A test bed for performance evaluation of load balancing strategies
+//! for web server systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is considerable, when a server is
+//! overloaded, how long silence lasts) is set here. The price is that alarms are of numbers inside, since a busy share
+//! takes time, and that two names may have nearly the same phase.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use crate::Report;
 use crate::capacity::{Estimator, Interval, estimator};
@@ -27,12 +28,19 @@ pub const OVERLOADED: (u32, u32) = (8, 2);
 /// Heartbeats without a report after which a backend counts as down.
 pub const SILENT_HEARTBEATS: u64 = 2;
 
+/// Echo requests that measure one round trip to a client.
+pub const ECHOES: u32 = 3;
+
+/// Time between two of them, which is also how long the last one is waited for.
+pub const ECHOES_APART: Span = Span(1_000_000_000);
+
 /// When a backend reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Occasion {
     /// When it last did, and the busy share that it told.
     told: Option<(Time, f32)>,
     is_overloaded: bool,
+    is_empty: bool,
 }
 
 /// What a backend has done since its start.
@@ -59,6 +67,17 @@ pub struct Account {
     learned: Box<dyn Estimator>,
 }
 
+/// What a decider tells of its backends: one server of high capacity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AsOne {
+    /// Their last reports, added up; nothing where none is left.
+    pub report: Report,
+    /// Requests that they have served, and bytes of their replies.
+    pub totals: Totals,
+    /// None of them is left.
+    pub is_empty: bool,
+}
+
 /// The request rates (1/s) of clients, as each backend last told them.
 #[derive(Clone, Debug, Default)]
 pub struct Rates<K>(Vec<HashMap<K, f64>>);
@@ -81,9 +100,22 @@ impl Occasion {
         std::mem::replace(&mut self.is_overloaded, is_overloaded) != is_overloaded
     }
 
+    /// Whether what adds up reports has just lost the last of its backends, or has one again.
+    pub fn has_emptied(&mut self, is_empty: bool) -> bool {
+        std::mem::replace(&mut self.is_empty, is_empty) != is_empty
+    }
+
     /// Whether the overload that it found last lasts.
     pub fn is_overloaded(&self) -> bool {
         self.is_overloaded
+    }
+}
+
+impl Totals {
+    /// Adds what a report says was done since the one before it.
+    pub fn add(&mut self, report: &Report) {
+        self.completed += u64::from(report.requests);
+        self.bytes += report.bytes;
     }
 }
 
@@ -137,9 +169,27 @@ impl Account {
     }
 }
 
+impl AsOne {
+    /// What is known of those `backends` that are up, and what all of them have `done` so far.
+    pub fn of<'a>(
+        backends: impl Iterator<Item = Option<&'a Report>> + Clone,
+        done: impl Iterator<Item = Totals>,
+        now: Time,
+    ) -> AsOne {
+        let sum = add_up(backends, now);
+        let add = |sum: Totals, of: Totals| Totals {
+            completed: sum.completed + of.completed,
+            bytes: sum.bytes + of.bytes,
+            ..Totals::default()
+        };
+        let totals = done.fold(Totals::default(), add);
+        AsOne { is_empty: sum.is_none(), report: sum.unwrap_or_default(), totals }
+    }
+}
+
 /// What backends last reported, as if they were one server; none where there is none. One that has not reported yet, or of
 /// which nothing is known, counts as the mean of the others.
-pub fn add_up<'a>(backends: impl Iterator<Item = Option<&'a Report>> + Clone, now: Time) -> Option<Report> {
+fn add_up<'a>(backends: impl Iterator<Item = Option<&'a Report>> + Clone, now: Time) -> Option<Report> {
     let count = backends.clone().count();
     if count == 0 {
         return None;
@@ -168,6 +218,12 @@ pub fn add_up<'a>(backends: impl Iterator<Item = Option<&'a Report>> + Clone, no
     })
 }
 
+/// How long after each multiple of `every` the reporter of this name tells the rates of clients, so that not all do at once.
+pub fn phase(name: &str, every: Span) -> Span {
+    // A draw, since hashes of names that differ in their last letter differ little.
+    Span((Stream::new(0, name, "rates of clients").uniform() * every.0 as f64) as u64)
+}
+
 /// Those of the clients whose rate is above the mean of all.
 pub fn above_mean<K>(rates: Vec<(K, f64)>) -> Vec<(K, f64)> {
     let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
@@ -178,6 +234,11 @@ impl<K: Clone + Ord + Hash> Rates<K> {
     /// No rates yet of so many backends.
     pub fn new(backends: usize) -> Rates<K> {
         Rates(vec![HashMap::new(); backends])
+    }
+
+    /// A further backend, which has told nothing yet.
+    pub fn add_backend(&mut self) {
+        self.0.push(HashMap::new());
     }
 
     /// A backend tells all its rates anew. Gives the sum over all backends for each client that it names or named before;
@@ -197,6 +258,11 @@ impl<K: Clone + Ord + Hash> Rates<K> {
         let clients = rates.iter().map(|(client, _)| client.clone()).collect();
         self.0[backend].extend(rates);
         self.sums(clients)
+    }
+
+    /// A backend is lost, and its rates with it. Gives the sums as [`Rates::replace`].
+    pub fn forget(&mut self, backend: usize) -> Vec<(K, f64)> {
+        self.replace(backend, [])
     }
 
     /// The sums of all clients, in their order.

@@ -1,6 +1,7 @@
 //! Live parts as child processes: each starts, says that it is ready, serves until it is told to stop, and says what it
 //! has done. The protocol is that of [`sojourn_bed::supervised`].
 
+use std::collections::HashSet;
 use std::io::{Read, Write};
 
 use serde_json::{Value, json};
@@ -8,8 +9,10 @@ use sojourn_bed::{Events, supervised};
 
 use crate::descriptors;
 use crate::loadd::{Loadd, LoaddConfig};
+use crate::report::{Dropped, Listener, ListenerConfig, Told};
 use crate::{
     Face, Gateway, GatewayConfig, Node, NodeConfig, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig,
+    UpstreamConfig,
 };
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
@@ -54,7 +57,7 @@ pub fn gateway(
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
     let events = Events::to(output);
-    let policy = config.policy.clone();
+    let (policy, upstream) = (config.policy.clone(), config.upstream.as_ref().map(tells));
     let kind = match config.face {
         Face::Proxy => "gateway",
         Face::Redirector { .. } => "redirect",
@@ -65,6 +68,9 @@ pub fn gateway(
         json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
     if let Some(reports) = gateway.reports_address() {
         ready["reports"] = json!(reports);
+    }
+    if let Some(upstream) = upstream {
+        ready["tells"] = upstream;
     }
     until_told_to_stop(&events, &ready, input, |_| {})?;
     let counts = gateway.stop();
@@ -82,7 +88,7 @@ pub fn switch(
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     let events = Events::to(output);
-    let (policy, address) = (config.policy.clone(), config.service);
+    let (policy, address, upstream) = (config.policy.clone(), config.service, config.upstream.as_ref().map(tells));
     let switch = Switch::start(config, events.clone())?;
     let inherited = switch.inherited();
     let mut ready = json!({
@@ -91,6 +97,9 @@ pub fn switch(
     });
     if let Some(reports) = switch.reports_address() {
         ready["reports"] = json!(reports);
+    }
+    if let Some(upstream) = upstream {
+        ready["tells"] = upstream;
     }
     until_told_to_stop(&events, &ready, input, |_| {})?;
     let counts = switch.stop();
@@ -139,6 +148,38 @@ pub fn loadd(
     Ok(())
 }
 
+/// Runs a listener until it is told to stop, and orders each front node that is heard to measure the round trips to these
+/// clients; otherwise as [`node`].
+///
+/// # Errors
+/// When the listener cannot start; nothing has been written then.
+pub fn listener(
+    config: ListenerConfig,
+    clients: Vec<String>,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::to(output);
+    let said = events.clone();
+    let mut asked = HashSet::new();
+    let mut was_dropped = Dropped::default();
+    let listener = Listener::start(config, move |news| {
+        if news.dropped != was_dropped {
+            was_dropped = news.dropped;
+            said.emit(&json!({"event": "dropped", "dropped": news.dropped}));
+        }
+        let Some(told) = news.told else { return Vec::new() };
+        said.emit(&news.event());
+        let is_new = matches!(told, Told::Report { .. }) && asked.insert(news.name.unwrap_or_default().to_owned());
+        if is_new { clients.clone() } else { Vec::new() }
+    })?;
+    let address = listener.address();
+    let ready = json!({"event": "ready", "kind": "listener", "port": address.port(), "address": address});
+    until_told_to_stop(&events, &ready, input, |_| {})?;
+    events.emit(&json!({"event": "stopped", "kind": "listener", "dropped": listener.stop()}));
+    Ok(())
+}
+
 fn until_told_to_stop(
     events: &Events,
     ready: &Value,
@@ -146,6 +187,11 @@ fn until_told_to_stop(
     heard: impl FnMut(&Value) + Send + 'static,
 ) -> Result<(), ServeError> {
     supervised::until_told_to_stop(events, ready, input, heard).map_err(ServeError::system("cannot begin to serve"))
+}
+
+/// To whom a front node tells of its servers, and by which name.
+fn tells(upstream: &UpstreamConfig) -> Value {
+    json!({"name": upstream.name, "receivers": upstream.receivers})
 }
 
 fn stopped(kind: &str, counts: &impl serde::Serialize) -> Value {

@@ -16,6 +16,7 @@ pub mod report;
 pub mod switch;
 mod target;
 mod threads;
+pub mod upstream;
 
 pub use clock::now;
 pub use error::ServeError;
@@ -24,3 +25,4 @@ pub use node::{Ailment, Node, NodeConfig, NodeCounts};
 pub use report::ReportsConfig;
 pub use sojourn_bed::Events;
 pub use switch::{Lifetimes, Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, SwitchCounts};
+pub use upstream::{ProbeRules, UpstreamConfig, UpstreamCounts};

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use sojourn_dispatch::Information;
 use sojourn_model::Server;
-use sojourn_serve::report::Key;
-use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ReportsConfig, ServeError, child};
+use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::number::count;
+use crate::reporting::Reporting;
 
 /// Serve: static files, /bytes/N, and /work
 #[derive(clap::Args)]
@@ -77,12 +77,8 @@ struct Choice {
     /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
     #[arg(long, value_name = "EVERY")]
     poll: Option<String>,
-    /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
-    #[arg(long, value_name = "IP:PORT", requires = "key")]
-    reports: Option<SocketAddr>,
-    /// File with the key that is shared with the load daemons, at least 16 bytes
-    #[arg(long, value_name = "FILE", requires = "reports")]
-    key: Option<PathBuf>,
+    #[command(flatten)]
+    reporting: Reporting,
     /// Failures in a row, of requests or of health checks, that take a backend out
     #[arg(long, value_name = "N", default_value = "3", value_parser = count::<u32>)]
     fall: u32,
@@ -184,7 +180,8 @@ impl Choice {
         let mut config = GatewayConfig {
             listen: self.serving.listen,
             information: information(self.poll.as_deref())?,
-            reports: self.reports()?,
+            reports: self.reporting.taken()?,
+            upstream: self.reporting.made()?,
             threads: self.threads,
             shared: self.shared,
             seed: self.seed,
@@ -200,11 +197,6 @@ impl Choice {
         config.health.fall = self.fall;
         name_classes(&self.classes, &mut config.classes)?;
         Ok(config)
-    }
-
-    fn reports(&self) -> Result<Option<ReportsConfig>, Failure> {
-        let Some((&listen, key)) = self.reports.as_ref().zip(self.key.as_ref()) else { return Ok(None) };
-        Ok(Some(ReportsConfig { listen, key: Key::read(key).map_err(bad_input)? }))
     }
 
     fn serve(&self, config: GatewayConfig) -> Result<Exit, Failure> {

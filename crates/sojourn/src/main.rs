@@ -16,12 +16,14 @@ mod doctor;
 mod exit;
 mod experiment;
 mod interrupt;
+mod listen;
 mod load;
 mod loadd;
 mod number;
 mod plan;
 mod queue;
 mod report;
+mod reporting;
 mod run;
 mod switch;
 mod table;
@@ -60,13 +62,15 @@ enum Verb {
     /// Serve: static files, /bytes/N, and /work whose service is emulated or real
     Node(child::Node),
     /// Forward HTTP requests to backends by a policy
-    Gateway(child::Gateway),
+    Gateway(Box<child::Gateway>),
     /// Answer HTTP requests with the address of a backend, chosen by a policy
-    Redirect(child::Redirect),
+    Redirect(Box<child::Redirect>),
     /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
     Switch(switch::Arguments),
     /// Tell those in front of a server how it fares
     Loadd(loadd::Arguments),
+    /// Print what load daemons and front nodes report, and order front nodes to probe clients
+    Listen(listen::Arguments),
     /// Emulate a wide-area network on this machine, without root: `sojourn bed up continents`
     Bed(bed::Arguments),
     /// Say what this machine can and cannot do
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Verb::Redirect(arguments) => child::redirect(&arguments),
         Verb::Switch(arguments) => switch::switch(&arguments),
         Verb::Loadd(arguments) => loadd::loadd(&arguments),
+        Verb::Listen(arguments) => listen::listen(&arguments),
         Verb::Bed(arguments) => bed::bed(&arguments),
         Verb::Doctor(arguments) => doctor::doctor(&arguments),
         Verb::Completions { shell } => {

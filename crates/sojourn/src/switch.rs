@@ -2,14 +2,14 @@
 //! as children of a run they stop when their standard input closes.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use sojourn_serve::report::Key;
-use sojourn_serve::{Lifetimes, Mode, ReportsConfig, ServerHalfConfig, SwitchConfig, child};
+use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
 use crate::child::{backend, failure, time};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::count;
+use crate::reporting::Reporting;
 
 /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
 ///
@@ -58,12 +58,8 @@ struct Front {
     /// Most connections that are remembered; what would open a further one is dropped
     #[arg(long, value_name = "N", default_value = "262144", value_parser = count::<u32>)]
     connections: u32,
-    /// Address and port (UDP) where the servers' load daemons send their reports, e.g. 10.0.1.1:7400
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "key")]
-    reports: Option<SocketAddr>,
-    /// File with the key that is shared with them, at least 16 bytes
-    #[arg(long, value_name = "FILE", requires = "reports")]
-    key: Option<PathBuf>,
+    #[command(flatten)]
+    reporting: Reporting,
     /// Record every decision in this file (JSON lines)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -122,7 +118,8 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         seed: arguments.seed,
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
-        reports: arguments.reports.zip(arguments.key.as_deref()).map(reports).transpose()?,
+        reports: arguments.reporting.taken()?,
+        upstream: arguments.reporting.made()?,
         record: arguments.record.clone(),
         explain: arguments.explain,
         keep: arguments.keep,
@@ -135,10 +132,6 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     }
     let input = arguments.child.then(std::io::stdin);
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
-}
-
-fn reports((listen, key): (SocketAddr, &Path)) -> Result<ReportsConfig, Failure> {
-    Ok(ReportsConfig { listen, key: Key::read(key).map_err(bad_input)? })
 }
 
 fn server(arguments: &Server) -> Result<Exit, Failure> {

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{BackendId, ClientRules, Command, Decision, Dispatcher, Event, Report, Request, Signals};
+use sojourn_dispatch::{BackendId, ClientRules, Command, Decision, Dispatcher, Event, Report, Request, Signals, Table};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, PerBackend, Seen};
 use super::{GatewayConfig, Probe, record_path};
 use crate::alarm::{Alarm, Bell};
 use crate::report::Told;
+use crate::upstream::Upstream;
 use crate::{ServeError, clock};
 
 /// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
@@ -47,6 +48,7 @@ pub(super) struct Board {
     all: Arc<[Arc<Counts>]>,
     pub(super) requires: Signals,
     events: Events,
+    upstream: Option<Arc<Upstream>>,
     names: Vec<String>,
     seen: Arc<[Seen]>,
     fall: u64,
@@ -118,6 +120,7 @@ impl Board {
         decider: Access,
         all: Arc<[Arc<Counts>]>,
         events: Events,
+        upstream: Option<Arc<Upstream>>,
         config: &GatewayConfig,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
@@ -128,7 +131,7 @@ impl Board {
             Access::Shared(decider) => about(&decider.lock().expect("no thread panics while it decides")),
         };
         let (counts, explain) = (Arc::clone(&all[thread]), config.explain);
-        Board { thread, decider, counts, all, requires, events, names, seen, fall, watched, explain }
+        Board { thread, decider, counts, all, requires, events, upstream, names, seen, fall, watched, explain }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -189,11 +192,16 @@ impl Board {
         });
     }
 
-    /// Tells the dispatcher what came in a report, or that none comes. Where backends are probed, probes say which are up.
-    pub(super) fn take(&self, told: &Told) {
+    /// Tells the dispatcher what came in reports, or that none comes. Where backends are probed, probes say which are up.
+    pub(super) fn take(&self, told: &[Told]) {
+        told.iter().for_each(|told| self.take_one(told));
+        self.upstream.iter().for_each(|upstream| upstream.hear(told));
+    }
+
+    fn take_one(&self, told: &Told) {
         self.with(|decider, now| {
             let is_up = match told {
-                Told::Lost { backend } => Some((*backend, false)),
+                Told::Lost { backend, .. } => Some((*backend, false)),
                 Told::Found { backend } => Some((*backend, true)),
                 _ => None,
             };
@@ -264,6 +272,7 @@ impl Board {
         if came_back {
             let name = self.name(backend);
             self.events.emit(&json!({"event": "backend_up", "backend": name, "thread": self.thread}));
+            self.upstream.iter().for_each(|upstream| upstream.changed());
         }
     }
 
@@ -292,7 +301,13 @@ impl Board {
         if fell {
             let name = self.name(backend);
             self.events.emit(&json!({"event": "backend_down", "backend": name, "why": why, "thread": self.thread}));
+            self.upstream.iter().for_each(|upstream| upstream.changed());
         }
+    }
+
+    /// Looks at what is known of the backends.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
+        self.with(|decider, _| look(decider.dispatcher.table()))
     }
 
     /// Requests in flight in all threads.

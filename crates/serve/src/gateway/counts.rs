@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use crate::report::Dropped;
+use crate::upstream::UpstreamCounts;
 
 /// What a gateway has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -37,6 +38,9 @@ pub struct GatewayCounts {
     /// Reports that were not believed, by cause, where it takes any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reports_dropped: Option<Dropped>,
+    /// What it has told of its backends as of one, where it tells that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<UpstreamCounts>,
     /// Per backend, in their order.
     pub backends: Vec<BackendCounts>,
 }
@@ -174,6 +178,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
         held,
         records_failed: sum(|counts| &counts.records_failed),
         reports_dropped: None,
+        upstream: None,
         backends,
     }
 }

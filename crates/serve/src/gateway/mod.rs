@@ -44,6 +44,7 @@ use sojourn_stats::Span;
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
 use crate::report::{Dropped, Inbox, ReportsConfig, SIGNALS};
 use crate::threads::{Threads, Work};
+use crate::upstream::{Upstream, UpstreamConfig};
 use crate::{ServeError, descriptors, headers};
 use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
@@ -68,6 +69,8 @@ pub struct GatewayConfig {
     pub information: Information,
     /// Where load daemons send the load of the backends; none: nowhere. Only with one decider.
     pub reports: Option<ReportsConfig>,
+    /// To whom it tells of its backends as of one; none: to none. Only with one decider.
+    pub upstream: Option<UpstreamConfig>,
     /// Threads, and unless `shared` deciders.
     pub threads: usize,
     /// Whether all threads ask one decider, at the price of a lock.
@@ -199,6 +202,7 @@ impl GatewayConfig {
             catalogue: Catalogue::default(),
             information: Information::Immediate,
             reports: None,
+            upstream: None,
             threads: 1,
             shared: false,
             seed: 1,
@@ -269,6 +273,7 @@ pub struct Gateway {
     names: Vec<String>,
     connections: Connections,
     reports: Option<(SocketAddr, Arc<Mutex<Dropped>>)>,
+    upstream: Option<Arc<Upstream>>,
     threads: Threads,
 }
 
@@ -307,21 +312,28 @@ impl Gateway {
         });
         let inputs: Vec<_> = inputs.collect();
         let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, &names)).transpose()?;
+        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&names))).transpose()?;
         let address_of_reports = inbox.as_ref().map(Inbox::address).transpose()?;
         let reports = address_of_reports.map(|address| (address, Arc::<Mutex<Dropped>>::default()));
         let heard = Mutex::new(inbox.zip(reports.as_ref().map(|(_, dropped)| Arc::clone(dropped))));
+        let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, names.len())).transpose()?;
+        let tells = upstream.clone();
         let config = Arc::new(config);
         let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
         let clients = connections.clone();
         let threads = Threads::start("gateway", inputs, 1, grace, move |index, (listener, decider), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
-            let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), &config));
+            let upstream = tells.clone();
+            let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), upstream, &config));
             let bell = acts.then(|| board.bell()).transpose()?;
             let worker = Rc::new(Worker::new(board, Arc::clone(&config), Arc::clone(&id))?);
             let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| acts);
             let clients = clients.clone();
+            let ears = heard.as_ref().map(|(inbox, _)| inbox.ears());
+            let telling = tells.as_ref().filter(|_| acts);
+            let telling =
+                telling.map(|upstream| upstream.tell(Rc::clone(&worker), ears, events.clone())).transpose()?;
             Ok(Box::pin(async move {
                 let mut chores = tokio::task::JoinSet::new();
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
@@ -338,12 +350,15 @@ impl Gateway {
                 if let Some((inbox, dropped)) = heard {
                     chores.spawn_local(reporting::hear(inbox, Rc::clone(&worker), dropped));
                 }
+                if let Some(telling) = telling {
+                    chores.spawn_local(telling);
+                }
                 clients.accept(listener, stop, service).await;
                 chores.shutdown().await;
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, names, connections, reports, threads })
+        Ok(Gateway { address, counts, deciders, names, connections, reports, upstream, threads })
     }
 
     /// Where it listens.
@@ -361,7 +376,8 @@ impl Gateway {
         let dropped = |(_, dropped): &(_, Arc<Mutex<Dropped>>)| *dropped.lock().unwrap_or_else(PoisonError::into_inner);
         let reports_dropped = self.reports.as_ref().map(dropped);
         let counts = total(&self.names, &self.counts, &self.deciders, self.connections.held());
-        GatewayCounts { reports_dropped, ..counts }
+        let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
+        GatewayCounts { reports_dropped, upstream, ..counts }
     }
 
     /// Stops it and says what it has done.
@@ -379,9 +395,14 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
             return Err(ServeError::Config(format!("0 {what}: at least 1 is needed")));
         }
     }
-    if config.reports.is_some() && config.threads > 1 && !config.shared {
-        let right = "one thread, or one decider for all (--shared)";
-        return Err(ServeError::Config(format!("reports with {} deciders: they are told to {right}", config.threads)));
+    if config.threads > 1 && !config.shared {
+        let (deciders, right) = (config.threads, "one thread, or one decider for all (--shared)");
+        if config.reports.is_some() {
+            return Err(ServeError::Config(format!("reports with {deciders} deciders: they are told to {right}")));
+        }
+        if config.upstream.is_some() {
+            return Err(ServeError::Config(format!("reports of {deciders} deciders: one is told of {right}")));
+        }
     }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));

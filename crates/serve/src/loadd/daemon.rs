@@ -1,23 +1,22 @@
 //! The daemon's one task: it waits for its next instant, looks, and tells.
 
 use std::cell::RefCell;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::reports::Occasion;
+use sojourn_dispatch::reports::{Occasion, phase};
 use sojourn_stats::{Span, Time};
-use tokio::net::{TcpListener, UdpSocket};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::question::Question;
 use super::sampler::{Sampler, as_orca};
 use super::{LoaddConfig, LoaddCounts};
 use crate::orca::stream;
-use crate::report::{DATAGRAM_MAX, Load, Metric, Metrics, Sender};
+use crate::report::{Load, Metric, Metrics, Outbox, Traffic};
 use crate::{ServeError, clock, orca};
 
 /// A daemon at work.
@@ -46,20 +45,7 @@ pub(super) struct Counters {
     reports: AtomicU64,
     alarms: AtomicU64,
     rates: AtomicU64,
-    datagrams: AtomicU64,
-    bytes: AtomicU64,
-    unsent: AtomicU64,
-    challenges: AtomicU64,
-}
-
-/// The sockets to the receivers, and what was last said to them.
-struct Outbox {
-    sockets: Vec<UdpSocket>,
-    sender: RefCell<Sender>,
-    said: RefCell<Option<(u64, Load)>>,
-    unreachable: RefCell<Vec<bool>>,
-    events: Events,
-    counters: Arc<Counters>,
+    traffic: Arc<Traffic>,
 }
 
 impl Daemon {
@@ -71,24 +57,8 @@ impl Daemon {
     ) -> Result<Daemon, ServeError> {
         let listener = listener.map(TcpListener::from_std).transpose();
         let listener = listener.map_err(ServeError::system("cannot serve ORCA"))?;
-        let mut sockets = Vec::new();
-        for receiver in &config.receivers {
-            let any = if receiver.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-            let socket = std::net::UdpSocket::bind(any)
-                .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-                .and_then(|socket| socket.connect(receiver).map(|()| socket))
-                .and_then(UdpSocket::from_std);
-            sockets.push(socket.map_err(ServeError::system(format!("cannot send to {receiver}")))?);
-        }
-        let sender = Sender::new(config.key.clone(), &config.name, clock::wall(), sockets.len())?;
-        let outbox = Rc::new(Outbox {
-            unreachable: RefCell::new(vec![false; sockets.len()]),
-            sockets,
-            sender: RefCell::new(sender),
-            said: RefCell::new(None),
-            events: events.clone(),
-            counters: Arc::clone(&counters),
-        });
+        let LoaddConfig { name, key, receivers, .. } = &config;
+        let outbox = Outbox::open(name, key, receivers, events.clone(), Arc::clone(&counters.traffic))?;
         let now = clock::now();
         Ok(Daemon {
             sampler: Sampler::new(&config.sources, now)?,
@@ -101,7 +71,7 @@ impl Daemon {
             rates_since: now,
             config,
             events,
-            outbox,
+            outbox: Rc::new(outbox),
             counters,
         })
     }
@@ -109,8 +79,9 @@ impl Daemon {
     /// Looks and tells for as long as it is polled.
     pub(super) async fn run(mut self) {
         let mut ears = JoinSet::new();
-        for receiver in 0..self.outbox.sockets.len() {
-            ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver));
+        for receiver in self.outbox.receivers() {
+            // A server measures no round trips: the front node before it does.
+            ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver, |_, _| {}));
         }
         if let Some(listener) = self.listener.take() {
             let latest = Rc::clone(&self.latest);
@@ -121,7 +92,9 @@ impl Daemon {
         let times = self.config.times;
         // An overload is told by numbers inside: without any there is nothing to watch.
         let watch = self.watches().then_some(times.watch).filter(|watch| *watch < times.every);
-        let (mut tick, mut rates) = (after(clock::wall(), times.every), after(clock::wall(), times.client_rates));
+        let phase = phase(&self.config.name, times.client_rates);
+        let next_rates = |wall: u64| after(wall - phase.0, times.client_rates) + phase.0;
+        let (mut tick, mut rates) = (after(clock::wall(), times.every), next_rates(clock::wall()));
         loop {
             let wall = clock::wall();
             let next = watch.map_or(tick, |watch| tick.min(after(wall, watch)));
@@ -137,7 +110,7 @@ impl Daemon {
             tick = after(wall, times.every);
             if is_due(rates, times.client_rates, wall) {
                 self.tell_rates();
-                rates = after(wall, times.client_rates);
+                rates = next_rates(wall);
             }
         }
     }
@@ -213,8 +186,7 @@ impl Daemon {
             metrics,
         };
         self.counters.reports.fetch_add(1, Ordering::Relaxed);
-        *self.outbox.said.borrow_mut() = Some((measured, load));
-        (0..self.outbox.sockets.len()).for_each(|receiver| self.outbox.say(receiver));
+        self.outbox.tell(measured, load);
     }
 
     fn tell_rates(&mut self) {
@@ -226,11 +198,7 @@ impl Daemon {
             return;
         }
         self.counters.rates.fetch_add(1, Ordering::Relaxed);
-        let measured = clock::wall();
-        for receiver in 0..self.outbox.sockets.len() {
-            let datagrams = self.outbox.sender.borrow_mut().rates(receiver, measured, rates.clone());
-            datagrams.iter().for_each(|datagram| self.outbox.send(receiver, datagram));
-        }
+        self.outbox.tell_rates(&rates);
     }
 }
 
@@ -244,62 +212,6 @@ fn is_due(instant: u64, every: Span, wall: u64) -> bool {
     instant <= wall || instant - wall > every.0
 }
 
-impl Outbox {
-    /// Says once more what was said last.
-    fn say(&self, receiver: usize) {
-        let Some((measured, load)) = self.said.borrow().clone() else { return };
-        let datagram = self.sender.borrow_mut().load(receiver, measured, load);
-        self.send(receiver, &datagram);
-    }
-
-    fn send(&self, receiver: usize, datagram: &[u8]) {
-        match self.sockets[receiver].try_send(datagram) {
-            Ok(_) => {
-                self.counters.datagrams.fetch_add(1, Ordering::Relaxed);
-                self.counters.bytes.fetch_add(datagram.len() as u64, Ordering::Relaxed);
-            }
-            Err(error) => {
-                self.counters.unsent.fetch_add(1, Ordering::Relaxed);
-                self.notice(receiver, Err(error));
-            }
-        }
-    }
-
-    /// Says that a receiver cannot be reached, once, and that it can again: only an answer of it shows that.
-    fn notice(&self, receiver: usize, outcome: io::Result<()>) {
-        let is_unreachable = outcome.is_err();
-        if std::mem::replace(&mut self.unreachable.borrow_mut()[receiver], is_unreachable) == is_unreachable {
-            return;
-        }
-        let address = self.sockets[receiver].peer_addr().map(|address| address.to_string()).unwrap_or_default();
-        match outcome {
-            Err(error) => {
-                let why = error.to_string();
-                self.events.emit(&json!({"event": "receiver_unreachable", "receiver": address, "why": why}));
-            }
-            Ok(()) => self.events.emit(&json!({"event": "receiver_reached", "receiver": address})),
-        }
-    }
-
-    /// Answers the challenges of a receiver for as long as it is polled.
-    async fn hear(outbox: Rc<Outbox>, receiver: usize) {
-        let mut buffer = [0; DATAGRAM_MAX];
-        loop {
-            match outbox.sockets[receiver].recv(&mut buffer).await {
-                Ok(length) => {
-                    outbox.notice(receiver, Ok(()));
-                    if outbox.sender.borrow_mut().hear(receiver, &buffer[..length]) {
-                        outbox.counters.challenges.fetch_add(1, Ordering::Relaxed);
-                        outbox.say(receiver);
-                    }
-                }
-                // What was sent before has not arrived: no program listens there yet.
-                Err(error) => outbox.notice(receiver, Err(error)),
-            }
-        }
-    }
-}
-
 impl Counters {
     pub(super) fn new() -> Counters {
         let zero = AtomicU64::default;
@@ -310,10 +222,7 @@ impl Counters {
             reports: zero(),
             alarms: zero(),
             rates: zero(),
-            datagrams: zero(),
-            bytes: zero(),
-            unsent: zero(),
-            challenges: zero(),
+            traffic: Arc::default(),
         }
     }
 
@@ -325,10 +234,10 @@ impl Counters {
             reports: of(&self.reports),
             alarms: of(&self.alarms),
             rates: of(&self.rates),
-            datagrams: of(&self.datagrams),
-            bytes: of(&self.bytes),
-            unsent: of(&self.unsent),
-            challenges: of(&self.challenges),
+            datagrams: of(&self.traffic.datagrams),
+            bytes: of(&self.traffic.bytes),
+            unsent: of(&self.traffic.unsent),
+            challenges: of(&self.traffic.challenges),
             cpu_s: clock::process_cpu().as_secs_f64(),
             elapsed_s: clock::now().saturating_since(self.started).as_secs_f64(),
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use sojourn_dispatch::Report;
-use sojourn_dispatch::reports::Totals;
-use sojourn_stats::Time;
+use sojourn_dispatch::reports::{AsOne, Totals};
+use sojourn_stats::{Span, Time};
 
 /// What a number can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,8 @@ metrics! {
     Room "room_per_s" Level,
     /// Replies with status 429 or from 500 up.
     Errors "errors" Total,
+    /// Mean time that the last requests took; told by what adds reports up.
+    Latency "latency_s" Level,
 }
 
 const COUNT: usize = Metric::ALL.len();
@@ -128,18 +130,24 @@ impl Metrics {
         self.known().find(|(metric, value)| !(0.0..=most(*metric)).contains(value)).map(|(metric, _)| metric)
     }
 
-    /// The numbers of what adds reports up to one.
-    pub fn of(report: &Report, totals: &Totals, cores: u32) -> Metrics {
+    /// The numbers of what adds reports up to one; what is not known of any of them is not known of it.
+    pub fn of(as_one: &AsOne, cores: u32) -> Metrics {
+        let AsOne { report, totals, is_empty } = as_one;
         let mut metrics = Metrics::default();
-        let shares = [(Metric::Cpu, report.cpu), (Metric::Disk, report.disk)];
-        let rates = [(Metric::Capacity, report.capacity), (Metric::Room, report.room)];
-        for (metric, value) in shares.into_iter().chain(rates) {
-            metrics.set(metric, f64::from(value));
-        }
-        metrics.set(Metric::InFlight, f64::from(report.in_flight));
         metrics.set(Metric::Completed, totals.completed as f64);
         metrics.set(Metric::Bytes, totals.bytes as f64);
+        if *is_empty {
+            return metrics;
+        }
+        metrics.set(Metric::Cpu, f64::from(report.cpu));
+        metrics.set(Metric::Disk, f64::from(report.disk));
+        metrics.set(Metric::InFlight, f64::from(report.in_flight));
         metrics.set(Metric::Cores, f64::from(cores));
+        metrics.set(Metric::Latency, report.latency.map(Span::as_secs_f64));
+        if report.capacity > 0.0 {
+            metrics.set(Metric::Capacity, f64::from(report.capacity));
+            metrics.set(Metric::Room, f64::from(report.room));
+        }
         metrics
     }
 
@@ -147,7 +155,7 @@ impl Metrics {
     pub(super) fn report(&self, measured: Time) -> Report {
         let share = |metric| self.value(metric).unwrap_or(0.0) as f32;
         let cpu = self.value(Metric::Cpu).unwrap_or_else(|| self.machine_cpu().unwrap_or(0.0));
-        let own = [Metric::Cpu, Metric::Disk, Metric::InFlight, Metric::Capacity, Metric::Room];
+        let own = [Metric::Cpu, Metric::Disk, Metric::InFlight, Metric::Capacity, Metric::Room, Metric::Latency];
         let extras = self.known().filter(|(metric, _)| !own.contains(metric) && metric.kind() != Kind::Total);
         Report {
             measured,
@@ -156,6 +164,7 @@ impl Metrics {
             disk: share(Metric::Disk),
             capacity: share(Metric::Capacity),
             room: share(Metric::Room),
+            latency: self.value(Metric::Latency).map(Span::from_secs_f64),
             extras: extras.map(|(metric, value)| (metric.name().into(), value)).collect(),
             ..Report::default()
         }

@@ -1,20 +1,30 @@
-//! Reports on the wire: what servers tell those in front of them, signed and proof against replay.
+//! Reports on the wire: what servers tell those in front of them, signed and proof against replay, and what those order.
 //!
 //! A [`Sender`] makes datagrams of a [`Load`], a [`Receiver`] makes of them what a dispatcher is told. Neither reads a clock
-//! nor opens a socket, so that tests may be an hour apart and lose what they like; the socket is the inbox's. When a server
-//! reports is `sojourn_dispatch::reports`; where its numbers come from is [`crate::loadd`].
+//! nor opens a socket, so that tests may be an hour apart and lose what they like; the sockets are the inbox's and the
+//! outbox's. When a server reports is `sojourn_dispatch::reports`; where its numbers come from is [`crate::loadd`], or
+//! [`crate::upstream`] for a front node, which tells of its servers as of one.
 
+mod dropped;
 mod inbox;
 mod key;
+mod listener;
 mod metric;
+mod numbers;
+mod outbox;
 mod receiver;
 mod sender;
+mod told;
 mod wire;
 
-pub(crate) use inbox::Inbox;
+pub use dropped::Dropped;
 pub use inbox::ReportsConfig;
+pub(crate) use inbox::{Ears, Inbox};
 pub use key::Key;
+pub use listener::{Listener, ListenerConfig, News};
 pub use metric::{Kind, Metric, Metrics};
-pub use receiver::{Dropped, Received, Receiver, SIGNALS, Told};
-pub use sender::{CLIENTS_MAX, Sender};
-pub use wire::{DATAGRAM_MAX, Load, NAME_MAX};
+pub(crate) use outbox::{Outbox, Traffic};
+pub use receiver::{Received, Receiver, SIGNALS};
+pub use sender::{CLIENTS_MAX, Heard, Sender};
+pub use told::{Probed, Told};
+pub use wire::{DATAGRAM_MAX, Echoes, Load, NAME_MAX, Outcome};

@@ -1,4 +1,4 @@
-//! The receiving side: what of the datagrams that come can be believed, and what a dispatcher is told then.
+//! The receiving side: what of the datagrams that come can be believed, what a dispatcher is told then, and orders.
 //!
 //! A datagram is believed if it was made with the key, is of a sender that is waited for, and is new. New means: a receiver
 //! that has not heard of this start of the sender ([`Message::epoch`]), or has taken it for down, answers with a challenge,
@@ -19,14 +19,16 @@ use std::collections::HashMap;
 
 use ring::hmac;
 use ring::rand::SystemRandom;
-use serde::Serialize;
 use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals};
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Report, Signals, key};
+use sojourn_dispatch::{BackendId, Report, RoundTrip, Signals};
 use sojourn_stats::{Span, Time};
 
+use super::dropped::{Cause, Dropped};
 use super::key::Key;
 use super::metric::Metric;
-use super::wire::{self, Body, Challenge, Fault, Load, Message};
+use super::numbers::Numbers;
+use super::told::{Probed, Told};
+use super::wire::{self, Body, Challenge, Echoes, Load, Message, NAME_MAX, Outcome};
 
 /// What reports tell a dispatcher.
 pub const SIGNALS: Signals =
@@ -38,6 +40,15 @@ const HEARTBEAT: Span = Span(4_000_000_000);
 /// The tick of such a sender.
 const TICK: Span = Span(500_000_000);
 
+/// How long an order waits for its answer: three echoes by ICMP, three by TCP, and the ways there and back.
+const ORDER_WAITS: Span = Span(15_000_000_000);
+
+/// Most orders to one sender that wait.
+const ORDERS_MAX: usize = 1024;
+
+/// Most senders of a receiver that takes reports of any.
+const SENDERS_MAX: usize = 1024;
+
 /// The least transit rises by this part of the time that passes.
 const DRIFT: i128 = 1000;
 
@@ -48,31 +59,10 @@ pub struct Receiver {
     own: hmac::Key,
     senders: Vec<Sender>,
     by_name: HashMap<String, usize>,
-    rates: Rates<u64>,
+    rates: Rates<String>,
     dropped: Dropped,
-}
-
-/// Datagrams that were not believed, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Dropped {
-    /// No reports at all, or of another version.
-    pub foreign: u64,
-    /// Shorter or longer than they say.
-    pub truncated: u64,
-    /// Not made with the key.
-    pub forged: u64,
-    /// Made with the key, without sense.
-    pub malformed: u64,
-    /// Of a sender that is not waited for.
-    pub unknown: u64,
-    /// Of a start of the sender that has to be proved: each new one has one of these.
-    pub challenged: u64,
-    /// Had come before, or more than 64 others since.
-    pub replayed: u64,
-    /// Longer under way than the sender may be silent, or overtaken by a later load.
-    pub stale: u64,
-    /// With numbers that no server can have.
-    pub impossible: u64,
+    /// It takes reports of any sender that has the key.
+    admits: bool,
 }
 
 /// What became of a datagram.
@@ -80,22 +70,10 @@ pub struct Dropped {
 pub struct Received {
     /// What the dispatcher is to be told, in this order.
     pub told: Vec<Told>,
+    /// Whose datagram it is, if it is believed.
+    pub of: Option<BackendId>,
     /// What is to be sent back to where the datagram came from.
     pub answer: Option<Vec<u8>>,
-}
-
-/// What a dispatcher is told.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // the fields say what their names say
-pub enum Told {
-    /// A backend reports.
-    Report { backend: BackendId, report: Box<Report> },
-    /// A client, by the key of its address or name, sends so many requests per second to all backends together.
-    Rate { client: u64, rate: f64 },
-    /// Nothing is heard of a backend any more.
-    Lost { backend: BackendId },
-    /// It is heard of again.
-    Found { backend: BackendId },
 }
 
 /// What is known of one sender.
@@ -114,9 +92,8 @@ struct Sender {
 #[derive(Default)]
 struct Session {
     epoch: u64,
-    highest: u64,
-    /// Which of the 64 numbers up to the highest have come, the highest in the lowest bit.
-    seen: u64,
+    challenge: Challenge,
+    came: Numbers,
     /// The least transit, by two clocks that may be far apart (ns), and when that was so.
     least: Option<(i128, Time)>,
     /// When the last load was measured, what it said was done, and whether it did not know that.
@@ -124,29 +101,36 @@ struct Session {
     totals: Option<Totals>,
     is_interrupted: bool,
     rates_of: Option<u64>,
+    /// Orders so far, and those that wait for an answer, with when they were given.
+    orders: u64,
+    waiting: HashMap<u64, (String, Time)>,
 }
 
 impl Receiver {
     /// A receiver of reports from senders of these names, which are the backends 0, 1, ...
     pub fn new(key: Key, names: &[String], now: Time) -> Receiver {
         let own = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
-        let sender = || Sender {
-            session: None,
-            sessions: 0,
-            heard: now,
-            is_lost: false,
-            every: TICK,
-            heartbeat: HEARTBEAT,
-            account: None,
-        };
         Receiver {
             key,
             own: own.expect("the system has random numbers"),
-            senders: names.iter().map(|_| sender()).collect(),
+            senders: names.iter().map(|_| Sender::new(now)).collect(),
             by_name: names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect(),
             rates: Rates::new(names.len()),
             dropped: Dropped::default(),
+            admits: false,
         }
+    }
+
+    /// A receiver of reports from all that have the key: the first that is heard is backend 0.
+    pub fn of_any(key: Key, now: Time) -> Receiver {
+        Receiver { admits: true, ..Receiver::new(key, &[], now) }
+    }
+
+    /// The names of the senders, in the order of the backends.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = vec![""; self.senders.len()];
+        self.by_name.iter().for_each(|(name, index)| names[*index] = name);
+        names
     }
 
     /// Takes a datagram that comes now.
@@ -167,10 +151,35 @@ impl Receiver {
                 sender.is_lost = true;
                 // It proves itself anew: what was held back meanwhile is not believed later.
                 sender.session = None;
-                told.push(Told::Lost { backend: BackendId(index as u32) });
+                told.push(Told::Lost { backend: BackendId(index as u32), is_empty: false });
+                told.extend(Told::rates(self.rates.forget(index)));
             }
         }
         told
+    }
+
+    /// The order to a sender to measure the round trip to a client, of the address `client`: its number, and the datagram.
+    /// None where the sender has not been heard, or has as many orders to obey as it may.
+    pub fn order(&mut self, backend: BackendId, client: &str, now: Time) -> Option<(u64, Vec<u8>)> {
+        let sender = self.senders.get_mut(backend.0 as usize)?;
+        let session = sender.session.as_mut().filter(|_| client.len() <= NAME_MAX)?;
+        session.waiting.retain(|_, (_, since)| now.saturating_since(*since) < ORDER_WAITS);
+        if session.waiting.len() >= ORDERS_MAX {
+            return None;
+        }
+        session.orders += 1;
+        session.waiting.insert(session.orders, (client.into(), now));
+        let index = backend.0 as usize;
+        let name = self.by_name.iter().find(|(_, known)| **known == index).map(|(name, _)| name.clone())?;
+        let message = Message {
+            name,
+            epoch: session.epoch,
+            challenge: session.challenge,
+            sequence: session.orders,
+            measured: now.0,
+            body: Body::Order(client.into()),
+        };
+        Some((session.orders, wire::encode(&message, &self.key.0)))
     }
 
     /// When [`Receiver::fall_silent`] is next due, if nothing comes.
@@ -183,21 +192,14 @@ impl Receiver {
         &self.dropped
     }
 
-    /// The rates of all clients by their keys, summed over the backends.
-    pub fn rates(&self) -> Vec<(u64, f64)> {
+    /// The rates of all clients by their names, summed over the backends.
+    pub fn rates(&self) -> Vec<(String, f64)> {
         self.rates.all()
     }
 
     fn believe(&mut self, datagram: &[u8], now: Time, received: &mut Received) -> Result<(), Cause> {
-        let message = wire::decode(datagram, &self.key.0).map_err(|fault| -> Cause {
-            match fault {
-                Fault::Foreign | Fault::Version => |dropped| &mut dropped.foreign,
-                Fault::Truncated => |dropped| &mut dropped.truncated,
-                Fault::Forged => |dropped| &mut dropped.forged,
-                Fault::Malformed => |dropped| &mut dropped.malformed,
-            }
-        })?;
-        let &index = self.by_name.get(&message.name).ok_or((|dropped| &mut dropped.unknown) as Cause)?;
+        let message = wire::decode(datagram, &self.key.0).map_err(Dropped::cause)?;
+        let index = self.index(&message.name, now)?;
         let sender = &mut self.senders[index];
         if sender.session.as_ref().is_none_or(|session| session.epoch != message.epoch) {
             let challenge = challenge(&self.own, &message, sender.sessions);
@@ -206,11 +208,11 @@ impl Receiver {
                 received.answer = Some(wire::encode(&question, &self.key.0));
                 return Err(|dropped| &mut dropped.challenged);
             }
-            sender.open(message.epoch);
+            sender.open(message.epoch, challenge);
         }
         let patience = sender.patience();
         let session = sender.session.as_mut().expect("it was opened");
-        if !session.is_new(message.sequence) {
+        if !session.came.is_new(message.sequence) {
             return Err(|dropped| &mut dropped.replayed);
         }
         let age = session.age(message.measured, now);
@@ -218,13 +220,18 @@ impl Receiver {
             return Err(|dropped| &mut dropped.stale);
         }
         let backend = BackendId(index as u32);
+        received.of = Some(backend);
         match message.body {
-            Body::Challenge => Err(|dropped| &mut dropped.malformed),
+            Body::Challenge | Body::Order(_) => Err(|dropped| &mut dropped.malformed),
+            Body::Echoes(echoes) => {
+                received.told.push(session.answered(backend, echoes, Time(now.0.saturating_sub(age.0)))?);
+                Ok(())
+            }
             Body::Rates(rates) => {
-                let rates = rates.into_iter().map(|(client, rate)| (key(&client), f64::from(rate)));
+                let rates = rates.into_iter().map(|(client, rate)| (client, f64::from(rate)));
                 let is_same = session.rates_of.replace(message.measured) == Some(message.measured);
                 let sums = if is_same { self.rates.extend(index, rates) } else { self.rates.replace(index, rates) };
-                received.told.extend(sums.into_iter().map(|(client, rate)| Told::Rate { client, rate }));
+                received.told.extend(Told::rates(sums));
                 Ok(())
             }
             Body::Load(load) => {
@@ -232,20 +239,36 @@ impl Receiver {
                 sender.heard = now;
                 if load.is_empty != sender.is_lost {
                     sender.is_lost = load.is_empty;
-                    let told = if load.is_empty { Told::Lost { backend } } else { Told::Found { backend } };
-                    received.told.push(told);
+                    if load.is_empty {
+                        received.told.push(Told::Lost { backend, is_empty: true });
+                        received.told.extend(Told::rates(self.rates.forget(index)));
+                    } else {
+                        received.told.push(Told::Found { backend });
+                    }
                 }
                 if !load.is_empty {
-                    received.told.push(Told::Report { backend, report: Box::new(report) });
+                    let is_overloaded = load.is_overloaded;
+                    received.told.push(Told::Report { backend, report: Box::new(report), is_overloaded });
                 }
                 Ok(())
             }
         }
     }
-}
 
-/// The count that a datagram which is not believed belongs to.
-type Cause = fn(&mut Dropped) -> &mut u64;
+    /// The sender of this name, which may be a new one.
+    fn index(&mut self, name: &str, now: Time) -> Result<usize, Cause> {
+        if let Some(index) = self.by_name.get(name) {
+            return Ok(*index);
+        }
+        if !self.admits || self.senders.len() >= SENDERS_MAX {
+            return Err(|dropped| &mut dropped.unknown);
+        }
+        self.senders.push(Sender::new(now));
+        self.rates.add_backend();
+        self.by_name.insert(name.into(), self.senders.len() - 1);
+        Ok(self.senders.len() - 1)
+    }
+}
 
 /// What a start of a sender has to send back, if it is to be that of its next session.
 fn challenge(own: &hmac::Key, message: &Message, sessions: u64) -> Challenge {
@@ -255,28 +278,19 @@ fn challenge(own: &hmac::Key, message: &Message, sessions: u64) -> Challenge {
     *hmac::sign(own, &signed).as_ref().first_chunk().expect("a tag has 32 bytes")
 }
 
-impl Told {
-    /// The event that says so, where a backend has fallen silent or is heard again, and the backend.
-    pub(crate) fn news(&self) -> Option<(&'static str, BackendId)> {
-        match self {
-            Told::Lost { backend } => Some(("reports_silent", *backend)),
-            Told::Found { backend } => Some(("reports_heard", *backend)),
-            Told::Report { .. } | Told::Rate { .. } => None,
-        }
-    }
-
-    /// Tells it. Where a client is is not known.
-    pub fn tell(&self, dispatcher: &mut Dispatcher, now: Time) {
-        match self {
-            Told::Report { backend, report } => drop(dispatcher.report(*backend, report, now)),
-            Told::Rate { client, rate } => drop(dispatcher.tell_rate(*client, Origin::default(), *rate, now)),
-            Told::Lost { backend } => dispatcher.observe(Event::Down { backend: *backend }, now),
-            Told::Found { backend } => dispatcher.observe(Event::Joined { backend: *backend }, now),
-        }
-    }
-}
-
 impl Sender {
+    fn new(now: Time) -> Sender {
+        Sender {
+            session: None,
+            sessions: 0,
+            heard: now,
+            is_lost: false,
+            every: TICK,
+            heartbeat: HEARTBEAT,
+            account: None,
+        }
+    }
+
     /// How long it may be silent. The tick is for what is late: of two heartbeats one may be lost.
     fn patience(&self) -> Span {
         Span(self.heartbeat.0.saturating_mul(SILENT_HEARTBEATS).saturating_add(self.every.0))
@@ -286,9 +300,9 @@ impl Sender {
         Time(self.heard.0.saturating_add(self.patience().0))
     }
 
-    fn open(&mut self, epoch: u64) {
+    fn open(&mut self, epoch: u64, challenge: Challenge) {
         self.sessions += 1;
-        self.session = Some(Session { epoch, ..Session::default() });
+        self.session = Some(Session { epoch, challenge, ..Session::default() });
     }
 
     /// Makes a report of its numbers, or says that no server can have them.
@@ -343,20 +357,20 @@ fn can_follow(before: &Totals, after: &Totals) -> bool {
 }
 
 impl Session {
-    /// Whether this number has not come yet; from now on it has.
-    fn is_new(&mut self, sequence: u64) -> bool {
-        if sequence > self.highest {
-            let ahead = sequence - self.highest;
-            self.seen = if ahead < 64 { self.seen << ahead | 1 } else { 1 };
-            self.highest = sequence;
-            return true;
+    /// What became of an order, which was measured at `at`.
+    fn answered(&mut self, backend: BackendId, echoes: Echoes, at: Time) -> Result<Told, Cause> {
+        let Echoes { order, client, outcome, mean, answers } = echoes;
+        if self.waiting.get(&order).is_none_or(|(asked, _)| *asked != client) {
+            return Err(|dropped| &mut dropped.unasked);
         }
-        let behind = self.highest - sequence;
-        let is_new = behind < 64 && self.seen & 1 << behind == 0;
-        if is_new {
-            self.seen |= 1 << behind;
-        }
-        is_new
+        self.waiting.remove(&order);
+        let probed = match outcome {
+            Outcome::Icmp | Outcome::Tcp => {
+                Probed::Measured { outcome, round_trip: RoundTrip { span: mean, measured: at, answers } }
+            }
+            refused => Probed::Refused(refused),
+        };
+        Ok(Told::Echoes { backend, order, client, probed })
     }
 
     /// How old is what was measured then, beyond what the fastest took.

@@ -1,7 +1,13 @@
-//! The sending side: datagrams for several receivers, each of which has asked for a proof of its own.
+//! The sending side: datagrams for several receivers, each of which has asked for a proof of its own, and what receivers
+//! order.
+//!
+//! An order is believed if it was made with the key, bears the receiver's last challenge, and is new. A challenge says
+//! which datagram it answers, so that none from before can be played again, and no order with it.
 
+use super::dropped::{Cause, Dropped};
 use super::key::Key;
-use super::wire::{self, Body, Challenge, Load, Message, NAME_MAX};
+use super::numbers::Numbers;
+use super::wire::{self, Body, Challenge, Echoes, Load, Message, NAME_MAX};
 use crate::ServeError;
 
 /// The most clients whose rates are sent; beyond them those that ask most.
@@ -14,8 +20,34 @@ pub struct Sender {
     name: String,
     epoch: u64,
     sequence: u64,
-    /// The last challenge of each receiver.
-    challenges: Vec<Challenge>,
+    receivers: Vec<Known>,
+    dropped: Dropped,
+}
+
+/// What is known of a receiver.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Its last challenge, and which datagram that answers.
+    challenge: Challenge,
+    answers: u64,
+    /// Its orders since.
+    orders: Numbers,
+}
+
+/// What a receiver has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing new, or nothing that can be believed.
+    Nothing,
+    /// A new challenge: what was said to it last was not believed, and is to be said again.
+    Challenge,
+    /// It wants the round trip to a client, which is to be answered with the number of the order.
+    Order {
+        /// The number of the order.
+        order: u64,
+        /// The client's address, if its name is one.
+        client: String,
+    },
 }
 
 impl Sender {
@@ -27,7 +59,8 @@ impl Sender {
         if name.is_empty() || name.len() > NAME_MAX {
             return Err(ServeError::Config(format!("name `{name}`: a sender's name has 1 to {NAME_MAX} bytes")));
         }
-        Ok(Sender { key, name: name.into(), epoch, sequence: 0, challenges: vec![Challenge::default(); receivers] })
+        let receivers = vec![Known::default(); receivers];
+        Ok(Sender { key, name: name.into(), epoch, sequence: 0, receivers, dropped: Dropped::default() })
     }
 
     /// The datagram that tells a receiver of the load.
@@ -55,22 +88,51 @@ impl Sender {
         datagrams
     }
 
-    /// Hears a datagram from a receiver. True for a new challenge: what was said to it last was not believed, and is to be
-    /// said again.
-    pub fn hear(&mut self, receiver: usize, datagram: &[u8]) -> bool {
-        match wire::decode(datagram, &self.key.0) {
-            Ok(Message { name, epoch, challenge, body: Body::Challenge, .. })
-                if name == self.name && epoch == self.epoch =>
-            {
-                std::mem::replace(&mut self.challenges[receiver], challenge) != challenge
+    /// The datagram that tells a receiver what became of its order.
+    pub fn echoes(&mut self, receiver: usize, measured: u64, echoes: Echoes) -> Vec<u8> {
+        self.datagram(receiver, measured, Body::Echoes(echoes))
+    }
+
+    /// Hears a datagram from a receiver.
+    pub fn hear(&mut self, receiver: usize, datagram: &[u8]) -> Heard {
+        self.believe(receiver, datagram).unwrap_or_else(|cause| {
+            *cause(&mut self.dropped) += 1;
+            Heard::Nothing
+        })
+    }
+
+    /// How many datagrams of receivers were not believed, and why.
+    pub fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
+
+    fn believe(&mut self, receiver: usize, datagram: &[u8]) -> Result<Heard, Cause> {
+        let Message { name, epoch, challenge, sequence, body, .. } =
+            wire::decode(datagram, &self.key.0).map_err(Dropped::cause)?;
+        if name != self.name || epoch != self.epoch {
+            return Err(|dropped| &mut dropped.unknown);
+        }
+        let known = &mut self.receivers[receiver];
+        match body {
+            Body::Challenge if sequence <= known.answers => Err(|dropped| &mut dropped.replayed),
+            Body::Challenge => {
+                known.answers = sequence;
+                if challenge == known.challenge {
+                    return Ok(Heard::Nothing);
+                }
+                (known.challenge, known.orders) = (challenge, Numbers::default());
+                Ok(Heard::Challenge)
             }
-            _ => false,
+            Body::Order(_) if challenge != known.challenge => Err(|dropped| &mut dropped.challenged),
+            Body::Order(_) if !known.orders.is_new(sequence) => Err(|dropped| &mut dropped.replayed),
+            Body::Order(client) => Ok(Heard::Order { order: sequence, client }),
+            Body::Load(_) | Body::Rates(_) | Body::Echoes(_) => Err(|dropped| &mut dropped.malformed),
         }
     }
 
     fn datagram(&mut self, receiver: usize, measured: u64, body: Body) -> Vec<u8> {
         self.sequence += 1;
-        let (epoch, sequence, challenge) = (self.epoch, self.sequence, self.challenges[receiver]);
+        let (epoch, sequence, challenge) = (self.epoch, self.sequence, self.receivers[receiver].challenge);
         let message = Message { name: self.name.clone(), epoch, challenge, sequence, measured, body };
         wire::encode(&message, &self.key.0)
     }

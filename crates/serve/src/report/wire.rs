@@ -1,16 +1,18 @@
-//! A report as a datagram, and a challenge to its sender.
+//! A report as a datagram, a challenge to its sender, and an order to it with its answer.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 4 | `SJL` and the version, `1` |
 //! | 2 | length of the whole datagram |
-//! | 1 | what it is: load, rates of clients, challenge |
+//! | 1 | what it is: load, rates of clients, challenge, order to probe a client, echoes of one |
 //! | 1 + n | the sender's name |
 //! | 8 | its epoch: when it started, by its clock (ns since 1970) |
 //! | 16 | the challenge, or the answer to the last one |
 //! | 8, 8 | sequence number; when it was measured, by the sender's clock (ns since 1970) |
 //! | | load: tick and heartbeat (ms, 4 each), marks (1), which numbers follow (4), and these (8 each) |
 //! | | rates: name (1 + n) and rate (4) of each client; what was measured at one instant belongs together |
+//! | | order: name of the client (1 + n); the sequence number is that of the order |
+//! | | echoes: number of the order (8), name (1 + n), what became of it (1), mean round trip (ns, 8), answers (1) |
 //! | 32 | HMAC-SHA256 of all before it |
 //!
 //! Integers are big-endian, numbers IEEE 754. Numbers of later versions of the program follow those of this one and are
@@ -18,6 +20,7 @@
 //! together. The price is that rates of many clients take several.
 
 use ring::hmac;
+use sojourn_dispatch::reports::ECHOES;
 use sojourn_stats::Span;
 
 use super::metric::{Metric, Metrics};
@@ -63,6 +66,56 @@ pub(super) enum Body {
     Rates(Vec<(String, f32)>),
     /// A receiver wants to know whether the sender is alive.
     Challenge,
+    /// A receiver wants the round trip to this client.
+    Order(String),
+    /// What a sender found.
+    Echoes(Echoes),
+}
+
+/// What became of an order to probe a client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Echoes {
+    /// The number of the order.
+    pub order: u64,
+    /// The client, as the order names it.
+    pub client: String,
+    /// What was done.
+    pub outcome: Outcome,
+    /// The mean round trip of those echoes that came back; zero where none did.
+    pub mean: Span,
+    /// How many came back.
+    pub answers: u32,
+}
+
+/// What was done about an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// ICMP echo requests were sent.
+    Icmp,
+    /// Connections of TCP were attempted.
+    Tcp,
+    /// Nothing: the client was measured a short while ago.
+    TooSoon,
+    /// Nothing: there are too many orders.
+    TooMany,
+    /// Nothing: its name is no address of one host.
+    NoAddress,
+}
+
+impl Outcome {
+    /// All of them, in the order of the wire, with their names.
+    const ALL: [(Outcome, &str); 5] = [
+        (Outcome::Icmp, "icmp"),
+        (Outcome::Tcp, "tcp"),
+        (Outcome::TooSoon, "too-soon"),
+        (Outcome::TooMany, "too-many"),
+        (Outcome::NoAddress, "no-address"),
+    ];
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        Outcome::ALL[self as usize].1
+    }
 }
 
 /// The load of a server.
@@ -107,6 +160,8 @@ pub(super) fn encode(message: &Message, key: &hmac::Key) -> Vec<u8> {
         Body::Load(_) => 1,
         Body::Rates(_) => 2,
         Body::Challenge => 3,
+        Body::Order(_) => 4,
+        Body::Echoes(_) => 5,
     });
     text(&mut out, &message.name);
     out.extend(message.epoch.to_be_bytes());
@@ -130,6 +185,14 @@ pub(super) fn encode(message: &Message, key: &hmac::Key) -> Vec<u8> {
             }
         }
         Body::Challenge => {}
+        Body::Order(client) => text(&mut out, client),
+        Body::Echoes(Echoes { order, client, outcome, mean, answers }) => {
+            out.extend(order.to_be_bytes());
+            text(&mut out, client);
+            out.push(*outcome as u8);
+            out.extend(mean.0.to_be_bytes());
+            out.push(*answers as u8);
+        }
     }
     let length = out.len() + TAG;
     assert!(length <= DATAGRAM_MAX, "a datagram of {length} bytes");
@@ -185,6 +248,8 @@ fn message(signed: &[u8]) -> Option<Message> {
         1 => Body::Load(Box::new(rest.load()?)),
         2 => rest.rates()?,
         3 => Body::Challenge,
+        4 => Body::Order(rest.text()?),
+        5 => Body::Echoes(rest.echoes()?),
         _ => return None,
     };
     rest.0.is_empty().then_some(Message { name, epoch, challenge, sequence, measured, body })
@@ -222,6 +287,16 @@ impl Rest<'_> {
             }
         }
         Some(Load { every, heartbeat, is_overloaded: marks & 1 != 0, is_empty: marks & 2 != 0, metrics })
+    }
+
+    fn echoes(&mut self) -> Option<Echoes> {
+        let (order, client) = (u64::from_be_bytes(self.take()?), self.text()?);
+        let [outcome] = self.take()?;
+        let (outcome, _) = *Outcome::ALL.get(usize::from(outcome))?;
+        let mean = Span(u64::from_be_bytes(self.take()?));
+        let [answers] = self.take()?;
+        let answers = u32::from(answers);
+        (answers <= ECHOES).then_some(Echoes { order, client, outcome, mean, answers })
     }
 
     fn rates(&mut self) -> Option<Body> {

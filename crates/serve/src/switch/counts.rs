@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::report::Dropped;
+use crate::upstream::UpstreamCounts;
 
 /// What a switch has done. Packets that take the kernel's path are not counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,6 +31,9 @@ pub struct SwitchCounts {
     /// Reports that were not believed, by cause, where it takes any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reports_dropped: Option<Dropped>,
+    /// What it has told of its servers as of one, where it tells that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<UpstreamCounts>,
     /// Per server, in their order.
     pub backends: Vec<ServerCounts>,
 }

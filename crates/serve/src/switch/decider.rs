@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, key};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, Table, key};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{ServerCounts, SwitchCounts};
@@ -19,6 +19,7 @@ use super::packet::{Kind, Packet};
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
 use super::{Lifetimes, Probe, SwitchConfig, address};
 use crate::report::{self, Dropped, Told};
+use crate::upstream::Upstream;
 use crate::{ServeError, clock};
 
 /// Longest time between two comparisons with the kernel's connections.
@@ -35,6 +36,7 @@ pub(super) struct Decider {
     probes: bool,
     connections_max: usize,
     counts: SwitchCounts,
+    upstream: Option<Arc<Upstream>>,
     events: Events,
 }
 
@@ -92,7 +94,11 @@ pub(super) async fn keep_books(decider: Arc<Mutex<Decider>>, lifetimes: Lifetime
 
 impl Decider {
     /// A decider without connections.
-    pub(super) fn new(config: &SwitchConfig, events: Events) -> Result<Decider, ServeError> {
+    pub(super) fn new(
+        config: &SwitchConfig,
+        upstream: Option<Arc<Upstream>>,
+        events: Events,
+    ) -> Result<Decider, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
         let SwitchConfig { catalogue, policy, seed, .. } = config;
         // The simulator's dispatchers bear the same name, so that both draw the same numbers.
@@ -122,7 +128,7 @@ impl Decider {
         let counts = SwitchCounts { reports_dropped, ..SwitchCounts::default() };
         let (lifetimes, probes) = (config.lifetimes, config.health.probe != Probe::Off);
         let connections_max = config.connections as usize;
-        Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, events })
+        Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, upstream, events })
     }
 
     /// Learns the marks of the servers and the connections that are open there.
@@ -242,6 +248,7 @@ impl Decider {
         let event = if server.is_drained { Event::Draining { backend } } else { Event::Joined { backend } };
         self.dispatcher.observe(event, now);
         self.events.emit(&json!({"event": "backend_up", "backend": server.name}));
+        self.upstream.iter().for_each(|upstream| upstream.changed());
         Some(server.mark)
     }
 
@@ -254,6 +261,7 @@ impl Decider {
         }
         self.dispatcher.observe(Event::Down { backend }, now);
         self.events.emit(&json!({"event": "backend_down", "backend": server.name, "why": why}));
+        self.upstream.iter().for_each(|upstream| upstream.changed());
         Some(server.mark)
     }
 
@@ -265,19 +273,33 @@ impl Decider {
             open: server.open,
             up: !server.is_down && !server.is_drained,
         });
-        SwitchCounts { backends: backends.collect(), ..self.counts.clone() }
+        let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
+        SwitchCounts { backends: backends.collect(), upstream, ..self.counts.clone() }
     }
 
-    /// Takes what a report tells. A switch that probes its servers knows better than their silence whether they are up:
+    /// Connections that are open at its servers.
+    pub(super) fn open_now(&self) -> u64 {
+        self.servers.iter().map(|server| server.open).sum()
+    }
+
+    /// What is known of its servers.
+    pub(super) fn table(&self) -> &Table {
+        self.dispatcher.table()
+    }
+
+    /// Takes what reports tell. A switch that probes its servers knows better than their silence whether they are up:
     /// silence is only said then. Without probes a silent server gets no new connection until it is heard again.
-    pub(super) fn hear(&mut self, told: &Told, now: Time) {
-        let news = told.news();
-        if let Some((event, backend)) = news {
-            self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
+    pub(super) fn hear(&mut self, told: &[Told], now: Time) {
+        for told in told {
+            let news = told.news();
+            if let Some((event, backend)) = news {
+                self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
+            }
+            if news.is_none() || !self.probes {
+                told.tell(&mut self.dispatcher, now);
+            }
         }
-        if news.is_none() || !self.probes {
-            told.tell(&mut self.dispatcher, now);
-        }
+        self.upstream.iter().for_each(|upstream| upstream.hear(told));
     }
 
     /// Notes how many reports were not believed so far.

@@ -22,6 +22,7 @@ mod routes;
 mod rules;
 mod server;
 mod system;
+mod upstream;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -39,6 +40,7 @@ use sojourn_stats::Span;
 use crate::gateway::{Backend, Health, Probe};
 use crate::report::{Inbox, ReportsConfig};
 use crate::threads::{Threads, Work};
+use crate::upstream::{Upstream, UpstreamConfig};
 use crate::{ServeError, clock, headers};
 pub use counts::{ServerCounts, SwitchCounts};
 use decider::{Decider, lock};
@@ -72,6 +74,8 @@ pub struct SwitchConfig {
     pub connections: u32,
     /// Where load daemons send the load of the servers; none: nowhere.
     pub reports: Option<ReportsConfig>,
+    /// To whom it tells of its servers as of one; none: to none.
+    pub upstream: Option<UpstreamConfig>,
     /// Where decisions are recorded.
     pub record: Option<PathBuf>,
     /// Whether the record says what each candidate had to offer.
@@ -122,6 +126,7 @@ impl SwitchConfig {
             lifetimes: Lifetimes { opening: second * 10, open: second * 900, closing: second * 20 },
             connections: 1 << 18,
             reports: None,
+            upstream: None,
             record: None,
             explain: false,
             keep: false,
@@ -180,9 +185,11 @@ impl Switch {
     pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
         check(&config)?;
         let only_one = be_the_only_one()?;
-        let mut decider = Decider::new(&config, events.clone())?;
+        let servers = config.backends.len();
+        let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, servers)).transpose()?;
+        let mut decider = Decider::new(&config, upstream.clone(), events.clone())?;
         let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, &names)).transpose()?;
+        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&names))).transpose()?;
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
         routes::check(&config)?;
         let left = Left::find(&config)?;
@@ -190,12 +197,12 @@ impl Switch {
         let inherited = left.open.len();
         decider.begin(&servers, left.open, clock::now());
         let SwitchConfig { service, keep, .. } = config;
-        let mut in_force = InForce { routes: None, service, keep, events };
+        let mut in_force = InForce { routes: None, service, keep, events: events.clone() };
         in_force.routes = Some(routes::install(&config, &servers)?);
         rules::install(&config, &servers)?;
         // Whatever is decided from here on finds its way.
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
-        let threads = threads(&decider, &config, inbox)?;
+        let threads = threads(&decider, &config, inbox, upstream.map(|upstream| (upstream, events)))?;
         routes::take_address(*service.ip())?;
         Ok(Switch { decider, inherited, reports, threads, _in_force: in_force, _only_one: only_one })
     }
@@ -238,11 +245,12 @@ impl Drop for InForce {
     }
 }
 
-/// The thread that decides, keeps the books, hears reports and probes the servers.
+/// The thread that decides, keeps the books, hears reports, tells of the servers and probes them.
 fn threads(
     decider: &Arc<Mutex<Decider>>,
     config: &Arc<SwitchConfig>,
     inbox: Option<Inbox>,
+    upstream: Option<(Arc<Upstream>, Events)>,
 ) -> Result<Threads, ServeError> {
     let (decider, config) = (Arc::clone(decider), Arc::clone(config));
     let inbox = Mutex::new(inbox);
@@ -250,12 +258,19 @@ fn threads(
         let queue = Queue::open(rules::QUEUE).map_err(ServeError::system("cannot take the netfilter queue"))?;
         let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
         let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ears = inbox.as_ref().map(Inbox::ears);
+        let telling =
+            upstream.as_ref().map(|(upstream, events)| upstream.tell(Arc::clone(&decider), ears, events.clone()));
+        let telling = telling.transpose()?;
         Ok(Box::pin(async move {
             let mut chores = tokio::task::JoinSet::new();
             chores.spawn_local(serve(queue, Arc::clone(&decider)));
             chores.spawn_local(decider::keep_books(Arc::clone(&decider), config.lifetimes));
             if let Some(inbox) = inbox {
                 chores.spawn_local(hear(inbox, Arc::clone(&decider)));
+            }
+            if let Some(telling) = telling {
+                chores.spawn_local(telling);
             }
             for backend in decider::ids(&config) {
                 chores.spawn_local(health::watch(Arc::clone(&decider), Arc::clone(&config), backend));
@@ -272,7 +287,7 @@ async fn hear(inbox: Inbox, decider: Arc<Mutex<Decider>>) {
     let Err(error) = inbox
         .hear(|told, dropped, now| {
             let mut decider = lock(&decider);
-            told.iter().for_each(|told| decider.hear(told, now));
+            decider.hear(told, now);
             decider.count_dropped(dropped);
         })
         .await;

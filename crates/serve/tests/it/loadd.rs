@@ -158,7 +158,7 @@ impl Front {
             self.socket.send_to(&answer, from).expect("it is sent");
         }
         let reports = received.told.into_iter().filter_map(|told| match told {
-            Told::Report { backend: BackendId(0), report } => Some(*report),
+            Told::Report { backend: BackendId(0), report, .. } => Some(*report),
             _ => None,
         });
         reports.collect()

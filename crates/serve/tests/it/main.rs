@@ -2,12 +2,15 @@
 
 mod apache;
 mod child;
+mod clusters;
+mod clusters_bed;
 mod gateway;
 mod limits;
 mod loadd;
 mod node_files;
 mod node_work;
 mod orca;
+mod orders;
 mod program;
 mod redirector;
 mod reports;

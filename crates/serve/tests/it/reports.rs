@@ -1,8 +1,8 @@
 //! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State, key};
+use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State};
 use sojourn_serve::report::{
-    DATAGRAM_MAX, Dropped, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
+    DATAGRAM_MAX, Dropped, Heard, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -60,7 +60,7 @@ impl Pair {
         let mut pair = Pair::new();
         let first = pair.report(0);
         let answer = pair.receiver.receive(&first, Time::ZERO).answer.expect("it is asked for a proof");
-        assert!(pair.sender.hear(0, &answer));
+        assert_eq!(pair.sender.hear(0, &answer), Heard::Challenge);
         let second = pair.report(0);
         assert_eq!(pair.receiver.receive(&second, Time::ZERO).told.len(), 1);
         pair
@@ -79,7 +79,7 @@ impl Pair {
 
 fn only_report(received: Received) -> Report {
     match &received.told[..] {
-        [Told::Report { backend: BackendId(0), report }] => (**report).clone(),
+        [Told::Report { backend: BackendId(0), report, .. }] => (**report).clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -192,8 +192,8 @@ fn recordings_do_not_outlive_a_start() {
     pair.sender = Sender::new(secret(), "a", SENT_AT - 3600 * SECOND, 1).expect("the name is fine");
     let first = pair.report(0);
     let answer = pair.receiver.receive(&first, at_ms(1500)).answer.expect("it is asked for a proof");
-    assert!(pair.sender.hear(0, &answer));
-    assert!(!pair.sender.hear(0, &answer), "the same challenge is no news");
+    assert_eq!(pair.sender.hear(0, &answer), Heard::Challenge);
+    assert_eq!(pair.sender.hear(0, &answer), Heard::Nothing, "the same challenge is no news");
     let second = pair.report(0);
     assert_eq!(pair.receiver.receive(&second, at_ms(1500)).told.len(), 1);
     for datagram in &recorded {
@@ -210,10 +210,10 @@ fn a_challenge_is_for_one_start_of_one_sender() {
     assert!(answer.len() < first.len(), "a forged source address gets less than was sent");
     let mut later = Sender::new(secret(), "a", SENT_AT + 1, 1).expect("the name is fine");
     let mut other = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
-    assert!(!later.hear(0, &answer) && !other.hear(0, &answer));
+    assert_eq!([later.hear(0, &answer), other.hear(0, &answer)], [Heard::Nothing, Heard::Nothing]);
     let mut changed = answer.clone();
     changed[30] ^= 1;
-    assert!(!pair.sender.hear(0, &changed) && pair.sender.hear(0, &answer));
+    assert_eq!([&changed, &answer].map(|said| pair.sender.hear(0, said)), [Heard::Nothing, Heard::Challenge]);
 }
 
 /// Datagrams that an attacker held back are old, however far apart the clocks are.
@@ -247,19 +247,19 @@ fn silence_of_two_heartbeats_is_down_and_one_lost_report_is_not() {
     let _lost = [pair.report(12_200), pair.report(16_200)];
     // The other one has never been heard.
     assert_eq!(pair.receiver.next_deadline(), Some(at_ms(8500)));
-    assert_eq!(pair.receiver.fall_silent(at_ms(8500)), [Told::Lost { backend: BackendId(1) }]);
+    assert_eq!(pair.receiver.fall_silent(at_ms(8500)), [Told::Lost { backend: BackendId(1), is_empty: false }]);
     assert_eq!(pair.receiver.next_deadline(), Some(at_ms(16_700)));
-    assert_eq!(pair.receiver.fall_silent(at_ms(16_700)), [Told::Lost { backend: BackendId(0) }]);
+    assert_eq!(pair.receiver.fall_silent(at_ms(16_700)), [Told::Lost { backend: BackendId(0), is_empty: false }]);
     assert_eq!(pair.receiver.next_deadline(), None);
     // It has to prove that it is alive, and then it is back.
     let answer = pair.report_at(17_000).answer.expect("it is asked for a proof");
-    assert!(pair.sender.hear(0, &answer));
+    assert_eq!(pair.sender.hear(0, &answer), Heard::Challenge);
     let told = pair.report_at(17_000).told;
     assert!(matches!(told[..], [Told::Found { backend: BackendId(0) }, Told::Report { .. }]), "{told:?}");
     let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
     let mut dispatcher = Dispatcher::new("least-load", &backends, Information::Immediate, SIGNALS, 1, "front")
         .expect("it has all that it needs");
-    Told::Lost { backend: BackendId(0) }.tell(&mut dispatcher, at_ms(17_000));
+    Told::Lost { backend: BackendId(0), is_empty: false }.tell(&mut dispatcher, at_ms(17_000));
     assert_eq!(dispatcher.table().state(BackendId(0)), State::Down);
     told[0].tell(&mut dispatcher, at_ms(17_001));
     assert_eq!(dispatcher.table().state(BackendId(0)), State::Up);
@@ -334,14 +334,18 @@ fn rates_of_clients_are_summed_over_servers() {
     assert_eq!(told.len(), 199, "a rate of 0 is no news");
     let mut other = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
     let answer = pair.receiver.receive(&other.load(0, SENT_AT, load(0)), at_ms(500)).answer;
-    assert!(other.hear(0, &answer.expect("it is asked for a proof")));
+    assert_eq!(other.hear(0, &answer.expect("it is asked for a proof")), Heard::Challenge);
     for datagram in other.rates(0, SENT_AT + 64 * SECOND, vec![("10.0.0.7".into(), 5.0)]) {
         let told = pair.receiver.receive(&datagram, at_ms(501)).told;
-        assert_eq!(told, [Told::Rate { client: key("10.0.0.7"), rate: 12.0 }]);
+        assert_eq!(told, [Told::Rate { client: "10.0.0.7".into(), rate: 12.0 }]);
     }
     // The next time only one is left; of the others there is no news.
     for datagram in pair.sender.rates(0, SENT_AT + 128 * SECOND, vec![("10.0.0.7".into(), 1.0)]) {
         let told = pair.receiver.receive(&datagram, at_ms(64_500)).told;
-        assert_eq!(told, [Told::Rate { client: key("10.0.0.7"), rate: 6.0 }]);
+        assert_eq!(told, [Told::Rate { client: "10.0.0.7".into(), rate: 6.0 }]);
     }
+    // A server that has fallen silent takes its rates along.
+    let told = pair.receiver.fall_silent(at_ms(80_000));
+    assert!(told.contains(&Told::Rate { client: "10.0.0.7".into(), rate: 5.0 }), "{told:?}");
+    assert_eq!(pair.receiver.rates(), []);
 }

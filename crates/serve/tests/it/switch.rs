@@ -497,7 +497,7 @@ fn again(test: &str) -> Command {
 
 /// Runs a test of this binary inside namespaces, where it is root.
 #[track_caller]
-fn inside(test: &str, programs: &[&str]) {
+pub(crate) fn inside(test: &str, programs: &[&str]) {
     for program in ["nft", "iptables", "ip", "unshare"].iter().chain(programs) {
         let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
         if !folders.iter().any(|folder| Path::new(folder).join(program).exists()) {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use sojourn_dispatch::reports::phase;
 use sojourn_dispatch::{
     Ask, BackendId, Catalogue, Command, Decision, Event, Origin, Policy, Reason, Report, RoundTrip, Signals, Table,
 };
@@ -262,7 +263,7 @@ fn reports_cost_their_receiver_time() {
     }
 }
 
-/// Front nodes tell the DNS of clients above the mean, one after the other; the sum over the sites is told.
+/// Front nodes tell the DNS of clients above the mean, each at a phase of its own; the sum over the sites is told.
 #[test]
 fn the_rates_of_busy_clients_go_up() {
     let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
@@ -277,12 +278,17 @@ fn the_rates_of_busy_clients_go_up() {
         })
         .collect();
     let instants: BTreeSet<u64> = rates.iter().map(|(at, ..)| at.0 / MS).collect();
-    // The first site at 8, 16, ... s and 5 ms of way, the second 4 s later and 50 ms away.
-    let expected = [8_005, 12_050, 16_005, 20_050, 24_005, 28_050, 32_005, 36_050];
-    assert!(expected.iter().all(|at| instants.contains(at)) && instants.len() <= 9, "{instants:?}");
-    let first = rates.iter().filter(|(told, ..)| told.0 / MS == 8_005).count();
+    // The first site is 5 ms away, the second one 50 ms; 8 s have room for the phases of both.
+    let of_site = |site: u64, way_ms: u64| {
+        let phase = phase(&format!("decider {}", 1 + site), Span(8 * SECOND));
+        (1..=4).map(move |period| (period * 8 * SECOND + phase.0 + way_ms * MS) / MS)
+    };
+    let expected: BTreeSet<u64> = of_site(0, 5).chain(of_site(1, 50)).collect();
+    assert!(expected.len() == 8 && instants == expected, "{instants:?} and not {expected:?}");
+    let first_at = expected.first().expect("there are some");
+    let first = rates.iter().filter(|(told, ..)| told.0 / MS == *first_at).count();
     assert!((1..10).contains(&first), "{first} of 10 clients are above the mean");
-    for at in &expected[2..] {
+    for at in expected.iter().skip(2) {
         let of_it: Vec<f64> = rates.iter().filter(|(told, ..)| told.0 / MS == *at).map(|(.., rate)| *rate).collect();
         // Each client asks for 10 /s in the mean, and 5 /s of that at each site.
         assert!((1..=10).contains(&of_it.len()), "{of_it:?}");
@@ -301,10 +307,52 @@ fn what_is_silent_tells_no_rates() {
         system.rules.timeout = Some(Span(SECOND));
         let frozen = |subject| Fault { at: Time(7 * SECOND), until: None, subject, trouble: Trouble::Frozen };
         system.faults = subject.map(frozen).into_iter().collect();
-        let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(10 * SECOND));
+        let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(20 * SECOND));
         heard.iter().filter(|(_, heard)| matches!(heard, Heard::Rate(..))).count()
     };
     assert_eq!((told(None), told(Some(Subject::Host(0)))), (10, 0));
+}
+
+/// A rate is of the time in which it was counted, which is longer before the first report.
+#[test]
+fn rates_are_of_the_time_counted() {
+    let every = Span(8 * SECOND);
+    let with_rates = Reports { client_rates: Some(every), ..REPORTS };
+    let system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let heard = heard(system, ten_clients("constant(10 ms)"), requires, Span(40 * SECOND));
+    let mut sums: BTreeMap<Time, f64> = BTreeMap::new();
+    for (at, heard) in heard {
+        if let Heard::Rate(_, rate) = heard {
+            *sums.entry(at).or_default() += rate;
+        }
+    }
+    assert_eq!(sums.keys().next(), Some(&(Time::ZERO + every + phase("server 0", every))));
+    // One request more or less in 800.
+    assert!(sums.len() == 4 && sums.values().all(|sum| (sum - 100.0).abs() < 0.2), "{sums:?}");
+}
+
+/// A site whose last server has fallen silent says so at that instant: before its next heartbeat, and although its busy share
+/// has hardly changed. What its servers told of their clients is forgotten.
+#[test]
+fn a_site_without_servers_says_so_at_once() {
+    let with_rates = Reports { client_rates: Some(Span(8 * SECOND)), ..REPORTS };
+    let mut system = two_sites("discipline = \"fcfs\"\ndemand = \"1 ms\"", with_rates);
+    let at = Time(21 * SECOND + 1);
+    let fault = |host| Fault { at, until: None, subject: Subject::Host(host), trouble: Trouble::Down };
+    system.faults = vec![fault(2), fault(3)];
+    let requires = Signals::REPORTS | Signals::CLIENT_RATES;
+    let heard = heard(system, ten_clients("constant(100 ms)"), requires, Span(80 * SECOND));
+    let downs: Vec<Time> = heard
+        .iter()
+        .filter(|(_, heard)| *heard == Heard::Event(Event::Down { backend: BackendId(1) }))
+        .map(|(at, _)| *at)
+        .collect();
+    // The servers' last heartbeats are those of 20 s; two more are missed, and half a tick later that is seen.
+    assert_eq!(downs, [Time(28_550 * MS)]);
+    let late = heard.iter().filter(|(at, heard)| at.0 > 60 * SECOND && matches!(heard, Heard::Rate(..)));
+    let last = late.map(|(_, heard)| if let Heard::Rate(_, rate) = heard { *rate } else { 0.0 }).fold(0.0, f64::max);
+    assert!(last > 0.0 && last < 4.0, "{last}");
 }
 
 /// An order to probe takes its way, three echoes a second apart are sent, and the mean comes back.

@@ -142,3 +142,73 @@ fn what_is_wrong_is_said_in_a_line() {
     }
     assert!(!fs::exists(&missing).expect("the folder can be read"));
 }
+
+/// A gateway over a node with a daemon, and a listener in front: the operator sees the cluster as one server, the round trip to
+/// a client, and what is not believed.
+#[test]
+fn an_operator_sees_what_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = file(folder.path(), "key", "0123456789abcdef\n");
+    let listen = |rest: &[&str]| child(&[&["listen", "--child", "--on", "127.0.0.1:0", "--key", &key], rest].concat());
+    let listener = listen(&["--probe", "127.0.0.1"]);
+    let node = child(&["node", "--child", "--model", "discipline = \"ps\"\ndemand = \"1 ms\""]);
+    let (to, backend) = (format!("127.0.0.1:{}", listener.port()), format!("a=127.0.0.1:{}", node.port()));
+    let tells = ["--report-to", &to, "--name", "paris", "--report-every", "20 ms", "--report-heartbeat", "100 ms"];
+    let takes = ["gateway", "--child", "--backend", &backend, "--reports", "127.0.0.1:0", "--key", &key];
+    let gateway = child(&[&takes[..], &tells[..]].concat());
+    assert_eq!(gateway.events()[0]["tells"]["name"], "paris");
+    let reports = gateway.events()[0]["reports"].as_str().expect("it says where").to_owned();
+    let ask = format!("http://127.0.0.1:{}/load", node.port());
+    let who = ["loadd", "--child", "--name", "a", "--key", &key, "--to", &reports, "--ask", &ask];
+    let daemon = child(&[&who[..], &["--every", "20 ms", "--heartbeat", "100 ms"]].concat());
+    let said = |event: &str, holds: &dyn Fn(&Value) -> bool| {
+        listener.events().iter().any(|said| said["event"] == event && said["name"] == "paris" && holds(said))
+    };
+    await_that("the cluster is seen", || said("report", &|said| said["cores"] == 1.0 && said["age_s"].is_number()));
+    await_that("the client is measured", || {
+        said("echoes", &|said| said["answers"] == 3 && said["round_trip_s"].is_number())
+    });
+    node.stop();
+    await_that("it is empty", || said("reports_empty", &|_| true));
+    let told = gateway.stop().pop().expect("it says that it stops");
+    assert_eq!((&told["upstream"]["probes"], &told["upstream"]["unsent"]), (&1.into(), &0.into()), "{told}");
+    daemon.stop();
+    let told = listener.stop().pop().expect("it says that it stops");
+    assert!(told["dropped"]["challenged"].as_u64() >= Some(1) && told["dropped"]["forged"] == 0, "{told}");
+}
+
+#[test]
+fn what_a_front_node_cannot_tell_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = file(folder.path(), "key", "0123456789abcdef");
+    let front = |rest: &[&'static str]| -> Vec<String> {
+        let usual = ["gateway", "--backend", "a=127.0.0.1:9"].iter().chain(rest);
+        usual.map(|text| text.replace("KEY", &key)).collect()
+    };
+    let tells = ["--report-to", "127.0.0.1:9", "--key", "KEY", "--name", "paris"];
+    let with = |rest: &[&'static str]| front(&[&tells[..], rest].concat());
+    let listen = |rest: &[&'static str]| -> Vec<String> {
+        let usual = ["listen", "--on", "127.0.0.1:0", "--key", "KEY"].iter().chain(rest);
+        usual.map(|text| text.replace("KEY", &key)).collect()
+    };
+    let wrong = [
+        (front(&["--report-to", "127.0.0.1:9", "--key", "KEY"]), "--name <CLUSTER>"),
+        (front(&["--report-to", "127.0.0.1:9", "--name", "paris"]), "--key <FILE>"),
+        (front(&["--name", "paris", "--key", "KEY"]), "--report-to"),
+        (front(&["--key", "KEY"]), "--report"),
+        (with(&["--threads", "2"]), "one thread, or one decider for all (--shared)"),
+        (with(&["--report-every", "0 s"]), "at most every 10 ms"),
+        (with(&["--report-heartbeat", "1 ms"]), "no more often than those"),
+        (with(&["--echoes", "1001"]), "at most 1000 are possible"),
+        (with(&["--echo-port", "0"]), "a port above 0"),
+        (front(&["--report-to", "paris", "--key", "KEY", "--name", "paris"]), "invalid"),
+        (listen(&["--names", "a,b,a"]), "a is named twice"),
+        (listen(&["--probe", "example.org"]), "invalid IP address"),
+    ];
+    for (arguments, right) in wrong {
+        let output = sojourn(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert!(complaint.contains(right), "{arguments:?}: {complaint}");
+    }
+}

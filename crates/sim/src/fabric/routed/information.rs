@@ -37,16 +37,20 @@ impl Routed {
             let Some(origins) = &self.origins else { continue };
             for target in 0..self.deciders[number].targets.len() {
                 let next = self.deciders[number].targets[target];
-                let name = match next {
-                    Next::Server(host) => format!("server {host}"),
-                    Next::Decider(other) => format!("decider {other}"),
-                };
-                let origin = origins.within(self.region_of(next), &name);
+                let origin = origins.within(self.region_of(next), &self.name_of(next));
                 self.deciders[number].balancer.set_origin(target as u32, origin);
                 if let (0, Some(choosers)) = (number, &mut self.choosers) {
                     choosers.origins.push(origin);
                 }
             }
+        }
+    }
+
+    /// What a target is called where its name is drawn by.
+    pub(super) fn name_of(&self, next: Next) -> String {
+        match next {
+            Next::Server(host) => format!("server {host}"),
+            Next::Decider(decider) => format!("decider {decider}"),
         }
     }
 

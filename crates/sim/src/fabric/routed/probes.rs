@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use sojourn_dispatch::reports::{ECHOES, ECHOES_APART};
 use sojourn_dispatch::{Command, RoundTrip};
 use sojourn_model::system::{Face, Path, Paths, Tier};
 use sojourn_model::{Loss, LossLaw, System};
@@ -18,10 +19,6 @@ use super::Routed;
 use super::messages::Message;
 use super::outages::Place;
 use crate::balancer::client_key;
-
-/// Echo requests of a probe, and the time between them, which is also how long the last one is waited for.
-const ECHOES: u32 = 3;
-const APART: Span = Span(1_000_000_000);
 
 /// What probes need to know.
 pub(super) struct Probing {
@@ -98,7 +95,7 @@ impl Routed {
         if answers == 0 {
             return;
         }
-        let measured = now + Span(APART.0 * u64::from(ECHOES - 1)) + round_trip.max(APART);
+        let measured = now + Span(ECHOES_APART.0 * u64::from(ECHOES - 1)) + round_trip.max(ECHOES_APART);
         let is_client = self.deciders[decider as usize].face == Face::Client;
         if !is_client && !self.passes(next, Next::Decider(decider), measured) {
             return;

@@ -12,15 +12,15 @@
 //! | any other decider | the load of all servers behind it |
 //!
 //! A target that is silent for two heartbeats is down to the receiver, until it reports again. A decider with no server
-//! left says so at once. Request rates of clients go from servers to deciders all at one instant, and from decider to
-//! decider for clients above the mean, staggered. Agarwal, A test bed for performance evaluation of load balancing
+//! left says so at once. Request rates of clients go from servers to deciders, and from decider to decider for clients
+//! above the mean, each reporter's at a phase of its own. Agarwal, A test bed for performance evaluation of load balancing
 //! strategies for web server systems, 2001, sections 3.5 and 4.3.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sojourn_dispatch::Report;
-use sojourn_dispatch::reports::{Account, Occasion, Rates, SILENT_HEARTBEATS, Totals, above_mean, add_up};
+use sojourn_dispatch::reports::{Account, AsOne, Occasion, Rates, SILENT_HEARTBEATS, Totals, above_mean, phase};
 use sojourn_model::System;
 use sojourn_model::system::Reports;
 use sojourn_stats::{Span, Stream, Time};
@@ -86,6 +86,7 @@ struct Reporter {
     /// Requests of each client since rates were last sent, and which clients have some; none where rates are added up
     /// too, or not wanted.
     counts: Option<(Vec<u32>, Vec<u32>)>,
+    counted_since: Time,
     /// It tells the rates of those who ask the DNS.
     hidden_load: bool,
     /// At its decider: when it last heard, and what it has learned.
@@ -93,7 +94,7 @@ struct Reporter {
     is_lost: bool,
     account: Account,
     /// Requests and bytes told in all, for what is added up.
-    reported: Totals,
+    done: Totals,
 }
 
 /// What the last look found, to tell busy shares from.
@@ -174,6 +175,7 @@ impl Reporting {
                     looked: Looked::default(),
                     occasion: Occasion::default(),
                     counts: (wanted.client_rates.is_some() && !adds_up_rates).then(Default::default),
+                    counted_since: Time::ZERO,
                     hidden_load: wanted.hidden_load,
                     heard: Time::ZERO,
                     is_lost: false,
@@ -181,7 +183,7 @@ impl Reporting {
                         Time::ZERO,
                         Totals { stayed_ns: Some(0), busy_ns: Some((0, 0)), ..Totals::default() },
                     ),
-                    reported: Totals::default(),
+                    done: Totals::default(),
                 });
             }
             of_decider.push(first..reporters.len());
@@ -206,13 +208,8 @@ impl Reporting {
             };
             add(Time::ZERO + wanted.every, wanted.every, range.clone(), false);
             let Some(every) = wanted.client_rates else { continue };
-            // Servers at one instant, deciders one after the other.
-            let targets = range.len() as u64;
-            for (place, reporter) in range.enumerate() {
-                let later = match reporters[reporter].next {
-                    Next::Server(_) => Span::ZERO,
-                    Next::Decider(_) => Span(every.0 / targets * place as u64),
-                };
+            for reporter in range {
+                let later = phase(&routed.name_of(reporters[reporter].next), every);
                 add(Time::ZERO + every + later, every, reporter..reporter + 1, true);
             }
         }
@@ -290,10 +287,10 @@ impl Reporting {
     pub(super) fn tick(&mut self, view: &mut View<'_>) {
         let Some(clock) = self.clocks.iter_mut().find(|clock| clock.next <= view.now) else { return };
         clock.next += clock.every;
-        let Clock { every, of_clients, ref reporters, .. } = *clock;
+        let Clock { of_clients, ref reporters, .. } = *clock;
         for reporter in reporters.clone() {
             match of_clients {
-                true => self.send_rates(reporter, every, view),
+                true => self.send_rates(reporter, view),
                 false => self.look(reporter, view),
             }
         }
@@ -313,12 +310,15 @@ impl Reporting {
                 false => balancer.found(target, view.now),
             }
         }
-        if load.is_empty {
-            return;
+        if !load.is_empty {
+            let report = reporter.understand(load);
+            balancer.report(target, &report, view.now);
         }
-        let report = reporter.understand(load);
-        balancer.report(target, &report, view.now);
-        // An overload may now be one of all targets together.
+        self.watch_above(decider, view);
+    }
+
+    /// An overload may now be one of all targets of a decider together, or none of them is left.
+    fn watch_above(&mut self, decider: usize, view: &mut View<'_>) {
         for place in 0..self.above[decider].len() {
             self.watch(self.above[decider][place], view);
         }
@@ -363,18 +363,26 @@ impl Reporting {
         let patience = Span(reporter.heartbeat.0 * SILENT_HEARTBEATS) + reporter.way;
         if !reporter.is_lost && view.now.saturating_since(reporter.heard) > patience {
             reporter.is_lost = true;
-            view.deciders[reporter.decider as usize].balancer.lost(reporter.target, view.now);
+            let (decider, target) = (reporter.decider as usize, reporter.target as usize);
+            view.deciders[decider].balancer.lost(target as u32, view.now);
+            self.rates[decider].forget(target);
+            self.watch_above(decider, view);
         }
     }
 
-    /// Tells at once that an overload has begun or ended.
+    /// Tells at once that an overload has begun or ended, or that no server is left.
     fn watch(&mut self, number: usize, view: &mut View<'_>) {
         let reporter = &self.reporters[number];
-        let (inside, cores) = match reporter.adds_up {
-            true => reporter.added_up(view).map_or((0, 0), |sum| (sum.in_flight, reporter.cores)),
-            false => (reporter.inside, reporter.cores),
+        let (inside, cores, is_empty) = match reporter.next {
+            Next::Decider(decider) if reporter.adds_up => {
+                let AsOne { report, is_empty, .. } = self.as_one(decider, view);
+                (report.in_flight, reporter.cores, is_empty)
+            }
+            _ => (reporter.inside, reporter.cores, false),
         };
-        if !self.reporters[number].occasion.has_turned(inside, cores) {
+        let occasion = &mut self.reporters[number].occasion;
+        let has_emptied = occasion.has_emptied(is_empty);
+        if !occasion.has_turned(inside, cores) && !has_emptied {
             return;
         }
         if let Some(load) = self.load(number, view) {
@@ -389,22 +397,25 @@ impl Reporting {
         if view.is_silent(reporter.next) {
             return None;
         }
-        let mut totals = reporter.totals;
         if reporter.adds_up {
             let Next::Decider(decider) = reporter.next else { unreachable!("servers add nothing up") };
-            let below = &self.reporters[self.of_decider[decider as usize].clone()];
-            totals.completed = below.iter().map(|one| one.reported.completed).sum();
-            totals.bytes = below.iter().map(|one| one.reported.bytes).sum();
-            let sum = reporter.added_up(view);
-            let is_empty = sum.is_none();
-            let report = sum.unwrap_or_default();
+            let AsOne { report, is_empty, totals } = self.as_one(decider, view);
             return Some(Load { report, is_empty, totals });
         }
+        let mut totals = reporter.totals;
         let cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
         totals.busy_ns = Some((reporter.busy(0, view).0.into(), cores_ns));
         let [cpu, disk, net] = reporter.looked.shares;
         let report = Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, ..Report::default() };
         Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
+    }
+
+    /// What a decider's targets last reported, as if they were one server.
+    fn as_one(&self, decider: u32, view: &View<'_>) -> AsOne {
+        let table = view.deciders[decider as usize].balancer.table();
+        let reports = table.eligible().iter().map(|id| table.report(*id));
+        let below = self.of_decider[decider as usize].clone();
+        AsOne::of(reports, below.map(|one| self.reporters[one].done), view.now)
     }
 
     fn send(&mut self, number: usize, load: Load, view: &mut View<'_>) {
@@ -420,8 +431,8 @@ impl Reporting {
 
     /// Sends the rates of the clients that have asked since the last time: all of them, or, of a decider, those above the
     /// mean, unless hidden load is wanted.
-    fn send_rates(&mut self, number: usize, every: Span, view: &mut View<'_>) {
-        let mut rates = self.rates(number, every);
+    fn send_rates(&mut self, number: usize, view: &mut View<'_>) {
+        let mut rates = self.rates(number, view.now);
         let reporter = &mut self.reporters[number];
         if reporter.hidden_load {
             rates = by_asker(rates, &self.askers);
@@ -439,11 +450,12 @@ impl Reporting {
     }
 
     /// Rates of clients at a reporter, in the order of the clients.
-    fn rates(&mut self, number: usize, every: Span) -> Vec<(u32, f64)> {
-        if let Some((counts, asked)) = &mut self.reporters[number].counts {
+    fn rates(&mut self, number: usize, now: Time) -> Vec<(u32, f64)> {
+        let reporter = &mut self.reporters[number];
+        if let Some((counts, asked)) = &mut reporter.counts {
+            let counted_s = (now - std::mem::replace(&mut reporter.counted_since, now)).as_secs_f64();
             asked.sort_unstable();
-            let rate =
-                |client: u32| (client, f64::from(std::mem::take(&mut counts[client as usize])) / every.as_secs_f64());
+            let rate = |client: u32| (client, f64::from(std::mem::take(&mut counts[client as usize])) / counted_s);
             return asked.drain(..).map(rate).collect();
         }
         let Next::Decider(decider) = self.reporters[number].next else {
@@ -457,13 +469,12 @@ impl Reporter {
     /// What its decider makes of a report: differences to the last one, and what it learns from them.
     fn understand(&mut self, load: &Load) -> Report {
         let Load { report, totals, .. } = load;
-        self.reported.completed = totals.completed;
-        self.reported.bytes = totals.bytes;
         let mut report = report.clone();
         match self.adds_up {
             true => self.account.add_differences(&mut report, totals),
             false => self.account.understand(&mut report, totals, self.every),
         }
+        self.done.add(&report);
         report
     }
 
@@ -482,13 +493,6 @@ impl Reporter {
     /// Time that its processors (0), disks (1) or networks (2) have spent.
     fn busy(&self, kind: usize, view: &View<'_>) -> Span {
         Span(self.stations[kind].iter().map(|station| view.stations[*station].busy(view.now).0).sum())
-    }
-
-    /// What its decider's targets last reported, as if they were one server; nothing where none is left.
-    fn added_up(&self, view: &View<'_>) -> Option<Report> {
-        let Next::Decider(decider) = self.next else { return None };
-        let table = view.deciders[decider as usize].balancer.table();
-        add_up(table.eligible().iter().map(|id| table.report(*id)), view.now)
     }
 
     /// A cut loses all that it says; what a path loses is lost only where the tier says so.

@@ -1,0 +1,72 @@
+//! Reports of load at a front node: those that it takes of daemons, and those that it makes of its servers as of one. All front
+//! nodes have the same flags for it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::ArgGroup;
+use sojourn_serve::report::Key;
+use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
+
+use crate::child::time;
+use crate::exit::{Failure, bad_input};
+
+/// Reports of load
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("uses_key").multiple(true))]
+pub(crate) struct Reporting {
+    /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
+    #[arg(long, value_name = "IP:PORT", requires = "key", group = "uses_key")]
+    reports: Option<SocketAddr>,
+    /// File with the key that is shared with the load daemons, and with those to report to; at least 16 bytes
+    #[arg(long, value_name = "FILE", requires = "uses_key")]
+    key: Option<PathBuf>,
+    /// Report to these, as one server of high capacity, what the backends report together; e.g. 10.0.0.1:7400
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',', requires_all = ["key", "name"], group = "uses_key")]
+    report_to: Vec<SocketAddr>,
+    /// Name by which those know the cluster
+    #[arg(long, value_name = "CLUSTER", requires = "report_to")]
+    name: Option<String>,
+    /// Time between two looks at what to report; all front nodes look a tenth of it after its multiples by the clock
+    #[arg(long, value_name = "TIME", default_value = "500 ms")]
+    report_every: String,
+    /// Longest time between two reports
+    #[arg(long, value_name = "TIME", default_value = "4 s")]
+    report_heartbeat: String,
+    /// Time between two reports of the rates of clients above the mean
+    #[arg(long, value_name = "TIME", default_value = "64 s")]
+    report_client_rates: String,
+    /// Most round trips to clients that are measured in a second, on the order of those who get the reports; 0: none
+    #[arg(long, value_name = "N", default_value_t = ProbeRules::default().per_second)]
+    echoes: u32,
+    /// Time after which the round trip to a client may be measured again
+    #[arg(long, value_name = "TIME", default_value = "60 s")]
+    echo_refresh: String,
+    /// Port of TCP where clients are tried that do not answer ICMP
+    #[arg(long, value_name = "PORT", default_value_t = ProbeRules::default().port)]
+    echo_port: u16,
+}
+
+impl Reporting {
+    /// Where reports are taken, if they are.
+    pub(crate) fn taken(&self) -> Result<Option<ReportsConfig>, Failure> {
+        self.reports.map(|listen| Ok(ReportsConfig { listen, key: self.key()? })).transpose()
+    }
+
+    /// To whom which reports are made, if any are.
+    pub(crate) fn made(&self) -> Result<Option<UpstreamConfig>, Failure> {
+        let Some(name) = &self.name else { return Ok(None) };
+        let refresh = time("--echo-refresh", &self.echo_refresh)?;
+        Ok(Some(UpstreamConfig {
+            every: time("--report-every", &self.report_every)?,
+            heartbeat: time("--report-heartbeat", &self.report_heartbeat)?,
+            client_rates: time("--report-client-rates", &self.report_client_rates)?,
+            probes: ProbeRules { per_second: self.echoes, refresh, port: self.echo_port },
+            ..UpstreamConfig::new(name, self.report_to.clone(), self.key()?)
+        }))
+    }
+
+    fn key(&self) -> Result<Key, Failure> {
+        Key::read(self.key.as_deref().expect("clap requires it")).map_err(bad_input)
+    }
+}
