@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::question::Question;
 use super::sampler::{Sampler, as_orca};
-use super::{LoaddConfig, LoaddCounts};
+use super::{LoaddConfig, LoaddCounts, Times};
 use crate::orca::stream;
 use crate::report::{DATAGRAM_MAX, Load, Metric, Metrics, Sender};
 use crate::{ServeError, clock, orca};
@@ -32,6 +32,10 @@ pub(super) struct Daemon {
     /// What the last look found, and whether the server was there; at first it is taken to be.
     last: Option<(u64, Metrics)>,
     was_there: bool,
+    /// Why the access log does not tell of requests.
+    log_trouble: Option<&'static str>,
+    /// One instant by the clocks of which the first may be set anew: what is measured is told by it and the second.
+    begun: (u64, Time),
     /// What it found, for those who ask for it as ORCA, and where they do.
     latest: Rc<RefCell<Metrics>>,
     listener: Option<TcpListener>,
@@ -80,7 +84,8 @@ impl Daemon {
                 .and_then(UdpSocket::from_std);
             sockets.push(socket.map_err(ServeError::system(format!("cannot send to {receiver}")))?);
         }
-        let sender = Sender::new(config.key.clone(), &config.name, clock::wall(), sockets.len())?;
+        let (wall, now) = (clock::wall(), clock::now());
+        let sender = Sender::new(config.key.clone(), &config.name, wall, sockets.len())?;
         let outbox = Rc::new(Outbox {
             unreachable: RefCell::new(vec![false; sockets.len()]),
             sockets,
@@ -89,13 +94,14 @@ impl Daemon {
             events: events.clone(),
             counters: Arc::clone(&counters),
         });
-        let now = clock::now();
         Ok(Daemon {
             sampler: Sampler::new(&config.sources, now)?,
             question: config.sources.ask.clone().map(|url| Question::new(url, config.times.heartbeat.as_std())),
             occasion: Occasion::default(),
             last: None,
             was_there: true,
+            log_trouble: None,
+            begun: (wall, now),
             latest: Rc::default(),
             listener,
             rates_since: now,
@@ -117,6 +123,7 @@ impl Daemon {
             let load = Rc::new(move || as_orca(&latest.borrow()));
             ears.spawn_local(stream::serve(listener, self.config.times.every, load));
         }
+        self.outbox.begin().await;
         self.look().await;
         let times = self.config.times;
         // An overload is told by numbers inside: without any there is nothing to watch.
@@ -155,7 +162,7 @@ impl Daemon {
 
     async fn look(&mut self) {
         let asked = self.ask().await;
-        let (now, wall) = (clock::now(), clock::wall());
+        let now = clock::now();
         let found = self.sampler.look(asked.as_ref(), now);
         self.counters.looks.fetch_add(1, Ordering::Relaxed);
         let is_there = found.is_some();
@@ -163,6 +170,7 @@ impl Daemon {
             let event = if is_there { "server_found" } else { "server_absent" };
             self.events.emit(&json!({"event": event, "name": self.config.name}));
         }
+        self.notice_log();
         *self.latest.borrow_mut() = found.clone().unwrap_or_default();
         let Some(metrics) = found else {
             self.counters.absent.fetch_add(1, Ordering::Relaxed);
@@ -170,23 +178,42 @@ impl Daemon {
             return;
         };
         let cpu = metrics.value(Metric::Cpu).or(metrics.machine_cpu()).unwrap_or(0.0) as f32;
-        let inside = metrics.value(Metric::InFlight).or(metrics.value(Metric::Connections)).map(|inside| inside as u32);
-        self.last = Some((wall, metrics));
+        let inside = metrics.value(Metric::InFlight).map(|inside| inside as u32);
+        self.last = Some((self.stamp(now), metrics));
         let has_turned = inside.is_some_and(|inside| self.has_turned(inside));
-        if has_turned || self.occasion.is_due(cpu, self.config.times.heartbeat, now) {
+        // A look comes some time after its tick, now more, now less: the heartbeat must not wait for one tick more.
+        let Times { every, heartbeat, .. } = self.config.times;
+        if has_turned || self.occasion.is_due(cpu, Span(heartbeat.0 - every.0 / 2), now) {
             self.occasion.told(cpu, now);
             self.tell();
+        }
+    }
+
+    /// An instant as it is told: by the clock at the start, and by time that passed since, which no one sets.
+    fn stamp(&self, now: Time) -> u64 {
+        let (wall, at) = self.begun;
+        wall + (now - at).0
+    }
+
+    /// Says when the access log begins or ceases to tell of requests.
+    fn notice_log(&mut self) {
+        let trouble = self.sampler.log_trouble();
+        if std::mem::replace(&mut self.log_trouble, trouble) == trouble {
+            return;
+        }
+        match trouble {
+            Some(why) => self.events.emit(&json!({"event": "log_silent", "name": self.config.name, "why": why})),
+            None => self.events.emit(&json!({"event": "log_read", "name": self.config.name})),
         }
     }
 
     /// Looks for an overload that begins or ends. What it tells then is of the last look, but for the number inside.
     async fn watch(&mut self) {
         let asked = self.ask().await;
-        let Some(inside) = self.sampler.inside(asked.as_ref()) else { return };
+        let Some(inside) = self.sampler.inside(asked.as_ref(), clock::now()) else { return };
         if self.last.is_some() && self.has_turned(inside) {
             let (_, metrics) = self.last.as_mut().expect("it was just there");
-            let place = if asked.is_some() { Metric::InFlight } else { Metric::Connections };
-            metrics.set(place, f64::from(inside));
+            metrics.set(Metric::InFlight, f64::from(inside));
             self.tell();
         }
     }
@@ -226,7 +253,7 @@ impl Daemon {
             return;
         }
         self.counters.rates.fetch_add(1, Ordering::Relaxed);
-        let measured = clock::wall();
+        let measured = self.stamp(now);
         for receiver in 0..self.outbox.sockets.len() {
             let datagrams = self.outbox.sender.borrow_mut().rates(receiver, measured, rates.clone());
             datagrams.iter().for_each(|datagram| self.outbox.send(receiver, datagram));
@@ -245,6 +272,14 @@ fn is_due(instant: u64, every: Span, wall: u64) -> bool {
 }
 
 impl Outbox {
+    /// Waits until something can be sent: before that a socket refuses all.
+    async fn begin(&self) {
+        for socket in &self.sockets {
+            // What is wrong with one is said when something is sent.
+            let _ = socket.writable().await;
+        }
+    }
+
     /// Says once more what was said last.
     fn say(&self, receiver: usize) {
         let Some((measured, load)) = self.said.borrow().clone() else { return };
