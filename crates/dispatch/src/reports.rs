@@ -64,6 +64,8 @@ pub struct Account {
     known: (Time, Totals),
     rate: f64,
     latency: Option<Span>,
+    /// It has completed nothing lately, while it was overloaded.
+    is_stuck: bool,
     learned: Box<dyn Estimator>,
 }
 
@@ -123,7 +125,7 @@ impl Account {
     /// Knows what was done until `at`.
     pub fn new(at: Time, totals: Totals) -> Account {
         let learned = estimator("busy-share").expect("it is built in");
-        Account { known: (at, totals), rate: 0.0, latency: None, learned }
+        Account { known: (at, totals), rate: 0.0, latency: None, is_stuck: false, learned }
     }
 
     /// What was done until `at` is not its business: the backend counts anew. What was learned stays.
@@ -132,8 +134,8 @@ impl Account {
     }
 
     /// Completes a report with the differences to the last one and with what they teach: requests, bytes, latency, capacity
-    /// and room, which is capacity less the rate served. An alarm comes sooner than `every` after the last report, which is
-    /// too soon to tell a rate.
+    /// and room, which is capacity less the rate served; an overloaded backend that answers nothing has none. An alarm comes
+    /// sooner than `every` after the last report, which is too soon to tell a rate.
     pub fn understand(&mut self, report: &mut Report, totals: &Totals, every: Span) {
         let (since, known) = self.known;
         let length = report.measured.saturating_since(since);
@@ -147,6 +149,7 @@ impl Account {
             (report.requests, report.bytes) = (completed as u32, totals.bytes - known.bytes);
             let (completed, in_flight) = (completed as u32, report.in_flight);
             self.learned.learn(&Interval { length, sent, completed, latency, busy, in_flight });
+            self.is_stuck = completed == 0 && in_flight > OVERLOADED.0;
             (self.latency, self.rate) = (latency, f64::from(completed) / length.as_secs_f64());
             self.known = (report.measured, *totals);
         }
@@ -158,7 +161,8 @@ impl Account {
         report.latency = self.latency;
         // What is not known yet is 0.
         let capacity = self.learned.capacity().unwrap_or(0.0);
-        (report.capacity, report.room) = (capacity as f32, (capacity - self.rate).max(0.0) as f32);
+        let room = if self.is_stuck { 0.0 } else { (capacity - self.rate).max(0.0) };
+        (report.capacity, report.room) = (capacity as f32, room as f32);
     }
 
     /// The same for a backend that adds up reports itself: its capacity and room are in the report.

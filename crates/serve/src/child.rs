@@ -78,7 +78,8 @@ pub fn gateway(
     if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
 }
 
-/// Runs a packet switch until it is told to stop; otherwise as [`node`].
+/// Runs a packet switch until it is told to stop; otherwise as [`node`]. Over its input it is asked what it has done so far:
+/// `{"ask": "counts"}`.
 ///
 /// # Errors
 /// When the switch cannot start, and nothing has been written then; or when its record could not be written to its end.
@@ -101,7 +102,13 @@ pub fn switch(
     if let Some(upstream) = upstream {
         ready["tells"] = upstream;
     }
-    until_told_to_stop(&events, &ready, input, |_| {})?;
+    let (counter, teller) = (switch.counter(), events.clone());
+    let heard = move |asked: &Value| {
+        if asked["ask"] == "counts" {
+            teller.emit(&event("counts", "switch", &counter()));
+        }
+    };
+    until_told_to_stop(&events, &ready, input, heard)?;
     let counts = switch.stop();
     events.emit(&stopped("switch", &counts));
     if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
@@ -195,7 +202,11 @@ fn tells(upstream: &UpstreamConfig) -> Value {
 }
 
 fn stopped(kind: &str, counts: &impl serde::Serialize) -> Value {
-    let mut event = json!({"event": "stopped", "kind": kind});
+    event("stopped", kind, counts)
+}
+
+fn event(name: &str, kind: &str, counts: &impl serde::Serialize) -> Value {
+    let mut event = json!({"event": name, "kind": kind});
     if let (Value::Object(event), Ok(Value::Object(counts))) = (&mut event, serde_json::to_value(counts)) {
         event.extend(counts);
     }

@@ -9,6 +9,7 @@ pub mod gateway;
 pub mod headers;
 mod listen;
 pub mod loadd;
+mod netlink;
 pub mod node;
 pub mod orca;
 pub mod program;

@@ -1,16 +1,17 @@
 //! An access log that is being written: what is new in it since the last look.
 //!
 //! It is read from its end at the start on. A log that was moved away is read for one look more, and then the new one from its
-//! beginning; one that was cut to nothing is read anew. A line counts once it is whole. While the disk of the log is full the
-//! server cannot write what it does, so what is told of requests would be too low: then nothing is told. The price: a log
-//! that is cut and grows beyond its old length between two looks is read from there on.
+//! beginning; one that was cut to nothing is read anew. A line counts once it is whole. While the disk of the log is full, or
+//! what has its name now is no file or cannot be read, what is told of requests would be too low: then nothing is told. The
+//! price: a log that is cut and grows beyond its old length between two looks is read from there on.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use nix::sys::statvfs::fstatvfs;
 use sojourn_traffic::log;
 
@@ -35,6 +36,7 @@ pub struct AccessLog {
     is_moved: bool,
     /// The rest of the present line belongs to one that is too long.
     is_passing: bool,
+    trouble: Option<&'static str>,
     counts: Counts,
     clients: HashMap<Box<str>, u64>,
 }
@@ -58,14 +60,11 @@ impl AccessLog {
     /// # Errors
     /// When it cannot be read.
     pub fn open(path: &Path) -> Result<AccessLog, ServeError> {
-        let wrong = |error: std::io::Error| {
-            ServeError::Config(format!("cannot read the access log {}: {error}", path.display()))
-        };
-        let mut file = File::open(path).map_err(wrong)?;
-        if file.metadata().map_err(wrong)?.is_dir() {
-            return Err(ServeError::Config(format!("the access log {} is a folder", path.display())));
-        }
-        let offset = file.seek(SeekFrom::End(0)).map_err(wrong)?;
+        let wrong = |why: String| ServeError::Config(format!("cannot read the access log {}: {why}", path.display()));
+        let mut file = open(path).map_err(|error| wrong(error.to_string()))?.ok_or_else(|| {
+            wrong("it is no file; name the file that the server writes, as in /var/log/nginx/access.log".into())
+        })?;
+        let offset = file.seek(SeekFrom::End(0)).map_err(|error| wrong(error.to_string()))?;
         Ok(AccessLog {
             path: path.into(),
             file,
@@ -73,34 +72,49 @@ impl AccessLog {
             partial: Vec::new(),
             is_moved: false,
             is_passing: false,
+            trouble: None,
             counts: Counts::default(),
             clients: HashMap::new(),
         })
     }
 
-    /// What it has said since the start; none while its disk is full.
-    pub fn look(&mut self) -> Option<Counts> {
-        self.read_on();
-        // It is there again under its name, or still, or not yet.
-        let is_moved = std::fs::metadata(&self.path)
-            .is_ok_and(|there| self.file.metadata().is_ok_and(|open| !is_same(&open, &there)));
-        // Processes of a server turn to the new log one after the other, so the old one has time until the next look.
-        if std::mem::replace(&mut self.is_moved, is_moved)
-            && is_moved
-            && let Ok(next) = File::open(&self.path)
-        {
-            self.file = next;
-            self.is_moved = false;
-            self.begin_anew();
-            self.read_on();
+    /// What it has said since the start.
+    ///
+    /// # Errors
+    /// Why that is not known at present.
+    pub fn look(&mut self) -> Result<Counts, &'static str> {
+        self.trouble = self.follow().err();
+        match self.trouble {
+            Some(why) => Err(why),
+            None => Ok(self.counts),
         }
-        let is_full = fstatvfs(&self.file).is_ok_and(|disk| disk.blocks_available() == 0 && disk.blocks() > 0);
-        (!is_full).then_some(self.counts)
+    }
+
+    /// Why the last look told nothing.
+    pub fn trouble(&self) -> Option<&'static str> {
+        self.trouble
     }
 
     /// How many requests each client has sent since this was last asked.
     pub fn take_clients(&mut self) -> Vec<(String, u64)> {
         self.clients.drain().map(|(client, requests)| (client.into(), requests)).collect()
+    }
+
+    fn follow(&mut self) -> Result<(), &'static str> {
+        self.read_on();
+        // It is there again under its name, or still, or not yet.
+        let is_moved = std::fs::metadata(&self.path)
+            .is_ok_and(|there| self.file.metadata().is_ok_and(|open| !is_same(&open, &there)));
+        // Processes of a server turn to the new log one after the other, so the old one has time until the next look.
+        if std::mem::replace(&mut self.is_moved, is_moved) && is_moved {
+            let next = open(&self.path).map_err(|_| "it cannot be read any more")?;
+            self.file = next.ok_or("what has its name now is no file")?;
+            self.is_moved = false;
+            self.begin_anew();
+            self.read_on();
+        }
+        let is_full = fstatvfs(&self.file).is_ok_and(|disk| disk.blocks_available() == 0 && disk.blocks() > 0);
+        if is_full { Err("its disk is full") } else { Ok(()) }
     }
 
     fn read_on(&mut self) {
@@ -157,6 +171,12 @@ impl AccessLog {
             self.clients.insert(client.into(), 1);
         }
     }
+}
+
+/// The file at `path`; none where that is something else, as a FIFO, whose other end would be waited for.
+fn open(path: &Path) -> std::io::Result<Option<File>> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
 }
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::question::Question;
 use super::sampler::{Sampler, as_orca};
-use super::{LoaddConfig, LoaddCounts};
+use super::{LoaddConfig, LoaddCounts, Times};
 use crate::orca::stream;
 use crate::report::{Load, Metric, Metrics, Outbox, Traffic};
 use crate::{ServeError, clock, orca};
@@ -29,8 +29,10 @@ pub(super) struct Daemon {
     outbox: Rc<Outbox>,
     counters: Arc<Counters>,
     /// What the last look found, and whether the server was there; at first it is taken to be.
-    last: Option<(u64, Metrics)>,
+    last: Option<(Time, Metrics)>,
     was_there: bool,
+    /// Why the access log does not tell of requests.
+    log_trouble: Option<&'static str>,
     /// What it found, for those who ask for it as ORCA, and where they do.
     latest: Rc<RefCell<Metrics>>,
     listener: Option<TcpListener>,
@@ -66,6 +68,7 @@ impl Daemon {
             occasion: Occasion::default(),
             last: None,
             was_there: true,
+            log_trouble: None,
             latest: Rc::default(),
             listener,
             rates_since: now,
@@ -128,7 +131,7 @@ impl Daemon {
 
     async fn look(&mut self) {
         let asked = self.ask().await;
-        let (now, wall) = (clock::now(), clock::wall());
+        let now = clock::now();
         let found = self.sampler.look(asked.as_ref(), now);
         self.counters.looks.fetch_add(1, Ordering::Relaxed);
         let is_there = found.is_some();
@@ -136,6 +139,7 @@ impl Daemon {
             let event = if is_there { "server_found" } else { "server_absent" };
             self.events.emit(&json!({"event": event, "name": self.config.name}));
         }
+        self.notice_log();
         *self.latest.borrow_mut() = found.clone().unwrap_or_default();
         let Some(metrics) = found else {
             self.counters.absent.fetch_add(1, Ordering::Relaxed);
@@ -143,23 +147,36 @@ impl Daemon {
             return;
         };
         let cpu = metrics.value(Metric::Cpu).or(metrics.machine_cpu()).unwrap_or(0.0) as f32;
-        let inside = metrics.value(Metric::InFlight).or(metrics.value(Metric::Connections)).map(|inside| inside as u32);
-        self.last = Some((wall, metrics));
+        let inside = metrics.value(Metric::InFlight).map(|inside| inside as u32);
+        self.last = Some((now, metrics));
         let has_turned = inside.is_some_and(|inside| self.has_turned(inside));
-        if has_turned || self.occasion.is_due(cpu, self.config.times.heartbeat, now) {
+        // A look comes some time after its tick, now more, now less: the heartbeat must not wait for one tick more.
+        let Times { every, heartbeat, .. } = self.config.times;
+        if has_turned || self.occasion.is_due(cpu, Span(heartbeat.0 - every.0 / 2), now) {
             self.occasion.told(cpu, now);
             self.tell();
+        }
+    }
+
+    /// Says when the access log begins or ceases to tell of requests.
+    fn notice_log(&mut self) {
+        let trouble = self.sampler.log_trouble();
+        if std::mem::replace(&mut self.log_trouble, trouble) == trouble {
+            return;
+        }
+        match trouble {
+            Some(why) => self.events.emit(&json!({"event": "log_silent", "name": self.config.name, "why": why})),
+            None => self.events.emit(&json!({"event": "log_read", "name": self.config.name})),
         }
     }
 
     /// Looks for an overload that begins or ends. What it tells then is of the last look, but for the number inside.
     async fn watch(&mut self) {
         let asked = self.ask().await;
-        let Some(inside) = self.sampler.inside(asked.as_ref()) else { return };
+        let Some(inside) = self.sampler.inside(asked.as_ref(), clock::now()) else { return };
         if self.last.is_some() && self.has_turned(inside) {
             let (_, metrics) = self.last.as_mut().expect("it was just there");
-            let place = if asked.is_some() { Metric::InFlight } else { Metric::Connections };
-            metrics.set(place, f64::from(inside));
+            metrics.set(Metric::InFlight, f64::from(inside));
             self.tell();
         }
     }

@@ -1,11 +1,12 @@
 //! The load daemon: it stands beside a server that need not know of it, and tells those in front how the server fares.
 //!
 //! It looks at multiples of its tick by the wall clock, as all daemons of a system do, and tells what
-//! `sojourn_dispatch::reports` says is worth telling; overloads it looks for more often, and tells at once. What it knows
-//! comes from `/proc`, from the server's access log, and from the server itself where that speaks ORCA. Counting connections
-//! costs most: for each look the kernel walks its whole table, some milliseconds. The price of standing outside: where the
-//! server tells nothing itself, requests inside are taken from its connections, idle ones included, and the busy share from
-//! its processes, or, where these are not named, from the whole machine.
+//! `sojourn_dispatch::reports` says is worth telling; overloads it looks for more often, and tells at once. A clock that is set
+//! anew moves the looks and not what is told: instants are told by the time that passed since the start. What it knows
+//! comes from `/proc`, from the kernel's list of connections, from the server's access log, and from the server itself where
+//! that speaks ORCA. The price of standing outside: where the server tells nothing itself, its requests are those that can be
+//! seen from outside (`connections`), at least so many, and the busy share is that of its processes, or, where these are not
+//! named, of the whole machine.
 //!
 //! A server that is not there (no program listens, no process has its name, it does not answer) is not told of: after two
 //! heartbeats those in front take it for down. Agarwal, A test bed for performance evaluation of load balancing strategies for

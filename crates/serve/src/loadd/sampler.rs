@@ -6,7 +6,7 @@ use super::Sources;
 use super::access_log::AccessLog;
 use super::connections::Connections;
 use super::machine::Machine;
-use super::workers::Workers;
+use super::workers::{Looked, Workers};
 use crate::report::{Metric, Metrics};
 use crate::{ServeError, orca};
 
@@ -18,6 +18,8 @@ pub struct Sampler {
     connections: Option<Connections>,
     log: Option<AccessLog>,
     asks: bool,
+    /// Processes of the server that were at work at the last look.
+    at_work: u32,
     started: Time,
     last: Option<(Time, Metrics)>,
 }
@@ -26,14 +28,16 @@ impl Sampler {
     /// A sampler that counts from now on.
     ///
     /// # Errors
-    /// When the access log cannot be read.
+    /// When the access log cannot be read, or the kernel does not tell of connections.
     pub fn new(sources: &Sources, now: Time) -> Result<Sampler, ServeError> {
+        let connections = sources.port.map(Connections::new).transpose();
         Ok(Sampler {
             machine: Machine::new(),
             workers: sources.workers.as_deref().map(Workers::new),
-            connections: sources.port.map(Connections::new),
+            connections: connections.map_err(ServeError::system("cannot count connections"))?,
             log: sources.log.as_deref().map(AccessLog::open).transpose()?,
             asks: sources.ask.is_some(),
+            at_work: 0,
             started: now,
             last: None,
         })
@@ -45,16 +49,20 @@ impl Sampler {
         let mut metrics = Metrics::default();
         self.machine.look(now, &mut metrics);
         if let Some(workers) = &mut self.workers {
-            let (count, busy_s) = workers.look();
+            let Looked { count, at_work, busy_s } = workers.look();
             let cores = metrics.value(Metric::Cores);
-            metrics.set(Metric::Workers, count as f64);
+            self.at_work = at_work;
+            metrics.set(Metric::Workers, f64::from(count));
             metrics.set(Metric::Busy, busy_s);
             metrics.set(Metric::CoreTime, cores.map(|cores| now.saturating_since(self.started).as_secs_f64() * cores));
         }
-        let connections = self.connections.as_mut().map(Connections::look);
-        metrics.set(Metric::Connections, connections.flatten().map(|count| count as f64));
+        let counted = self.connections.as_mut().map(|connections| connections.look(now));
+        if let Some(Ok(Some(counted))) = counted {
+            metrics.set(Metric::Connections, f64::from(counted.open));
+            metrics.set(Metric::InFlight, f64::from(counted.inside.max(self.at_work)));
+        }
         let counts = self.log.as_mut().map(AccessLog::look);
-        if let Some(counts) = counts.flatten() {
+        if let Some(Ok(counts)) = counts {
             metrics.set(Metric::Completed, counts.requests as f64);
             metrics.set(Metric::Bytes, counts.bytes as f64);
             metrics.set(Metric::Errors, counts.errors as f64);
@@ -62,7 +70,7 @@ impl Sampler {
         if let Some(asked) = asked {
             listen(asked, &mut metrics);
         }
-        let is_there = connections != Some(None)
+        let is_there = !matches!(counted, Some(Ok(None)))
             && (asked.is_some() || !self.asks)
             && metrics.value(Metric::Workers).is_none_or(|count| count > 0.0);
         if let Some((at, before)) = &self.last {
@@ -87,13 +95,18 @@ impl Sampler {
         is_there.then_some(metrics)
     }
 
-    /// How many requests the server has now, or how many connections: what an overload is told by.
-    pub fn inside(&mut self, asked: Option<&orca::Load>) -> Option<u32> {
+    /// How many requests the server has now, at least: what an overload is told by.
+    pub fn inside(&mut self, asked: Option<&orca::Load>, now: Time) -> Option<u32> {
         match (asked, &mut self.connections) {
             (Some(asked), _) => asked.in_flight(),
-            (None, Some(connections)) => connections.look().map(|count| count as u32),
+            (None, Some(connections)) => Some(connections.look(now).ok()??.inside.max(self.at_work)),
             _ => None,
         }
+    }
+
+    /// Why nothing is known of requests, where the access log does not tell.
+    pub fn log_trouble(&self) -> Option<&'static str> {
+        self.log.as_ref().and_then(AccessLog::trouble)
     }
 
     /// Requests of each client in the access log since this was last asked.

@@ -1,4 +1,4 @@
-//! The processes of the server, by their name: how many, and the processor time that they took.
+//! The processes of the server, by their name: how many, how many of them are at work, and the processor time that they took.
 
 use std::collections::HashMap;
 
@@ -24,6 +24,17 @@ struct Worker {
     ticks: u64,
 }
 
+/// What a look found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Looked {
+    /// Processes.
+    pub(super) count: u32,
+    /// Those that run, or wait for a core or a disk: each of them has a request, at least.
+    pub(super) at_work: u32,
+    /// Processor time (s) that all of them took since the first look.
+    pub(super) busy_s: f64,
+}
+
 impl Workers {
     /// The processes called `name`: Linux keeps the first 15 bytes of a name.
     pub(super) fn new(name: &str) -> Workers {
@@ -31,24 +42,24 @@ impl Workers {
         Workers { name, known: HashMap::new(), ticks: 0, looks: 0 }
     }
 
-    /// How many there are, and the processor time (s) that all of them took since the first look. That of one which ended
-    /// is counted up to the look before; of new ones it counts from their start.
-    pub(super) fn look(&mut self) -> (usize, f64) {
+    /// Looks at all. The time of one which ended is counted up to the look before; of new ones it counts from their start.
+    pub(super) fn look(&mut self) -> Looked {
         let is_first = self.looks == 0;
         if self.looks.is_multiple_of(SEARCH_EVERY) {
             self.search(is_first);
         }
         self.looks += 1;
-        let (name, ticks) = (&self.name, &mut self.ticks);
-        self.known.retain(|_, worker| match worker.stat.read().and_then(|stat| ticks_of(stat, name)) {
-            Some(now) => {
+        let (name, ticks, mut at_work) = (&self.name, &mut self.ticks, 0);
+        self.known.retain(|_, worker| match worker.stat.read().and_then(|stat| seen(stat, name)) {
+            Some((now, is_at_work)) => {
                 *ticks += now.saturating_sub(worker.ticks);
                 worker.ticks = now;
+                at_work += u32::from(is_at_work);
                 true
             }
             None => false,
         });
-        (self.known.len(), self.ticks as f64 / TICKS_PER_S)
+        Looked { count: self.known.len() as u32, at_work, busy_s: self.ticks as f64 / TICKS_PER_S }
     }
 
     fn search(&mut self, is_first: bool) {
@@ -57,19 +68,20 @@ impl Workers {
                 continue;
             }
             let mut stat = ProcFile::open(format!("/proc/{pid}/stat"));
-            let Some(ticks) = stat.read().and_then(|text| ticks_of(text, &self.name)) else { continue };
+            let Some((ticks, _)) = stat.read().and_then(|text| seen(text, &self.name)) else { continue };
             self.known.insert(pid, Worker { stat, ticks: if is_first { ticks } else { 0 } });
         }
     }
 }
 
-/// The ticks of a process, its user's and the system's, if it is called so. The name stands in brackets and may hold some.
-fn ticks_of(stat: &str, name: &str) -> Option<u64> {
+/// The ticks of a process, its user's and the system's, and whether it is at work, if it is called so. The name stands in
+/// brackets and may hold some.
+fn seen(stat: &str, name: &str) -> Option<(u64, bool)> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, called) = before.split_once('(')?;
     let mut fields = after.split_ascii_whitespace();
     // State Z: it has ended, and its parent has not noticed yet.
-    let runs = fields.next().is_some_and(|state| state != "Z");
+    let state = fields.next().filter(|state| *state != "Z" && called == name)?;
     let mut ticks = fields.skip(10).map(|text| text.parse::<u64>().ok());
-    (called == name && runs).then(|| Some(ticks.next()?? + ticks.next()??)).flatten()
+    Some((ticks.next()?? + ticks.next()??, matches!(state, "R" | "D")))
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 use socket2::SockRef;
 use sojourn_bed::Events;
+use sojourn_stats::Time;
 use tokio::net::UdpSocket;
 
 use super::{DATAGRAM_MAX, Dropped, Echoes, Heard, Key, Load, Sender};
@@ -19,7 +20,9 @@ use crate::{ServeError, clock};
 pub(crate) struct Outbox {
     sockets: Vec<UdpSocket>,
     sender: RefCell<Sender>,
-    said: RefCell<Option<(u64, Load)>>,
+    said: RefCell<Option<(Time, Load)>>,
+    /// One instant by the clocks of which the first may be set anew: what is measured is told by it and the second.
+    begun: (u64, Time),
     unreachable: RefCell<Vec<bool>>,
     events: Events,
     traffic: Arc<Traffic>,
@@ -52,9 +55,10 @@ impl Outbox {
                 .and_then(UdpSocket::from_std);
             sockets.push(socket.map_err(ServeError::system(format!("cannot send to {receiver}")))?);
         }
-        let sender = RefCell::new(Sender::new(key.clone(), name, clock::wall(), sockets.len())?);
+        let begun = (clock::wall(), clock::now());
+        let sender = RefCell::new(Sender::new(key.clone(), name, begun.0, sockets.len())?);
         let unreachable = RefCell::new(vec![false; sockets.len()]);
-        Ok(Outbox { sockets, sender, said: RefCell::default(), unreachable, events, traffic })
+        Ok(Outbox { sockets, sender, said: RefCell::default(), begun, unreachable, events, traffic })
     }
 
     /// The places of the receivers.
@@ -62,15 +66,15 @@ impl Outbox {
         0..self.sockets.len()
     }
 
-    /// Tells all of them the load, as measured then (ns since 1970).
-    pub(crate) fn tell(&self, measured: u64, load: Load) {
+    /// Tells all of them the load, as measured then.
+    pub(crate) fn tell(&self, measured: Time, load: Load) {
         *self.said.borrow_mut() = Some((measured, load));
         self.receivers().for_each(|receiver| self.say(receiver));
     }
 
     /// Tells all of them the rates of clients.
     pub(crate) fn tell_rates(&self, rates: &[(String, f64)]) {
-        let measured = clock::wall();
+        let measured = self.stamp(clock::now());
         for receiver in self.receivers() {
             let datagrams = self.sender.borrow_mut().rates(receiver, measured, rates.to_vec());
             datagrams.iter().for_each(|datagram| self.send(receiver, datagram));
@@ -79,7 +83,7 @@ impl Outbox {
 
     /// Tells one of them what became of its order.
     pub(crate) fn tell_echoes(&self, receiver: usize, echoes: Echoes) {
-        let datagram = self.sender.borrow_mut().echoes(receiver, clock::wall(), echoes);
+        let datagram = self.sender.borrow_mut().echoes(receiver, self.stamp(clock::now()), echoes);
         self.send(receiver, &datagram);
     }
 
@@ -112,10 +116,16 @@ impl Outbox {
         }
     }
 
+    /// An instant as it is told: by the clock at the start, and by time that passed since, which is never set.
+    fn stamp(&self, at: Time) -> u64 {
+        let (wall, begun) = self.begun;
+        wall + at.saturating_since(begun).0
+    }
+
     /// Says once more what was said last.
     fn say(&self, receiver: usize) {
         let Some((measured, load)) = self.said.borrow().clone() else { return };
-        let datagram = self.sender.borrow_mut().load(receiver, measured, load);
+        let datagram = self.sender.borrow_mut().load(receiver, self.stamp(measured), load);
         self.send(receiver, &datagram);
     }
 

@@ -6,7 +6,7 @@ use crate::report::Dropped;
 use crate::upstream::UpstreamCounts;
 
 /// What a switch has done. Packets that take the kernel's path are not counted here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SwitchCounts {
     /// Connections that were given to a server.
     pub connections: u64,
@@ -39,7 +39,7 @@ pub struct SwitchCounts {
 }
 
 /// What one server was given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ServerCounts {
     /// Its name.
     pub name: String,
@@ -49,4 +49,22 @@ pub struct ServerCounts {
     pub open: u64,
     /// Whether it can be chosen.
     pub up: bool,
+    /// The load that it told last, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<ServerLoad>,
+}
+
+/// What a server told of its load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ServerLoad {
+    /// How long ago it was measured (s).
+    pub age_s: f64,
+    /// Requests that it had.
+    pub in_flight: u32,
+    /// Busy share of its processor.
+    pub cpu: f32,
+    /// Requests per second that it can take, as learned from its reports; 0 while that is not known.
+    pub capacity_per_s: f32,
+    /// Requests per second that it can take in addition.
+    pub room_per_s: f32,
 }

@@ -14,7 +14,7 @@ use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, Table, key};
 use sojourn_stats::{Span, Time};
 
-use super::counts::{ServerCounts, SwitchCounts};
+use super::counts::{ServerCounts, ServerLoad, SwitchCounts};
 use super::packet::{Kind, Packet};
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
 use super::{Lifetimes, Probe, SwitchConfig, address};
@@ -265,13 +265,14 @@ impl Decider {
         Some(server.mark)
     }
 
-    /// What it has done so far.
-    pub(super) fn counts(&self) -> SwitchCounts {
-        let backends = self.servers.iter().map(|server| ServerCounts {
+    /// What it has done so far, and how old what it was told is now.
+    pub(super) fn counts(&self, now: Time) -> SwitchCounts {
+        let backends = self.servers.iter().enumerate().map(|(index, server)| ServerCounts {
             name: server.name.clone(),
             connections: server.connections,
             open: server.open,
             up: !server.is_down && !server.is_drained,
+            load: self.load(BackendId(index as u32), now),
         });
         let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
         SwitchCounts { backends: backends.collect(), upstream, ..self.counts.clone() }
@@ -285,6 +286,18 @@ impl Decider {
     /// What is known of its servers.
     pub(super) fn table(&self) -> &Table {
         self.dispatcher.table()
+    }
+
+    fn load(&self, backend: BackendId, now: Time) -> Option<ServerLoad> {
+        let table = self.dispatcher.table();
+        let (report, age) = table.report(backend).zip(table.report_age(backend, now))?;
+        Some(ServerLoad {
+            age_s: age.as_secs_f64(),
+            in_flight: report.in_flight,
+            cpu: report.cpu,
+            capacity_per_s: report.capacity,
+            room_per_s: report.room,
+        })
     }
 
     /// Takes what reports tell. A switch that probes its servers knows better than their silence whether they are up:

@@ -42,7 +42,7 @@ use crate::report::{Inbox, ReportsConfig};
 use crate::threads::{Threads, Work};
 use crate::upstream::{Upstream, UpstreamConfig};
 use crate::{ServeError, clock, headers};
-pub use counts::{ServerCounts, SwitchCounts};
+pub use counts::{ServerCounts, ServerLoad, SwitchCounts};
 use decider::{Decider, lock};
 use queue::Queue;
 use routes::Routes;
@@ -219,12 +219,13 @@ impl Switch {
 
     /// What it has done so far.
     pub fn counts(&self) -> SwitchCounts {
-        let mut counts = lock(&self.decider).counts();
-        if let Ok([fragments, strays, undecided, full]) = rules::dropped() {
-            (counts.fragments, counts.strays, counts.undecided) = (fragments, strays, undecided);
-            counts.full += full;
-        }
-        counts
+        counts(&self.decider)
+    }
+
+    /// The same, for those who ask for it from elsewhere while it runs.
+    pub(crate) fn counter(&self) -> impl Fn() -> SwitchCounts + Send + 'static {
+        let decider = Arc::clone(&self.decider);
+        move || counts(&decider)
     }
 
     /// Stops it and says what it has done.
@@ -233,6 +234,15 @@ impl Switch {
         lock(&self.decider).finish();
         self.counts()
     }
+}
+
+fn counts(decider: &Mutex<Decider>) -> SwitchCounts {
+    let mut counts = lock(decider).counts(clock::now());
+    if let Ok([fragments, strays, undecided, full]) = rules::dropped() {
+        (counts.fragments, counts.strays, counts.undecided) = (fragments, strays, undecided);
+        counts.full += full;
+    }
+    counts
 }
 
 impl Drop for InForce {

@@ -1,19 +1,16 @@
 //! A netfilter queue: packets for which the kernel asks this process, and its verdicts (linux/netfilter/nfnetlink_queue.h).
 //!
-//! Written over netlink by hand, in one page: the crates that wrap it hide their descriptor, and a loop that cannot wait for
-//! it and for other things could not be stopped. Only the head of a packet is copied. A full queue lets packets pass
-//! undecided; what becomes of them the rule set says.
+//! Only the head of a packet is copied. A full queue lets packets pass undecided; what becomes of them the rule set says.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto, setsockopt, socket,
-    sockopt,
-};
+use nix::sys::socket::{SockProtocol, setsockopt, sockopt};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use crate::netlink;
 
 /// Bytes of a packet that are copied: headers with all their options.
 const COPIED: u32 = 128;
@@ -30,15 +27,8 @@ const PACKET: u16 = QUEUE;
 const VERDICT: u16 = QUEUE | 1;
 const CONFIGURE: u16 = QUEUE | 2;
 
-/// Message types and flags of netlink itself.
-const ERROR: u16 = 2;
-const REQUEST: u16 = 1;
-const ACKNOWLEDGE: u16 = 4;
-
-/// Heads of a netlink message, of netfilter's and of an attribute (bytes).
-const MESSAGE: usize = 16;
+/// Bytes of netfilter's head.
 const NETFILTER: usize = 4;
-const ATTRIBUTE: usize = 4;
 
 /// A queue that this process decides.
 pub(super) struct Queue {
@@ -63,9 +53,7 @@ pub(super) struct Waiting<'a> {
 impl Queue {
     /// Takes the queue of this number, on the current runtime.
     pub(super) fn open(number: u16) -> io::Result<Queue> {
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkNetFilter)?;
-        bind(std::os::fd::AsRawFd::as_raw_fd(&socket), &NetlinkAddr::new(0, 0))?;
+        let socket = netlink::open(SockProtocol::NetlinkNetFilter)?;
         // The system may allow less.
         let _ = setsockopt(&socket, sockopt::RcvBuf, &BUFFER);
         #[expect(deprecated, reason = "its successor is unsafe; this descriptor is owned by what is registered")]
@@ -88,8 +76,8 @@ impl Queue {
         let early = std::mem::take(&mut self.early);
         let received = if early.is_empty() {
             let mut ready = self.socket.readable().await?;
-            match ready.try_io(|socket| Ok(recv(fd(socket), &mut self.buffer, MsgFlags::empty())?)) {
-                Ok(Ok(bytes)) => &self.buffer[..bytes],
+            match ready.try_io(|socket| netlink::receive(socket, &mut self.buffer)) {
+                Ok(Ok(received)) => received,
                 // Some packets had no room in the buffer, and were lost before they were seen; their senders repeat them.
                 Ok(Err(error)) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => return Ok(()),
                 Ok(Err(error)) => return Err(error),
@@ -99,7 +87,7 @@ impl Queue {
             &early
         };
         self.verdicts.clear();
-        for waiting in messages(received).filter_map(|(kind, body)| packet(kind, body)) {
+        for waiting in netlink::messages(received).filter_map(|(kind, body)| packet(kind, body)) {
             let mark = decide(waiting);
             const ACCEPT: u32 = 1;
             let mut verdict = ACCEPT.to_be_bytes().to_vec();
@@ -107,7 +95,7 @@ impl Queue {
             message(&mut self.verdicts, VERDICT, 0, self.number, &[(2, &verdict), (3, &mark.to_be_bytes())]);
         }
         if !self.verdicts.is_empty() {
-            sendto(fd(&self.socket), &self.verdicts, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+            netlink::send(&self.socket, &self.verdicts)?;
         }
         Ok(())
     }
@@ -115,54 +103,26 @@ impl Queue {
     /// Sets something, and waits for what the kernel says to it: it answers before the call returns.
     fn configure(&mut self, attributes: &[(u16, &[u8])]) -> io::Result<()> {
         let mut order = Vec::new();
-        message(&mut order, CONFIGURE, ACKNOWLEDGE, self.number, attributes);
-        sendto(fd(&self.socket), &order, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+        message(&mut order, CONFIGURE, netlink::ACKNOWLEDGE, self.number, attributes);
+        netlink::send(&self.socket, &order)?;
         loop {
-            let bytes = recv(fd(&self.socket), &mut self.buffer, MsgFlags::empty())?;
-            let answer = messages(&self.buffer[..bytes]).find(|(kind, _)| *kind == ERROR);
-            if let Some((_, body)) = answer {
-                let code = body.get(..4).map_or(0, |code| i32::from_ne_bytes(code.try_into().expect("four bytes")));
-                return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
+            let received = netlink::receive(&self.socket, &mut self.buffer)?;
+            if let Some((_, body)) = netlink::messages(received).find(|(kind, _)| *kind == netlink::ERROR) {
+                return netlink::answer(body);
             }
             // A packet came between the order and its answer.
-            self.early.extend(&self.buffer[..bytes]);
+            self.early.extend(received);
         }
     }
 }
 
-fn fd(socket: &AsyncFd<OwnedFd>) -> std::os::fd::RawFd {
-    std::os::fd::AsRawFd::as_raw_fd(socket)
-}
-
 /// Appends a message to a queue with these attributes.
 fn message(to: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, attributes: &[(u16, &[u8])]) {
-    let start = to.len();
-    to.extend([0; 4]);
-    to.extend(kind.to_ne_bytes());
-    to.extend((REQUEST | flags).to_ne_bytes());
-    to.extend([0; 8]);
-    to.extend([0, 0]);
-    to.extend(queue.to_be_bytes());
-    for (name, value) in attributes {
-        to.extend(((ATTRIBUTE + value.len()) as u16).to_ne_bytes());
-        to.extend(name.to_ne_bytes());
-        to.extend(*value);
-        to.resize(to.len().next_multiple_of(4), 0);
-    }
-    let bytes = (to.len() - start) as u32;
-    to[start..start + 4].copy_from_slice(&bytes.to_ne_bytes());
-}
-
-/// The messages in what was received, by type.
-fn messages(mut received: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    std::iter::from_fn(move || {
-        let head = received.get(..MESSAGE)?;
-        let bytes = u32::from_ne_bytes(head[..4].try_into().expect("four bytes")) as usize;
-        let kind = u16::from_ne_bytes([head[4], head[5]]);
-        let body = received.get(MESSAGE..bytes)?;
-        received = received.get(bytes.next_multiple_of(4)..).unwrap_or(&[]);
-        Some((kind, body))
-    })
+    netlink::message(to, kind, flags, |body| {
+        body.extend([0, 0]);
+        body.extend(queue.to_be_bytes());
+        attributes.iter().for_each(|(name, value)| netlink::attribute(body, *name, value));
+    });
 }
 
 /// The packet that a message is about.
@@ -171,12 +131,7 @@ fn packet(kind: u16, body: &[u8]) -> Option<Waiting<'_>> {
         return None;
     }
     let (mut id, mut mark, mut head) = (None, 0, &[][..]);
-    let mut rest = body.get(NETFILTER..)?;
-    while let Some(start) = rest.get(..ATTRIBUTE) {
-        let bytes = usize::from(u16::from_ne_bytes([start[0], start[1]]));
-        // The two highest bits are flags.
-        let name = u16::from_ne_bytes([start[2], start[3]]) & 0x3fff;
-        let value = rest.get(ATTRIBUTE..bytes)?;
+    for (name, value) in netlink::attributes(body.get(NETFILTER..)?) {
         let number = || Some(u32::from_be_bytes(value.get(..4)?.try_into().expect("four bytes")));
         match name {
             1 => id = number(),
@@ -184,7 +139,6 @@ fn packet(kind: u16, body: &[u8]) -> Option<Waiting<'_>> {
             10 => head = value,
             _ => {}
         }
-        rest = rest.get(bytes.next_multiple_of(4)..).unwrap_or(&[]);
     }
     Some(Waiting { id: id?, mark, head })
 }

@@ -280,6 +280,6 @@ impl<F: Front> Teller<'_, F> {
         self.upstream.reports.fetch_add(1, Ordering::Relaxed);
         let is_overloaded = self.occasion.is_overloaded() && !is_own;
         let (every, heartbeat) = (*every, *heartbeat);
-        self.outbox.tell(clock::wall(), Load { every, heartbeat, is_overloaded, is_empty, metrics });
+        self.outbox.tell(clock::now(), Load { every, heartbeat, is_overloaded, is_empty, metrics });
     }
 }

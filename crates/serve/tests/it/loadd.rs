@@ -1,12 +1,14 @@
 //! The load daemon beside servers: emulated ones that say their load, and Debian's, which know nothing of it.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::net::UdpSocket;
-use std::path::Path;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use sojourn_dispatch::{BackendId, Report};
 use sojourn_model::Discipline;
 use sojourn_serve::loadd::{AccessLog, Counts, Loadd, LoaddConfig, Sampler, Sources, Times, sample};
@@ -22,8 +24,8 @@ fn key() -> Key {
     Key::new(b"a secret of tests")
 }
 
-fn counts(requests: u64, bytes: u64, errors: u64, bad: u64) -> Option<Counts> {
-    Some(Counts { requests, bytes, errors, bad })
+fn counts(requests: u64, bytes: u64, errors: u64, bad: u64) -> Result<Counts, &'static str> {
+    Ok(Counts { requests, bytes, errors, bad })
 }
 
 fn append(path: &Path, text: impl AsRef<[u8]>) {
@@ -67,7 +69,7 @@ fn a_log_is_followed_over_rotation_and_truncation() {
     // A line without end takes no memory without end, and the next one counts again.
     for _ in 0..100 {
         append(&path, "x".repeat(10_000));
-        log.look();
+        assert!(log.look().is_ok());
     }
     append(&path, format!("\n{LINE}"));
     assert_eq!(log.look(), counts(13, 1300, 2, 3));
@@ -77,7 +79,122 @@ fn a_log_is_followed_over_rotation_and_truncation() {
     fs::remove_file(&path).expect("it is removed");
     assert_eq!(log.look(), counts(13, 1300, 2, 3));
     assert!(AccessLog::open(&path).unwrap_err().to_string().contains("cannot read the access log"));
-    assert!(AccessLog::open(folder.path()).unwrap_err().to_string().contains("is a folder"));
+    for no_file in [folder.path(), &fifo(folder.path())] {
+        assert!(AccessLog::open(no_file).unwrap_err().to_string().contains("it is no file"));
+    }
+}
+
+/// A FIFO, which no one writes: to open it would wait for ever.
+fn fifo(folder: &Path) -> PathBuf {
+    let path = folder.join("fifo");
+    mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("a FIFO");
+    path
+}
+
+/// What cannot be known is not 0: what has the log's name is no file for a while.
+#[test]
+fn a_log_that_becomes_a_fifo_tells_nothing_until_it_is_a_file_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.log");
+    append(&path, "");
+    let mut log = AccessLog::open(&path).expect("it can be read");
+    append(&path, LINE);
+    fs::rename(fifo(folder.path()), &path).expect("it takes the log's place");
+    assert_eq!(log.look(), counts(1, 100, 0, 0), "the old one is read to its end");
+    for _ in 0..3 {
+        assert_eq!(log.look(), Err("what has its name now is no file"));
+        assert!(log.trouble().is_some());
+    }
+    fs::remove_file(&path).expect("it is removed");
+    append(&path, LINE.repeat(2));
+    assert_eq!(log.look(), counts(3, 300, 0, 0));
+    assert_eq!(log.trouble(), None);
+}
+
+const HOUR: Span = Span(3600 * 1_000_000_000);
+
+/// What a server has are requests that it has not answered: not connections that are kept, nor replies that a client is slow
+/// to take. Over IPv4, IPv6, and both at one socket.
+#[test]
+fn connections_that_wait_for_the_server_are_told_from_others() {
+    for (listens, reached) in
+        [("127.0.0.1:0", ["127.0.0.1"; 2]), ("[::1]:0", ["::1"; 2]), ("[::]:0", ["127.0.0.1", "::1"])]
+    {
+        let listener = TcpListener::bind(listens).expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        // Another server's are not its.
+        let other = TcpListener::bind(listens).expect("a free port");
+        let _foreign =
+            TcpStream::connect((reached[0], other.local_addr().expect("an address").port())).expect("it listens");
+        let sources = Sources { port: Some(port), ..Sources::default() };
+        let mut sampler = Sampler::new(&sources, now()).expect("the kernel tells");
+        // Each look is so much later that the list may be walked again.
+        let mut later = now();
+        let mut seen = || {
+            later = later + HOUR;
+            let metrics = sampler.look(None, later).expect("it listens");
+            let whole = |metric| metrics.value(metric).expect("it is known") as u32;
+            (whole(Metric::Connections), whole(Metric::InFlight))
+        };
+        assert_eq!(seen(), (0, 0), "{listens}");
+        let connect = |number: usize| TcpStream::connect((reached[number % 2], port)).expect("it listens");
+        let mut clients: Vec<TcpStream> = (0..5).map(connect).collect();
+        assert_eq!(seen(), (5, 5), "{listens}: they wait to be accepted");
+        let mut accepted: Vec<TcpStream> = clients.iter().map(|_| listener.accept().expect("one comes").0).collect();
+        assert_eq!(seen(), (5, 0), "{listens}: they are quiet");
+        let mut byte = [0];
+        for client in &mut clients[..3] {
+            client.write_all(b"x").expect("it is sent");
+        }
+        until("their bytes have come", || seen() == (5, 3));
+        // The kernel's times are of its ticks: what comes in a later one than the connection itself is seen to be owed.
+        until("what was read is owed", || {
+            accepted[..3].iter_mut().for_each(|server| server.read_exact(&mut byte).expect("it has come"));
+            let is_owed = seen() == (5, 3);
+            clients[..3].iter_mut().for_each(|client| client.write_all(b"x").expect("it is sent"));
+            is_owed
+        });
+        for server in &mut accepted[..3] {
+            server.read_exact(&mut byte).expect("it comes");
+            server.write_all(b"reply").expect("it is sent");
+        }
+        assert_eq!(seen(), (5, 0), "{listens}: they are answered");
+        accepted[4].set_nonblocking(true).expect("it can be");
+        while accepted[4].write(&[0; 65_536]).is_ok() {}
+        assert_eq!(seen(), (5, 0), "{listens}: a client that reads slowly waits for no server");
+        clients[3].shutdown(Shutdown::Write).expect("it is open");
+        assert_eq!(accepted[3].peek(&mut byte).expect("it has ended"), 0);
+        assert_eq!(seen(), (5, 0), "{listens}: an end is no request");
+        clients[2].write_all(b"x").and_then(|()| clients[2].shutdown(Shutdown::Write)).expect("it is open");
+        until("one has asked and ended", || seen() == (5, 1));
+        drop((listener, accepted));
+        assert_eq!(sampler.look(None, later + HOUR), None, "{listens}: no program listens");
+    }
+}
+
+/// The kernel's table is not walked again at once, so that looks cost little; connections that wait to be accepted are seen.
+#[test]
+fn looks_are_as_rare_as_they_are_dear() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let sources = Sources { port: Some(address.port()), ..Sources::default() };
+    let start = now();
+    let mut sampler = Sampler::new(&sources, start).expect("the kernel tells");
+    let mut open = |at| {
+        let metrics = sampler.look(None, at).expect("it listens");
+        (metrics.value(Metric::Connections), metrics.value(Metric::InFlight))
+    };
+    assert_eq!(open(start), (Some(0.0), Some(0.0)));
+    let mut clients = [(); 3].map(|()| TcpStream::connect(address).expect("it listens"));
+    assert_eq!(open(start), (Some(0.0), Some(3.0)), "they are not counted yet, and wait");
+    // A walk takes no less than 10 us of a core's time, of which a quarter of a hundredth is for walks.
+    assert_eq!(open(start + ms(4)), (Some(0.0), Some(3.0)));
+    assert_eq!(open(start + HOUR), (Some(3.0), Some(3.0)));
+    let accepted = [(); 3].map(|()| listener.accept().expect("one comes").0);
+    clients[0].write_all(b"x").expect("it is sent");
+    accepted[0].peek(&mut [0]).expect("it comes");
+    assert_eq!(open(start + HOUR), (Some(3.0), Some(0.0)), "as the last walk found it");
+    assert_eq!(open(start + HOUR * 2), (Some(3.0), Some(1.0)));
 }
 
 /// nginx writes the Combined format, Apache the Common one. While nginx's log is moved away and opened anew, requests go on.
@@ -118,12 +235,14 @@ fn servers_that_know_nothing_of_it_are_understood() {
         let least = if kind == "nginx" { 7.0 } else { 3.0 };
         until("the log has told of the requests", || {
             metrics = sampler.look(None, now());
-            metrics.as_ref().and_then(|metrics| metrics.value(Metric::Completed)).is_some_and(|count| count >= least)
+            let is_told = |metric, least| metrics.as_ref().is_some_and(|metrics| metrics.value(metric) >= Some(least));
+            // Of no time at all nothing is known.
+            is_told(Metric::Completed, least) && is_told(Metric::Connections, 3.0) && is_told(Metric::CpuUser, 0.0)
         });
         let metrics = metrics.expect("the server is there");
         let value = |metric| metrics.value(metric).unwrap_or_else(|| panic!("{kind}: {metric:?} is not known"));
         assert!(value(Metric::Bytes) >= 300_000.0, "{kind}: {metrics:?}");
-        assert!(value(Metric::Connections) >= 3.0, "{kind}: those of the clients are open");
+        assert_eq!(value(Metric::InFlight), 0.0, "{kind}: what is kept is idle");
         assert!(value(Metric::Workers) >= 2.0, "{kind}");
         let shares = [Metric::CpuUser, Metric::CpuSystem, Metric::Memory, Metric::Swap];
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(&value(*share))), "{kind}: {metrics:?}");
@@ -183,9 +302,8 @@ fn daemon(front: &Front, address: std::net::SocketAddr, times: Times) -> Loadd {
 fn an_overload_is_told_at_once() {
     let node = node("a", Discipline::Ps);
     let mut front = Front::new();
-    let hour = Span(3600 * 1_000_000_000);
-    let loadd =
-        daemon(&front, node.address(), Times { every: hour, heartbeat: hour, client_rates: hour, watch: ms(5) });
+    let times = Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) };
+    let loadd = daemon(&front, node.address(), times);
     let mut reports = Vec::new();
     until("the first report comes", || {
         reports.extend(front.take());
@@ -201,6 +319,67 @@ fn an_overload_is_told_at_once() {
     let counts = loadd.stop();
     assert_eq!((counts.looks, counts.alarms, counts.challenges), (1, 2, 1), "{counts:?}");
     assert_eq!(counts.reports, 3, "{counts:?}");
+}
+
+/// Each process that wants a core has a request; one that sleeps may have none.
+#[test]
+fn processes_at_work_have_requests() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    for (name, arguments, least) in [("yes", &[][..], 2.0), ("sleep", &["600"], 0.0)] {
+        let mut command = Command::new(name);
+        let mut children = [(); 2].map(|()| command.args(arguments).stdout(Stdio::null()).spawn().expect("coreutils"));
+        let sources = Sources { port: Some(port), workers: Some(name.into()), ..Sources::default() };
+        until("they are found at work, or at rest", || {
+            let mut sampler = Sampler::new(&sources, now()).expect("the kernel tells");
+            let metrics = sampler.look(None, now()).expect("it is there");
+            let known = [Metric::Workers, Metric::InFlight].map(|metric| metrics.value(metric).expect("it is known"));
+            known[0] >= 2.0 && if least > 0.0 { known[1] >= least } else { known[1] == 0.0 }
+        });
+        for child in &mut children {
+            child.kill().and_then(|()| child.wait()).expect("it ran");
+        }
+    }
+}
+
+/// No tick is near: what is told first is told at once, and what waits to be accepted is an overload at once.
+#[test]
+fn connections_that_are_not_accepted_are_told_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let mut front = Front::new();
+    let config = LoaddConfig {
+        name: "a".into(),
+        receivers: vec![front.socket.local_addr().expect("an address")],
+        key: key(),
+        sources: Sources { port: Some(address.port()), ..Sources::default() },
+        times: Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) },
+        orca: None,
+    };
+    let loadd = Loadd::start(config, Events::nowhere()).expect("it starts");
+    let mut first = None;
+    until("the first report comes", || {
+        first = first.take().or(front.take().pop());
+        first.is_some()
+    });
+    let cores = first.expect("it has come").extras["cores"] as usize;
+    let clients: Vec<TcpStream> = (0..=8 * cores).map(|_| TcpStream::connect(address).expect("it listens")).collect();
+    until("the overload is told", || front.take().iter().any(|report| report.in_flight as usize > 8 * cores));
+    clients.iter().for_each(|_| drop(listener.accept().expect("one comes")));
+    until("its end is told", || front.take().iter().any(|report| report.in_flight == 0));
+    let counts = loadd.stop();
+    assert_eq!((counts.looks, counts.reports, counts.alarms, counts.unsent), (1, 3, 2, 0), "{counts:?}");
+}
+
+/// A look is some time late, now more, now less; and still no heartbeat is left out, so that of two one may be lost.
+#[test]
+fn heartbeats_come_in_time() {
+    let node = node("a", Discipline::Ps);
+    let front = Front::new();
+    let loadd = daemon(&front, node.address(), Times { every: ms(20), heartbeat: ms(100), ..Times::default() });
+    until("there were many", || loadd.counts().reports > 30);
+    let counts = loadd.stop();
+    assert!(counts.looks <= 5 * counts.reports, "{counts:?}");
 }
 
 /// What an emulated server did is what its reports say, whichever of them came.

@@ -311,6 +311,79 @@ fn a_server_that_lies_is_caught_where_its_numbers_contradict_one_another() {
     }
 }
 
+/// One that says it was busy for a tenth of the time that it was is taken to be ten times as fast: that is all that it can
+/// gain, where chances are in proportion to room. Where the front counts itself, it gains nothing. And what it says of the
+/// other is not asked.
+#[test]
+fn a_lie_that_adds_up_gains_what_it_claims_and_no_more() {
+    const CHOICES: usize = 10_000;
+    let shares_of = |policy: &str| {
+        let mut pair = Pair::acquainted();
+        let mut honest = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
+        let answer = pair.receiver.receive(&honest.load(0, SENT_AT, load(0)), Time::ZERO).answer;
+        assert_eq!(honest.hear(0, &answer.expect("it is asked for a proof")), Heard::Challenge);
+        let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
+        let signals = SIGNALS | sojourn_dispatch::Signals::SWITCH;
+        let mut dispatcher =
+            Dispatcher::new(policy, &backends, Information::Immediate, signals, 1, "front").expect("it has all");
+        for tick in 0..20 {
+            let ms = tick * 500;
+            let mut lying = load(ms);
+            lying.metrics.set(Metric::Busy, ms as f64 / 1e4);
+            lying.metrics.set(Metric::Cpu, 0.0);
+            lying.metrics.set(Metric::InFlight, 0.0);
+            let lie = pair.sender.load(0, SENT_AT + ms * MS, lying);
+            let truth = honest.load(0, SENT_AT + ms * MS, load(ms));
+            for datagram in [lie, truth] {
+                let told = pair.receiver.receive(&datagram, at_ms(ms)).told;
+                told.iter().for_each(|told| told.tell(&mut dispatcher, at_ms(ms)));
+            }
+        }
+        assert_eq!(pair.receiver.dropped().impossible, 0, "it adds up");
+        assert!([0, 1].iter().all(|id| dispatcher.table().state(BackendId(*id)) == State::Up));
+        let capacity = [0, 1].map(|id| dispatcher.table().report(BackendId(id)).expect("it has reported").capacity);
+        assert!((capacity[0] / capacity[1] - 10.0).abs() < 0.01, "{capacity:?}");
+        // All that is chosen stays: both are as slow.
+        let mut chosen = [0; 2];
+        for _ in 0..CHOICES {
+            let decision = dispatcher.choose(&sojourn_dispatch::Request::default(), &[], at_ms(10_000));
+            let backend = decision.forwarded_to().expect("both are up");
+            dispatcher.observe(sojourn_dispatch::Event::Sent { backend }, at_ms(10_000));
+            chosen[backend.0 as usize] += 1;
+        }
+        chosen
+    };
+    // Of 200 per second the honest one serves 100; the liar claims 2000, of which as many are served: 1900 to 100.
+    let [liar, _] = shares_of("remaining-capacity");
+    let expected = CHOICES as f64 * 0.95;
+    // Five standard deviations: once in 1.7 million times.
+    assert!((liar as f64 - expected).abs() < 5.0 * (expected * 0.05).sqrt(), "{liar}");
+    assert_eq!(shares_of("least-connections"), [CHOICES / 2; 2]);
+}
+
+/// A server that is frozen is busy with nothing, and has learned a capacity before: it would look idle.
+#[test]
+fn an_overloaded_server_that_answers_nothing_has_no_room() {
+    let mut pair = Pair::acquainted();
+    assert!(only_report(pair.report_at(1000)).room > 99.0);
+    let mut stands = |ms: u64, inside: f64, done: f64| {
+        let mut load = load(1000);
+        let after = load.metrics.value(Metric::Completed).expect("it is told") + done;
+        load.metrics.set(Metric::CoreTime, 2.0 * ms as f64 / 1e3);
+        load.metrics.set(Metric::InFlight, inside);
+        load.metrics.set(Metric::Arrived, 1000.0);
+        load.metrics.set(Metric::Completed, after);
+        let datagram = pair.sender.load(0, SENT_AT + ms * MS, load);
+        only_report(pair.receiver.receive(&datagram, at_ms(ms))).room
+    };
+    assert!(stands(2000, 8.0, 0.0) > 99.0, "with few inside it may only be slow");
+    assert_eq!(stands(3000, 9.0, 0.0), 0.0);
+    assert_eq!(stands(3100, 20.0, 0.0), 0.0, "an alarm comes too soon to tell otherwise");
+    assert!(stands(4000, 20.0, 1.0) > 99.0, "it answers again");
+    assert_eq!(stands(5000, 20.0, 1.0), 0.0);
+    assert!(stands(6000, 0.0, 1.0) > 99.0, "none waits any more");
+}
+
 #[test]
 fn a_sender_that_is_not_waited_for_is_dropped() {
     let mut pair = Pair::acquainted();

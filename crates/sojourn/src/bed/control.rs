@@ -156,9 +156,10 @@ fn send(pid: u32, question: &Value) -> Result<Value, Failure> {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).map_err(unanswered)?;
     let said: Value = serde_json::from_str(&line).map_err(|error| unanswered(error.into()))?;
-    match said["error"].as_str() {
-        Some(why) => Err(failed(why)),
-        None => Ok(said),
+    match (said["refused"].as_str(), said["error"].as_str()) {
+        (Some(why), _) => Err(bad_input(why)),
+        (None, Some(why)) => Err(failed(why)),
+        (None, None) => Ok(said),
     }
 }
 

@@ -16,7 +16,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use sojourn_bed::{Ground, Host, Links, Namespaces, clock, namespace};
+use sojourn_bed::{Ground, Host, Links, Namespaces, Topology, clock, namespace};
 use sojourn_stats::Span;
 
 use super::control::SOCKET;
@@ -163,10 +163,13 @@ fn answer(stream: &UnixStream, hosts: &Namespaces) -> std::io::Result<()> {
         Some("cut" | "mend") => {
             let find = |key: &str| hosts.topology().find(asked[key].as_str()?).map(|index| Host(index as u32));
             match (find("one"), find("other")) {
-                (Some(one), Some(other)) => {
-                    hosts.cut(one, other, asked["ask"] == "cut");
-                    json!({})
-                }
+                (Some(one), Some(other)) => match on_one_segment(hosts.topology(), one, other) {
+                    Some(why) => json!({"refused": why}),
+                    None => {
+                        hosts.cut(one, other, asked["ask"] == "cut");
+                        json!({})
+                    }
+                },
                 _ => json!({"error": "no such host"}),
             }
         }
@@ -178,6 +181,24 @@ fn answer(stream: &UnixStream, hosts: &Namespaces) -> std::io::Result<()> {
     };
     let mut stream = stream;
     writeln!(stream, "{said}")
+}
+
+/// Why there is no way between two hosts that could be cut.
+fn on_one_segment(topology: &Topology, one: Host, other: Host) -> Option<String> {
+    let [one, other] = [one, other].map(|host| host.0 as usize);
+    let segment = topology.segment_of(one).or(topology.segment_of(other))?;
+    let is_on_it = |host: usize| segment.router == host || segment.hosts.contains(&host);
+    let name = |host: usize| &topology.hosts[host].name;
+    let port = if segment.router == other { one } else { other };
+    (is_on_it(one) && is_on_it(other)).then(|| {
+        format!(
+            "`{}` and `{}` are on one Ethernet, of which no link is part; cut a host off from all others with \
+             `sojourn bed exec --root {} -- ip link set port{port} down`, and mend that with `up`",
+            name(one),
+            name(other),
+            name(segment.router)
+        )
+    })
 }
 
 fn state(hosts: &Namespaces) -> Value {

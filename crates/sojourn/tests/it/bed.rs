@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,22 +47,24 @@ pub(crate) fn can() -> bool {
 }
 
 /// A bed that is taken down at the end of a test.
-struct Bed(String);
+pub(crate) struct Bed(pub(crate) String);
 
 impl Bed {
-    fn up(what: &str) -> Bed {
+    pub(crate) fn up(what: &str) -> Bed {
         let name = name();
         let output = sojourn(&["bed", "up", "--detach", "--name", &name, what]);
         assert!(output.status.success(), "{}", stderr(&output));
         Bed(name)
     }
 
-    fn exec(&self, host: &str, order: &[&str]) -> Output {
+    pub(crate) fn exec(&self, host: &str, order: &[&str]) -> Output {
         self.command(host, order).output().expect("the program can be run")
     }
 
-    fn start(&self, host: &str, order: &[&str]) -> Child {
+    pub(crate) fn start(&self, host: &str, order: &[&str]) -> Child {
         let mut command = self.command(host, order);
+        // Apache ends its whole process group with itself.
+        command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run")
     }
 
@@ -91,7 +94,7 @@ fn name() -> String {
     format!("test-{}-{}", std::process::id(), BEDS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let found = ["/usr/bin", "/usr/sbin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
     if !found {
         skipped(format!("no {program}"));
