@@ -235,7 +235,7 @@ impl Serving {
 }
 
 /// Puts the names given, if any, in the place of the usual ones.
-fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failure> {
+pub(crate) fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failure> {
     if given.len() > usize::from(u8::MAX) {
         return Err(bad_input(format!("--classes: {} names; at most {} are possible", given.len(), u8::MAX)));
     }

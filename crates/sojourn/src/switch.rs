@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sojourn_serve::report::Key;
 use sojourn_serve::{Lifetimes, Mode, ReportsConfig, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, time};
+use crate::child::{backend, failure, name_classes, time};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::count;
 
@@ -61,9 +61,12 @@ struct Front {
     /// Address and port (UDP) where the servers' load daemons send their reports, e.g. 10.0.1.1:7400
     #[arg(long, value_name = "ADDRESS:PORT", requires = "key")]
     reports: Option<SocketAddr>,
-    /// File with the key that is shared with them, at least 16 bytes
-    #[arg(long, value_name = "FILE", requires = "reports")]
+    /// File with the key that is shared with them, and in mode `splice-asymmetric` with the servers' halves; at least 16 bytes
+    #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// Names of the classes of requests (header x-sojourn-class), by class number, which the modes that splice read
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    classes: Vec<String>,
     /// Record every decision in this file (JSON lines)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -83,9 +86,12 @@ struct Front {
 struct Server {
     #[command(flatten)]
     forwarding: Forwarding,
-    /// The front node's own address, for the modes `rewrite` and `nat`
+    /// The front node's own address, for all modes but `mac`
     #[arg(long, value_name = "ADDRESS")]
     front: Option<Ipv4Addr>,
+    /// File with the key that is shared with the front node, for mode `splice-asymmetric`; at least 16 bytes
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Serve until standard input closes, as a child of a run
     #[arg(long, hide = true)]
     child: bool,
@@ -98,7 +104,8 @@ struct Forwarding {
     #[arg(long, value_name = "ADDRESS:PORT")]
     service: SocketAddrV4,
     /// How packets reach a server: `mac` (unchanged, on one Ethernet), `rewrite` (with its address; it sets the service's
-    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch)
+    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch). So
+    /// that the path of a connection's first request can decide: `splice` (as `nat`) and `splice-asymmetric` (as `rewrite`)
     #[arg(long, default_value = "mac")]
     mode: Mode,
 }
@@ -123,11 +130,16 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
         reports: arguments.reports.zip(arguments.key.as_deref()).map(reports).transpose()?,
+        key: arguments.key.as_deref().map(key).transpose()?,
         record: arguments.record.clone(),
         explain: arguments.explain,
         keep: arguments.keep,
         ..plain
     };
+    if !arguments.classes.is_empty() && !mode.is_spliced() {
+        return Err(bad_input(format!("--classes: mode {mode} reads no request; the modes that splice do")));
+    }
+    name_classes(&arguments.classes, &mut config.classes)?;
     config.health.every = time("--probe", &arguments.probe)?;
     config.health.fall = arguments.fall;
     if config.health.every.0 == 0 {
@@ -137,13 +149,18 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }
 
-fn reports((listen, key): (SocketAddr, &Path)) -> Result<ReportsConfig, Failure> {
-    Ok(ReportsConfig { listen, key: Key::read(key).map_err(bad_input)? })
+fn reports((listen, file): (SocketAddr, &Path)) -> Result<ReportsConfig, Failure> {
+    Ok(ReportsConfig { listen, key: key(file)? })
+}
+
+fn key(file: &Path) -> Result<Key, Failure> {
+    Key::read(file).map_err(bad_input)
 }
 
 fn server(arguments: &Server) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
-    let config = ServerHalfConfig { service, mode, front: arguments.front };
+    let key = arguments.key.as_deref().map(key).transpose()?;
+    let config = ServerHalfConfig { service, mode, front: arguments.front, key };
     let input = arguments.child.then(std::io::stdin);
     child::server_half(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }

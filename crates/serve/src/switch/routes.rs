@@ -114,6 +114,18 @@ impl Routes {
     }
 }
 
+/// The largest packet (bytes) that passes the devices towards all servers.
+pub(super) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
+    let mut least = u16::MAX;
+    for backend in &config.backends {
+        let device = device(config, address(backend))?;
+        let links = system::ask_ip(&["link", "show", "dev", &device])?;
+        let mtu = links.first().and_then(|link| link["mtu"].as_u64()).and_then(|mtu| u16::try_from(mtu).ok());
+        least = least.min(mtu.unwrap_or(u16::MAX));
+    }
+    Ok(least)
+}
+
 /// The device towards a server.
 fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
     let name =

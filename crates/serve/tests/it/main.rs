@@ -12,6 +12,7 @@ mod program;
 mod redirector;
 mod reports;
 mod skip;
+mod splice;
 mod stopping;
 mod support;
 mod switch;
