@@ -226,7 +226,7 @@ impl Switch {
         // Whatever is decided from here on finds its way.
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
         let threads = threads(&decider, &config, inbox)?;
-        routes::take_address(*service.ip())?;
+        routes::take_address(&config)?;
         Ok(Switch { decider, inherited, reports, threads, _in_force: in_force, _only_one: only_one })
     }
 

@@ -11,6 +11,7 @@ mod orca;
 mod program;
 mod redirector;
 mod reports;
+mod servers_forward;
 mod skip;
 mod splice;
 mod stopping;
