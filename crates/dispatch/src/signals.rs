@@ -78,6 +78,13 @@ impl Signals {
     /// only where it polls: add [`Information::signals`].
     pub const SWITCH: Signals = Signals::IN_FLIGHT.union(Signals::ADDRESS);
 
+    /// What a packet switch sees that splices connections whose replies go straight to the client: the head of each
+    /// connection's first request too.
+    pub const SPLICE_ASYMMETRIC: Signals = Signals::SWITCH.union(Signals::PATH);
+
+    /// What a packet switch sees that splices connections whose replies pass it: their bytes too. Cookies it cannot set.
+    pub const SPLICE: Signals = Signals::SPLICE_ASYMMETRIC.union(Signals::FIRST_BYTE).union(Signals::BYTES);
+
     /// In words, for messages: what a face does that provides the first of these signals.
     pub(crate) fn in_words(self) -> &'static str {
         WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)

@@ -128,8 +128,9 @@ pub fn server_half(
     let half = ServerHalf::start(config)?;
     let ready = json!({"event": "ready", "kind": "switch-server", "port": address.port(), "address": address});
     until_told_to_stop(&events, &ready, input, |_| {})?;
+    let counts = half.counts();
     drop(half);
-    events.emit(&json!({"event": "stopped", "kind": "switch-server"}));
+    events.emit(&stopped("switch-server", &counts));
     Ok(())
 }
 

@@ -175,6 +175,7 @@ impl Choice {
     fn config(&self, policy: &str) -> Result<GatewayConfig, Failure> {
         let right = ("the address is not IP:PORT", "a=127.0.0.1:8080*2");
         let address = |text: &str| text.parse().ok();
+        self.reporting.shared_key(false)?;
         let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, address));
         let policy = self.policy.as_deref().unwrap_or(policy);
         let mut config = GatewayConfig {
@@ -227,7 +228,7 @@ impl Serving {
 }
 
 /// Puts the names given, if any, in the place of the usual ones.
-fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failure> {
+pub(crate) fn name_classes(given: &[String], classes: &mut Vec<String>) -> Result<(), Failure> {
     if given.len() > usize::from(u8::MAX) {
         return Err(bad_input(format!("--classes: {} names; at most {} are possible", given.len(), u8::MAX)));
     }

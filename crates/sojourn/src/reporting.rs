@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::ArgGroup;
 use sojourn_serve::report::Key;
 use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
 
@@ -13,16 +12,16 @@ use crate::exit::{Failure, bad_input};
 
 /// Reports of load
 #[derive(clap::Args)]
-#[command(group = ArgGroup::new("uses_key").multiple(true))]
 pub(crate) struct Reporting {
     /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
-    #[arg(long, value_name = "IP:PORT", requires = "key", group = "uses_key")]
+    #[arg(long, value_name = "IP:PORT", requires = "key")]
     reports: Option<SocketAddr>,
-    /// File with the key that is shared with the load daemons, and with those to report to; at least 16 bytes
-    #[arg(long, value_name = "FILE", requires = "uses_key")]
+    /// File with the key that is shared with the load daemons, with those to report to, and by a switch in mode
+    /// `splice-asymmetric` with the servers' halves; at least 16 bytes
+    #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Report to these, as one server of high capacity, what the backends report together; e.g. 10.0.0.1:7400
-    #[arg(long, value_name = "IP:PORT", value_delimiter = ',', requires_all = ["key", "name"], group = "uses_key")]
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',', requires_all = ["key", "name"])]
     report_to: Vec<SocketAddr>,
     /// Name by which those know the cluster
     #[arg(long, value_name = "CLUSTER", requires = "report_to")]
@@ -64,6 +63,14 @@ impl Reporting {
             probes: ProbeRules { per_second: self.echoes, refresh, port: self.echo_port },
             ..UpstreamConfig::new(name, self.report_to.clone(), self.key()?)
         }))
+    }
+
+    /// The key, if there is one, which must be good for something: for reports, or for what the caller does with it.
+    pub(crate) fn shared_key(&self, is_used: bool) -> Result<Option<Key>, Failure> {
+        if self.key.is_some() && !is_used && self.reports.is_none() && self.name.is_none() {
+            return Err(bad_input("--key: nothing is signed with it; add --reports or --report-to, or leave it out"));
+        }
+        self.key.is_some().then(|| self.key()).transpose()
     }
 
     fn key(&self) -> Result<Key, Failure> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, time};
+use crate::child::{backend, failure, name_classes, time};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::count;
 use crate::reporting::Reporting;
@@ -60,6 +60,9 @@ struct Front {
     connections: u32,
     #[command(flatten)]
     reporting: Reporting,
+    /// Names of the classes of requests (header x-sojourn-class), by class number, which the modes that splice read
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    classes: Vec<String>,
     /// Record every decision in this file (JSON lines)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -79,9 +82,12 @@ struct Front {
 struct Server {
     #[command(flatten)]
     forwarding: Forwarding,
-    /// The front node's own address, for the modes `rewrite` and `nat`
+    /// The front node's own address, for all modes but `mac`
     #[arg(long, value_name = "ADDRESS")]
     front: Option<Ipv4Addr>,
+    /// File with the key that is shared with the front node, for mode `splice-asymmetric`; at least 16 bytes
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Serve until standard input closes, as a child of a run
     #[arg(long, hide = true)]
     child: bool,
@@ -94,7 +100,8 @@ struct Forwarding {
     #[arg(long, value_name = "ADDRESS:PORT")]
     service: SocketAddrV4,
     /// How packets reach a server: `mac` (unchanged, on one Ethernet), `rewrite` (with its address; it sets the service's
-    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch)
+    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch). So
+    /// that the path of a connection's first request can decide: `splice` (as `nat`) and `splice-asymmetric` (as `rewrite`)
     #[arg(long, default_value = "mac")]
     mode: Mode,
 }
@@ -120,11 +127,16 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         connections: arguments.connections,
         reports: arguments.reporting.taken()?,
         upstream: arguments.reporting.made()?,
+        key: arguments.reporting.shared_key(mode == Mode::SpliceAsymmetric)?,
         record: arguments.record.clone(),
         explain: arguments.explain,
         keep: arguments.keep,
         ..plain
     };
+    if !arguments.classes.is_empty() && !mode.is_spliced() {
+        return Err(bad_input(format!("--classes: mode {mode} reads no request; the modes that splice do")));
+    }
+    name_classes(&arguments.classes, &mut config.classes)?;
     config.health.every = time("--probe", &arguments.probe)?;
     config.health.fall = arguments.fall;
     if config.health.every.0 == 0 {
@@ -134,9 +146,14 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }
 
+fn key(file: &Path) -> Result<Key, Failure> {
+    Key::read(file).map_err(bad_input)
+}
+
 fn server(arguments: &Server) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
-    let config = ServerHalfConfig { service, mode, front: arguments.front };
+    let key = arguments.key.as_deref().map(key).transpose()?;
+    let config = ServerHalfConfig { service, mode, front: arguments.front, key };
     let input = arguments.child.then(std::io::stdin);
     child::server_half(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }

@@ -125,11 +125,18 @@ fn the_clients_first_byte_stands_in_where_the_balancer_sees_none() {
 }
 
 #[test]
-fn a_switch_serves_those_that_read_counts_or_nothing() {
+fn a_switch_serves_those_that_read_counts_or_nothing_and_one_that_splices_more() {
     for policy in every_policy() {
-        let made = Dispatcher::new(policy, &equal(2), Information::Immediate, Signals::SWITCH, 1, "test");
+        let is_refused = |signals| {
+            let made = Dispatcher::new(policy, &equal(2), Information::Immediate, signals, 1, "test");
+            made.is_err()
+        };
         let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash"].contains(&policy);
-        assert_eq!(made.is_err(), sees_more, "{policy}");
+        assert_eq!(is_refused(Signals::SWITCH), sees_more, "{policy}");
+        // The path, and where replies pass, what they tell; a cookie could be read but not set.
+        let sees_replies = ["round-trip", "transmitted-size", "cookie"].contains(&policy);
+        assert_eq!(is_refused(Signals::SPLICE_ASYMMETRIC), sees_replies, "{policy}");
+        assert_eq!(is_refused(Signals::SPLICE), policy == "cookie", "{policy}");
     }
 }
 

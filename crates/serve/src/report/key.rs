@@ -42,6 +42,13 @@ impl Key {
     }
 }
 
+impl Key {
+    /// The tag of a text.
+    pub(crate) fn sign(&self, text: &[u8]) -> [u8; 32] {
+        hmac::sign(&self.0, text).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+}
+
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")

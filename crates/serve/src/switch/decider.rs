@@ -14,10 +14,10 @@ use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, Table, key};
 use sojourn_stats::{Span, Time};
 
-use super::counts::{ServerCounts, ServerLoad, SwitchCounts};
+use super::counts::{ServerCounts, ServerLoad, SpliceCounts, SwitchCounts};
 use super::packet::{Kind, Packet};
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
-use super::{Lifetimes, Probe, SwitchConfig, address};
+use super::{Lifetimes, Mode, Probe, SwitchConfig, address};
 use crate::report::{self, Dropped, Told};
 use crate::upstream::Upstream;
 use crate::{ServeError, clock};
@@ -66,6 +66,17 @@ struct Flow {
 enum End {
     Closed,
     Forgotten,
+    /// The server did not accept it.
+    Failed,
+}
+
+/// What a switch sees of connections.
+fn signals(mode: Mode) -> Signals {
+    match mode {
+        Mode::Mac | Mode::Rewrite | Mode::Nat => Signals::SWITCH,
+        Mode::Splice => Signals::SPLICE,
+        Mode::SpliceAsymmetric => Signals::SPLICE_ASYMMETRIC,
+    }
 }
 
 /// Waits for the decider; those who have it are soon done.
@@ -104,7 +115,7 @@ impl Decider {
         // The simulator's dispatchers bear the same name, so that both draw the same numbers.
         let (fresh, name) = (Information::Immediate, "dispatcher 0");
         let reports = if config.reports.is_some() { report::SIGNALS } else { Signals::empty() };
-        let signals = Signals::SWITCH | reports;
+        let signals = signals(config.mode) | reports;
         let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, &backends, fresh, signals, *seed, name)?;
         if let Some(path) = &config.record {
             let cannot = || format!("cannot record to {}", path.display());
@@ -125,7 +136,8 @@ impl Decider {
         });
         let (servers, flows) = (servers.collect(), HashMap::new());
         let reports_dropped = config.reports.as_ref().map(|_| Dropped::default());
-        let counts = SwitchCounts { reports_dropped, ..SwitchCounts::default() };
+        let spliced = config.mode.is_spliced().then(SpliceCounts::default);
+        let counts = SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() };
         let (lifetimes, probes) = (config.lifetimes, config.health.probe != Probe::Off);
         let connections_max = config.connections as usize;
         Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, upstream, events })
@@ -186,10 +198,22 @@ impl Decider {
             return UNDECIDED;
         }
         let request = Request { client: key(&client.ip().to_string()), ..Request::default() };
-        let decision = self.dispatcher.choose(&request, &[], now);
+        let chosen = self.choose(client, &request, &[], now);
+        chosen.map_or(REFUSED, |backend| self.servers[backend.0 as usize].mark.decided())
+    }
+
+    /// Gives a client's connection to a server that was not tried for it, if one may be chosen.
+    pub(super) fn choose(
+        &mut self,
+        client: SocketAddrV4,
+        request: &Request,
+        tried: &[BackendId],
+        now: Time,
+    ) -> Option<BackendId> {
+        let decision = self.dispatcher.choose(request, tried, now);
         let Some(backend) = decision.forwarded_to() else {
             self.counts.refused += 1;
-            return REFUSED;
+            return None;
         };
         self.dispatcher.observe(Event::Sent { backend }, now);
         self.dispatcher.observe(Event::Opened { backend }, now);
@@ -198,7 +222,36 @@ impl Decider {
         server.open += 1;
         self.counts.connections += 1;
         self.flows.insert(client, Flow { mark: server.mark, backend: Some(backend), since: now });
-        server.mark.decided()
+        Some(backend)
+    }
+
+    /// A server has not accepted the connection that it was given. One that refuses is taken out until a probe succeeds.
+    pub(super) fn fail(&mut self, client: SocketAddrV4, is_refused: bool, now: Time) {
+        let backend = self.flows.get(&client).and_then(|flow| flow.backend);
+        self.end(client, End::Failed, now);
+        if let Some(backend) = backend.filter(|_| is_refused && self.probes) {
+            self.struck(backend, 1, 1, "no program listens there", now);
+        }
+    }
+
+    /// A connection has come to its end.
+    pub(super) fn close(&mut self, client: SocketAddrV4, now: Time) {
+        self.end(client, End::Closed, now);
+    }
+
+    /// A connection is not known any more.
+    pub(super) fn forget(&mut self, client: SocketAddrV4, now: Time) {
+        self.end(client, End::Forgotten, now);
+    }
+
+    /// What replies tell, where they pass.
+    pub(super) fn tell(&mut self, event: Event, now: Time) {
+        self.dispatcher.observe(event, now);
+    }
+
+    /// What is counted where packets are spliced.
+    pub(super) fn spliced(&mut self) -> &mut SpliceCounts {
+        self.counts.spliced.get_or_insert_default()
     }
 
     /// Ends a connection, if it is known.
@@ -207,6 +260,7 @@ impl Decider {
         match end {
             End::Closed => self.counts.closed += 1,
             End::Forgotten => self.counts.forgotten += 1,
+            End::Failed => self.counts.connections -= 1,
         }
         let Some(backend) = flow.backend else { return };
         let event = match end {
@@ -216,10 +270,13 @@ impl Decider {
                 Event::Completed { backend, status: 200, bytes: 0, latency }
             }
             End::Forgotten => Event::Cancelled { backend },
+            End::Failed => Event::Failed { backend, after: now.saturating_since(flow.since) },
         };
         self.dispatcher.observe(event, now);
         self.dispatcher.observe(Event::Closed { backend }, now);
-        self.servers[backend.0 as usize].open -= 1;
+        let server = &mut self.servers[backend.0 as usize];
+        server.open -= 1;
+        server.connections -= u64::from(matches!(end, End::Failed));
     }
 
     /// Ends those that the kernel, which was asked at `asked`, does not know.

@@ -33,7 +33,8 @@ pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchConfig
             Ok(Err(_)) => struck(1, "it cannot be reached").map(|mark| (mark, true)),
             Err(_) => struck(1, "it does not answer in time").map(|mark| (mark, true)),
         };
-        if let Some((mark, is_down)) = changed {
+        // Where each packet is spliced, no rule knows servers.
+        if let Some((mark, is_down)) = changed.filter(|_| !config.mode.is_spliced()) {
             tell_rules(mark, is_down).await;
         }
         tokio::time::sleep(health.every.as_std()).await;

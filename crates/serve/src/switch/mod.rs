@@ -21,6 +21,7 @@ mod queue;
 mod routes;
 mod rules;
 mod server;
+mod splice;
 mod system;
 mod upstream;
 
@@ -38,16 +39,18 @@ use sojourn_dispatch::Catalogue;
 use sojourn_stats::Span;
 
 use crate::gateway::{Backend, Health, Probe};
-use crate::report::{Inbox, ReportsConfig};
+use crate::report::{Inbox, Key, ReportsConfig};
 use crate::threads::{Threads, Work};
 use crate::upstream::{Upstream, UpstreamConfig};
 use crate::{ServeError, clock, headers};
-pub use counts::{ServerCounts, ServerLoad, SwitchCounts};
+pub use counts::{ServerCounts, ServerLoad, SpliceCounts, SwitchCounts};
 use decider::{Decider, lock};
-use queue::Queue;
+use queue::{Depth, Queue, Verdict};
 use routes::Routes;
 use rules::{Left, Mark};
 pub use server::{ServerHalf, ServerHalfConfig};
+use splice::Splicing;
+pub use splice::half::HalfCounts;
 
 /// What a switch is.
 #[derive(Clone, Debug)]
@@ -80,6 +83,11 @@ pub struct SwitchConfig {
     pub record: Option<PathBuf>,
     /// Whether the record says what each candidate had to offer.
     pub explain: bool,
+    /// The key that it shares with the servers' halves; only asymmetric splicing needs one.
+    pub key: Option<Key>,
+    /// The names of the classes of requests, by class number; a request's own is in the header `x-sojourn-class`. Read where
+    /// it splices.
+    pub classes: Vec<String>,
     /// Whether the rules stay when it is stopped, for the next switch to go on with.
     pub keep: bool,
 }
@@ -97,6 +105,11 @@ pub enum Mode {
     /// With the server's address in the place of the service's; replies come back through the switch, which puts the
     /// service's address in again (double rewriting).
     Nat,
+    /// As with NAT, by a server that the path of the connection's first request chooses: the switch opens the connection,
+    /// reads that request, and translates the numbers of all further packets (TCP splicing).
+    Splice,
+    /// The same, and the server's half translates the replies, which go straight to the client.
+    SpliceAsymmetric,
 }
 
 /// How long a connection is remembered without a packet of its client.
@@ -129,6 +142,8 @@ impl SwitchConfig {
             upstream: None,
             record: None,
             explain: false,
+            key: None,
+            classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             keep: false,
         }
     }
@@ -136,7 +151,18 @@ impl SwitchConfig {
 
 impl Mode {
     /// The modes, by name.
-    pub const ALL: [(&str, Mode); 3] = [("mac", Mode::Mac), ("rewrite", Mode::Rewrite), ("nat", Mode::Nat)];
+    pub const ALL: [(&str, Mode); 5] = [
+        ("mac", Mode::Mac),
+        ("rewrite", Mode::Rewrite),
+        ("nat", Mode::Nat),
+        ("splice", Mode::Splice),
+        ("splice-asymmetric", Mode::SpliceAsymmetric),
+    ];
+
+    /// Whether each packet passes the process, which reads the first request of a connection.
+    pub fn is_spliced(self) -> bool {
+        matches!(self, Mode::Splice | Mode::SpliceAsymmetric)
+    }
 }
 
 impl fmt::Display for Mode {
@@ -199,11 +225,15 @@ impl Switch {
         let SwitchConfig { service, keep, .. } = config;
         let mut in_force = InForce { routes: None, service, keep, events: events.clone() };
         in_force.routes = Some(routes::install(&config, &servers)?);
-        rules::install(&config, &servers)?;
+        if config.mode.is_spliced() {
+            splice::rules::install(&config)?;
+        } else {
+            rules::install(&config, &servers)?;
+        }
         // Whatever is decided from here on finds its way.
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
         let threads = threads(&decider, &config, inbox, upstream.map(|upstream| (upstream, events)))?;
-        routes::take_address(*service.ip())?;
+        routes::take_address(&config)?;
         Ok(Switch { decider, inherited, reports, threads, _in_force: in_force, _only_one: only_one })
     }
 
@@ -241,6 +271,9 @@ fn counts(decider: &Mutex<Decider>) -> SwitchCounts {
     if let Ok([fragments, strays, undecided, full]) = rules::dropped() {
         (counts.fragments, counts.strays, counts.undecided) = (fragments, strays, undecided);
         counts.full += full;
+        if let Some(spliced) = &counts.spliced {
+            (counts.strays, counts.full) = (spliced.strays, spliced.full);
+        }
     }
     counts
 }
@@ -265,7 +298,10 @@ fn threads(
     let (decider, config) = (Arc::clone(decider), Arc::clone(config));
     let inbox = Mutex::new(inbox);
     Threads::start("switch", vec![()], 2, Span::ZERO, move |_, (), mut stop| {
-        let queue = Queue::open(rules::QUEUE).map_err(ServeError::system("cannot take the netfilter queue"))?;
+        let is_spliced = config.mode.is_spliced();
+        let depth = if is_spliced { Depth::Whole } else { Depth::Heads };
+        let queue = Queue::open(rules::QUEUE, depth).map_err(ServeError::system("cannot take the netfilter queue"))?;
+        let splicing = is_spliced.then(|| Splicing::new(&config, Arc::clone(&decider))).transpose()?;
         let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
         let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ears = inbox.as_ref().map(Inbox::ears);
@@ -274,8 +310,12 @@ fn threads(
         let telling = telling.transpose()?;
         Ok(Box::pin(async move {
             let mut chores = tokio::task::JoinSet::new();
-            chores.spawn_local(serve(queue, Arc::clone(&decider)));
-            chores.spawn_local(decider::keep_books(Arc::clone(&decider), config.lifetimes));
+            if let Some(splicing) = splicing {
+                chores.spawn_local(splicing.serve(queue));
+            } else {
+                chores.spawn_local(serve(queue, Arc::clone(&decider)));
+                chores.spawn_local(decider::keep_books(Arc::clone(&decider), config.lifetimes));
+            }
             if let Some(inbox) = inbox {
                 chores.spawn_local(hear(inbox, Arc::clone(&decider)));
             }
@@ -307,7 +347,8 @@ async fn hear(inbox: Inbox, decider: Arc<Mutex<Decider>>) {
 /// Decides packets for as long as it is polled.
 async fn serve(mut queue: Queue, decider: Arc<Mutex<Decider>>) {
     loop {
-        let served = queue.serve(|waiting| lock(&decider).decide(waiting.head, waiting.mark, clock::now()));
+        let decide = |waiting: queue::Waiting<'_>| lock(&decider).decide(waiting.packet, waiting.mark, clock::now());
+        let served = queue.serve(|waiting| Verdict::Pass(decide(waiting)));
         if let Err(error) = served.await {
             return lock(&decider).say(&json!({"event": "queue_failed", "why": error.to_string()}));
         }
@@ -382,6 +423,20 @@ fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     let Lifetimes { opening, open, closing } = config.lifetimes;
     if opening < millisecond || open < millisecond || closing < millisecond {
         return wrong("a connection is remembered for at least 1 ms".into());
+    }
+    match (config.mode, &config.key) {
+        (mode, _) if mode.is_spliced() && config.keep => {
+            return wrong(format!(
+                "mode {mode}: connections end with the switch that splices them; leave out `--keep`"
+            ));
+        }
+        (Mode::SpliceAsymmetric, None) => {
+            return wrong(format!(
+                "mode {}: name the file with the key that the servers' halves have too (`--key`)",
+                config.mode
+            ));
+        }
+        _ => {}
     }
     if config.connections == 0 {
         return wrong("0 connections: a switch remembers at least 1".into());

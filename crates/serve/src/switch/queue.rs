@@ -1,6 +1,8 @@
 //! A netfilter queue: packets for which the kernel asks this process, and its verdicts (linux/netfilter/nfnetlink_queue.h).
 //!
-//! Only the head of a packet is copied. A full queue lets packets pass undecided; what becomes of them the rule set says.
+//! Where heads are enough, only these are copied, and a full queue lets packets pass undecided; what becomes of them the rule set
+//! says. Whole packets come as the network carries them, cut into segments and with their checksums, and what does not fit is
+//! dropped.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,11 +14,19 @@ use tokio::io::unix::AsyncFd;
 
 use crate::netlink;
 
-/// Bytes of a packet that are copied: headers with all their options.
-const COPIED: u32 = 128;
+/// How much of each packet is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Headers with all their options.
+    Heads,
+    Whole,
+}
 
 /// Packets that may wait for a verdict.
 const WAITING_MAX: u32 = 16_384;
+
+/// Bytes of the largest message: a packet and what is said of it.
+const LARGEST: usize = (1 << 16) + 4_096;
 
 /// Bytes of the socket's buffer, for as many messages.
 const BUFFER: usize = 4 << 20;
@@ -46,33 +56,48 @@ pub(super) struct Waiting<'a> {
     id: u32,
     /// Its mark.
     pub(super) mark: u32,
-    /// Its head, from the network layer on.
-    pub(super) head: &'a [u8],
+    /// Its copied part, from the network layer on.
+    pub(super) packet: &'a [u8],
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It passes with this mark.
+    Pass(u32),
+    /// This one passes in its place.
+    Change(Vec<u8>),
+    Drop,
 }
 
 impl Queue {
     /// Takes the queue of this number, on the current runtime.
-    pub(super) fn open(number: u16) -> io::Result<Queue> {
+    pub(super) fn open(number: u16, depth: Depth) -> io::Result<Queue> {
         let socket = netlink::open(SockProtocol::NetlinkNetFilter)?;
         // The system may allow less.
         let _ = setsockopt(&socket, sockopt::RcvBuf, &BUFFER);
         #[expect(deprecated, reason = "its successor is unsafe; this descriptor is owned by what is registered")]
         let socket = AsyncFd::with_interest(socket, Interest::READABLE)?;
-        let mut queue = Queue { socket, number, buffer: vec![0; 1 << 16], early: Vec::new(), verdicts: Vec::new() };
+        let mut queue = Queue { socket, number, buffer: vec![0; LARGEST], early: Vec::new(), verdicts: Vec::new() };
         const BIND: [u8; 4] = [1, 0, 0, 2];
         const COPY_PACKET: u8 = 2;
-        /// Pass what does not fit in; do not cut large packets into small ones.
-        const FLAGS: u32 = 1 | 4;
-        let mut parameters = COPIED.to_be_bytes().to_vec();
+        const PASS_WHAT_DOES_NOT_FIT: u32 = 1;
+        const DO_NOT_CUT: u32 = 4;
+        let (copied, flags) = match depth {
+            Depth::Heads => (128u32, PASS_WHAT_DOES_NOT_FIT | DO_NOT_CUT),
+            Depth::Whole => (0xffff, 0),
+        };
+        let mut parameters = copied.to_be_bytes().to_vec();
         parameters.push(COPY_PACKET);
         queue.configure(&[(1, &BIND)])?;
-        let (longest, flags) = (WAITING_MAX.to_be_bytes(), FLAGS.to_be_bytes());
-        queue.configure(&[(2, &parameters), (3, &longest), (4, &flags), (5, &flags)])?;
+        let (longest, flags) = (WAITING_MAX.to_be_bytes(), flags.to_be_bytes());
+        let mask = (PASS_WHAT_DOES_NOT_FIT | DO_NOT_CUT).to_be_bytes();
+        queue.configure(&[(2, &parameters), (3, &longest), (4, &mask), (5, &flags)])?;
         Ok(queue)
     }
 
-    /// Waits for packets and gives each the verdict of `decide`: it passes with this mark.
-    pub(super) async fn serve(&mut self, mut decide: impl FnMut(Waiting<'_>) -> u32) -> io::Result<()> {
+    /// Waits for packets and gives each the verdict of `decide`.
+    pub(super) async fn serve(&mut self, mut decide: impl FnMut(Waiting<'_>) -> Verdict) -> io::Result<()> {
         let early = std::mem::take(&mut self.early);
         let received = if early.is_empty() {
             let mut ready = self.socket.readable().await?;
@@ -88,11 +113,22 @@ impl Queue {
         };
         self.verdicts.clear();
         for waiting in netlink::messages(received).filter_map(|(kind, body)| packet(kind, body)) {
-            let mark = decide(waiting);
+            const DROP: u32 = 0;
             const ACCEPT: u32 = 1;
-            let mut verdict = ACCEPT.to_be_bytes().to_vec();
-            verdict.extend(waiting.id.to_be_bytes());
-            message(&mut self.verdicts, VERDICT, 0, self.number, &[(2, &verdict), (3, &mark.to_be_bytes())]);
+            let verdict = decide(waiting);
+            let code = if verdict == Verdict::Drop { DROP } else { ACCEPT };
+            let mut head = code.to_be_bytes().to_vec();
+            head.extend(waiting.id.to_be_bytes());
+            let order = (2, &head[..]);
+            match verdict {
+                Verdict::Pass(mark) => {
+                    message(&mut self.verdicts, VERDICT, 0, self.number, &[order, (3, &mark.to_be_bytes())]);
+                }
+                Verdict::Change(packet) => {
+                    message(&mut self.verdicts, VERDICT, 0, self.number, &[order, (10, &packet)]);
+                }
+                Verdict::Drop => message(&mut self.verdicts, VERDICT, 0, self.number, &[order]),
+            }
         }
         if !self.verdicts.is_empty() {
             netlink::send(&self.socket, &self.verdicts)?;
@@ -130,15 +166,15 @@ fn packet(kind: u16, body: &[u8]) -> Option<Waiting<'_>> {
     if kind != PACKET {
         return None;
     }
-    let (mut id, mut mark, mut head) = (None, 0, &[][..]);
+    let (mut id, mut mark, mut copied) = (None, 0, &[][..]);
     for (name, value) in netlink::attributes(body.get(NETFILTER..)?) {
         let number = || Some(u32::from_be_bytes(value.get(..4)?.try_into().expect("four bytes")));
         match name {
             1 => id = number(),
             3 => mark = number()?,
-            10 => head = value,
+            10 => copied = value,
             _ => {}
         }
     }
-    Some(Waiting { id: id?, mark, head })
+    Some(Waiting { id: id?, mark, packet: copied })
 }

@@ -2,7 +2,8 @@
 //!
 //! The address is on the loopback device, so that the kernel answers ARP for it on every device. A packet that is marked is
 //! routed by a table of its server's before the kernel looks whether the packet is its own: so the rule for local
-//! addresses moves behind those for marks. What is changed here is put back at the end, but for a switch that was killed:
+//! addresses moves behind those for marks. A server that is a front node as well keeps some connections: theirs have no way of
+//! their own, and are local. What is changed here is put back at the end, but for a switch that was killed:
 //! what it had found is forgotten, and the next one that is told to stop leaves forwarding switched on.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,9 @@ use crate::ServeError;
 const BY_MARK: u32 = 10;
 const LOCAL: u32 = 20;
 
+/// The device of what this host sends to itself.
+const OWN: &str = "lo";
+
 /// How long another host has to answer for the address, looked at so often.
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
@@ -34,11 +38,12 @@ pub(super) struct Routes {
 /// Whether the ways to the servers can be, and no other host has the service's address; changes nothing.
 pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     let service = *config.service.ip();
-    let is_new = !has_address(service)?;
+    let is_new = holder(service)?.is_none();
     let mut asked = BTreeSet::new();
     for backend in &config.backends {
         let device = device(config, address(backend))?;
         if is_new
+            && device != OWN
             && asked.insert(device.clone())
             && let Some(owner) = owner(service, &device)?
         {
@@ -51,9 +56,17 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Takes the address of the service, unless this host has it.
-pub(super) fn take_address(address: Ipv4Addr) -> Result<(), ServeError> {
-    if has_address(address)? { Ok(()) } else { system::ip(&format!("address add {address}/32 dev lo\n")) }
+/// Takes the address of the service, unless this host has it. A server that is a front node as well keeps silent about what
+/// is on its loopback device, so there the address is on the one towards the other servers.
+pub(super) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
+    let service = config.service.ip();
+    if holder(*service)?.is_some() {
+        return Ok(());
+    }
+    let devices = config.backends.iter().map(|backend| device(config, address(backend)));
+    let devices = devices.collect::<Result<BTreeSet<_>, _>>()?;
+    let other = devices.iter().find(|device| *device != OWN).filter(|_| devices.contains(OWN));
+    system::ip(&format!("address add {service}/32 dev {}\n", other.map_or(OWN, String::as_str)))
 }
 
 /// Makes the ways to the servers.
@@ -68,6 +81,10 @@ pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>)
             Err(_) if !config.backends.iter().any(|backend| address(backend) == server) => continue,
             Err(error) => return Err(error),
         };
+        if device == OWN {
+            // What is kept goes its usual way.
+            continue;
+        }
         if config.mode == Mode::Mac {
             let mark = mark.0;
             let _ = writeln!(commands, "route replace default via {server} dev {device} onlink table {mark}");
@@ -101,8 +118,8 @@ impl Routes {
     /// Puts everything back.
     pub(super) fn remove(self, address: Ipv4Addr) -> Result<(), ServeError> {
         let mut commands = String::new();
-        if has_address(address)? {
-            let _ = writeln!(commands, "address del {address}/32 dev lo");
+        if let Some(device) = holder(address)? {
+            let _ = writeln!(commands, "address del {address}/32 dev {device}");
         }
         let known = system::ask_ip(&["rule"])?;
         if known.iter().any(|rule| rule["table"] == "local" && rule["priority"] == LOCAL) {
@@ -114,6 +131,18 @@ impl Routes {
     }
 }
 
+/// The largest packet (bytes) that passes the devices towards all servers.
+pub(super) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
+    let mut least = u16::MAX;
+    for backend in &config.backends {
+        let device = device(config, address(backend))?;
+        let links = system::ask_ip(&["link", "show", "dev", &device])?;
+        let mtu = links.first().and_then(|link| link["mtu"].as_u64()).and_then(|mtu| u16::try_from(mtu).ok());
+        least = least.min(mtu.unwrap_or(u16::MAX));
+    }
+    Ok(least)
+}
+
 /// The device towards a server.
 fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
     let name =
@@ -123,8 +152,10 @@ fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError>
     let found = found.map_err(|error| wrong(format!("no route leads there: {error}")))?;
     let route = found.first().ok_or_else(|| wrong("no route leads there".into()))?;
     let device = route["dev"].as_str().unwrap_or_default();
-    if device == "lo" {
-        return Err(wrong("that is this host itself; a switch stands in front of other hosts".into()));
+    if device == OWN && config.mode != Mode::Mac {
+        return Err(wrong(
+            "that is this host itself; only mode `mac` can keep connections, others stand before other hosts".into(),
+        ));
     }
     match route["gateway"].as_str() {
         Some(router) if config.mode == Mode::Mac => Err(wrong(format!(
@@ -134,9 +165,11 @@ fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError>
     }
 }
 
-fn has_address(address: Ipv4Addr) -> Result<bool, ServeError> {
+/// The device that has an address.
+fn holder(address: Ipv4Addr) -> Result<Option<String>, ServeError> {
     let devices = system::ask_ip(&["address", "show", "to", &format!("{address}/32")])?;
-    Ok(devices.iter().any(|device| device["addr_info"].as_array().is_some_and(|found| !found.is_empty())))
+    let has_it = |device: &&Value| device["addr_info"].as_array().is_some_and(|found| !found.is_empty());
+    Ok(devices.iter().find(has_it).and_then(|device| device["ifname"].as_str()).map(ToOwned::to_owned))
 }
 
 /// The link-layer address of the host that answers for an address; none within half a second. The kernel asks

@@ -21,7 +21,7 @@ use super::{Lifetimes, Mode, SwitchConfig, system};
 use crate::ServeError;
 
 /// The nft table.
-const TABLE: &str = "sojourn_switch";
+pub(super) const TABLE: &str = "sojourn_switch";
 
 /// The number of the netfilter queue.
 pub(super) const QUEUE: u16 = 21_322;
@@ -112,6 +112,11 @@ impl Left {
 /// Puts the rules in force, or others in the place of those of an earlier switch: at one instant, and with its connections.
 pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> Result<(), ServeError> {
     system::nft(&script(config, servers))?;
+    ask()
+}
+
+/// Has the kernel hand what is marked so to the queue.
+pub(super) fn ask() -> Result<(), ServeError> {
     let rule = queue_rule();
     let rule: Vec<&str> = rule.split(' ').collect();
     let order = |verb: &str| system::iptables(&[&["-t", "mangle", verb], &rule[..]].concat());
@@ -157,7 +162,7 @@ fn queue_rule() -> String {
 }
 
 /// What a table is for, by which a later switch knows it: the name of a counter, since not every `nft` lists comments.
-fn signature(config: &SwitchConfig) -> String {
+pub(super) fn signature(config: &SwitchConfig) -> String {
     let SwitchConfig { service, mode, connections, .. } = config;
     format!("{mode}/{}/{}/{connections}", service.ip(), service.port())
 }
@@ -198,7 +203,8 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
          }}"
     );
     let rewriting = match config.mode {
-        Mode::Mac => String::new(),
+        // Packets that are spliced have rules of their own.
+        Mode::Mac | Mode::Splice | Mode::SpliceAsymmetric => String::new(),
         Mode::Rewrite => rewrites,
         Mode::Nat => {
             let known: Vec<String> = servers.keys().map(ToString::to_string).collect();

@@ -3,23 +3,28 @@
 //! Where its replies bypass the switch, it has the service's address on its loopback device and keeps silent about it: it
 //! answers ARP only for addresses of the device that was asked, and names none but its own. For single rewriting it also
 //! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
-//! NAT its replies from that port go back through the switch. It touches nothing else of the server, and is put back when it
-//! ends in order.
+//! NAT, and for symmetric splicing, its replies from that port go back through the switch; for asymmetric splicing it
+//! translates them ([`super::splice::half`]). It touches nothing else of the server, and is put back when it ends in order.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use super::splice::half::{Half, HalfCounts};
 use super::{Mode, system};
 use crate::ServeError;
+use crate::report::Key;
 
 /// The order of the rule, and the routing table, of replies that go through the switch.
 const RULE: u32 = 30;
 const ROUTES: u32 = 0x534a;
 
+/// The mark of replies that only the switch understands.
+const MARK: u32 = 0x534a;
+
 /// The nft table.
 const TABLE: &str = "sojourn_switched";
 
 /// What a server stands behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ServerHalfConfig {
     /// The address and port that clients connect to.
     pub service: SocketAddrV4,
@@ -27,11 +32,15 @@ pub struct ServerHalfConfig {
     pub mode: Mode,
     /// The switch's own address; only MAC forwarding does without it.
     pub front: Option<Ipv4Addr>,
+    /// The key that it shares with the switch; only asymmetric splicing needs one.
+    pub key: Option<Key>,
 }
 
 /// A server's half, in force until it is dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ServerHalf {
+    /// Translates replies; stopped before what it relies on is put back.
+    half: Option<Half>,
     /// For `ip` and `nft`.
     undo: (String, String),
     settings: Vec<(&'static str, String)>,
@@ -44,35 +53,59 @@ impl ServerHalf {
     /// When the system refuses, or the switch's address is missing or out of reach.
     pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
         let mut half = ServerHalf::default();
-        match config.mode {
-            Mode::Mac => half.share_address(config.service)?,
+        let (service, mode) = (config.service, config.mode);
+        match mode {
+            Mode::Mac => half.share_address(service)?,
             Mode::Rewrite => {
-                let (front, way) = way(config)?;
+                let (front, way) = way(&config)?;
                 let own = way["prefsrc"].as_str().unwrap_or_default();
-                half.share_address(config.service)?;
-                half.set_destination_back(config.service, front, own)?;
+                half.share_address(service)?;
+                half.set_destination_back(service, front, own)?;
             }
-            Mode::Nat => {
-                let (front, way) = way(config)?;
-                if way["gateway"].is_string() {
-                    let right = "mode nat needs it on an Ethernet with this server";
-                    return Err(ServeError::Config(format!("front {front} is behind a router: {right}")));
-                }
-                half.reply_through(front, way["dev"].as_str().unwrap_or_default(), config.service.port())?;
+            Mode::SpliceAsymmetric => {
+                let (front, way) = way(&config)?;
+                let own = way["prefsrc"].as_str().unwrap_or_default();
+                let device = device(&way, front, mode)?;
+                let key = config.key.ok_or_else(|| {
+                    ServeError::Config(format!(
+                        "mode {mode}: name the file with the key that the switch has too (`--key`)"
+                    ))
+                })?;
+                half.share_address(service)?;
+                half.set_destination_back(service, front, own)?;
+                half.reply_through(front, device, &format!("fwmark {MARK}"))?;
+                half.half = Some(Half::start(service, key, MARK)?);
+            }
+            Mode::Nat | Mode::Splice => {
+                let (front, way) = way(&config)?;
+                let device = device(&way, front, mode)?;
+                half.reply_through(front, device, &format!("ipproto tcp sport {}", service.port()))?;
+                // The kernel forgets the port where it learns that a way takes smaller packets only, and so learns it for
+                // another way. It is to find out by itself, where nothing comes back (RFC 4821).
+                half.set("tcp_mtu_probing", "1")?;
             }
         }
         Ok(half)
     }
 
+    fn set(&mut self, setting: &'static str, value: &str) -> Result<(), ServeError> {
+        self.settings.push((setting, system::set(setting, value)?));
+        Ok(())
+    }
+
+    /// What it has done so far, where it translates replies.
+    pub fn counts(&self) -> Option<HalfCounts> {
+        self.half.as_ref().map(Half::counts)
+    }
+
     /// Has the service's address, silently.
     fn share_address(&mut self, service: SocketAddrV4) -> Result<(), ServeError> {
         // Silent first: not one answer for the address may leave.
-        for (setting, value) in [("conf/all/arp_ignore", "1"), ("conf/all/arp_announce", "2")] {
-            self.settings.push((setting, system::set(setting, value)?));
-        }
+        self.set("conf/all/arp_ignore", "1")?;
+        self.set("conf/all/arp_announce", "2")?;
         let address = service.ip();
         system::ip(&format!("address replace {address}/32 dev lo\n"))?;
-        self.undo.0 = format!("address del {address}/32 dev lo\n");
+        self.undo.0 += &format!("address del {address}/32 dev lo\n");
         Ok(())
     }
 
@@ -95,18 +128,27 @@ impl ServerHalf {
         Ok(())
     }
 
-    /// Sends replies from the service's port to the switch.
-    fn reply_through(&mut self, front: Ipv4Addr, device: &str, port: u16) -> Result<(), ServeError> {
-        let rule = format!("pref {RULE} ipproto tcp sport {port} lookup {ROUTES}");
+    /// Sends what these are to the switch.
+    fn reply_through(&mut self, front: Ipv4Addr, device: &str, these: &str) -> Result<(), ServeError> {
+        let rule = format!("pref {RULE} {these} lookup {ROUTES}");
         // One that was killed has left its own.
         let _ = system::ip(&format!("rule del {rule}\n"));
-        self.undo.0 = format!("rule del {rule}\nroute flush table {ROUTES}\n");
+        self.undo.0 += &format!("rule del {rule}\nroute flush table {ROUTES}\n");
         system::ip(&format!("route replace default via {front} dev {device} onlink table {ROUTES}\nrule add {rule}\n"))
     }
 }
 
+/// The device towards the switch, which is on an Ethernet with this server.
+fn device(way: &serde_json::Value, front: Ipv4Addr, mode: Mode) -> Result<&str, ServeError> {
+    if way["gateway"].is_string() {
+        let right = format!("mode {mode} needs it on an Ethernet with this server");
+        return Err(ServeError::Config(format!("front {front} is behind a router: {right}")));
+    }
+    Ok(way["dev"].as_str().unwrap_or_default())
+}
+
 /// The switch's own address, and the way there.
-fn way(config: ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
+fn way(config: &ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
     let needed = || ServeError::Config(format!("mode {}: name the switch's own address (`--front`)", config.mode));
     let front = config.front.ok_or_else(needed)?;
     let found = system::ask_ip(&["route", "get", &front.to_string()])?;
@@ -118,6 +160,7 @@ fn way(config: ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeE
 
 impl Drop for ServerHalf {
     fn drop(&mut self) {
+        self.half = None;
         // What cannot be put back belongs to a network that is going.
         let (ip, nft) = &self.undo;
         let _ = system::ip(ip);

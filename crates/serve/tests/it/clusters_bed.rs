@@ -149,7 +149,7 @@ impl Cluster {
         let front = bed.host(&format!("front-{net}")).expect("a host");
         let backends = [("a", 11), ("b", 12)]
             .map(|(name, last)| Backend::new(name, SocketAddr::from(([10, 0, net, last], service.port()))));
-        let half = ServerHalfConfig { service, mode: sojourn_serve::Mode::Mac, front: None };
+        let half = ServerHalfConfig { service, mode: sojourn_serve::Mode::Mac, front: None, key: None };
         let daemons = Times { every: ms(50), heartbeat: ms(400), client_rates: ms(2000), watch: ms(10) };
         let mut servers = Vec::new();
         for (name, _) in [("a", 11), ("b", 12)] {

@@ -16,13 +16,14 @@ use nix::sys::socket::{AddressFamily, MsgFlags, Shutdown, SockFlag, SockProtocol
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_bed::{Child, Ground, Host, Namespaces, Topology};
+use sojourn_serve::report::Key;
 use sojourn_serve::{Backend, Events, Mode, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, child};
 
 use crate::skip::skipped;
 use crate::support::{ms, until};
 
-const SERVICE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const SERVICE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn pages_come_through_and_replies_bypass_the_switch() {
@@ -231,62 +232,70 @@ fn what_cannot_be_is_refused_by_name() {
         let said = refused(config);
         assert!(said.contains(what), "{said}");
     }
-    assert_eq!("dr".parse::<Mode>().unwrap_err().to_string(), "mode dr: the modes are mac, rewrite, nat");
+    assert_eq!(
+        "dr".parse::<Mode>().unwrap_err().to_string(),
+        "mode dr: the modes are mac, rewrite, nat, splice, splice-asymmetric"
+    );
 }
 
 /// A client, and behind a router a front node and two servers on an Ethernet.
-struct Cluster {
+pub(crate) struct Cluster {
     bed: Namespaces,
-    client: Host,
-    router: Host,
-    front: Host,
-    web_1: Host,
-    web_2: Host,
+    pub(crate) client: Host,
+    pub(crate) router: Host,
+    pub(crate) front: Host,
+    pub(crate) web_1: Host,
+    pub(crate) web_2: Host,
 }
 
 /// Something of a host, used and dropped there.
-struct At<'a, T: Send> {
+pub(crate) struct At<'a, T: Send> {
     cluster: &'a Cluster,
     host: Host,
     held: Mutex<Option<T>>,
 }
 
 /// A server that is reached until this is dropped; connections that it has live on.
-struct Echo(TcpListener);
+pub(crate) struct Echo(TcpListener);
 
 /// A connection to such a server.
-struct Caller {
-    stream: BufReader<TcpStream>,
-    server: String,
+pub(crate) struct Caller {
+    pub(crate) stream: BufReader<TcpStream>,
+    pub(crate) server: String,
     exchanges: u8,
 }
 
 /// A socket that keeps all frames of a host from its making on.
-struct Frames<'a>(At<'a, OwnedFd>);
+pub(crate) struct Frames<'a>(At<'a, OwnedFd>);
 
 impl Cluster {
-    fn new() -> Cluster {
+    pub(crate) fn new() -> Cluster {
+        Cluster::of(Topology::preset("cluster").expect("it is listed"))
+    }
+
+    /// One whose links may be others than those of the preset.
+    pub(crate) fn of(topology: Topology) -> Cluster {
         // What is written below /run is in memory, and gone with the namespaces.
         mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>).expect("a mount of its own");
-        let mut bed = Namespaces::new(Topology::preset("cluster").expect("it is listed"), 1).expect("a bed");
+        let mut bed = Namespaces::new(topology, 1).expect("a bed");
         let [client, router, front, web_1, web_2] =
             ["client", "router", "front", "web-1", "web-2"].map(|name| bed.host(name).expect("a host"));
         Cluster { bed, client, router, front, web_1, web_2 }
     }
 
-    fn servers(&self) -> [(Host, &'static str); 2] {
+    pub(crate) fn servers(&self) -> [(Host, &'static str); 2] {
         [(self.web_1, "web-1"), (self.web_2, "web-2")]
     }
 
-    fn on<T: Send>(&self, host: Host, body: impl FnOnce() -> T + Send) -> T {
+    pub(crate) fn on<T: Send>(&self, host: Host, body: impl FnOnce() -> T + Send) -> T {
         self.bed.on(host, body).expect("a host")
     }
 
-    fn at<T: Send>(&self, host: Host, held: T) -> At<'_, T> {
+    pub(crate) fn at<T: Send>(&self, host: Host, held: T) -> At<'_, T> {
         At { cluster: self, host, held: Mutex::new(Some(held)) }
     }
 
-    fn switch(&self, config: SwitchConfig) -> Result<At<'_, Switch>, ServeError> {
+    pub(crate) fn switch(&self, config: SwitchConfig) -> Result<At<'_, Switch>, ServeError> {
         let started = self.on(self.front, || Switch::start(config, Events::nowhere()));
         started.map(|switch| self.at(self.front, switch))
     }
@@ -296,19 +305,24 @@ impl Cluster {
         self.bed.spawn(self.front, again("switch::as_switch"), PATIENCE).expect("a switch")
     }
 
-    fn halves(&self, mode: Mode) -> Vec<At<'_, ServerHalf>> {
-        let config = ServerHalfConfig { service: SERVICE, mode, front: Some(Ipv4Addr::new(10, 0, 1, 1)) };
-        let half = |(host, _)| self.at(host, self.on(host, || ServerHalf::start(config)).expect("a server's half"));
+    pub(crate) fn halves(&self, mode: Mode) -> Vec<At<'_, ServerHalf>> {
+        let config =
+            ServerHalfConfig { service: SERVICE, mode, front: Some(Ipv4Addr::new(10, 0, 1, 1)), key: Some(key()) };
+        let half = |(host, _)| {
+            let started = self.on(host, || ServerHalf::start(config.clone()));
+            self.at(host, started.expect("a server's half"))
+        };
         self.servers().map(half).into()
     }
 
     /// A real nginx on a server, as an ordinary user, which ends with the namespaces.
-    fn nginx(&self, host: Host, folder: &Path) {
+    pub(crate) fn nginx(&self, host: Host, folder: &Path) {
         let at = folder.display();
         let text = format!(
             "daemon off; pid {at}/pid; events {{ }}\nhttp {{ access_log off; client_body_temp_path {at}/b; \
              proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
-             server {{ listen 80; root {at}; }} }}\n"
+             server {{ listen 80; root {at}; location /upload {{ client_body_in_file_only on; \
+             proxy_pass http://127.0.0.1/done; }} location /done {{ return 200; }} }} }}\n"
         );
         let conf = folder.join("nginx.conf");
         fs::write(&conf, text).unwrap();
@@ -320,16 +334,21 @@ impl Cluster {
     }
 
     /// What a client gets, by a connection of its own.
-    fn fetch(&self, path: &str) -> String {
+    pub(crate) fn fetch(&self, path: &str) -> String {
+        self.curl(&[&format!("http://{SERVICE}/{path}")])
+    }
+
+    /// What curl says at the client.
+    pub(crate) fn curl(&self, arguments: &[&str]) -> String {
         let mut curl = Command::new("curl");
-        curl.args(["--silent", "--show-error", "--fail", "--max-time", "20", &format!("http://{SERVICE}/{path}")]);
+        curl.args(["--silent", "--show-error", "--fail", "--max-time", "20"]).args(arguments);
         let output = self.on(self.client, || curl.output()).expect("curl runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
     }
 
     /// A server that says its name and then repeats what it is told.
-    fn echo(&self, host: Host, name: &'static str) -> Echo {
+    pub(crate) fn echo(&self, host: Host, name: &'static str) -> Echo {
         let listener = self.on(host, || TcpListener::bind("0.0.0.0:80")).expect("a port");
         let echo = Echo(listener.try_clone().expect("a descriptor"));
         let serve = move |mut stream: TcpStream| {
@@ -345,7 +364,7 @@ impl Cluster {
     }
 
     /// A connection of the client.
-    fn call(&self) -> Caller {
+    pub(crate) fn call(&self) -> Caller {
         let stream = self.on(self.client, || TcpStream::connect_timeout(&SERVICE.into(), PATIENCE)).expect("an answer");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut caller = Caller { stream: BufReader::new(stream), server: String::new(), exchanges: 0 };
@@ -373,7 +392,7 @@ impl Cluster {
 
     /// The switch and the servers' halves have put back all that they changed.
     #[track_caller]
-    fn nothing_is_left(&self, forwards: &str) {
+    pub(crate) fn nothing_is_left(&self, forwards: &str) {
         let run = |host, command: &str| {
             let output = self.on(host, || Command::new("/bin/sh").args(["-c", command]).output()).expect("a shell");
             String::from_utf8(output.stdout).expect("text")
@@ -395,13 +414,13 @@ impl Cluster {
 }
 
 impl<T: Send> At<'_, T> {
-    fn with<R: Send>(&self, body: impl FnOnce(&T) -> R + Send) -> R {
+    pub(crate) fn with<R: Send>(&self, body: impl FnOnce(&T) -> R + Send) -> R {
         let within =
             || body(self.held.lock().expect("no body panics").as_ref().expect("it is there until it is taken"));
         self.cluster.on(self.host, within)
     }
 
-    fn take<R: Send>(mut self, body: impl FnOnce(T) -> R + Send) -> R {
+    pub(crate) fn take<R: Send>(mut self, body: impl FnOnce(T) -> R + Send) -> R {
         let held = self.held.get_mut().expect("no body panics").take().expect("it is there until it is taken");
         self.cluster.on(self.host, || body(held))
     }
@@ -422,7 +441,7 @@ impl Drop for Echo {
 
 impl Caller {
     /// Says something new and hears it again, whole.
-    fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         self.exchanges += 1;
         let said = [self.exchanges; 1000];
         self.stream.get_mut().write_all(&said).expect("it is sent");
@@ -433,18 +452,23 @@ impl Caller {
 }
 
 impl Frames<'_> {
-    fn seen(cluster: &Cluster, host: Host) -> Frames<'_> {
+    pub(crate) fn seen(cluster: &Cluster, host: Host) -> Frames<'_> {
         let flags = SockFlag::SOCK_NONBLOCK;
         let made = cluster.on(host, || socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll));
         Frames(cluster.at(host, made.expect("root may")))
     }
 
     /// How many packets of TCP go to port 80, and how many come from there.
-    fn with_port_80(self) -> (u32, u32) {
+    pub(crate) fn with_port_80(self) -> (u32, u32) {
+        self.counted(|_| true)
+    }
+
+    /// The same, of those frames that are `wanted`.
+    pub(crate) fn counted(self, wanted: impl Fn(&[u8]) -> bool + Sync) -> (u32, u32) {
         let (mut to, mut from, mut frame) = (0, 0, [0; 2000]);
         self.0.with(|socket| {
             while let Ok(bytes) = recv(socket.as_raw_fd(), &mut frame, MsgFlags::empty()) {
-                let is_tcp = bytes > 54 - 1 && frame[12..15] == [8, 0, 0x45] && frame[23] == 6;
+                let is_tcp = bytes > 54 - 1 && frame[12..15] == [8, 0, 0x45] && frame[23] == 6 && wanted(&frame);
                 to += u32::from(is_tcp && frame[36..38] == [0, 80]);
                 from += u32::from(is_tcp && frame[34..36] == [0, 80]);
             }
@@ -453,18 +477,18 @@ impl Frames<'_> {
     }
 }
 
-const SYN: u8 = 2;
-const RST: u8 = 4;
-const ACK: u8 = 16;
+pub(crate) const SYN: u8 = 2;
+pub(crate) const RST: u8 = 4;
+pub(crate) const ACK: u8 = 16;
 
 /// A socket that sends IPv4 packets as they are.
-fn raw() -> Socket {
+pub(crate) fn raw() -> Socket {
     const AS_IT_IS: i32 = 255;
     Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(AS_IT_IS))).expect("root may")
 }
 
 /// A packet of TCP to the service, with this fragment field and these options of IP.
-fn packet(source: Ipv4Addr, port: u16, flags: u8, fragment: u16, options: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(source: Ipv4Addr, port: u16, flags: u8, fragment: u16, options: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45 + (options.len() / 4) as u8, 0, 0, 0, 0, 1];
     packet.extend(fragment.to_be_bytes());
     packet.extend([64, 6, 0, 0]);
@@ -483,7 +507,12 @@ fn packet(source: Ipv4Addr, port: u16, flags: u8, fragment: u16, options: &[u8])
     packet
 }
 
-fn config(policy: &str) -> SwitchConfig {
+/// What switch and servers' halves share.
+pub(crate) fn key() -> Key {
+    Key::new(b"sixteen bytes or more")
+}
+
+pub(crate) fn config(policy: &str) -> SwitchConfig {
     let backend = |(name, last)| Backend::new(name, SocketAddr::from(([10, 0, 1, last], SERVICE.port())));
     SwitchConfig::new(SERVICE, policy, [("web-1", 11), ("web-2", 12)].map(backend).into())
 }

@@ -13,7 +13,10 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
             "policy `round-trip` needs the first byte of each reply",
         ),
         (front(&["--backend", one, "--policy", "round-robbin"]), "round-robin"),
-        (front(&["--backend", one, "--mode", "dr"]), "mode dr: the modes are mac, rewrite, nat"),
+        (
+            front(&["--backend", one, "--mode", "dr"]),
+            "mode dr: the modes are mac, rewrite, nat, splice, splice-asymmetric",
+        ),
         (front(&["--backend", one, "--probe", "0 s"]), "--probe"),
         (front(&["--backend", one, "--idle", "0 s"]), "a connection is remembered for at least 1 ms"),
         (front(&["--backend", one, "--drain", "b"]), "drained server b: there is no such backend"),
@@ -21,6 +24,11 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
             ["switch", "server", "--service", "10.0.1.100:80", "--mode", "nat"].into(),
             "mode nat: name the switch's own address (`--front`)",
         ),
+        (front(&["--backend", one, "--mode", "splice-asymmetric"]), "(`--key`)"),
+        (front(&["--backend", one, "--mode", "splice", "--keep"]), "leave out `--keep`"),
+        (front(&["--backend", one, "--mode", "splice", "--policy", "cookie"]), "the client's cookies"),
+        (front(&["--backend", one, "--mode", "splice-asymmetric", "--key", "/nowhere"]), "key /nowhere"),
+        (front(&["--backend", one, "--classes", "static"]), "--classes: mode mac reads no request"),
     ] {
         let output = sojourn(&arguments);
         let complaint = stderr(&output);
