@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
+use sojourn_serve::report::Key;
 use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
 use crate::child::{backend, failure, name_classes, time};
@@ -146,13 +147,9 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }
 
-fn key(file: &Path) -> Result<Key, Failure> {
-    Key::read(file).map_err(bad_input)
-}
-
 fn server(arguments: &Server) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
-    let key = arguments.key.as_deref().map(key).transpose()?;
+    let key = arguments.key.as_deref().map(Key::read).transpose().map_err(bad_input)?;
     let config = ServerHalfConfig { service, mode, front: arguments.front, key };
     let input = arguments.child.then(std::io::stdin);
     child::server_half(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
