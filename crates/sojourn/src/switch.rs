@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, time};
+use crate::child::{backend, failure};
 use crate::exit::{Exit, Failure, bad_input};
-use crate::number::count;
+use crate::number::{count, time};
 use crate::reporting::Reporting;
 
 /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
