@@ -2,14 +2,14 @@
 //! share them, so that a live cluster reports as its twin does.
 //!
 //! A backend looks at its load at every tick. It reports when its busy share has changed considerably ([`CHANGE`]), when
-//! its heartbeat is due, and at once when an overload begins or ends ([`OVERLOADED`]) or no backend is left. It tells what it has done since its
-//! start ([`Totals`]), so that a lost report loses no request: the receiver makes differences and learns the capacity from
-//! them ([`Account`]). A decider that passes reports on adds them up to those of one server of high capacity ([`AsOne`]),
-//! and of clients it passes on those above the mean ([`above_mean`]). Rates of clients are long, so each reporter sends
-//! them at an instant of its own ([`phase`]). Agarwal, A test bed for performance evaluation of load balancing strategies
-//! for web server systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is considerable, when a server is
-//! overloaded, how long silence lasts) is set here. The price is that alarms are of numbers inside, since a busy share
-//! takes time, and that two names may have nearly the same phase.
+//! its heartbeat is due, and at once when an overload begins or ends ([`OVERLOADED`]) or no backend is left. It tells what
+//! it has done since its start ([`Totals`]), so that a lost report loses no request: the receiver makes differences and
+//! learns the capacity from them ([`Account`]). A decider that passes reports on adds them up to those of one server of high
+//! capacity ([`AsOne`]), and of clients it passes on those above the mean ([`above_mean`]). Rates of clients are long, so
+//! each reporter sends them at an instant of its own ([`phase`]). Agarwal, A test bed for performance evaluation of load
+//! balancing strategies for web server systems, 2001, sections 3.5 and 4.3; what he leaves open (how much is considerable,
+//! when a server is overloaded, how long silence lasts) is set here. The price is that alarms are of numbers inside, since a
+//! busy share takes time, and that two names may have nearly the same phase.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;

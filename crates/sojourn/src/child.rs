@@ -10,7 +10,7 @@ use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, Se
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::number::count;
+use crate::number::{count, time};
 use crate::reporting::Reporting;
 
 /// Serve: static files, /bytes/N, and /work
@@ -254,12 +254,6 @@ fn model(text: &str) -> Result<Server, Failure> {
     let read =
         std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
-}
-
-/// Reads a time, which may be zero.
-pub(crate) fn time(flag: &str, text: &str) -> Result<Span, Failure> {
-    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
-    Ok(Span::from_secs_f64(seconds))
 }
 
 /// Reads `NAME=ADDRESS*WEIGHT`; where the address is wrong, says so as `right` does, with an example.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use sojourn_serve::report::Key;
 use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
 
-use crate::child::time;
 use crate::exit::{Failure, bad_input};
+use crate::number::time;
 
 /// Reports of load
 #[derive(clap::Args)]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use sojourn_serve::report::Key;
 use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, name_classes, time};
+use crate::child::{backend, failure, name_classes};
 use crate::exit::{Exit, Failure, bad_input};
-use crate::number::count;
+use crate::number::{count, time};
 use crate::reporting::Reporting;
 
 /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch

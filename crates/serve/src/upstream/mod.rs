@@ -199,7 +199,6 @@ impl Upstream {
         let (lag, phase) = (every.0 / 10, phase(name, client_rates));
         let next_tick = |wall: u64| (wall - lag) / every.0 * every.0 + every.0 + lag;
         let next_rates = |wall: u64| (wall - phase.0) / client_rates.0 * client_rates.0 + client_rates.0 + phase.0;
-        teller.look(false);
         let (mut tick, mut rates) = (next_tick(clock::wall()), next_rates(clock::wall()));
         loop {
             // A clock that is set back must not stop the looks.
@@ -263,12 +262,14 @@ impl<F: Front> Teller<'_, F> {
                 (metrics, false, as_one.is_empty, as_one.report.cpu, has_turned || has_emptied)
             }
         };
+        // The first time is a tick or whatever is heard first.
+        let is_at_once = is_at_once || self.told.is_none();
         let is_new = is_own && self.told.as_ref().is_none_or(|(told, _)| *told != metrics);
         let is_due = !between && (is_new || self.occasion.is_due(cpu, *heartbeat, now));
         if !is_at_once && !is_due {
             return;
         }
-        if is_at_once {
+        if is_at_once && self.told.is_some() {
             self.upstream.alarms.fetch_add(1, Ordering::Relaxed);
         }
         let of = if is_own { "own counts" } else { "reports" };
