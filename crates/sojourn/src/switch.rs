@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sojourn_serve::report::Key;
 use sojourn_serve::{Lifetimes, Mode, ReportsConfig, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, time};
+use crate::child::{backend, failure, limit, time};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::count;
 
@@ -58,6 +58,10 @@ struct Front {
     /// Most connections that are remembered; what would open a further one is dropped
     #[arg(long, value_name = "N", default_value = "262144", value_parser = count::<u32>)]
     connections: u32,
+    /// Most connections to each server at once, and how few it must come down to before it gets more: `20` or `20,15`; a
+    /// client that finds all full is refused
+    #[arg(long, value_name = "N[,RETURN]")]
+    limit: Option<String>,
     /// Address and port (UDP) where the servers' load daemons send their reports, e.g. 10.0.1.1:7400
     #[arg(long, value_name = "ADDRESS:PORT", requires = "key")]
     reports: Option<SocketAddr>,
@@ -122,6 +126,7 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         seed: arguments.seed,
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
+        limit: arguments.limit.as_deref().map(|text| limit("--limit", text)).transpose()?,
         reports: arguments.reports.zip(arguments.key.as_deref()).map(reports).transpose()?,
         record: arguments.record.clone(),
         explain: arguments.explain,

@@ -37,6 +37,11 @@ impl Limit {
         }
     }
 
+    /// The lower mark of a limit of so many where none is named: a quarter below.
+    pub fn usual_return(connections: u32) -> u32 {
+        connections - connections.div_ceil(4)
+    }
+
     /// With so many a backend is full.
     pub fn connections(self) -> u32 {
         self.connections

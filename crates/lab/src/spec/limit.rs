@@ -74,8 +74,8 @@ impl Reader<'_> {
 
     fn limit(&self, raw: &RawLimit) -> Result<Limit, SpecError> {
         let most = *raw.connections.get_ref();
-        // A quarter of the limit between the marks, if nothing is said.
-        let returns = raw.returns.as_ref().map_or(most - most.div_ceil(4).min(most), |returns| *returns.get_ref());
+        let usual = sojourn_dispatch::Limit::usual_return(most);
+        let returns = raw.returns.as_ref().map_or(usual, |returns| *returns.get_ref());
         let checked = sojourn_dispatch::Limit::new(most, returns);
         let place = raw.returns.as_ref().filter(|_| most > 0).unwrap_or(&raw.connections);
         checked.map_err(|e| self.at(place, "limit", &e.to_string()))?;

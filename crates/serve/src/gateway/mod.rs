@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::service::service_fn;
 use hyper::{StatusCode, Uri};
 use sojourn_bed::Events;
-use sojourn_dispatch::{Catalogue, Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Limit, Signals};
 use sojourn_stats::Span;
 
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
@@ -68,6 +68,9 @@ pub struct GatewayConfig {
     pub information: Information,
     /// Where load daemons send the load of the backends; none: nowhere. Only with one decider.
     pub reports: Option<ReportsConfig>,
+    /// Most requests at each backend, and with how many it is chosen again; a request that finds all full is answered 503.
+    /// Only with one decider.
+    pub limit: Option<Limit>,
     /// Threads, and unless `shared` deciders.
     pub threads: usize,
     /// Whether all threads ask one decider, at the price of a lock.
@@ -199,6 +202,7 @@ impl GatewayConfig {
             catalogue: Catalogue::default(),
             information: Information::Immediate,
             reports: None,
+            limit: None,
             threads: 1,
             shared: false,
             seed: 1,
@@ -382,6 +386,10 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
     if config.reports.is_some() && config.threads > 1 && !config.shared {
         let right = "one thread, or one decider for all (--shared)";
         return Err(ServeError::Config(format!("reports with {} deciders: they are told to {right}", config.threads)));
+    }
+    if config.limit.is_some() && config.threads > 1 && !config.shared {
+        let right = "one thread, or one decider for all (--shared)";
+        return Err(ServeError::Config(format!("a limit with {} deciders, who count apart: {right}", config.threads)));
     }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, key};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, State, key};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{ServerCounts, SwitchCounts};
@@ -107,6 +107,9 @@ impl Decider {
             let begun = dispatcher.record_to(Box::new(file), detail);
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
+        if let Some(limit) = config.limit {
+            dispatcher.limit(limit)?;
+        }
         let servers = config.backends.iter().map(|backend| Known {
             name: backend.name.clone(),
             address: address(backend),
@@ -169,7 +172,8 @@ impl Decider {
         // A SYN that was sent again before the first one's verdict goes where that one goes.
         if let Some(flow) = self.flows.get(&client)
             && now.saturating_since(flow.since) < self.lifetimes.opening
-            && flow.backend.is_some_and(|backend| self.dispatcher.table().is_eligible(backend))
+            // One that is full now may be so by this very connection.
+            && flow.backend.is_some_and(|backend| self.dispatcher.table().state(backend) == State::Up)
         {
             return flow.mark.decided();
         }
@@ -302,5 +306,39 @@ impl Decider {
     fn record_failed(&mut self, why: &str) {
         self.counts.records_failed += 1;
         self.events.emit(&json!({"event": "record_failed", "why": why}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_dispatch::Limit;
+
+    use super::*;
+    use crate::Backend;
+
+    /// The head of a first packet, from this port of 10.0.0.1.
+    fn syn(port: u16) -> Vec<u8> {
+        let mut head = vec![0; 40];
+        (head[0], head[9], head[33]) = (0x45, 6, 2);
+        head[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 1, 100]);
+        head[20..22].copy_from_slice(&port.to_be_bytes());
+        head
+    }
+
+    /// A SYN that is sent again before its first verdict goes where that one goes, although its server is full by it.
+    #[test]
+    fn a_repeated_first_packet_does_not_count_twice() {
+        let address = "10.0.1.11:80".parse().unwrap();
+        let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
+        let mut config = SwitchConfig::new(service, "round-robin", vec![Backend::new("web-1", address)]);
+        config.limit = Some(Limit::new(1, 0).unwrap());
+        let mut decider = Decider::new(&config, Events::nowhere()).unwrap();
+        decider.begin(&BTreeMap::from([(Ipv4Addr::new(10, 0, 1, 11), Mark(1))]), HashMap::new(), Time::ZERO);
+        let first = decider.decide(&syn(5000), 0, Time::ZERO);
+        assert_eq!(first, Mark(1).decided());
+        assert_eq!(decider.decide(&syn(5000), 0, Time(1)), first);
+        assert_eq!(decider.decide(&syn(5001), 0, Time(2)), REFUSED);
+        let counts = decider.counts();
+        assert_eq!((counts.connections, counts.refused, counts.forgotten), (1, 1, 0), "{counts:?}");
     }
 }

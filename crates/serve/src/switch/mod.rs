@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::Catalogue;
+use sojourn_dispatch::{Catalogue, Limit};
 use sojourn_stats::Span;
 
 use crate::gateway::{Backend, Health, Probe};
@@ -70,6 +70,8 @@ pub struct SwitchConfig {
     pub lifetimes: Lifetimes,
     /// Most connections that are remembered; what would open a further one is dropped.
     pub connections: u32,
+    /// Most connections to each server, and with how many it is chosen again; a client that finds all full is refused.
+    pub limit: Option<Limit>,
     /// Where load daemons send the load of the servers; none: nowhere.
     pub reports: Option<ReportsConfig>,
     /// Where decisions are recorded.
@@ -121,6 +123,7 @@ impl SwitchConfig {
             health: Health { probe: Probe::Connect, every: second, timeout: second, fall: 3 },
             lifetimes: Lifetimes { opening: second * 10, open: second * 900, closing: second * 20 },
             connections: 1 << 18,
+            limit: None,
             reports: None,
             record: None,
             explain: false,

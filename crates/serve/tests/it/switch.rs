@@ -18,6 +18,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_bed::{Child, Ground, Host, Namespaces, Topology};
 use sojourn_serve::{Backend, Events, Mode, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, child};
 
+mod limits;
+
 use crate::skip::skipped;
 use crate::support::{ms, until};
 

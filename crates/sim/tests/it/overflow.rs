@@ -53,7 +53,7 @@ fn a_server_with_a_limit_is_the_chain_that_is_known() {
     for (most, returns) in [(1, 0), (4, 3), (4, 1), (10, 7)] {
         let mut scenario = cluster("exponential(rate = 1.5 /s)", "round-robin", 1, EXPONENTIAL);
         scenario.tier().limit = limit(most, returns);
-        let report = run(&scenario, 400_000);
+        let report = run(&scenario, 1_000_000);
         let refused = refused_share(1.5, most, returns);
         let label = format!("{most} and {returns}");
         covers(&report, "error_ratio", refused, 0.05, &label);
@@ -129,7 +129,7 @@ fn overflow_has_a_limit_of_its_own() {
     let mut system = sites(2, EXPONENTIAL, |_, _| 0.0);
     system.tiers[1].limit = limit(3, 2);
     system.tiers[1].overflow = Some(Overflow { limit: limit(1, 0) });
-    system.hosts[0].server = Server::from_toml("discipline = \"ps\"\ndemand = \"1000 s\"").unwrap();
+    system.hosts[0].server.speed = 1e-6;
     let report = run_plan(
         &Scenario { workload: open("exponential(rate = 1.5 /s)"), system },
         1,
