@@ -23,4 +23,4 @@ pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, 
 pub use node::{Ailment, Node, NodeConfig, NodeCounts};
 pub use report::ReportsConfig;
 pub use sojourn_bed::Events;
-pub use switch::{Lifetimes, Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, SwitchCounts};
+pub use switch::{Accepted, Lifetimes, Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, SwitchCounts};

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signa
 use sojourn_stats::{Span, Time};
 
 use super::counts::{ServerCounts, SwitchCounts};
+use super::overflow::Sites;
 use super::packet::{Kind, Packet};
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
 use super::{Lifetimes, Probe, SwitchConfig, address};
@@ -29,6 +31,9 @@ pub(super) struct Decider {
     dispatcher: Dispatcher,
     /// By backend.
     servers: Vec<Known>,
+    sites: Option<Sites>,
+    /// The address of the service here; other addresses are those of other sites.
+    service: Ipv4Addr,
     flows: HashMap<SocketAddrV4, Flow>,
     lifetimes: Lifetimes,
     /// Whether it finds out by itself which servers are up.
@@ -55,8 +60,15 @@ struct Known {
 struct Flow {
     mark: Mark,
     /// None where the server is not on the list any more.
-    backend: Option<BackendId>,
+    to: Option<To>,
     since: Time,
+}
+
+/// Where a connection goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Server(BackendId),
+    Site(BackendId),
 }
 
 /// How a connection ended.
@@ -90,6 +102,15 @@ pub(super) async fn keep_books(decider: Arc<Mutex<Decider>>, lifetimes: Lifetime
     }
 }
 
+/// Records what a dispatcher decides to a file.
+pub(super) fn record(dispatcher: &mut Dispatcher, path: &Path, explain: bool) -> Result<(), ServeError> {
+    let cannot = || format!("cannot record to {}", path.display());
+    let detail = if explain { Detail::Explained } else { Detail::Decisions };
+    let file = File::create(path).map_err(ServeError::system(cannot()))?;
+    let begun = dispatcher.record_to(Box::new(file), detail);
+    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))
+}
+
 impl Decider {
     /// A decider without connections.
     pub(super) fn new(config: &SwitchConfig, events: Events) -> Result<Decider, ServeError> {
@@ -101,11 +122,7 @@ impl Decider {
         let signals = Signals::SWITCH | reports;
         let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, &backends, fresh, signals, *seed, name)?;
         if let Some(path) = &config.record {
-            let cannot = || format!("cannot record to {}", path.display());
-            let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
-            let file = File::create(path).map_err(ServeError::system(cannot()))?;
-            let begun = dispatcher.record_to(Box::new(file), detail);
-            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+            record(&mut dispatcher, path, config.explain)?;
         }
         if let Some(limit) = config.limit {
             dispatcher.limit(limit)?;
@@ -125,32 +142,40 @@ impl Decider {
         let counts = SwitchCounts { reports_dropped, ..SwitchCounts::default() };
         let (lifetimes, probes) = (config.lifetimes, config.health.probe != Probe::Off);
         let connections_max = config.connections as usize;
-        Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, events })
+        let (sites, service) = (Sites::new(config)?, *config.service.ip());
+        Ok(Decider { dispatcher, servers, sites, service, flows, lifetimes, probes, connections_max, counts, events })
     }
 
     /// Learns the marks of the servers and the connections that are open there.
     pub(super) fn begin(&mut self, marks: &BTreeMap<Ipv4Addr, Mark>, open: HashMap<SocketAddrV4, Mark>, now: Time) {
-        let mut backends = HashMap::new();
+        let mut known = HashMap::new();
         for (index, server) in self.servers.iter_mut().enumerate() {
             let backend = BackendId(index as u32);
             server.mark = marks[&server.address];
-            backends.insert(server.mark, backend);
+            known.insert(server.mark, To::Server(backend));
             if server.is_drained {
                 self.dispatcher.observe(Event::Draining { backend }, now);
             }
+        }
+        if let Some(sites) = &mut self.sites {
+            known.extend(sites.begin(|place| marks[&place]).into_iter().map(|(mark, site)| (mark, To::Site(site))));
         }
         self.counts.inherited = open.len() as u64;
         let mut open: Vec<_> = open.into_iter().collect();
         // In an order that a second start with the same connections has too.
         open.sort();
         for (client, mark) in open {
-            let backend = backends.get(&mark).copied();
-            if let Some(backend) = backend {
-                self.dispatcher.observe(Event::Inherited { backend }, now);
-                self.dispatcher.observe(Event::Opened { backend }, now);
-                self.servers[backend.0 as usize].open += 1;
+            let to = known.get(&mark).copied();
+            match to {
+                Some(To::Server(backend)) => {
+                    self.dispatcher.observe(Event::Inherited { backend }, now);
+                    self.dispatcher.observe(Event::Opened { backend }, now);
+                    self.servers[backend.0 as usize].open += 1;
+                }
+                Some(To::Site(site)) => self.sites_mut().inherit(site, now),
+                None => {}
             }
-            self.flows.insert(client, Flow { mark, backend, since: now });
+            self.flows.insert(client, Flow { mark, to, since: now });
         }
     }
 
@@ -158,7 +183,7 @@ impl Decider {
     pub(super) fn decide(&mut self, head: &[u8], mark: u32, now: Time) -> u32 {
         let Some(packet) = Packet::read(head) else { return UNDECIDED };
         match packet.kind {
-            Kind::Opens => self.open(packet.client, now),
+            Kind::Opens => self.open(packet.client, packet.service != self.service, now),
             Kind::Closes => {
                 self.end(packet.client, End::Closed, now);
                 mark
@@ -168,12 +193,12 @@ impl Decider {
         }
     }
 
-    fn open(&mut self, client: SocketAddrV4, now: Time) -> u32 {
+    /// Says where a new connection goes; `comes_from_site`: another site could not take it.
+    fn open(&mut self, client: SocketAddrV4, comes_from_site: bool, now: Time) -> u32 {
         // A SYN that was sent again before the first one's verdict goes where that one goes.
         if let Some(flow) = self.flows.get(&client)
             && now.saturating_since(flow.since) < self.lifetimes.opening
-            // One that is full now may be so by this very connection.
-            && flow.backend.is_some_and(|backend| self.dispatcher.table().state(backend) == State::Up)
+            && flow.to.is_some_and(|to| self.stands(to))
         {
             return flow.mark.decided();
         }
@@ -185,18 +210,35 @@ impl Decider {
         }
         let request = Request { client: key(&client.ip().to_string()), ..Request::default() };
         let decision = self.dispatcher.choose(&request, &[], now);
-        let Some(backend) = decision.forwarded_to() else {
-            self.counts.refused += 1;
-            return REFUSED;
+        let (to, mark) = if let Some(backend) = decision.forwarded_to() {
+            self.dispatcher.observe(Event::Sent { backend }, now);
+            self.dispatcher.observe(Event::Opened { backend }, now);
+            let server = &mut self.servers[backend.0 as usize];
+            server.connections += 1;
+            server.open += 1;
+            self.counts.connections += 1;
+            self.counts.accepted += u64::from(comes_from_site);
+            (To::Server(backend), server.mark)
+        } else {
+            let sites = self.sites.as_mut().filter(|_| !comes_from_site);
+            let Some((site, mark)) = sites.and_then(|sites| sites.choose(&request, now)) else {
+                self.counts.refused += 1;
+                return REFUSED;
+            };
+            self.counts.overflowed += 1;
+            (To::Site(site), mark)
         };
-        self.dispatcher.observe(Event::Sent { backend }, now);
-        self.dispatcher.observe(Event::Opened { backend }, now);
-        let server = &mut self.servers[backend.0 as usize];
-        server.connections += 1;
-        server.open += 1;
-        self.counts.connections += 1;
-        self.flows.insert(client, Flow { mark: server.mark, backend: Some(backend), since: now });
-        server.mark.decided()
+        self.flows.insert(client, Flow { mark, to: Some(to), since: now });
+        mark.decided()
+    }
+
+    /// Whether what has been chosen can still be.
+    fn stands(&self, to: To) -> bool {
+        match to {
+            // One that is full now may be so by this very connection.
+            To::Server(backend) => self.dispatcher.table().state(backend) == State::Up,
+            To::Site(_) => true,
+        }
     }
 
     /// Ends a connection, if it is known.
@@ -206,7 +248,8 @@ impl Decider {
             End::Closed => self.counts.closed += 1,
             End::Forgotten => self.counts.forgotten += 1,
         }
-        let Some(backend) = flow.backend else { return };
+        let Some(to) = flow.to else { return };
+        let (To::Server(backend) | To::Site(backend)) = to;
         let event = match end {
             End::Closed => {
                 // What the server said does not pass here.
@@ -215,9 +258,18 @@ impl Decider {
             }
             End::Forgotten => Event::Cancelled { backend },
         };
-        self.dispatcher.observe(event, now);
-        self.dispatcher.observe(Event::Closed { backend }, now);
-        self.servers[backend.0 as usize].open -= 1;
+        match to {
+            To::Server(_) => {
+                self.dispatcher.observe(event, now);
+                self.dispatcher.observe(Event::Closed { backend }, now);
+                self.servers[backend.0 as usize].open -= 1;
+            }
+            To::Site(_) => self.sites_mut().end(event, now),
+        }
+    }
+
+    fn sites_mut(&mut self) -> &mut Sites {
+        self.sites.as_mut().expect("only a switch with other sites passes connections on")
     }
 
     /// Ends those that the kernel, which was asked at `asked`, does not know.
@@ -229,7 +281,8 @@ impl Decider {
         for client in unknown {
             self.end(client, End::Forgotten, now);
         }
-        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string)
+        let of_sites = self.sites.as_ref().and_then(Sites::record_error);
+        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string).or(of_sites)
             && self.counts.records_failed == 0
         {
             self.record_failed(&why);
@@ -269,7 +322,8 @@ impl Decider {
             open: server.open,
             up: !server.is_down && !server.is_drained,
         });
-        SwitchCounts { backends: backends.collect(), ..self.counts.clone() }
+        let sites = self.sites.as_ref().map_or_else(Vec::new, Sites::counts);
+        SwitchCounts { backends: backends.collect(), sites, ..self.counts.clone() }
     }
 
     /// Takes what a report tells. A switch that probes its servers knows better than their silence whether they are up:
@@ -291,7 +345,8 @@ impl Decider {
 
     /// Ends the record.
     pub(super) fn finish(&mut self) {
-        if let Err(error) = self.dispatcher.finish_record()
+        let of_sites = self.sites.as_mut().map_or(Ok(()), Sites::finish);
+        if let Err(error) = self.dispatcher.finish_record().and(of_sites)
             && self.counts.records_failed == 0
         {
             self.record_failed(&error.to_string());

@@ -1,15 +1,18 @@
 //! The server's half of a switch: what a server does so that packets which the switch forwards are its own.
 //!
 //! Where its replies bypass the switch, it has the service's address on its loopback device and keeps silent about it: it
-//! answers ARP only for addresses of the device that was asked, and names none but its own. For single rewriting it also
+//! answers ARP only for addresses of the device that was asked, and names none but its own. For tunnelling it takes packets
+//! out of the tunnel, and announces smaller segments to clients. For single rewriting it also
 //! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
 //! NAT its replies from that port go back through the switch. It touches nothing else of the server, and is put back when it
 //! ends in order.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use super::tunnel::{self, Exit};
 use super::{Mode, system};
 use crate::ServeError;
+use crate::threads::Threads;
 
 /// The order of the rule, and the routing table, of replies that go through the switch.
 const RULE: u32 = 30;
@@ -19,7 +22,7 @@ const ROUTES: u32 = 0x534a;
 const TABLE: &str = "sojourn_switched";
 
 /// What a server stands behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerHalfConfig {
     /// The address and port that clients connect to.
     pub service: SocketAddrV4,
@@ -27,11 +30,15 @@ pub struct ServerHalfConfig {
     pub mode: Mode,
     /// The switch's own address; only MAC forwarding does without it.
     pub front: Option<Ipv4Addr>,
+    /// Further addresses that it answers for: services of other sites, of which the switch takes what those cannot.
+    pub also: Vec<Ipv4Addr>,
 }
 
 /// A server's half, in force until it is dropped.
 #[derive(Debug, Default)]
 pub struct ServerHalf {
+    /// Dropped before its device.
+    tunnel: Option<Threads>,
     /// For `ip` and `nft`.
     undo: (String, String),
     settings: Vec<(&'static str, String)>,
@@ -44,16 +51,30 @@ impl ServerHalf {
     /// When the system refuses, or the switch's address is missing or out of reach.
     pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
         let mut half = ServerHalf::default();
+        let addresses = || std::iter::once(config.service.ip()).chain(&config.also).copied();
+        if let (Mode::Rewrite | Mode::Nat, Some(also)) = (config.mode, config.also.first()) {
+            let right = "modes mac and tunnel leave addresses as they are, and can";
+            return Err(ServeError::Config(format!(
+                "service {also} besides: mode {} has one service; {right}",
+                config.mode
+            )));
+        }
         match config.mode {
-            Mode::Mac => half.share_address(config.service)?,
+            Mode::Mac => half.share_addresses(addresses())?,
+            Mode::Tunnel => {
+                let (front, _) = way(&config)?;
+                half.share_addresses(addresses())?;
+                half.announce_less(config.service.port())?;
+                half.tunnel = Some(Exit::open(vec![front], addresses().collect())?.carry()?);
+            }
             Mode::Rewrite => {
-                let (front, way) = way(config)?;
+                let (front, way) = way(&config)?;
                 let own = way["prefsrc"].as_str().unwrap_or_default();
-                half.share_address(config.service)?;
+                half.share_addresses(addresses())?;
                 half.set_destination_back(config.service, front, own)?;
             }
             Mode::Nat => {
-                let (front, way) = way(config)?;
+                let (front, way) = way(&config)?;
                 if way["gateway"].is_string() {
                     let right = "mode nat needs it on an Ethernet with this server";
                     return Err(ServeError::Config(format!("front {front} is behind a router: {right}")));
@@ -64,35 +85,48 @@ impl ServerHalf {
         Ok(half)
     }
 
-    /// Has the service's address, silently.
-    fn share_address(&mut self, service: SocketAddrV4) -> Result<(), ServeError> {
+    /// Has the service's address, and others beside, silently.
+    fn share_addresses(&mut self, addresses: impl Iterator<Item = Ipv4Addr>) -> Result<(), ServeError> {
         // Silent first: not one answer for the address may leave.
         for (setting, value) in [("conf/all/arp_ignore", "1"), ("conf/all/arp_announce", "2")] {
             self.settings.push((setting, system::set(setting, value)?));
         }
-        let address = service.ip();
-        system::ip(&format!("address replace {address}/32 dev lo\n"))?;
-        self.undo.0 = format!("address del {address}/32 dev lo\n");
+        for address in addresses {
+            system::ip(&format!("address replace {address}/32 dev lo\n"))?;
+            self.undo.0 += &format!("address del {address}/32 dev lo\n");
+        }
+        Ok(())
+    }
+
+    /// Tells clients of a smaller largest segment than a frame has room for, so that theirs fit through a tunnel.
+    fn announce_less(&mut self, port: u16) -> Result<(), ServeError> {
+        const FRAME: u16 = 1500;
+        const HEADS: u16 = 40;
+        let segment = FRAME - HEADS - tunnel::GROWTH;
+        self.rules(&format!(
+            "chain announces_less {{
+               type filter hook output priority -150; policy accept;
+               tcp sport {port} tcp flags & (syn|rst) == syn tcp option maxseg size set {segment}
+             }}"
+        ))
+    }
+
+    /// Puts a chain in force, in the place of what one that was killed has left.
+    fn rules(&mut self, chain: &str) -> Result<(), ServeError> {
+        system::nft(&format!("add table ip {TABLE}\ndelete table ip {TABLE}\ntable ip {TABLE} {{\n{chain}\n}}\n"))?;
+        self.undo.1 = format!("delete table ip {TABLE}\n");
         Ok(())
     }
 
     /// Gives packets that the switch has rewritten the destination that they had.
     fn set_destination_back(&mut self, service: SocketAddrV4, front: Ipv4Addr, own: &str) -> Result<(), ServeError> {
         let (address, port) = (service.ip(), service.port());
-        // One that was killed has left its own.
-        system::nft(&format!(
-            "add table ip {TABLE}
-             delete table ip {TABLE}
-             table ip {TABLE} {{
-               chain sets_back {{
-                 type filter hook prerouting priority -130; policy accept;
-                 ip saddr != {front} ip daddr {own} tcp dport {port} ip daddr set {address}
-               }}
-             }}
-             "
-        ))?;
-        self.undo.1 = format!("delete table ip {TABLE}\n");
-        Ok(())
+        self.rules(&format!(
+            "chain sets_back {{
+               type filter hook prerouting priority -130; policy accept;
+               ip saddr != {front} ip daddr {own} tcp dport {port} ip daddr set {address}
+             }}"
+        ))
     }
 
     /// Sends replies from the service's port to the switch.
@@ -106,7 +140,7 @@ impl ServerHalf {
 }
 
 /// The switch's own address, and the way there.
-fn way(config: ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
+fn way(config: &ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
     let needed = || ServeError::Config(format!("mode {}: name the switch's own address (`--front`)", config.mode));
     let front = config.front.ok_or_else(needed)?;
     let found = system::ask_ip(&["route", "get", &front.to_string()])?;
@@ -118,6 +152,7 @@ fn way(config: ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeE
 
 impl Drop for ServerHalf {
     fn drop(&mut self) {
+        self.tunnel = None;
         // What cannot be put back belongs to a network that is going.
         let (ip, nft) = &self.undo;
         let _ = system::ip(ip);

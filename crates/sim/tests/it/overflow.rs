@@ -4,9 +4,7 @@
 //! states. Sites with one place each that are asked in order are Erlang's: of what the first k of them cannot take, his
 //! formula B(k) is the share (Erlang, Solution of some problems in the theory of probabilities, 1917).
 
-use sojourn_model::system::{
-    Clients, Face, Limit, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier,
-};
+use sojourn_model::system::{Clients, Face, Limit, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier};
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::Report;
 use sojourn_stats::{Estimate, Law, Span};

@@ -4,7 +4,6 @@
 use std::io::ErrorKind;
 use std::time::Instant;
 
-use sojourn_dispatch::Limit;
 use sojourn_model::Server;
 use sojourn_serve::{Node, NodeConfig, NodeCounts};
 
@@ -31,18 +30,18 @@ fn marks_are_kept(cluster: &Cluster) {
     let switch = cluster.switch(SwitchConfig { limit, ..config("round-robin") }).expect("a switch");
     let counts = || switch.with(Switch::counts);
     let mut held: Vec<Caller> = (0..4).map(|_| cluster.call()).collect();
-    assert!(is_refused(cluster));
+    assert!(is_refused(cluster, SERVICE));
     let mut end_one = |of: &str| {
         let place = held.iter().position(|caller| caller.server == of).expect("there is one");
         drop(held.swap_remove(place));
     };
     end_one("web-1");
     until("its end is heard", || counts().closed == 1);
-    assert!(is_refused(cluster), "one of two has ended, and the mark is none");
+    assert!(is_refused(cluster, SERVICE), "one of two has ended, and the mark is none");
     end_one("web-1");
     until("its end is heard", || counts().closed == 2);
     held.extend([cluster.call(), cluster.call()]);
-    assert!(is_refused(cluster));
+    assert!(is_refused(cluster, SERVICE));
     held.iter_mut().for_each(Caller::exchange);
     assert!(held[2..].iter().all(|caller| caller.server == "web-1"));
     let counts = switch.take(Switch::stop);
@@ -85,19 +84,14 @@ fn overload_is_refused(cluster: &Cluster) {
             (served, refused, slowest) = (served + of.0, refused + of.1, slowest.max(of.2));
         }
     });
-    let most: Vec<u64> = nodes.map(|node| node.take(Node::stop)).iter().map(|it: &NodeCounts| it.in_flight_max).collect();
+    let most: Vec<u64> =
+        nodes.map(|node| node.take(Node::stop)).iter().map(|it: &NodeCounts| it.in_flight_max).collect();
     assert_eq!(most, [u64::from(MOST); 2], "requests at each server at most; {served} served, {refused} refused");
     let counts = switch.take(Switch::stop);
     assert_eq!((counts.connections, counts.refused), (served, refused), "{counts:?}");
     assert!(served > 50 && refused > 50, "{served} served, {refused} refused");
     // One that waits for its SYN to be sent again waits for a second.
     assert!(slowest < Duration::from_millis(900), "a client heard after {slowest:?} that it is refused");
-}
-
-/// Whether a client's connection is refused.
-fn is_refused(cluster: &Cluster) -> bool {
-    let called = cluster.on(cluster.client, || TcpStream::connect_timeout(&SERVICE.into(), PATIENCE));
-    called.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 /// Whether a page came over a connection of its own; not where that was refused.
