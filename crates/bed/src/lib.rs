@@ -19,3 +19,4 @@ pub use network::Network;
 pub use supervised::Events;
 pub use supervisor::{Child, Ended, Pause, SpawnError};
 pub use topology::{Segment, Station, Topology, TopologyError};
+pub use tun::Tun;

@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::fcntl::OFlag;
@@ -19,7 +19,7 @@ pub(crate) const MTU: usize = 1500;
 
 /// A TUN device; reading and writing it does not block.
 #[derive(Debug)]
-pub(crate) struct Tun(File);
+pub struct Tun(File);
 
 /// Whether this process may open the device at all.
 pub(crate) fn check() -> io::Result<()> {
@@ -27,15 +27,30 @@ pub(crate) fn check() -> io::Result<()> {
 }
 
 impl Tun {
-    /// A device of this name in the network namespace of the calling thread.
-    pub(crate) fn open(name: &str) -> io::Result<Tun> {
+    /// A device of this name in the network namespace of the calling thread; one that was kept ([`Tun::persist`]) is taken
+    /// over.
+    ///
+    /// # Errors
+    /// When this process may not, or another one has the device.
+    pub fn open(name: &str) -> io::Result<Tun> {
         let file = open()?;
         request::attach(file.as_raw_fd(), name)?;
         Ok(Tun(file))
     }
 
+    /// From now on the device stays when this is dropped, until it is deleted (`ip link del`).
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn persist(&self) -> io::Result<()> {
+        request::persist(self.0.as_raw_fd())
+    }
+
     /// Reads one packet; none when no packet is there.
-    pub(crate) fn receive(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
+    ///
+    /// # Errors
+    /// When the device is gone or down.
+    pub fn receive(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.0).read(packet) {
                 Ok(bytes) => return Ok(Some(bytes)),
@@ -47,7 +62,10 @@ impl Tun {
     }
 
     /// Writes one packet.
-    pub(crate) fn send(&self, packet: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it is no packet of IP, or the device is gone or down.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         (&self.0).write(packet).map(drop)
     }
 }
@@ -55,6 +73,12 @@ impl Tun {
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+impl AsRawFd for Tun {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 }
 
@@ -72,7 +96,7 @@ mod request {
     use std::io;
     use std::os::fd::RawFd;
 
-    use nix::libc::{IFF_NO_PI, IFF_TUN, IFNAMSIZ, TUNSETIFF};
+    use nix::libc::{IFF_NO_PI, IFF_TUN, IFNAMSIZ, TUNSETIFF, TUNSETPERSIST};
 
     /// `struct ifreq`, of which the kernel reads the name and the flags.
     #[repr(C)]
@@ -83,6 +107,7 @@ mod request {
     }
 
     nix::ioctl_write_ptr_bad!(set_interface, TUNSETIFF, Request);
+    nix::ioctl_write_int_bad!(set_persistence, TUNSETPERSIST);
 
     pub(super) fn attach(file: RawFd, name: &str) -> io::Result<()> {
         let mut request = Request { name: [0; IFNAMSIZ], flags: (IFF_TUN | IFF_NO_PI) as i16, rest: [0; 22] };
@@ -90,6 +115,12 @@ mod request {
         request.name[..name.len()].copy_from_slice(name.as_bytes());
         // SAFETY: the structure is as large as the kernel's, lives until the call returns, and is only read.
         unsafe { set_interface(file, &request) }?;
+        Ok(())
+    }
+
+    pub(super) fn persist(file: RawFd) -> io::Result<()> {
+        // SAFETY: the argument is a number.
+        unsafe { set_persistence(file, 1) }?;
         Ok(())
     }
 }

@@ -167,6 +167,8 @@ pub enum Code {
     Own,
     /// No backend is left to choose.
     NoBackend,
+    /// The same, and of those that are up some are full.
+    Full,
 }
 
 impl fmt::Display for Reason {
@@ -194,8 +196,9 @@ impl fmt::Display for Reason {
             Code::Cookie => write!(f, "the client's cookie names it"),
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
+            Code::Full => write!(f, "no backend can take it, {value} are full"),
         }?;
-        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend);
+        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend | Code::Full);
         if compares && self.ties > 1 { write!(f, ", one of {} such", self.ties) } else { Ok(()) }
     }
 }

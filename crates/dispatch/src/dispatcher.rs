@@ -9,8 +9,9 @@ use sojourn_stats::{Span, Stream, Time};
 
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
-    Action, Ask, BackendId, Catalogue, ClientRules, Clients, Command, Decision, DispatchError, Event, Explanation,
-    Hardware, Hold, Information, Origin, Policy, Report, Request, RoundTrip, Signals, State, Table,
+    Action, Ask, BackendId, Catalogue, ClientRules, Clients, Code, Command, Decision, DispatchError, Event,
+    Explanation, Hardware, Hold, Information, Limit, Origin, Policy, Reason, Report, Request, RoundTrip, Signals,
+    State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -142,8 +143,12 @@ impl Dispatcher {
         if let Some(recorder) = &mut self.recorder {
             recorder.explain(|| self.policy.explain(&ask));
         }
-        let decision = self.policy.choose(&ask, &mut self.stream);
+        let mut decision = self.policy.choose(&ask, &mut self.stream);
         self.ask_policy();
+        if decision.action == Action::Refuse && self.table.full() > 0 {
+            let full = self.table.full();
+            decision.reason = Reason { code: Code::Full, ties: 0, value: full as f64 };
+        }
         match (decision.action, decision.hold) {
             (Action::Forward(id), Hold::UntilTold) => {
                 assert!(tried.is_empty() || !tried.contains(&id), "a policy chose {id:?}, which was already tried");
@@ -254,6 +259,27 @@ impl Dispatcher {
             recorder.round_trip(client, from, round_trip, now);
         }
         self.clients.tell_round_trip(client, from, round_trip);
+    }
+
+    /// From now on a backend with as many requests in flight as `limit` says is not chosen until it has come down to the
+    /// lower mark; what it has beyond that stays.
+    ///
+    /// # Errors
+    /// When the face does not tell the end of each request: then nothing could be counted.
+    pub fn limit(&mut self, limit: Limit) -> Result<(), DispatchError> {
+        if !self.table.is_counted() {
+            let most = limit.connections();
+            return Err(DispatchError::Limit(format!(
+                "a limit of {most} connections needs {}, which this face does not provide",
+                Signals::IN_FLIGHT.in_words()
+            )));
+        }
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.limit(limit);
+        }
+        self.table.set_limit(limit);
+        Ok(())
     }
 
     /// Says what a backend is made of.

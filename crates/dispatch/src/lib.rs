@@ -139,5 +139,5 @@ pub use origin::Origin;
 pub use policy::{Command, Policy};
 pub use request::{Ask, Request, key};
 pub use signals::Signals;
-pub use table::Table;
+pub use table::{Limit, Table};
 pub use window::{Averaging, Reads, WindowTotals};

@@ -26,7 +26,7 @@ pub(crate) struct Nearness {
     elsewhere: Vec<(u32, BackendId)>,
     /// All of them; those without a region at the end.
     by_region: Vec<(u32, BackendId)>,
-    generation: u64,
+    membership: u64,
 }
 
 /// Backends that are equally near.
@@ -53,7 +53,7 @@ const NO_REGION: u32 = u32::MAX;
 impl Nearness {
     /// No backends yet; compares so many leading bits at most, 1 to 32.
     fn new(bits: u32) -> Nearness {
-        Nearness { bits, by_address: Vec::new(), elsewhere: Vec::new(), by_region: Vec::new(), generation: 0 }
+        Nearness { bits, by_address: Vec::new(), elsewhere: Vec::new(), by_region: Vec::new(), membership: 0 }
     }
 
     /// The same, as the parameter `bits` of a policy says; 32 where it says nothing.
@@ -67,8 +67,8 @@ impl Nearness {
     /// Learns where the backends are, if that has changed.
     #[inline]
     pub(crate) fn update(&mut self, table: &Table) {
-        if self.generation != table.generation() {
-            self.generation = table.generation();
+        if self.membership != table.membership() {
+            self.membership = table.membership();
             self.rebuild(table);
         }
     }

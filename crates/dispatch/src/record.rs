@@ -19,7 +19,7 @@ use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
 use crate::{
-    BackendId, ClientRules, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Origin,
+    BackendId, ClientRules, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Limit, Origin,
     Report, Request, RoundTrip, Signals,
 };
 pub use replay::{Difference, Replay, replay, replay_with};
@@ -110,6 +110,9 @@ enum Line<D> {
         measured: Time,
         #[serde(default, skip_serializing_if = "crate::request::is_default")]
         answers: u32,
+    },
+    Limit {
+        limit: Limit,
     },
     Hardware {
         backend: BackendId,
@@ -258,6 +261,11 @@ impl<W: Write> Recorder<W> {
     pub fn round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
         let RoundTrip { span, measured, answers } = round_trip;
         self.write(&Line::RoundTrip { now, client, from, span, measured, answers });
+    }
+
+    /// The limit of each backend was told.
+    pub fn limit(&mut self, limit: Limit) {
+        self.write(&Line::Limit { limit });
     }
 
     /// A backend's hardware was told.

@@ -6,6 +6,7 @@
 //! is slow to connect to does not look idle (envoy issue 44989).
 
 mod draws;
+mod limit;
 mod said;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use sojourn_stats::{Span, Stream, Time, prefetch};
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
 use crate::{BackendId, Code, Event, Hardware, Index, Origin, Reason, Report, State, Terms, Ties, Totals};
+pub use limit::Limit;
 use said::{Said, micro};
 
 /// What is known of each backend.
@@ -26,9 +28,14 @@ pub struct Table {
     /// The backends that own each object.
     owners: HashMap<u32, Box<[BackendId]>>,
     /// Ids of those that are up, in ascending order.
+    up: Vec<BackendId>,
+    /// Those of them that are not full.
     eligible: Vec<BackendId>,
+    /// Moves whenever `up`, a weight or an origin does.
+    membership: u64,
     /// Moves whenever `eligible`, a weight or an origin does.
     generation: u64,
+    limit: Option<Limit>,
     kept: Kept,
     ties: Ties,
     window: Option<Window>,
@@ -45,6 +52,7 @@ pub struct Table {
 #[repr(align(64))]
 struct Backend {
     state: State,
+    is_full: bool,
     in_flight: u32,
     leases: u32,
     waiting: u32,
@@ -77,8 +85,11 @@ impl Table {
             rests: Vec::new(),
             said: Vec::new(),
             owners: HashMap::new(),
+            up: Vec::new(),
             eligible: Vec::new(),
+            membership: 0,
             generation: 0,
+            limit: None,
             kept: Kept::new(index, ties),
             ties,
             window: window.map(Window::new),
@@ -109,10 +120,23 @@ impl Table {
         self.generation
     }
 
+    /// Those that are up, in ascending order: those that can be chosen, and those that are full.
+    #[inline]
+    pub fn up(&self) -> &[BackendId] {
+        &self.up
+    }
+
+    /// A number that moves whenever [`Table::up`], a weight or an origin does, and not when a backend becomes full: for
+    /// structures that are dear to build, and asked again where a backend is full.
+    #[inline]
+    pub fn membership(&self) -> u64 {
+        self.membership
+    }
+
     /// Whether `id` can be chosen; false for a number that no backend has (a cookie may say anything).
     #[inline]
     pub fn is_eligible(&self, id: BackendId) -> bool {
-        self.backends.get(id.0 as usize).is_some_and(|backend| backend.state == State::Up)
+        self.backends.get(id.0 as usize).is_some_and(Backend::is_eligible)
     }
 
     /// What a policy compares: requests in flight and leases, or what the last poll said.
@@ -271,7 +295,7 @@ impl Table {
                 .values()
                 .map(|owners| size_of::<(u32, usize, usize)>() + size_of_val(&**owners))
                 .sum::<usize>()
-            + size_of::<BackendId>() * (self.eligible.capacity() + 2 * self.ids.capacity())
+            + size_of::<BackendId>() * (self.up.capacity() + self.eligible.capacity() + 2 * self.ids.capacity())
             + names
             + self.window.as_ref().map_or(0, Window::memory)
             + self.kept.memory()
@@ -335,7 +359,7 @@ impl Table {
             }
         };
         self.backends[id.0 as usize].weight = weight;
-        self.generation += 1;
+        self.changed();
         self.enter(id, State::Up);
         self.rekey(id);
         id
@@ -356,6 +380,7 @@ impl Table {
             backend.in_flight += 1;
             backend.waiting += 1;
         }
+        self.turn(id);
         if !self.polled {
             self.rekey(id);
         }
@@ -366,6 +391,7 @@ impl Table {
         self.said[id.0 as usize].release(reserved);
         let backend = &mut self.backends[id.0 as usize];
         backend.leases = backend.leases.checked_sub(1).expect("a lease ends once");
+        self.turn(id);
         self.rekey(id);
     }
 
@@ -411,7 +437,7 @@ impl Table {
 
     pub(crate) fn set_origin(&mut self, id: BackendId, origin: Origin) {
         self.said[id.0 as usize].origin = origin;
-        self.generation += 1;
+        self.changed();
     }
 
     pub(crate) fn set_owners(&mut self, object: u32, owners: &[BackendId]) {
@@ -503,6 +529,7 @@ impl Table {
             Event::Down { .. } => return self.enter(id, State::Down),
             Event::Left { .. } => return self.enter(id, State::Left),
         }
+        self.turn(id);
         self.rekey(id);
     }
 
@@ -541,26 +568,38 @@ impl Table {
     }
 
     fn enter(&mut self, id: BackendId, state: State) {
-        let backend = &mut self.backends[id.0 as usize];
-        let was = std::mem::replace(&mut backend.state, state) == State::Up;
-        let is = state == State::Up;
+        let could_be_chosen = self.is_eligible(id);
+        let was = std::mem::replace(&mut self.backends[id.0 as usize].state, state) == State::Up;
+        if was == (state == State::Up) {
+            return;
+        }
+        toggle(&mut self.up, id);
+        self.changed();
+        self.list(id, could_be_chosen);
+    }
+
+    /// Notes that `id`, which could be chosen or not, now perhaps cannot, or can.
+    fn list(&mut self, id: BackendId, was: bool) {
+        let is = self.is_eligible(id);
         if was == is {
             return;
         }
         self.generation += 1;
-        // O(n), once per change of membership: an ascending list is what a round robin can keep its place in.
-        match self.eligible.binary_search(&id) {
-            Ok(position) => drop(self.eligible.remove(position)),
-            Err(position) => self.eligible.insert(position, id),
-        }
+        toggle(&mut self.eligible, id);
         if is { self.rekey(id) } else { self.unlist(id) }
+    }
+
+    /// Who is up, a weight or an origin has changed.
+    fn changed(&mut self) {
+        self.membership += 1;
+        self.generation += 1;
     }
 
     /// Puts an eligible backend where it belongs in the index.
     #[inline]
     fn rekey(&mut self, id: BackendId) {
         let backend = &self.backends[id.0 as usize];
-        if backend.state != State::Up {
+        if !backend.is_eligible() {
             return;
         }
         let load = self.load_of(backend);
@@ -674,11 +713,25 @@ impl Table {
 
 impl Backend {
     #[inline]
+    fn is_eligible(&self) -> bool {
+        self.state == State::Up && !self.is_full
+    }
+
+    #[inline]
     fn end(&mut self, counted: bool) {
         if counted {
             self.in_flight = self.in_flight.checked_sub(1).expect("a request ended that was not in flight");
             self.waiting = self.waiting.min(self.in_flight);
         }
+    }
+}
+
+/// Puts `id` into an ascending list, or takes it out. O(n), once per change: an ascending list is what a round robin can
+/// keep its place in.
+fn toggle(list: &mut Vec<BackendId>, id: BackendId) {
+    match list.binary_search(&id) {
+        Ok(position) => drop(list.remove(position)),
+        Err(position) => list.insert(position, id),
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod client;
 mod fault;
+mod limit;
 mod network;
 mod path;
 mod program;

@@ -20,7 +20,9 @@ use sojourn_stats::Law;
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
 pub use path::{Medium, Path, Paths, Transport};
-pub use tier::{Affinity, Attachment, Face, Held, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule};
+pub use tier::{
+    Affinity, Attachment, Face, Held, Limit, Overflow, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule,
+};
 
 use crate::{ClusterNetwork, Server};
 
@@ -150,6 +152,7 @@ impl System {
                 && matches!(tier.face, Face::Gateway | Face::Switch)
                 && tier.pools.is_empty()
                 && tier.reports.is_none()
+                && tier.limit.is_none()
         };
         self.tiers.len() <= 1
             && self.tiers.iter().all(is_plain)

@@ -26,6 +26,7 @@ pub use node::{Ailment, Node, NodeConfig, NodeCounts};
 pub use report::ReportsConfig;
 pub use sojourn_bed::Events;
 pub use switch::{
-    HalfCounts, Lifetimes, Mode, ServerHalf, ServerHalfConfig, SpliceCounts, Switch, SwitchConfig, SwitchCounts,
+    Accepted, HalfCounts, Lifetimes, Mode, ServerHalf, ServerHalfConfig, SpliceCounts, Switch, SwitchConfig,
+    SwitchCounts,
 };
 pub use upstream::{ProbeRules, UpstreamConfig, UpstreamCounts};

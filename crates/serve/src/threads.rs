@@ -21,6 +21,7 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = ()>>>;
 const END: Duration = Duration::from_secs(1);
 
 /// The threads of one node or gateway.
+#[derive(Debug)]
 pub(crate) struct Threads {
     stop: watch::Sender<bool>,
     threads: Vec<JoinHandle<()>>,

@@ -153,7 +153,7 @@ fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
     let gateway = system.tiers.remove(0);
     let seat = |site: usize| {
         let targets = vec![Target::Host(2 * site), Target::Host(2 * site + 1)];
-        Seat { site: Some(site), host: None, targets }
+        Seat { site: Some(site), targets, ..Seat::default() }
     };
     let sites = (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect();
     let dns = Tier { ttl: Span(60_000_000_000), ..Tier::new(Face::Dns, "round-robin") };

@@ -1,10 +1,10 @@
 //! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, ClientRules, Clients, Command, Dispatcher, Event, Information, Origin, Report,
-    Request, RoundTrip, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Dispatcher, Event, Information, Limit,
+    Origin, Report, Request, RoundTrip, Signals, Table, key,
 };
-use sojourn_model::system::{Face, Region, Tier, Told, server_name};
+use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::control::SimError;
@@ -122,7 +122,13 @@ impl Balancer {
         let dispatchers = (0..tier.dispatchers)
             .map(|number| {
                 let name = format!("{seat}{}", dispatcher_name(number));
-                Dispatcher::from_catalogue(catalogue, &tier.policy, &backends, information(tier), signals, seed, &name)
+                let (policy, information) = (&tier.policy, information(tier));
+                let mut one =
+                    Dispatcher::from_catalogue(catalogue, policy, &backends, information, signals, seed, &name)?;
+                if let Some(model::Limit { connections, returns }) = tier.limit {
+                    one.limit(Limit::new(connections, returns)?)?;
+                }
+                Ok::<_, DispatchError>(one)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut balancer = Balancer {

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use sojourn_dispatch::Information;
+use sojourn_dispatch::{Information, Limit};
 use sojourn_model::Server;
 use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
@@ -49,6 +49,10 @@ pub(crate) struct Gateway {
     /// Further backends that a request is tried at, if it may safely reach a backend twice and had no byte of a reply
     #[arg(long, value_name = "N", default_value_t = 1)]
     retries: u32,
+    /// Most requests at each backend at once, and how few it must come down to before it gets more: `20` or `20,15`; when all
+    /// are full, the answer is 503
+    #[arg(long, value_name = "N[,RETURN]")]
+    limit: Option<String>,
 }
 
 /// Answer HTTP requests with the address of a backend, chosen by a policy
@@ -151,7 +155,9 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
     let config = arguments.choice.config("least-connections")?;
-    arguments.choice.serve(GatewayConfig { cookie: arguments.cookie.clone(), retries: arguments.retries, ..config })
+    let (cookie, retries) = (arguments.cookie.clone(), arguments.retries);
+    let limit = arguments.limit.as_deref().map(|text| limit("--limit", text)).transpose()?;
+    arguments.choice.serve(GatewayConfig { cookie, retries, limit, ..config })
 }
 
 pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {
@@ -254,6 +260,18 @@ fn model(text: &str) -> Result<Server, Failure> {
     let read =
         std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
+}
+
+/// Reads `N` or `N,RETURN`: the limit of each backend and the mark at which it is chosen again, which is a quarter below if
+/// nothing is said.
+pub(crate) fn limit(flag: &str, text: &str) -> Result<Limit, Failure> {
+    let numbers: Option<Vec<u32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let read = match numbers.as_deref() {
+        Some(&[most]) => Limit::new(most, Limit::usual_return(most)),
+        Some(&[most, returns]) => Limit::new(most, returns),
+        _ => return Err(bad_input(format!("{flag} {text}: a number, or two with a comma, e.g. `20` or `20,15`"))),
+    };
+    read.map_err(|e| bad_input(format!("{flag} {text}: {e}")))
 }
 
 /// Reads `NAME=ADDRESS*WEIGHT`; where the address is wrong, says so as `right` does, with an example.

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use sojourn_serve::report::Key;
-use sojourn_serve::{Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
+use sojourn_serve::{Accepted, Backend, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
-use crate::child::{backend, failure, name_classes};
+use crate::child::{backend, failure, limit, name_classes};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::{count, time};
 use crate::reporting::Reporting;
@@ -59,6 +59,20 @@ struct Front {
     /// Most connections that are remembered; what would open a further one is dropped
     #[arg(long, value_name = "N", default_value = "262144", value_parser = count::<u32>)]
     connections: u32,
+    /// Most connections to each server at once, and how few it must come down to before it gets more: `20` or `20,15`; a
+    /// client that finds all full is refused
+    #[arg(long, value_name = "N[,RETURN]")]
+    limit: Option<String>,
+    /// The front node of another site, by its own address: connections that all servers here are too full for go there by
+    /// tunnel, once: ADDRESS or NAME=ADDRESS; once per site
+    #[arg(long, value_name = "SITE", requires = "limit")]
+    overflow: Vec<String>,
+    /// Most such connections to each other site at once, as `--limit`
+    #[arg(long, value_name = "N[,RETURN]", requires = "overflow")]
+    overflow_limit: Option<String>,
+    /// Take connections that another site passes on: the address of its service and that of its front node; once per site
+    #[arg(long, value_name = "SERVICE=FRONT")]
+    accept: Vec<String>,
     #[command(flatten)]
     reporting: Reporting,
     /// Names of the classes of requests (header x-sojourn-class), by class number, which the modes that splice read
@@ -89,6 +103,9 @@ struct Server {
     /// File with the key that is shared with the front node, for mode `splice-asymmetric`; at least 16 bytes
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// The address of another site's service, of which the front node takes what that site cannot (`--accept`); once per site
+    #[arg(long, value_name = "ADDRESS")]
+    also: Vec<Ipv4Addr>,
     /// Serve until standard input closes, as a child of a run
     #[arg(long, hide = true)]
     child: bool,
@@ -101,8 +118,9 @@ struct Forwarding {
     #[arg(long, value_name = "ADDRESS:PORT")]
     service: SocketAddrV4,
     /// How packets reach a server: `mac` (unchanged, on one Ethernet), `rewrite` (with its address; it sets the service's
-    /// back), both with replies that bypass the switch, or `nat` (with its address; replies come back through the switch). So
-    /// that the path of a connection's first request can decide: `splice` (as `nat`) and `splice-asymmetric` (as `rewrite`)
+    /// back), both with replies that bypass the switch, `nat` (with its address; replies come back through the switch), or
+    /// `tunnel` (unchanged, inside UDP to port 6080, to servers anywhere; replies bypass the switch). So that the path of a
+    /// connection's first request can decide: `splice` (as `nat`) and `splice-asymmetric` (as `rewrite`)
     #[arg(long, default_value = "mac")]
     mode: Mode,
 }
@@ -118,6 +136,7 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
     let server = |text: &str| Some(SocketAddr::new(text.parse().ok()?, service.port()));
     let right = ("the address is not an IP address", "a=10.0.1.11*2");
+    let sites = arguments.overflow.iter().enumerate().map(|(index, text)| site(text, index, service.port()));
     let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, server));
     let plain = SwitchConfig::new(service, arguments.policy.clone(), backends.collect::<Result<_, _>>()?);
     let mut config = SwitchConfig {
@@ -126,6 +145,10 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         seed: arguments.seed,
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
+        limit: arguments.limit.as_deref().map(|text| limit("--limit", text)).transpose()?,
+        overflow: sites.collect::<Result<_, _>>()?,
+        overflow_limit: arguments.overflow_limit.as_deref().map(|text| limit("--overflow-limit", text)).transpose()?,
+        accepts: arguments.accept.iter().map(|text| accepted(text)).collect::<Result<_, _>>()?,
         reports: arguments.reporting.taken()?,
         upstream: arguments.reporting.made()?,
         key: arguments.reporting.shared_key(mode == Mode::SpliceAsymmetric)?,
@@ -147,10 +170,28 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }
 
+/// Reads `NAME=ADDRESS`, or an address alone.
+fn site(text: &str, index: usize, port: u16) -> Result<Backend, Failure> {
+    let (name, place) =
+        text.split_once('=').map_or((format!("site-{}", index + 1), text), |(name, place)| (name.into(), place));
+    let address = place.parse().map_err(|_| {
+        bad_input(format!("--overflow {text}: the address of a front node is an IP address; write e.g. `c2=10.0.2.1`"))
+    })?;
+    Ok(Backend::new(name, SocketAddr::new(address, port)))
+}
+
+/// Reads `SERVICE=FRONT`.
+fn accepted(text: &str) -> Result<Accepted, Failure> {
+    let read = text.split_once('=').and_then(|(service, front)| Some((service.parse().ok()?, front.parse().ok()?)));
+    let wrong = "two IPv4 addresses, of another site's service and of its front node; write e.g. `10.0.2.100=10.0.2.1`";
+    let (service, front) = read.ok_or_else(|| bad_input(format!("--accept {text}: {wrong}")))?;
+    Ok(Accepted { service, front })
+}
+
 fn server(arguments: &Server) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
     let key = arguments.key.as_deref().map(Key::read).transpose().map_err(bad_input)?;
-    let config = ServerHalfConfig { service, mode, front: arguments.front, key };
+    let config = ServerHalfConfig { service, mode, front: arguments.front, key, also: arguments.also.clone() };
     let input = arguments.child.then(std::io::stdin);
     child::server_half(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }

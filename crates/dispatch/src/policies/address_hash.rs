@@ -27,7 +27,7 @@ pub struct AddressHash {
     members: Vec<Member>,
     /// All weights are the same: hashes alone decide.
     even: bool,
-    generation: u64,
+    membership: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +47,12 @@ impl Policy for AddressHash {
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
-        if self.generation != ask.table.generation() {
-            self.generation = ask.table.generation();
+        if self.membership != ask.table.membership() {
+            self.membership = ask.table.membership();
             self.rebuild(ask.table);
         }
-        let free = self.members.iter().filter(|member| ask.tried.is_empty() || !ask.tried.contains(&member.id));
+        let all_are_free = ask.tried.is_empty() && ask.table.full() == 0;
+        let free = self.members.iter().filter(|member| all_are_free || ask.may_choose(member.id));
         let client = scramble(ask.request.client);
         let hashed = free.map(|member| (scramble(client.wrapping_add(member.key)), member));
         let best = if self.even {
@@ -77,7 +78,7 @@ impl Policy for AddressHash {
 
 impl AddressHash {
     fn rebuild(&mut self, table: &Table) {
-        let members = table.eligible().iter().filter(|&&id| table.weight(id) > 0.0);
+        let members = table.up().iter().filter(|&&id| table.weight(id) > 0.0);
         let member = |&id| Member { id, key: key(table.name(id)), weight: table.weight(id) };
         self.members = members.map(member).collect();
         self.even = self.members.windows(2).all(|pair| pair[0].weight == pair[1].weight);

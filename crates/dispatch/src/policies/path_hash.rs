@@ -41,9 +41,9 @@ const MOST_POINTS: u32 = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct PathHash {
     points: u32,
-    /// Those of all eligible backends, in ascending order.
+    /// Those of all backends that are up, in ascending order.
     ring: Vec<(u64, BackendId)>,
-    generation: u64,
+    membership: u64,
 }
 
 impl Policy for PathHash {
@@ -62,14 +62,14 @@ impl Policy for PathHash {
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
-        if self.generation != ask.table.generation() {
-            self.generation = ask.table.generation();
+        if self.membership != ask.table.membership() {
+            self.membership = ask.table.membership();
             self.rebuild(ask.table);
         }
         let place = scramble(ask.request.key);
         let (before, after) = self.ring.split_at(self.ring.partition_point(|&(point, _)| point < place));
         let mut clockwise = after.iter().chain(before);
-        clockwise.find(|(_, id)| !ask.tried.contains(id)).map_or_else(Decision::refuse, |&(_, id)| {
+        clockwise.find(|(_, id)| ask.may_choose(*id)).map_or_else(Decision::refuse, |&(_, id)| {
             Decision::forward(id, Reason { code: Code::PathHash, ties: 1, value: 0.0 })
         })
     }
@@ -86,13 +86,13 @@ impl Policy for PathHash {
 
 impl PathHash {
     fn new(points: u32) -> PathHash {
-        PathHash { points, ring: Vec::new(), generation: 0 }
+        PathHash { points, ring: Vec::new(), membership: 0 }
     }
 
     fn rebuild(&mut self, table: &Table) {
         let mut ring = std::mem::take(&mut self.ring);
         ring.clear();
-        for &id in table.eligible() {
+        for &id in table.up() {
             ring.extend(self.points_of(table, id).map(|point| (point, id)));
         }
         ring.sort_unstable();

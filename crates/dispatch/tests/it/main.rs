@@ -13,6 +13,7 @@ mod failures;
 mod holds;
 mod information;
 mod least;
+mod limits;
 mod naming;
 mod own_policy;
 mod paths;

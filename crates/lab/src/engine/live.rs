@@ -89,6 +89,9 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
     }
+    if tier.overflow.is_some() {
+        return not_yet("sites that pass on what they cannot take (`overflow`)");
+    }
     if tier.reports.is_some() && tier.face != Face::Switch {
         return not_yet("reports but those to a packet switch");
     }

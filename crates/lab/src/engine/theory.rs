@@ -24,7 +24,10 @@ fn unanswered(why: String) -> Answer {
 
 fn of_system(asked: &SystemQuestion) -> Answer {
     if !asked.system.is_plain() {
-        return unanswered("not there yet: formulas know one tier in one place, where nothing breaks".into());
+        return unanswered(
+            "not there yet: formulas know one tier in one place, where nothing breaks and no target has a `limit`"
+                .into(),
+        );
     }
     let (arrivals, patience) = match &asked.workload {
         Workload::Open(open) => match open.arrivals.law() {

@@ -240,7 +240,9 @@ impl Reader<'_> {
             }
             let pools = self.pools(tier.get_ref(), model, system)?;
             let read = self.tier(tier.get_ref(), &names[index], &own, raw.len(), &system.regions)?;
-            system.tiers.push(Tier { seats: own, pools, ..read });
+            let mut read = Tier { seats: own, pools, ..read };
+            self.limits(tier.get_ref(), &mut read, &system.sites)?;
+            system.tiers.push(read);
         }
         Ok(())
     }
@@ -269,6 +271,8 @@ impl Reader<'_> {
             ("reports", span(&tier.reports)),
             ("probes", span(&tier.probes)),
             ("held", span(&tier.held)),
+            ("limit", span(&tier.limit)),
+            ("overflow", span(&tier.overflow)),
             ("pool", tier.pool.first().map(Spanned::span)),
             ("weights", span(&targets.weights)),
         ];
@@ -362,7 +366,7 @@ impl Reader<'_> {
     }
 
     /// Where each name of a list is among those known; none is in the list twice.
-    fn indices(
+    pub(super) fn indices(
         &self,
         list: &Spanned<Vec<Text>>,
         key: &str,
@@ -533,9 +537,9 @@ impl Reader<'_> {
         let mut seats = Vec::new();
         for (&site, hosts) in places.iter().zip(own_hosts) {
             if on_servers {
-                seats.extend(hosts.iter().map(|&host| Seat { site, host: Some(host), targets: Vec::new() }));
+                seats.extend(hosts.iter().map(|&host| Seat { site, host: Some(host), ..Seat::default() }));
             } else {
-                seats.extend((0..number).map(|_| Seat { site, host: None, targets: Vec::new() }));
+                seats.extend((0..number).map(|_| Seat { site, ..Seat::default() }));
             }
         }
         Ok(seats)

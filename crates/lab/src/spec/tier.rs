@@ -13,6 +13,7 @@ use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
+use super::limit::{RawLimit, RawOverflow};
 use super::{Reader, SpecError, Text, unknown};
 
 /// Policies that files may name although no engine has them yet.
@@ -43,6 +44,8 @@ pub(super) struct RawTier {
     pub(super) reports: Option<Spanned<RawReports>>,
     pub(super) probes: Option<Spanned<RawProbes>>,
     pub(super) held: Option<Text>,
+    pub(super) limit: Option<Spanned<RawLimit>>,
+    pub(super) overflow: Option<Spanned<RawOverflow>>,
     #[serde(default)]
     pub(super) pool: Vec<Spanned<RawPool>>,
 }

@@ -43,6 +43,10 @@ pub struct Tier {
     pub held: Held,
     /// Requests that have targets of their own, the first that fits; the tier's seats have the rest.
     pub pools: Vec<Pool>,
+    /// Most requests at each target; none: as many as come.
+    pub limit: Option<Limit>,
+    /// What becomes of a request that no target can take; none: it is refused.
+    pub overflow: Option<Overflow>,
 }
 
 /// How requests and replies pass a tier, and so how long a choice is held and what its decider hears.
@@ -69,6 +73,8 @@ pub struct Seat {
     pub host: Option<usize>,
     /// What it chooses from.
     pub targets: Vec<Target>,
+    /// Seats of the same tier at other sites, which take what none of its targets can.
+    pub overflow: Vec<usize>,
 }
 
 /// What a decider can choose.
@@ -185,6 +191,23 @@ pub struct Pool {
     pub weights: Vec<f64>,
 }
 
+/// Most requests at a target, counted by the decider that sends them: from being sent on to the end that it hears of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// A target with so many is full, and gets no more.
+    pub connections: u32,
+    /// With no more than these it is chosen again.
+    pub returns: u32,
+}
+
+/// A request that no target can take goes to a seat of the same tier at another site, once: that one serves or refuses it. The
+/// seat with the fewest such requests gets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overflow {
+    /// Most of them at each other seat; none: as many as come.
+    pub limit: Option<Limit>,
+}
+
 impl Tier {
     /// A tier of this face and policy that costs nothing and counts for itself.
     pub fn new(face: Face, policy: &str) -> Tier {
@@ -208,6 +231,8 @@ impl Tier {
             probes: None,
             held: Held::Request,
             pools: Vec::new(),
+            limit: None,
+            overflow: None,
         }
     }
 }

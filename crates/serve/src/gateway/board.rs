@@ -82,6 +82,9 @@ impl Decider {
             let begun = dispatcher.record_to(Box::new(file), detail);
             begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
         }
+        if let Some(limit) = config.limit {
+            dispatcher.limit(limit)?;
+        }
         if config.reports.is_some() {
             dispatcher.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
         }

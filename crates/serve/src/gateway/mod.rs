@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::service::service_fn;
 use hyper::{StatusCode, Uri};
 use sojourn_bed::Events;
-use sojourn_dispatch::{Catalogue, Information, Signals};
+use sojourn_dispatch::{Catalogue, Information, Limit, Signals};
 use sojourn_stats::Span;
 
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
@@ -71,6 +71,9 @@ pub struct GatewayConfig {
     pub reports: Option<ReportsConfig>,
     /// To whom it tells of its backends as of one; none: to none. Only with one decider.
     pub upstream: Option<UpstreamConfig>,
+    /// Most requests at each backend, and with how many it is chosen again; a request that finds all full is answered 503.
+    /// Only with one decider.
+    pub limit: Option<Limit>,
     /// Threads, and unless `shared` deciders.
     pub threads: usize,
     /// Whether all threads ask one decider, at the price of a lock.
@@ -203,6 +206,7 @@ impl GatewayConfig {
             information: Information::Immediate,
             reports: None,
             upstream: None,
+            limit: None,
             threads: 1,
             shared: false,
             seed: 1,
@@ -403,6 +407,10 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
         if config.upstream.is_some() {
             return Err(ServeError::Config(format!("reports of {deciders} deciders: one is told of {right}")));
         }
+    }
+    if config.limit.is_some() && config.threads > 1 && !config.shared {
+        let right = "one thread, or one decider for all (--shared)";
+        return Err(ServeError::Config(format!("a limit with {} deciders, who count apart: {right}", config.threads)));
     }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));

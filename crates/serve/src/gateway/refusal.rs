@@ -1,27 +1,37 @@
 //! The replies of the gateway itself, where no backend could serve.
 
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
-use sojourn_dispatch::{Action, BackendId, Decision};
+use sojourn_dispatch::{Action, BackendId, Code, Decision};
 
 use super::flight::Failure;
 use super::reply::Reply;
 use super::worker::Worker;
 use crate::headers;
 
+/// When a client may ask again that has found all backends full (RFC 9110, section 10.2.3), in whole seconds, of which this
+/// is the least.
+const SOON: &str = "1";
+
 /// Says why no backend has served: none could be chosen, or the last one tried failed.
 pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(BackendId, Failure)>) -> Response<Reply> {
     let counts = &worker.board.counts;
     let Some((backend, failure)) = failure else {
         counts.refused.add(1);
+        let (down, all) = (worker.board.down(), counts.backends.len());
+        let is_full = decision.reason.code == Code::Full;
         let words = match decision.action {
-            Action::Refuse => {
-                let (down, all) = (worker.board.down(), counts.backends.len());
-                format!("no backend can take this request: {down} of {all} are down")
+            Action::Refuse if is_full => {
+                format!("no backend can take this request: {} of {all} are full", decision.reason.value)
             }
+            Action::Refuse => format!("no backend can take this request: {down} of {all} are down"),
             _ => "the policy asks for something that a gateway cannot do".into(),
         };
-        return text(StatusCode::SERVICE_UNAVAILABLE, words);
+        let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, words);
+        if is_full {
+            reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(SOON));
+        }
+        return reply;
     };
     let name = worker.board.name(backend);
     let (status, words) = match failure {

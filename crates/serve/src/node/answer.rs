@@ -89,6 +89,7 @@ impl Handler {
         NodeCounts {
             requests: self.requests.all(),
             in_flight: self.in_flight(),
+            in_flight_max: self.requests.most(),
             served: totals.served,
             denied: totals.denied,
             cancelled: totals.cancelled,

@@ -102,6 +102,8 @@ pub struct NodeCounts {
     pub requests: u64,
     /// Requests that it has now.
     pub in_flight: u64,
+    /// The most that it had at any instant.
+    pub in_flight_max: u64,
     /// Emulated services that were finished.
     pub served: u64,
     /// Emulated services turned away because the server was full.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Requests {
     all: AtomicU64,
     in_flight: AtomicU64,
+    most: AtomicU64,
 }
 
 /// A request that the node has; it is counted out when this is dropped.
@@ -17,13 +18,19 @@ impl Requests {
     /// Counts a request in.
     pub(crate) fn enter(self: &Arc<Self>) -> InFlight {
         self.all.fetch_add(1, Ordering::Relaxed);
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let inside = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(inside, Ordering::Relaxed);
         InFlight(Arc::clone(self))
     }
 
     /// Requests so far.
     pub(crate) fn all(&self) -> u64 {
         self.all.load(Ordering::Relaxed)
+    }
+
+    /// The most requests at any instant so far.
+    pub(crate) fn most(&self) -> u64 {
+        self.most.load(Ordering::Relaxed)
     }
 
     /// Requests at present.

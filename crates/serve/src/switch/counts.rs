@@ -14,6 +14,10 @@ pub struct SwitchCounts {
     pub inherited: u64,
     /// Connections that were refused with a RST because no server could be chosen.
     pub refused: u64,
+    /// Connections that were passed on to other sites, because no server here could take them.
+    pub overflowed: u64,
+    /// Connections that other sites passed on and that were given to a server here.
+    pub accepted: u64,
     /// Connections whose client ended them.
     pub closed: u64,
     /// Connections that were forgotten: idle for too long, never set up, or dropped for want of room.
@@ -39,6 +43,20 @@ pub struct SwitchCounts {
     pub upstream: Option<UpstreamCounts>,
     /// Per server, in their order.
     pub backends: Vec<ServerCounts>,
+    /// Per other site, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<SiteCounts>,
+}
+
+/// What was passed on to another site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SiteCounts {
+    /// Its name.
+    pub name: String,
+    /// Connections that were passed on to it.
+    pub connections: u64,
+    /// Those of them that are open.
+    pub open: u64,
 }
 
 /// What a switch that splices has done besides.

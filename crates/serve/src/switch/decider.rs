@@ -6,15 +6,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, Table, key};
+use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, State, Table, key};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{ServerCounts, ServerLoad, SpliceCounts, SwitchCounts};
+use super::overflow::Sites;
 use super::packet::{Kind, Packet};
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
 use super::{Lifetimes, Mode, Probe, SwitchConfig, address};
@@ -30,6 +32,9 @@ pub(super) struct Decider {
     dispatcher: Dispatcher,
     /// By backend.
     servers: Vec<Known>,
+    sites: Option<Sites>,
+    /// The address of the service here; other addresses are those of other sites.
+    service: Ipv4Addr,
     flows: HashMap<SocketAddrV4, Flow>,
     lifetimes: Lifetimes,
     /// Whether it finds out by itself which servers are up.
@@ -57,8 +62,15 @@ struct Known {
 struct Flow {
     mark: Mark,
     /// None where the server is not on the list any more.
-    backend: Option<BackendId>,
+    to: Option<To>,
     since: Time,
+}
+
+/// Where a connection goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Server(BackendId),
+    Site(BackendId),
 }
 
 /// How a connection ended.
@@ -73,7 +85,7 @@ enum End {
 /// What a switch sees of connections.
 fn signals(mode: Mode) -> Signals {
     match mode {
-        Mode::Mac | Mode::Rewrite | Mode::Nat => Signals::SWITCH,
+        Mode::Mac | Mode::Rewrite | Mode::Nat | Mode::Tunnel => Signals::SWITCH,
         Mode::Splice => Signals::SPLICE,
         Mode::SpliceAsymmetric => Signals::SPLICE_ASYMMETRIC,
     }
@@ -103,6 +115,15 @@ pub(super) async fn keep_books(decider: Arc<Mutex<Decider>>, lifetimes: Lifetime
     }
 }
 
+/// Records what a dispatcher decides to a file.
+pub(super) fn record(dispatcher: &mut Dispatcher, path: &Path, explain: bool) -> Result<(), ServeError> {
+    let cannot = || format!("cannot record to {}", path.display());
+    let detail = if explain { Detail::Explained } else { Detail::Decisions };
+    let file = File::create(path).map_err(ServeError::system(cannot()))?;
+    let begun = dispatcher.record_to(Box::new(file), detail);
+    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))
+}
+
 impl Decider {
     /// A decider without connections.
     pub(super) fn new(
@@ -118,11 +139,10 @@ impl Decider {
         let signals = signals(config.mode) | reports;
         let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, &backends, fresh, signals, *seed, name)?;
         if let Some(path) = &config.record {
-            let cannot = || format!("cannot record to {}", path.display());
-            let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
-            let file = File::create(path).map_err(ServeError::system(cannot()))?;
-            let begun = dispatcher.record_to(Box::new(file), detail);
-            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+            record(&mut dispatcher, path, config.explain)?;
+        }
+        if let Some(limit) = config.limit {
+            dispatcher.limit(limit)?;
         }
         let servers = config.backends.iter().map(|backend| Known {
             name: backend.name.clone(),
@@ -140,32 +160,52 @@ impl Decider {
         let counts = SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() };
         let (lifetimes, probes) = (config.lifetimes, config.health.probe != Probe::Off);
         let connections_max = config.connections as usize;
-        Ok(Decider { dispatcher, servers, flows, lifetimes, probes, connections_max, counts, upstream, events })
+        let (sites, service) = (Sites::new(config)?, *config.service.ip());
+        Ok(Decider {
+            dispatcher,
+            servers,
+            sites,
+            service,
+            flows,
+            lifetimes,
+            probes,
+            connections_max,
+            counts,
+            upstream,
+            events,
+        })
     }
 
     /// Learns the marks of the servers and the connections that are open there.
     pub(super) fn begin(&mut self, marks: &BTreeMap<Ipv4Addr, Mark>, open: HashMap<SocketAddrV4, Mark>, now: Time) {
-        let mut backends = HashMap::new();
+        let mut known = HashMap::new();
         for (index, server) in self.servers.iter_mut().enumerate() {
             let backend = BackendId(index as u32);
             server.mark = marks[&server.address];
-            backends.insert(server.mark, backend);
+            known.insert(server.mark, To::Server(backend));
             if server.is_drained {
                 self.dispatcher.observe(Event::Draining { backend }, now);
             }
+        }
+        if let Some(sites) = &mut self.sites {
+            known.extend(sites.begin(|place| marks[&place]).into_iter().map(|(mark, site)| (mark, To::Site(site))));
         }
         self.counts.inherited = open.len() as u64;
         let mut open: Vec<_> = open.into_iter().collect();
         // In an order that a second start with the same connections has too.
         open.sort();
         for (client, mark) in open {
-            let backend = backends.get(&mark).copied();
-            if let Some(backend) = backend {
-                self.dispatcher.observe(Event::Inherited { backend }, now);
-                self.dispatcher.observe(Event::Opened { backend }, now);
-                self.servers[backend.0 as usize].open += 1;
+            let to = known.get(&mark).copied();
+            match to {
+                Some(To::Server(backend)) => {
+                    self.dispatcher.observe(Event::Inherited { backend }, now);
+                    self.dispatcher.observe(Event::Opened { backend }, now);
+                    self.servers[backend.0 as usize].open += 1;
+                }
+                Some(To::Site(site)) => self.sites_mut().inherit(site, now),
+                None => {}
             }
-            self.flows.insert(client, Flow { mark, backend, since: now });
+            self.flows.insert(client, Flow { mark, to, since: now });
         }
     }
 
@@ -173,7 +213,7 @@ impl Decider {
     pub(super) fn decide(&mut self, head: &[u8], mark: u32, now: Time) -> u32 {
         let Some(packet) = Packet::read(head) else { return UNDECIDED };
         match packet.kind {
-            Kind::Opens => self.open(packet.client, now),
+            Kind::Opens => self.open(packet.client, packet.service != self.service, now),
             Kind::Closes => {
                 self.end(packet.client, End::Closed, now);
                 mark
@@ -183,11 +223,12 @@ impl Decider {
         }
     }
 
-    fn open(&mut self, client: SocketAddrV4, now: Time) -> u32 {
+    /// Says where a new connection goes; `comes_from_site`: another site could not take it.
+    fn open(&mut self, client: SocketAddrV4, comes_from_site: bool, now: Time) -> u32 {
         // A SYN that was sent again before the first one's verdict goes where that one goes.
         if let Some(flow) = self.flows.get(&client)
             && now.saturating_since(flow.since) < self.lifetimes.opening
-            && flow.backend.is_some_and(|backend| self.dispatcher.table().is_eligible(backend))
+            && flow.to.is_some_and(|to| self.stands(to))
         {
             return flow.mark.decided();
         }
@@ -198,11 +239,30 @@ impl Decider {
             return UNDECIDED;
         }
         let request = Request { client: key(&client.ip().to_string()), ..Request::default() };
-        let chosen = self.choose(client, &request, &[], now);
-        chosen.map_or(REFUSED, |backend| self.servers[backend.0 as usize].mark.decided())
+        if let Some(backend) = self.forward(client, &request, &[], now) {
+            self.counts.accepted += u64::from(comes_from_site);
+            return self.servers[backend.0 as usize].mark.decided();
+        }
+        let sites = self.sites.as_mut().filter(|_| !comes_from_site);
+        let Some((site, mark)) = sites.and_then(|sites| sites.choose(&request, now)) else {
+            self.counts.refused += 1;
+            return REFUSED;
+        };
+        self.counts.overflowed += 1;
+        self.flows.insert(client, Flow { mark, to: Some(To::Site(site)), since: now });
+        mark.decided()
     }
 
-    /// Gives a client's connection to a server that was not tried for it, if one may be chosen.
+    /// Whether what has been chosen can still be.
+    fn stands(&self, to: To) -> bool {
+        match to {
+            // One that is full now may be so by this very connection.
+            To::Server(backend) => self.dispatcher.table().state(backend) == State::Up,
+            To::Site(_) => true,
+        }
+    }
+
+    /// Gives a client's connection to a server that was not tried for it, if one may be chosen; else it is refused.
     pub(super) fn choose(
         &mut self,
         client: SocketAddrV4,
@@ -210,26 +270,37 @@ impl Decider {
         tried: &[BackendId],
         now: Time,
     ) -> Option<BackendId> {
-        let decision = self.dispatcher.choose(request, tried, now);
-        let Some(backend) = decision.forwarded_to() else {
-            self.counts.refused += 1;
-            return None;
-        };
+        let chosen = self.forward(client, request, tried, now);
+        self.counts.refused += u64::from(chosen.is_none());
+        chosen
+    }
+
+    fn forward(
+        &mut self,
+        client: SocketAddrV4,
+        request: &Request,
+        tried: &[BackendId],
+        now: Time,
+    ) -> Option<BackendId> {
+        let backend = self.dispatcher.choose(request, tried, now).forwarded_to()?;
         self.dispatcher.observe(Event::Sent { backend }, now);
         self.dispatcher.observe(Event::Opened { backend }, now);
         let server = &mut self.servers[backend.0 as usize];
         server.connections += 1;
         server.open += 1;
         self.counts.connections += 1;
-        self.flows.insert(client, Flow { mark: server.mark, backend: Some(backend), since: now });
+        self.flows.insert(client, Flow { mark: server.mark, to: Some(To::Server(backend)), since: now });
         Some(backend)
     }
 
     /// A server has not accepted the connection that it was given. One that refuses is taken out until a probe succeeds.
     pub(super) fn fail(&mut self, client: SocketAddrV4, is_refused: bool, now: Time) {
-        let backend = self.flows.get(&client).and_then(|flow| flow.backend);
+        let to = self.flows.get(&client).and_then(|flow| flow.to);
         self.end(client, End::Failed, now);
-        if let Some(backend) = backend.filter(|_| is_refused && self.probes) {
+        if let Some(To::Server(backend)) = to
+            && is_refused
+            && self.probes
+        {
             self.struck(backend, 1, 1, "no program listens there", now);
         }
     }
@@ -262,7 +333,8 @@ impl Decider {
             End::Forgotten => self.counts.forgotten += 1,
             End::Failed => self.counts.connections -= 1,
         }
-        let Some(backend) = flow.backend else { return };
+        let Some(to) = flow.to else { return };
+        let (To::Server(backend) | To::Site(backend)) = to;
         let event = match end {
             End::Closed => {
                 // What the server said does not pass here.
@@ -272,11 +344,20 @@ impl Decider {
             End::Forgotten => Event::Cancelled { backend },
             End::Failed => Event::Failed { backend, after: now.saturating_since(flow.since) },
         };
-        self.dispatcher.observe(event, now);
-        self.dispatcher.observe(Event::Closed { backend }, now);
-        let server = &mut self.servers[backend.0 as usize];
-        server.open -= 1;
-        server.connections -= u64::from(matches!(end, End::Failed));
+        match to {
+            To::Server(_) => {
+                self.dispatcher.observe(event, now);
+                self.dispatcher.observe(Event::Closed { backend }, now);
+                let server = &mut self.servers[backend.0 as usize];
+                server.open -= 1;
+                server.connections -= u64::from(matches!(end, End::Failed));
+            }
+            To::Site(_) => self.sites_mut().end(event, now),
+        }
+    }
+
+    fn sites_mut(&mut self) -> &mut Sites {
+        self.sites.as_mut().expect("only a switch with other sites passes connections on")
     }
 
     /// Ends those that the kernel, which was asked at `asked`, does not know.
@@ -288,7 +369,8 @@ impl Decider {
         for client in unknown {
             self.end(client, End::Forgotten, now);
         }
-        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string)
+        let of_sites = self.sites.as_ref().and_then(Sites::record_error);
+        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string).or(of_sites)
             && self.counts.records_failed == 0
         {
             self.record_failed(&why);
@@ -332,7 +414,8 @@ impl Decider {
             load: self.load(BackendId(index as u32), now),
         });
         let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
-        SwitchCounts { backends: backends.collect(), upstream, ..self.counts.clone() }
+        let sites = self.sites.as_ref().map_or_else(Vec::new, Sites::counts);
+        SwitchCounts { backends: backends.collect(), upstream, sites, ..self.counts.clone() }
     }
 
     /// Connections that are open at its servers.
@@ -379,7 +462,8 @@ impl Decider {
 
     /// Ends the record.
     pub(super) fn finish(&mut self) {
-        if let Err(error) = self.dispatcher.finish_record()
+        let of_sites = self.sites.as_mut().map_or(Ok(()), Sites::finish);
+        if let Err(error) = self.dispatcher.finish_record().and(of_sites)
             && self.counts.records_failed == 0
         {
             self.record_failed(&error.to_string());
@@ -394,5 +478,39 @@ impl Decider {
     fn record_failed(&mut self, why: &str) {
         self.counts.records_failed += 1;
         self.events.emit(&json!({"event": "record_failed", "why": why}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_dispatch::Limit;
+
+    use super::*;
+    use crate::Backend;
+
+    /// The head of a first packet, from this port of 10.0.0.1.
+    fn syn(port: u16) -> Vec<u8> {
+        let mut head = vec![0; 40];
+        (head[0], head[9], head[33]) = (0x45, 6, 2);
+        head[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 1, 100]);
+        head[20..22].copy_from_slice(&port.to_be_bytes());
+        head
+    }
+
+    /// A SYN that is sent again before its first verdict goes where that one goes, although its server is full by it.
+    #[test]
+    fn a_repeated_first_packet_does_not_count_twice() {
+        let address = "10.0.1.11:80".parse().unwrap();
+        let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
+        let mut config = SwitchConfig::new(service, "round-robin", vec![Backend::new("web-1", address)]);
+        config.limit = Some(Limit::new(1, 0).unwrap());
+        let mut decider = Decider::new(&config, None, Events::nowhere()).unwrap();
+        decider.begin(&BTreeMap::from([(Ipv4Addr::new(10, 0, 1, 11), Mark(1))]), HashMap::new(), Time::ZERO);
+        let first = decider.decide(&syn(5000), 0, Time::ZERO);
+        assert_eq!(first, Mark(1).decided());
+        assert_eq!(decider.decide(&syn(5000), 0, Time(1)), first);
+        assert_eq!(decider.decide(&syn(5001), 0, Time(2)), REFUSED);
+        let counts = decider.counts(clock::now());
+        assert_eq!((counts.connections, counts.refused, counts.forgotten), (1, 1, 0), "{counts:?}");
     }
 }

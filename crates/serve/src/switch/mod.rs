@@ -10,12 +10,17 @@
 //! the connections in the kernel and goes on: those that are open lose nothing, and new ones wait for a SYN to be
 //! repeated. So a new list of servers takes effect by a restart, and a server that is not on it any more ends what it has.
 //!
+//! A client that finds all servers full ([`SwitchConfig::limit`]) is passed on by tunnel to the front node of another site
+//! ([`SwitchConfig::overflow`]), once: that one serves or refuses it.
+//!
 //! The price: Linux with nftables and iptables, the rights of root in the network (a bed gives them), IPv4, no fragments of
 //! TCP, and one switch per host. See Agarwal (2001), sections 2.2.2 and 3.3, and the Linux Virtual Server for the modes.
 
+mod check;
 mod counts;
 mod decider;
 mod health;
+mod overflow;
 mod packet;
 mod queue;
 mod routes;
@@ -23,8 +28,10 @@ mod rules;
 mod server;
 mod splice;
 mod system;
+mod tunnel;
 mod upstream;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::linux::net::SocketAddrExt;
@@ -35,22 +42,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::Catalogue;
+use sojourn_dispatch::{Catalogue, Limit};
 use sojourn_stats::Span;
 
 use crate::gateway::{Backend, Health, Probe};
 use crate::report::{Inbox, Key, ReportsConfig};
 use crate::threads::{Threads, Work};
 use crate::upstream::{Upstream, UpstreamConfig};
-use crate::{ServeError, clock, headers};
-pub use counts::{ServerCounts, ServerLoad, SpliceCounts, SwitchCounts};
+use crate::{ServeError, clock};
+pub use counts::{ServerCounts, ServerLoad, SiteCounts, SpliceCounts, SwitchCounts};
 use decider::{Decider, lock};
 use queue::{Depth, Queue, Verdict};
 use routes::Routes;
-use rules::{Left, Mark};
+use rules::Left;
 pub use server::{ServerHalf, ServerHalfConfig};
 use splice::Splicing;
 pub use splice::half::HalfCounts;
+use tunnel::{Entrances, Exit};
 
 /// What a switch is.
 #[derive(Clone, Debug)]
@@ -75,6 +83,15 @@ pub struct SwitchConfig {
     pub lifetimes: Lifetimes,
     /// Most connections that are remembered; what would open a further one is dropped.
     pub connections: u32,
+    /// Most connections to each server, and with how many it is chosen again; a client that finds all full is refused.
+    pub limit: Option<Limit>,
+    /// Front nodes of other sites, which are given the connections that no server here can take: the one with the fewest of
+    /// them. Their address is the nodes' own. They are not probed.
+    pub overflow: Vec<Backend>,
+    /// Most such connections to each of them, and with how many it is chosen again.
+    pub overflow_limit: Option<Limit>,
+    /// Services of other sites, whose front nodes pass on to this one what they cannot take.
+    pub accepts: Vec<Accepted>,
     /// Where load daemons send the load of the servers; none: nowhere.
     pub reports: Option<ReportsConfig>,
     /// To whom it tells of its servers as of one; none: to none.
@@ -110,6 +127,18 @@ pub enum Mode {
     Splice,
     /// The same, and the server's half translates the replies, which go straight to the client.
     SpliceAsymmetric,
+    /// Unchanged, inside datagrams of UDP that this process sends and the server's half takes out (see the module `tunnel`).
+    /// The server has the service's address, silently, and replies to the client directly. Servers may be anywhere.
+    Tunnel,
+}
+
+/// A service of another site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The address that clients connected to; the port is this switch's own service's.
+    pub service: Ipv4Addr,
+    /// The front node there, from which its packets come.
+    pub front: Ipv4Addr,
 }
 
 /// How long a connection is remembered without a packet of its client.
@@ -138,6 +167,10 @@ impl SwitchConfig {
             health: Health { probe: Probe::Connect, every: second, timeout: second, fall: 3 },
             lifetimes: Lifetimes { opening: second * 10, open: second * 900, closing: second * 20 },
             connections: 1 << 18,
+            limit: None,
+            overflow: Vec::new(),
+            overflow_limit: None,
+            accepts: Vec::new(),
             reports: None,
             upstream: None,
             record: None,
@@ -149,12 +182,25 @@ impl SwitchConfig {
     }
 }
 
+impl SwitchConfig {
+    /// The servers and the other sites' front nodes, whose addresses [`check::check`] has seen to be IPv4.
+    fn places(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.backends.iter().chain(&self.overflow).map(address)
+    }
+
+    /// Whether this is the front node of another site.
+    fn is_site(&self, place: Ipv4Addr) -> bool {
+        self.overflow.iter().any(|site| address(site) == place)
+    }
+}
+
 impl Mode {
     /// The modes, by name.
-    pub const ALL: [(&str, Mode); 5] = [
+    pub const ALL: [(&str, Mode); 6] = [
         ("mac", Mode::Mac),
         ("rewrite", Mode::Rewrite),
         ("nat", Mode::Nat),
+        ("tunnel", Mode::Tunnel),
         ("splice", Mode::Splice),
         ("splice-asymmetric", Mode::SpliceAsymmetric),
     ];
@@ -189,6 +235,7 @@ pub struct Switch {
     reports: Option<SocketAddr>,
     /// Dropped before what they rely on.
     threads: Threads,
+    _tunnels: [Option<Threads>; 2],
     _in_force: InForce,
     _only_one: UnixListener,
 }
@@ -209,7 +256,7 @@ impl Switch {
     /// When the host has a switch, or another host the address; when the policy is unknown or asks for what a switch cannot
     /// see; when a setting is impossible, a server is out of reach, or the system refuses something.
     pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
-        check(&config)?;
+        check::check(&config)?;
         let only_one = be_the_only_one()?;
         let servers = config.backends.len();
         let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, servers)).transpose()?;
@@ -219,22 +266,29 @@ impl Switch {
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
         routes::check(&config)?;
         let left = Left::find(&config)?;
-        let servers = left.marks(config.backends.iter().map(address));
+        let servers = left.marks(config.places());
+        let is_far =
+            |place: &Ipv4Addr| config.mode == Mode::Tunnel || config.is_site(*place) || left.far.contains(place);
+        let far: BTreeSet<Ipv4Addr> = servers.keys().copied().filter(is_far).collect();
         let inherited = left.open.len();
         decider.begin(&servers, left.open, clock::now());
         let SwitchConfig { service, keep, .. } = config;
         let mut in_force = InForce { routes: None, service, keep, events: events.clone() };
-        in_force.routes = Some(routes::install(&config, &servers)?);
+        let tunnels = Entrances::open(far.iter().map(|place| (servers[place], *place)))?;
+        in_force.routes = Some(routes::install(&config, &servers, &far)?);
+        let accepts = config.accepts.iter().map(|accepted| (accepted.front, accepted.service)).unzip();
+        let exit = (!config.accepts.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;
         if config.mode.is_spliced() {
             splice::rules::install(&config)?;
         } else {
-            rules::install(&config, &servers)?;
+            rules::install(&config, &servers, &far)?;
         }
         // Whatever is decided from here on finds its way.
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
         let threads = threads(&decider, &config, inbox, upstream.map(|upstream| (upstream, events)))?;
+        let tunnels = [tunnels.carry()?, exit.map(Exit::carry).transpose()?];
         routes::take_address(&config)?;
-        Ok(Switch { decider, inherited, reports, threads, _in_force: in_force, _only_one: only_one })
+        Ok(Switch { decider, inherited, reports, threads, _tunnels: tunnels, _in_force: in_force, _only_one: only_one })
     }
 
     /// The connections that it went on with.
@@ -355,7 +409,7 @@ async fn serve(mut queue: Queue, decider: Arc<Mutex<Decider>>) {
     }
 }
 
-/// The address of a server, which [`check`] has seen to be IPv4.
+/// The address of a server, which [`check::check`] has seen to be IPv4.
 fn address(backend: &Backend) -> Ipv4Addr {
     match backend.address {
         SocketAddr::V4(address) => *address.ip(),
@@ -372,74 +426,4 @@ fn be_the_only_one() -> Result<UnixListener, ServeError> {
         }
         _ => ServeError::system("cannot name the switch")(error),
     })
-}
-
-fn check(config: &SwitchConfig) -> Result<(), ServeError> {
-    let wrong = |what: String| Err(ServeError::Config(what));
-    let SwitchConfig { service, backends, .. } = config;
-    if service.ip().is_unspecified() || service.ip().is_loopback() || service.port() == 0 {
-        return wrong(format!(
-            "service {service}: it is an address and a port that clients can reach, as in 10.0.1.100:80"
-        ));
-    }
-    if backends.is_empty() {
-        return wrong("a switch needs at least one backend".into());
-    }
-    if backends.len() > Mark::MAX {
-        return wrong(format!("{} backends: a switch has at most {}", backends.len(), Mark::MAX));
-    }
-    for (index, backend) in backends.iter().enumerate() {
-        let Backend { name, address, .. } = backend;
-        headers::name_value(name)?;
-        if backends[..index].iter().any(|other| other.name == *name) {
-            return wrong(format!("backend {name} is named twice; each needs a name of its own"));
-        }
-        if backends[..index].iter().any(|other| other.address == *address) {
-            return wrong(format!("backend {name} has the address of another one; a switch tells servers by address"));
-        }
-        if !address.is_ipv4() {
-            return wrong(format!("backend {name}: {} is not IPv4, which is all that a switch forwards", address.ip()));
-        }
-        if address.port() != service.port() {
-            let (own, port) = (address.port(), service.port());
-            return wrong(format!(
-                "backend {name}: port {own}; a switch leaves the port {port} of the service as it is"
-            ));
-        }
-        if address.ip() == *service.ip() {
-            return wrong(format!("backend {name} has the service's address; name the server's own"));
-        }
-    }
-    if let Some(name) = config.drained.iter().find(|name| !backends.iter().any(|backend| backend.name == **name)) {
-        return wrong(format!("drained server {name}: there is no such backend"));
-    }
-    if matches!(config.health.probe, Probe::Get(_)) {
-        return wrong("a switch probes by connecting; it asks no path".into());
-    }
-    if config.health.fall == 0 {
-        return wrong("0 failures that take a backend out: at least 1 is needed".into());
-    }
-    let millisecond = Span(1_000_000);
-    let Lifetimes { opening, open, closing } = config.lifetimes;
-    if opening < millisecond || open < millisecond || closing < millisecond {
-        return wrong("a connection is remembered for at least 1 ms".into());
-    }
-    match (config.mode, &config.key) {
-        (mode, _) if mode.is_spliced() && config.keep => {
-            return wrong(format!(
-                "mode {mode}: connections end with the switch that splices them; leave out `--keep`"
-            ));
-        }
-        (Mode::SpliceAsymmetric, None) => {
-            return wrong(format!(
-                "mode {}: name the file with the key that the servers' halves have too (`--key`)",
-                config.mode
-            ));
-        }
-        _ => {}
-    }
-    if config.connections == 0 {
-        return wrong("0 connections: a switch remembers at least 1".into());
-    }
-    Ok(())
 }

@@ -9,6 +9,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 pub(super) struct Packet {
     /// Its connection, by the client's address and port.
     pub(super) client: SocketAddrV4,
+    /// The service that the client asked.
+    pub(super) service: Ipv4Addr,
     pub(super) kind: Kind,
 }
 
@@ -34,7 +36,7 @@ const COMPLAINT: usize = 8;
 impl Packet {
     /// Reads the head of an IPv4 packet; none where it is not one of those above.
     pub(super) fn read(head: &[u8]) -> Option<Packet> {
-        let (protocol, source, _, body) = network(head)?;
+        let (protocol, source, service, body) = network(head)?;
         match protocol {
             TCP => {
                 let flags = *body.get(13)?;
@@ -44,17 +46,23 @@ impl Packet {
                     () if syn != 0 && ack == 0 => Kind::Opens,
                     () => Kind::Within,
                 };
-                Some(Packet { client: SocketAddrV4::new(source, port(body, 0)?), kind })
+                Some(Packet { client: SocketAddrV4::new(source, port(body, 0)?), service, kind })
             }
             ICMP => {
                 // What it is about went from the server to the client.
-                let (protocol, _, client, body) = network(body.get(COMPLAINT..)?)?;
+                let (protocol, service, client, body) = network(body.get(COMPLAINT..)?)?;
                 let client = SocketAddrV4::new(client, port(body, 2)?);
-                (protocol == TCP).then_some(Packet { client, kind: Kind::Complains })
+                (protocol == TCP).then_some(Packet { client, service, kind: Kind::Complains })
             }
             _ => None,
         }
     }
+}
+
+/// The destination of a packet of TCP, or of a complaint about one.
+pub(super) fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
+    let (protocol, _, destination, _) = network(packet)?;
+    (protocol == TCP || protocol == ICMP).then_some(destination)
 }
 
 /// The protocol, source, destination and body of an IPv4 packet, or of the part of it that is there.
@@ -91,10 +99,15 @@ mod tests {
     #[test]
     fn a_packet_is_of_its_connection_whatever_its_options() {
         let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 0x1234);
+        let service = Ipv4Addr::new(10, 0, 1, 100);
         let kinds = [(2, Kind::Opens), (18, Kind::Within), (16, Kind::Within), (17, Kind::Closes), (4, Kind::Closes)];
         for (flags, kind) in kinds {
             for options in [0, 1, 10] {
-                assert_eq!(Packet::read(&tcp(flags, options)), Some(Packet { client, kind }), "{flags} {options}");
+                assert_eq!(
+                    Packet::read(&tcp(flags, options)),
+                    Some(Packet { client, service, kind }),
+                    "{flags} {options}"
+                );
             }
         }
         // SYN and FIN at once opens nothing.
@@ -112,7 +125,8 @@ mod tests {
         // A router need not repeat more than eight bytes of what it dropped.
         complaint.extend(&about[..32]);
         let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 0x1234);
-        assert_eq!(Packet::read(&complaint), Some(Packet { client, kind: Kind::Complains }));
+        let service = Ipv4Addr::new(10, 0, 1, 100);
+        assert_eq!(Packet::read(&complaint), Some(Packet { client, service, kind: Kind::Complains }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::rules::Mark;
-use super::{Mode, SwitchConfig, address, system};
+use super::{Mode, SwitchConfig, address, system, tunnel};
 use crate::ServeError;
 
 /// Where the rules for marks, and then the one for local addresses, stand in the order of rules.
@@ -40,8 +40,8 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     let service = *config.service.ip();
     let is_new = holder(service)?.is_none();
     let mut asked = BTreeSet::new();
-    for backend in &config.backends {
-        let device = device(config, address(backend))?;
+    for place in config.places() {
+        let device = device(config, place)?;
         if is_new
             && device != OWN
             && asked.insert(device.clone())
@@ -70,7 +70,12 @@ pub(super) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
 }
 
 /// Makes the ways to the servers.
-pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> Result<Routes, ServeError> {
+pub(super) fn install(
+    config: &SwitchConfig,
+    servers: &BTreeMap<Ipv4Addr, Mark>,
+    far: &BTreeSet<Ipv4Addr>,
+) -> Result<Routes, ServeError> {
+    let is_routed = |server: &Ipv4Addr| config.mode == Mode::Mac || far.contains(server);
     let (mut routes, mut devices) = (Routes::default(), BTreeSet::new());
     let mut commands = String::new();
     let known = system::ask_ip(&["rule"])?;
@@ -78,29 +83,36 @@ pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>)
         let device = match device(config, server) {
             Ok(device) => device,
             // One that is not on the list any more ends what it has, if it can.
-            Err(_) if !config.backends.iter().any(|backend| address(backend) == server) => continue,
+            Err(_) if !config.places().any(|place| place == server) => continue,
             Err(error) => return Err(error),
         };
         if device == OWN {
             // What is kept goes its usual way.
             continue;
         }
-        if config.mode == Mode::Mac {
-            let mark = mark.0;
-            let _ = writeln!(commands, "route replace default via {server} dev {device} onlink table {mark}");
+        if is_routed(&server) {
+            let (number, mark) = (mark, mark.0);
+            let _ = match far.contains(&server) {
+                true => writeln!(commands, "route replace default dev {} table {mark}", tunnel::device(number)),
+                false => writeln!(commands, "route replace default via {server} dev {device} onlink table {mark}"),
+            };
             if !known.iter().any(|rule| mark_of(rule) == Some(mark)) {
                 let _ = writeln!(commands, "rule add pref {BY_MARK} fwmark {mark} lookup {mark}");
             }
         }
         devices.insert(device);
     }
-    if config.mode == Mode::Mac && known.iter().any(is_first_local) {
+    if servers.keys().any(is_routed) && known.iter().any(is_first_local) {
         // Added before the other is taken away: no packet meets neither.
         let _ = write!(commands, "rule add pref {LOCAL} lookup local\nrule del pref 0 lookup local\n");
     }
-    let is_used = |mark: &u32| config.mode == Mode::Mac && servers.values().any(|used| used.0 == *mark);
+    let is_used = |mark: &u32| servers.iter().any(|(server, used)| is_routed(server) && used.0 == *mark);
     for mark in known.iter().filter_map(mark_of).filter(|mark| !is_used(mark)) {
         commands += &forget(mark);
+    }
+    let used: Vec<String> = far.iter().map(|server| tunnel::device(servers[server])).collect();
+    for device in tunnel::devices()?.iter().filter(|device| !used.contains(device)) {
+        let _ = writeln!(commands, "link del {device}");
     }
     system::ip(&commands)?;
     let redirects = devices.iter().map(|device| (format!("conf/{device}/send_redirects"), "0"));
@@ -126,6 +138,9 @@ impl Routes {
             let _ = write!(commands, "rule add pref 0 lookup local\nrule del pref {LOCAL} lookup local\n");
         }
         known.iter().filter_map(mark_of).for_each(|mark| commands += &forget(mark));
+        for device in tunnel::devices()? {
+            let _ = writeln!(commands, "link del {device}");
+        }
         system::ip(&commands)?;
         self.settings.iter().try_for_each(|(setting, before)| system::set(setting, before).map(drop))
     }
@@ -145,9 +160,10 @@ pub(super) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
 
 /// The device towards a server.
 fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
-    let name =
-        config.backends.iter().find(|backend| backend.address.ip() == server).map_or("", |backend| &backend.name);
-    let wrong = |what: String| ServeError::Config(format!("backend {name} ({server}): {what}"));
+    let all = || config.backends.iter().chain(&config.overflow);
+    let name = all().find(|backend| backend.address.ip() == server).map_or("", |backend| &backend.name);
+    let kind = if config.is_site(server) { "site" } else { "backend" };
+    let wrong = |what: String| ServeError::Config(format!("{kind} {name} ({server}): {what}"));
     let found = system::ask_ip(&["route", "get", &server.to_string()]);
     let found = found.map_err(|error| wrong(format!("no route leads there: {error}")))?;
     let route = found.first().ok_or_else(|| wrong("no route leads there".into()))?;
@@ -158,7 +174,7 @@ fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError>
         ));
     }
     match route["gateway"].as_str() {
-        Some(router) if config.mode == Mode::Mac => Err(wrong(format!(
+        Some(router) if config.mode == Mode::Mac && !config.is_site(server) => Err(wrong(format!(
             "it is behind the router {router}; MAC forwarding reaches servers on the same Ethernet, mode `rewrite` others too"
         ))),
         _ => Ok(device.to_owned()),

@@ -11,13 +11,13 @@
 //! packets are dropped, and the client sends them again after a second; undecided others pass. The price is two programs
 //! that must be there, and a connection of which the FIN is lost on the way counts until its time is over.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use serde_json::Value;
 
-use super::{Lifetimes, Mode, SwitchConfig, system};
+use super::{Accepted, Lifetimes, Mode, SwitchConfig, system, tunnel};
 use crate::ServeError;
 
 /// The nft table.
@@ -51,6 +51,11 @@ impl Mark {
         self.0 | ASKED
     }
 
+    /// Its number among the servers, from 1.
+    pub(super) fn number(self) -> u32 {
+        self.0 & !MARKS
+    }
+
     /// Whether a mark is that of a server.
     pub(super) fn is_one(mark: u32) -> bool {
         mark & !0x7fff == MARKS && mark != MARKS
@@ -64,6 +69,8 @@ pub(super) const UNDECIDED: u32 = MARKS | ASKED;
 #[derive(Debug, Default)]
 pub(super) struct Left {
     pub(super) servers: BTreeMap<Ipv4Addr, Mark>,
+    /// Those of them that tunnels lead to.
+    pub(super) far: BTreeSet<Ipv4Addr>,
     /// Those that have not been ended by their clients.
     pub(super) open: HashMap<SocketAddrV4, Mark>,
     /// The servers of all, those that are ending included.
@@ -89,13 +96,16 @@ impl Left {
             map.and_then(|map| map["elem"].as_array()).cloned().unwrap_or_default()
         };
         let server = |pair: &Value| Some((pair[1].as_str()?.parse().ok()?, Mark(pair[0].as_u64()? as u32)));
-        let known: BTreeMap<Ipv4Addr, Mark> = pairs("servers").iter().filter_map(server).collect();
+        let far: BTreeMap<Ipv4Addr, Mark> = pairs("far").iter().filter_map(server).collect();
+        let near = pairs("servers");
+        let known = near.iter().filter_map(server).chain(far.iter().map(|(place, mark)| (*place, *mark)));
+        let known: BTreeMap<Ipv4Addr, Mark> = known.collect();
         let closing = closing(&listed);
         let all: HashMap<_, _> = pairs("connections").iter().filter_map(connection).collect();
         let used: HashSet<Mark> = all.values().copied().collect();
         let servers = known.into_iter().filter(|(_, mark)| used.contains(mark)).collect();
         let open = all.into_iter().filter(|(client, _)| !closing.contains(client)).collect();
-        Ok(Left { servers, open, used })
+        Ok(Left { servers, far: far.into_keys().collect(), open, used })
     }
 
     /// The marks of `wanted` servers, and of those besides that have connections.
@@ -110,8 +120,12 @@ impl Left {
 }
 
 /// Puts the rules in force, or others in the place of those of an earlier switch: at one instant, and with its connections.
-pub(super) fn install(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> Result<(), ServeError> {
-    system::nft(&script(config, servers))?;
+pub(super) fn install(
+    config: &SwitchConfig,
+    servers: &BTreeMap<Ipv4Addr, Mark>,
+    far: &BTreeSet<Ipv4Addr>,
+) -> Result<(), ServeError> {
+    system::nft(&script(config, servers, far))?;
     ask()
 }
 
@@ -182,9 +196,22 @@ fn client(element: &Value) -> Option<SocketAddrV4> {
     Some(SocketAddrV4::new(key[0].as_str()?.parse().ok()?, u16::try_from(key[1].as_u64()?).ok()?))
 }
 
-fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
+fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>, far: &BTreeSet<Ipv4Addr>) -> String {
     let SwitchConfig { service, connections, .. } = config;
     let (address, port) = (service.ip(), service.port());
+    // What comes for a service: of this host by any way, of another site by the tunnel from there.
+    let arrives = |which: String| {
+        format!(
+            "{which} ip protocol tcp ip frag-off & 0x3fff != 0 counter name fragments drop
+             {which} icmp type {{ destination-unreachable, parameter-problem }} meta mark set {asked}
+             {which} tcp dport {port} goto known",
+            asked = MARKS | ASKED,
+        )
+    };
+    let by_tunnel = |accepted: &Accepted| arrives(format!("iifname {} ip daddr {}", tunnel::into(), accepted.service));
+    let arriving: Vec<String> =
+        std::iter::once(arrives(format!("ip daddr {address}"))).chain(config.accepts.iter().map(by_tunnel)).collect();
+    let arriving = arriving.join("\n");
     let Lifetimes { opening, open, closing } = config.lifetimes;
     let [opening, open, closing] = [opening, open, closing].map(|span| format!("{}ms", span.0 / 1_000_000));
     let key = "ip saddr . tcp sport";
@@ -194,7 +221,8 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
     let (asked, without_asked, numbers) = (MARKS | ASKED, !ASKED, !(ASKED - 1));
     let mut elements = String::new();
     for (server, mark) in servers {
-        let _ = writeln!(elements, "add element ip {TABLE} servers {{ {} : {server} }}", mark.0);
+        let map = if far.contains(server) { "far" } else { "servers" };
+        let _ = writeln!(elements, "add element ip {TABLE} {map} {{ {} : {server} }}", mark.0);
     }
     let rewrites = format!(
         "chain rewrites {{
@@ -204,10 +232,11 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
     );
     let rewriting = match config.mode {
         // Packets that are spliced have rules of their own.
-        Mode::Mac | Mode::Splice | Mode::SpliceAsymmetric => String::new(),
+        Mode::Mac | Mode::Tunnel | Mode::Splice | Mode::SpliceAsymmetric => String::new(),
         Mode::Rewrite => rewrites,
         Mode::Nat => {
-            let known: Vec<String> = servers.keys().map(ToString::to_string).collect();
+            let near = servers.keys().filter(|server| !far.contains(server));
+            let known: Vec<String> = near.map(ToString::to_string).collect();
             let known = known.join(", ");
             format!(
                 "{rewrites}
@@ -225,6 +254,7 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
          add set ip {TABLE} closing {{ {kept} {closing}; }}
          add set ip {TABLE} down {{ type mark; }}
          add map ip {TABLE} servers {{ type mark : ipv4_addr; }}
+         add map ip {TABLE} far {{ type mark : ipv4_addr; }}
          add counter ip {TABLE} fragments
          add counter ip {TABLE} strays
          add counter ip {TABLE} undecided
@@ -232,13 +262,12 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>) -> String {
          flush table ip {TABLE}
          flush set ip {TABLE} down
          flush map ip {TABLE} servers
+         flush map ip {TABLE} far
          {elements}
          table ip {TABLE} {{
            chain arrives {{
              type filter hook prerouting priority -160; policy accept;
-             ip daddr {address} ip protocol tcp ip frag-off & 0x3fff != 0 counter name fragments drop
-             ip daddr {address} icmp type {{ destination-unreachable, parameter-problem }} meta mark set {asked}
-             ip daddr {address} tcp dport {port} goto known
+             {arriving}
            }}
            chain known {{
              meta mark set 0

@@ -1,7 +1,8 @@
 //! The server's half of a switch: what a server does so that packets which the switch forwards are its own.
 //!
 //! Where its replies bypass the switch, it has the service's address on its loopback device and keeps silent about it: it
-//! answers ARP only for addresses of the device that was asked, and names none but its own. For single rewriting it also
+//! answers ARP only for addresses of the device that was asked, and names none but its own. For tunnelling it takes packets
+//! out of the tunnel, and announces smaller segments to clients. For single rewriting it also
 //! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
 //! NAT, and for symmetric splicing, its replies from that port go back through the switch; for asymmetric splicing it
 //! translates them ([`super::splice::half`]). It touches nothing else of the server, and is put back when it ends in order.
@@ -9,9 +10,11 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use super::splice::half::{Half, HalfCounts};
+use super::tunnel::{self, Exit};
 use super::{Mode, system};
 use crate::ServeError;
 use crate::report::Key;
+use crate::threads::Threads;
 
 /// The order of the rule, and the routing table, of replies that go through the switch.
 const RULE: u32 = 30;
@@ -34,6 +37,8 @@ pub struct ServerHalfConfig {
     pub front: Option<Ipv4Addr>,
     /// The key that it shares with the switch; only asymmetric splicing needs one.
     pub key: Option<Key>,
+    /// Further addresses that it answers for: services of other sites, of which the switch takes what those cannot.
+    pub also: Vec<Ipv4Addr>,
 }
 
 /// A server's half, in force until it is dropped.
@@ -41,6 +46,8 @@ pub struct ServerHalfConfig {
 pub struct ServerHalf {
     /// Translates replies; stopped before what it relies on is put back.
     half: Option<Half>,
+    /// Dropped before its device.
+    tunnel: Option<Threads>,
     /// For `ip` and `nft`.
     undo: (String, String),
     settings: Vec<(&'static str, String)>,
@@ -54,24 +61,35 @@ impl ServerHalf {
     pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
         let mut half = ServerHalf::default();
         let (service, mode) = (config.service, config.mode);
+        let addresses = || std::iter::once(service.ip()).chain(&config.also).copied();
+        if let (true, Some(also)) = (!matches!(mode, Mode::Mac | Mode::Tunnel), config.also.first()) {
+            let right = "modes mac and tunnel leave addresses as they are, and can";
+            return Err(ServeError::Config(format!("service {also} besides: mode {mode} has one service; {right}")));
+        }
         match mode {
-            Mode::Mac => half.share_address(service)?,
+            Mode::Mac => half.share_addresses(addresses())?,
+            Mode::Tunnel => {
+                let (front, _) = way(&config)?;
+                half.share_addresses(addresses())?;
+                half.announce_less(service.port())?;
+                half.tunnel = Some(Exit::open(vec![front], addresses().collect())?.carry()?);
+            }
             Mode::Rewrite => {
                 let (front, way) = way(&config)?;
                 let own = way["prefsrc"].as_str().unwrap_or_default();
-                half.share_address(service)?;
+                half.share_addresses(addresses())?;
                 half.set_destination_back(service, front, own)?;
             }
             Mode::SpliceAsymmetric => {
                 let (front, way) = way(&config)?;
                 let own = way["prefsrc"].as_str().unwrap_or_default();
                 let device = device(&way, front, mode)?;
-                let key = config.key.ok_or_else(|| {
+                let key = config.key.clone().ok_or_else(|| {
                     ServeError::Config(format!(
                         "mode {mode}: name the file with the key that the switch has too (`--key`)"
                     ))
                 })?;
-                half.share_address(service)?;
+                half.share_addresses(addresses())?;
                 half.set_destination_back(service, front, own)?;
                 half.reply_through(front, device, &format!("fwmark {MARK}"))?;
                 half.half = Some(Half::start(service, key, MARK)?);
@@ -98,34 +116,47 @@ impl ServerHalf {
         self.half.as_ref().map(Half::counts)
     }
 
-    /// Has the service's address, silently.
-    fn share_address(&mut self, service: SocketAddrV4) -> Result<(), ServeError> {
+    /// Has the service's address, and others beside, silently.
+    fn share_addresses(&mut self, addresses: impl Iterator<Item = Ipv4Addr>) -> Result<(), ServeError> {
         // Silent first: not one answer for the address may leave.
         self.set("conf/all/arp_ignore", "1")?;
         self.set("conf/all/arp_announce", "2")?;
-        let address = service.ip();
-        system::ip(&format!("address replace {address}/32 dev lo\n"))?;
-        self.undo.0 += &format!("address del {address}/32 dev lo\n");
+        for address in addresses {
+            system::ip(&format!("address replace {address}/32 dev lo\n"))?;
+            self.undo.0 += &format!("address del {address}/32 dev lo\n");
+        }
+        Ok(())
+    }
+
+    /// Tells clients of a smaller largest segment than a frame has room for, so that theirs fit through a tunnel.
+    fn announce_less(&mut self, port: u16) -> Result<(), ServeError> {
+        const FRAME: u16 = 1500;
+        const HEADS: u16 = 40;
+        let segment = FRAME - HEADS - tunnel::GROWTH;
+        self.rules(&format!(
+            "chain announces_less {{
+               type filter hook output priority -150; policy accept;
+               tcp sport {port} tcp flags & (syn|rst) == syn tcp option maxseg size set {segment}
+             }}"
+        ))
+    }
+
+    /// Puts a chain in force, in the place of what one that was killed has left.
+    fn rules(&mut self, chain: &str) -> Result<(), ServeError> {
+        system::nft(&format!("add table ip {TABLE}\ndelete table ip {TABLE}\ntable ip {TABLE} {{\n{chain}\n}}\n"))?;
+        self.undo.1 = format!("delete table ip {TABLE}\n");
         Ok(())
     }
 
     /// Gives packets that the switch has rewritten the destination that they had.
     fn set_destination_back(&mut self, service: SocketAddrV4, front: Ipv4Addr, own: &str) -> Result<(), ServeError> {
         let (address, port) = (service.ip(), service.port());
-        // One that was killed has left its own.
-        system::nft(&format!(
-            "add table ip {TABLE}
-             delete table ip {TABLE}
-             table ip {TABLE} {{
-               chain sets_back {{
-                 type filter hook prerouting priority -130; policy accept;
-                 ip saddr != {front} ip daddr {own} tcp dport {port} ip daddr set {address}
-               }}
-             }}
-             "
-        ))?;
-        self.undo.1 = format!("delete table ip {TABLE}\n");
-        Ok(())
+        self.rules(&format!(
+            "chain sets_back {{
+               type filter hook prerouting priority -130; policy accept;
+               ip saddr != {front} ip daddr {own} tcp dport {port} ip daddr set {address}
+             }}"
+        ))
     }
 
     /// Sends what these are to the switch.
@@ -161,6 +192,7 @@ fn way(config: &ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), Serve
 impl Drop for ServerHalf {
     fn drop(&mut self) {
         self.half = None;
+        self.tunnel = None;
         // What cannot be put back belongs to a network that is going.
         let (ip, nft) = &self.undo;
         let _ = system::ip(ip);

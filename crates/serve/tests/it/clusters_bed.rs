@@ -149,7 +149,8 @@ impl Cluster {
         let front = bed.host(&format!("front-{net}")).expect("a host");
         let backends = [("a", 11), ("b", 12)]
             .map(|(name, last)| Backend::new(name, SocketAddr::from(([10, 0, net, last], service.port()))));
-        let half = ServerHalfConfig { service, mode: sojourn_serve::Mode::Mac, front: None, key: None };
+        let half =
+            ServerHalfConfig { service, mode: sojourn_serve::Mode::Mac, front: None, key: None, also: Vec::new() };
         let daemons = Times { every: ms(50), heartbeat: ms(400), client_rates: ms(2000), watch: ms(10) };
         let mut servers = Vec::new();
         for (name, _) in [("a", 11), ("b", 12)] {
@@ -165,7 +166,7 @@ impl Cluster {
                 let config =
                     LoaddConfig { name: name.into(), receivers, key: key(), sources, times: daemons, orca: None };
                 let loadd = Loadd::start(config, Events::nowhere()).expect("a daemon starts");
-                (host, Some((node, loadd)), ServerHalf::start(half).expect("a server's half"))
+                (host, Some((node, loadd)), ServerHalf::start(half.clone()).expect("a server's half"))
             });
             servers.push(held.expect("a host"));
         }

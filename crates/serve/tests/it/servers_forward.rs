@@ -29,7 +29,8 @@ fn as_servers() {
     let _echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
     // A server takes what the others pass on.
     let halves = [(hosts[0], SERVERS[1]), (hosts[1], SERVERS[0])].map(|(host, (_, _, other))| {
-        let config = ServerHalfConfig { service: service(other), mode: Mode::Mac, front: None, key: None };
+        let config =
+            ServerHalfConfig { service: service(other), mode: Mode::Mac, front: None, key: None, also: Vec::new() };
         cluster.at(host, cluster.on(host, || ServerHalf::start(config)).expect("a server's half"))
     });
     let fronts = [0, 1].map(|index| front(&cluster, hosts[index], SERVERS[index].2));

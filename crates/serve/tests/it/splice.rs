@@ -89,6 +89,7 @@ fn as_paths() {
         mode: Mode::SpliceAsymmetric,
         front: Some(Ipv4Addr::new(10, 0, 1, 1)),
         key: Some(Key::new(b"another key of some bytes")),
+        also: Vec::new(),
     };
     let start = || ServerHalf::start(config.clone()).expect("a server's half");
     let halves = cluster.servers().map(|(host, _)| cluster.at(host, cluster.on(host, start)));

@@ -16,8 +16,14 @@ use nix::sys::socket::{AddressFamily, MsgFlags, Shutdown, SockFlag, SockProtocol
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_bed::{Child, Ground, Host, Namespaces, Topology};
+use sojourn_dispatch::Limit;
 use sojourn_serve::report::Key;
-use sojourn_serve::{Backend, Events, Mode, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, child};
+use sojourn_serve::{
+    Accepted, Backend, Events, Mode, ServeError, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, child,
+};
+
+mod limits;
+mod tunnels;
 
 use crate::skip::skipped;
 use crate::support::{ms, until};
@@ -44,7 +50,7 @@ fn as_pages() {
         cluster.nginx(host, &own);
     }
     // Replies bypass the switch, or come back through it.
-    for (mode, is_bypassed) in [(Mode::Mac, true), (Mode::Rewrite, true), (Mode::Nat, false)] {
+    for (mode, is_bypassed) in [(Mode::Mac, true), (Mode::Rewrite, true), (Mode::Nat, false), (Mode::Tunnel, true)] {
         let halves = cluster.halves(mode);
         let record = folder.join("record");
         let switch = cluster
@@ -215,7 +221,7 @@ fn what_cannot_be_is_refused_by_name() {
         assert!(said.contains(what) && said.contains(policy), "{said}");
     }
     type Change = fn(&mut SwitchConfig);
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 16] = [
         (|config| config.backends.clear(), "at least one backend"),
         (|config| config.backends[1].name = "web-1".into(), "backend web-1 is named twice"),
         (|config| config.backends[1].address = config.backends[0].address, "tells servers by address"),
@@ -225,6 +231,25 @@ fn what_cannot_be_is_refused_by_name() {
         (|config| config.service.set_port(0), "service 10.0.1.100:0"),
         (|config| config.drained = vec!["web-9".into()], "drained server web-9: there is no such backend"),
         (|config| config.connections = 0, "0 connections"),
+        (|config| config.overflow = vec![site(2, 1)], "site c2: overflow begins where servers are full"),
+        (
+            |config| config.overflow_limit = Limit::new(5, 4).ok(),
+            "a limit of 5 connections to other sites: name a site",
+        ),
+        (
+            |config| (config.overflow, config.limit) = (vec![site(1, 11)], Limit::new(5, 4).ok()),
+            "backend c1 has the address of another one",
+        ),
+        (
+            |config| (config.overflow, config.limit) = (vec![site(1, 100)], Limit::new(5, 4).ok()),
+            "backend c1 has the service's address",
+        ),
+        (|config| config.accepts = vec![accepted([10, 0, 1, 100], [10, 0, 2, 1])], "is this switch's own"),
+        (|config| config.accepts = vec![accepted([10, 0, 2, 1], [10, 0, 2, 1])], "name that of the front node there"),
+        (
+            |config| (config.accepts, config.mode) = (vec![accepted([10, 0, 2, 100], [10, 0, 2, 1])], Mode::Rewrite),
+            "mode rewrite has one service",
+        ),
     ];
     for (change, what) in cases {
         let mut config = config("round-robin");
@@ -234,7 +259,7 @@ fn what_cannot_be_is_refused_by_name() {
     }
     assert_eq!(
         "dr".parse::<Mode>().unwrap_err().to_string(),
-        "mode dr: the modes are mac, rewrite, nat, splice, splice-asymmetric"
+        "mode dr: the modes are mac, rewrite, nat, tunnel, splice, splice-asymmetric"
     );
 }
 
@@ -273,7 +298,7 @@ impl Cluster {
         Cluster::of(Topology::preset("cluster").expect("it is listed"))
     }
 
-    /// One whose links may be others than those of the preset.
+    /// Hosts of these names, which may be on several Ethernets.
     pub(crate) fn of(topology: Topology) -> Cluster {
         // What is written below /run is in memory, and gone with the namespaces.
         mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>).expect("a mount of its own");
@@ -306,8 +331,8 @@ impl Cluster {
     }
 
     pub(crate) fn halves(&self, mode: Mode) -> Vec<At<'_, ServerHalf>> {
-        let config =
-            ServerHalfConfig { service: SERVICE, mode, front: Some(Ipv4Addr::new(10, 0, 1, 1)), key: Some(key()) };
+        let front = Some(Ipv4Addr::new(10, 0, 1, 1));
+        let config = ServerHalfConfig { service: SERVICE, mode, front, key: Some(key()), also: Vec::new() };
         let half = |(host, _)| {
             let started = self.on(host, || ServerHalf::start(config.clone()));
             self.at(host, started.expect("a server's half"))
@@ -365,7 +390,11 @@ impl Cluster {
 
     /// A connection of the client.
     pub(crate) fn call(&self) -> Caller {
-        let stream = self.on(self.client, || TcpStream::connect_timeout(&SERVICE.into(), PATIENCE)).expect("an answer");
+        self.call_at(SERVICE)
+    }
+
+    fn call_at(&self, service: SocketAddrV4) -> Caller {
+        let stream = self.on(self.client, || TcpStream::connect_timeout(&service.into(), PATIENCE)).expect("an answer");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut caller = Caller { stream: BufReader::new(stream), server: String::new(), exchanges: 0 };
         caller.stream.read_line(&mut caller.server).expect("a name");
@@ -408,6 +437,8 @@ impl Cluster {
             assert!(!addresses.contains("10.0.1.100"), "{addresses}");
             let silence = run(host, "cd /proc/sys/net/ipv4/conf/all; cat arp_ignore arp_announce");
             assert_eq!(silence, "0\n0\n");
+            let devices = run(host, "ip link show type tun");
+            assert!(!devices.contains("sojourn"), "{devices}");
         }
         assert_eq!(run(self.front, "cat /proc/sys/net/ipv4/ip_forward").trim(), forwards);
     }
@@ -510,6 +541,21 @@ pub(crate) fn packet(source: Ipv4Addr, port: u16, flags: u8, fragment: u16, opti
 /// What switch and servers' halves share.
 pub(crate) fn key() -> Key {
     Key::new(b"sixteen bytes or more")
+}
+
+/// Whether a client's connection is refused.
+fn is_refused(cluster: &Cluster, service: SocketAddrV4) -> bool {
+    let called = cluster.on(cluster.client, || TcpStream::connect_timeout(&service.into(), PATIENCE));
+    called.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+}
+
+/// The front node of another site.
+fn site(number: u8, last: u8) -> Backend {
+    Backend::new(format!("c{number}"), SocketAddr::from(([10, 0, number, last], SERVICE.port())))
+}
+
+fn accepted(service: [u8; 4], front: [u8; 4]) -> Accepted {
+    Accepted { service: service.into(), front: front.into() }
 }
 
 pub(crate) fn config(policy: &str) -> SwitchConfig {

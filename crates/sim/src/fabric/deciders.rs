@@ -2,11 +2,14 @@
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Seat, Target, TtlRule};
+use sojourn_model::system::{Affinity, Face, Seat, Target, Tier, TtlRule};
 use sojourn_stats::Span;
 
 use crate::balancer::{Balancer, signals};
 use crate::control::SimError;
+
+/// How a site chooses among those with room.
+const OVERFLOW: &str = "least-connections";
 
 /// One seat of a tier.
 pub(super) struct Decider {
@@ -27,6 +30,8 @@ pub(super) struct Decider {
     pub(super) ttl_rule: TtlRule,
     /// Its machine is down.
     pub(super) is_down: bool,
+    /// The decider that stands for it where none of its targets can take a request; its targets are at other sites.
+    pub(super) overflow: Option<u32>,
 }
 
 /// Where a request goes.
@@ -36,7 +41,8 @@ pub(super) enum Next {
     Decider(u32),
 }
 
-/// All seats of all tiers of `system`, tier by tier; the first is where requests come in. `browses`: for users who browse.
+/// All seats of all tiers of `system`, tier by tier; the first is where requests come in. Behind them those that stand for
+/// seats that overflow. `browses`: for users who browse.
 pub(super) fn deciders(
     system: &System,
     browses: bool,
@@ -74,10 +80,45 @@ pub(super) fn deciders(
                 ttl: tier.ttl,
                 ttl_rule: tier.ttl_rule,
                 is_down: false,
+                overflow: None,
             });
         }
     }
+    for (number, (tier, index, seat)) in overflowing(system).enumerate() {
+        let stands_for = offsets[index] + seat;
+        let peers = &system.tiers[index].seats[seat].overflow;
+        let name = |peer: &usize| format!("{} {}", tier.name, peer + 1);
+        let passes_on =
+            Tier { limit: tier.overflow.and_then(|overflow| overflow.limit), ..Tier::new(tier.face, OVERFLOW) };
+        let stream = format!("{} {} overflow ", tier.name, seat + 1);
+        let signals = signals(&passes_on, &[], browses);
+        let (site, region, host) = (deciders[stands_for].site, deciders[stands_for].region, deciders[stands_for].host);
+        deciders[stands_for].overflow =
+            Some((system.tiers.iter().map(|tier| tier.seats.len()).sum::<usize>() + number) as u32);
+        deciders.push(Decider {
+            face: tier.face,
+            affinity: tier.affinity,
+            balancer: Balancer::of(&passes_on, peers.iter().map(name), signals, catalogue, seed, &stream)?,
+            targets: peers.iter().map(|peer| Next::Decider((offsets[index] + peer) as u32)).collect(),
+            site,
+            region,
+            host,
+            poll_cost: Span::ZERO,
+            ttl: Span::ZERO,
+            ttl_rule: TtlRule::Constant,
+            is_down: false,
+            overflow: None,
+        });
+    }
     Ok(deciders)
+}
+
+/// The seats that overflow, tier by tier: each with its tier, and the numbers of both.
+pub(super) fn overflowing(system: &System) -> impl Iterator<Item = (&Tier, usize, usize)> {
+    system.tiers.iter().enumerate().flat_map(|(index, tier)| {
+        let seats = tier.seats.iter().enumerate().filter(|(_, seat)| !seat.overflow.is_empty());
+        seats.map(move |(seat, _)| (tier, index, seat))
+    })
 }
 
 /// The names of a seat's targets.

@@ -125,6 +125,8 @@ struct Route {
     /// Redirections so far, and refusals that its client has heard of.
     hops: u8,
     refusals: usize,
+    /// It was passed on by a site that could not take it.
+    has_overflowed: bool,
     /// Attempts before this one, and the demand of each.
     retries: u32,
     demand: Span,
@@ -227,7 +229,7 @@ impl Routed {
         let route = &mut self.routes[slot as usize];
         route.connection = None;
         (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
-        (route.refusals, route.is_error) = (0, false);
+        (route.refusals, route.is_error, route.has_overflowed) = (0, false, false);
         route.tried.clear();
         self.resolve(slot, cx);
     }
@@ -320,7 +322,7 @@ impl Routed {
             return self.serve_here(slot, host, cx);
         }
         let Some(choice) = decider.balancer.choose(route.asked, &route.tried, cx.now) else {
-            return self.deny(slot, cx);
+            return self.overflow(slot, number, cx);
         };
         let next = decider.targets[choice.server as usize];
         match decider.face {
@@ -337,17 +339,39 @@ impl Routed {
                     back => cx.later(cx.now + back, What::Redirected, slot),
                 }
             }
-            Face::Gateway | Face::Switch => {
-                route.legs.push(Leg { decider: number, choice, sent: cx.now });
-                let here = decider.host.is_some_and(|host| next == Next::Server(host));
-                let delay = if here { Span::ZERO } else { self.between(number, next) };
-                self.sent(slot, next, choice, cx);
-                self.routes[slot as usize].tried.clear();
-                if self.passes(Next::Decider(number), next, cx.now) {
-                    self.move_on(slot, next, delay, cx);
-                }
-            }
+            Face::Gateway | Face::Switch => self.forward(slot, number, choice, cx),
             Face::Dns | Face::Client => unreachable!("requests do not come to a {}", decider.face.name()),
+        }
+    }
+
+    /// A decider sends a request on, and hears of its end.
+    fn forward(&mut self, slot: u32, number: u32, choice: Choice, cx: &mut Cx) {
+        let decider = &self.deciders[number as usize];
+        let next = decider.targets[choice.server as usize];
+        let here = decider.host.is_some_and(|host| next == Next::Server(host));
+        let delay = if here { Span::ZERO } else { self.between(number, next) };
+        self.routes[slot as usize].legs.push(Leg { decider: number, choice, sent: cx.now });
+        self.sent(slot, next, choice, cx);
+        self.routes[slot as usize].tried.clear();
+        if self.passes(Next::Decider(number), next, cx.now) {
+            self.move_on(slot, next, delay, cx);
+        }
+    }
+
+    /// None of a decider's targets can take a request: another site does that has room, unless the request comes from one;
+    /// else it is refused.
+    fn overflow(&mut self, slot: u32, number: u32, cx: &mut Cx) {
+        let route = &mut self.routes[slot as usize];
+        let is_first = !std::mem::replace(&mut route.has_overflowed, true);
+        let asked = route.asked;
+        let passes_on = self.deciders[number as usize].overflow.filter(|_| is_first);
+        let found = passes_on.and_then(|other| {
+            let choice = self.deciders[other as usize].balancer.choose(asked, &[], cx.now)?;
+            Some((other, choice))
+        });
+        match found {
+            Some((other, choice)) => self.forward(slot, other, choice, cx),
+            None => self.deny(slot, cx),
         }
     }
 
@@ -709,6 +733,13 @@ pub(crate) fn refuse(system: &System, workload: &Workload) -> Result<(), SimErro
             .flat_map(|tier| &tier.seats)
             .flat_map(|seat| seat.targets.iter().map(move |target| (seat, *target)))
     };
+    // Those that pass on what they cannot take, with where to.
+    let overflows = || {
+        tiers.iter().enumerate().flat_map(|(index, tier)| {
+            let seats = tier.seats.iter();
+            seats.flat_map(move |own| own.overflow.iter().map(move |&seat| (own, Target::Seat { tier: index, seat })))
+        })
+    };
     let is_redirect =
         |target: Target| matches!(target, Target::Seat { tier, .. } if tiers[tier].face == Face::Redirect);
     let site_of = |target: Target| match target {
@@ -749,8 +780,12 @@ pub(crate) fn refuse(system: &System, workload: &Workload) -> Result<(), SimErro
             "polls of a redirect, which does not know how many requests it has: leave `information` out",
         ),
         (
-            forwards().any(loses),
+            forwards().chain(overflows()).any(loses),
             "loss or medium of a path between a gateway or a switch and what it forwards to: give that path a rate only",
+        ),
+        (
+            tiers.iter().any(|tier| tier.face != Face::Switch && tier.overflow.is_some()),
+            "overflow of a face that is no switch",
         ),
         (rules.hedge.is_some(), "clients that hedge ([client])"),
         (rules.retries.is_some() && is_impatient, "clients that retry and lose patience: leave `patience` out"),

@@ -18,6 +18,7 @@ mod losses;
 mod network_caches;
 mod networks;
 mod outages;
+mod overflow;
 mod plan_run;
 mod prediction;
 mod refusals;

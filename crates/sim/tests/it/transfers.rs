@@ -162,7 +162,7 @@ fn a_path_between_gateways_has_a_rate() {
     system.sites = vec![Site { name: "far".into(), region: 1 }];
     system.hosts[0].site = Some(0);
     system.clients = vec![Clients::alone(0, 1)];
-    let inner = Seat { site: Some(0), host: None, targets: vec![Target::Host(0)] };
+    let inner = Seat { site: Some(0), targets: vec![Target::Host(0)], ..Seat::default() };
     let outer = Seat { targets: vec![Target::Seat { tier: 1, seat: 0 }], ..Seat::default() };
     let tier = |face, seat| Tier { seats: vec![seat], ..Tier::new(face, "random") };
     system.paths = Paths::new(2, |a, b| {

@@ -15,11 +15,24 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
         (front(&["--backend", one, "--policy", "round-robbin"]), "round-robin"),
         (
             front(&["--backend", one, "--mode", "dr"]),
-            "mode dr: the modes are mac, rewrite, nat, splice, splice-asymmetric",
+            "mode dr: the modes are mac, rewrite, nat, tunnel, splice, splice-asymmetric",
         ),
         (front(&["--backend", one, "--probe", "0 s"]), "--probe"),
         (front(&["--backend", one, "--idle", "0 s"]), "a connection is remembered for at least 1 ms"),
         (front(&["--backend", one, "--drain", "b"]), "drained server b: there is no such backend"),
+        (front(&["--backend", one, "--limit", "0"]), "--limit 0: a limit of 0 connections: at least 1"),
+        (front(&["--backend", one, "--limit", "20,20"]), "the lower mark is below the limit, at most 19"),
+        (front(&["--backend", one, "--limit", "many"]), "--limit many: a number, or two with a comma"),
+        (front(&["--backend", one, "--limit", "2", "--overflow", "c2"]), "--overflow c2: the address of a front node"),
+        (
+            front(&["--backend", one, "--limit", "2", "--overflow", "c2=10.0.1.11"]),
+            "backend c2 has the address of another",
+        ),
+        (front(&["--backend", one, "--accept", "10.0.2.100"]), "--accept 10.0.2.100: two IPv4 addresses"),
+        (
+            ["switch", "server", "--service", "10.0.1.100:80", "--mode", "tunnel"].into(),
+            "mode tunnel: name the switch's own address (`--front`)",
+        ),
         (
             ["switch", "server", "--service", "10.0.1.100:80", "--mode", "nat"].into(),
             "mode nat: name the switch's own address (`--front`)",

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 use sojourn_bed::Ground;
-use sojourn_model::system::{Face, Host, Target};
+use sojourn_model::system::{Face, Host, Limit, Target};
 use sojourn_stats::Stream;
 
 use super::incidents::Incident;
@@ -163,6 +163,9 @@ impl Walk<'_> {
             arguments.extend(["--client-header", CLIENT_HEADER, "--classes"].map(String::from));
             arguments.push(self.asked.workload.classes().join(","));
             arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
+        }
+        if let Some(Limit { connections, returns }) = tier.limit {
+            arguments.extend(["--limit".into(), format!("{connections},{returns}")]);
         }
         if let Some(every) = tier.polled {
             arguments.extend(["--poll".into(), every.to_string()]);

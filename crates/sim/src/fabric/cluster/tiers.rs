@@ -319,6 +319,7 @@ pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
                 || system.regions.iter().any(|of| of.addresses.is_some()),
             "regions and paths of users who browse: use [system.network]",
         ),
+        (tiers.iter().any(|tier| tier.limit.is_some()), "limit of servers that users browse"),
         (!system.faults.is_empty(), "faults while users browse"),
         (
             rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over,

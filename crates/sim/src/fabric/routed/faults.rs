@@ -25,7 +25,7 @@ use sojourn_dispatch::{BackendId, State};
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
-use super::super::deciders::Next;
+use super::super::deciders::{Next, overflowing};
 use super::{Leg, Routed};
 use crate::control::SimError;
 use crate::requests::jobs::{Job, Stage};
@@ -122,7 +122,13 @@ fn deciders(fault: &Fault, system: &System) -> Vec<u32> {
         Subject::Host(host) => seat.host == Some(host),
         Subject::Share(_) | Subject::Resolver(_) | Subject::Path(..) => false,
     };
-    seats.enumerate().filter(|(_, seat)| is_in(*seat)).map(|(number, _)| number as u32).collect()
+    let are_in: Vec<bool> = seats.map(is_in).collect();
+    // What stands for a decider that overflows is where that one is.
+    let firsts = system.tiers.iter().scan(0, |next, tier| Some(std::mem::replace(next, *next + tier.seats.len())));
+    let firsts: Vec<usize> = firsts.collect();
+    let passing_on: Vec<bool> = overflowing(system).map(|(_, tier, seat)| are_in[firsts[tier] + seat]).collect();
+    let all = are_in.into_iter().chain(passing_on);
+    all.enumerate().filter(|(_, is_in)| *is_in).map(|(number, _)| number as u32).collect()
 }
 
 impl Routed {

@@ -140,7 +140,7 @@ impl Reporting {
         let mut of_decider = Vec::new();
         for (number, decider) in deciders.iter().enumerate() {
             let first = reporters.len();
-            let Some(wanted) = reports[number] else {
+            let Some(wanted) = reports.get(number).copied().flatten() else {
                 of_decider.push(first..first);
                 continue;
             };
@@ -148,7 +148,7 @@ impl Reporting {
                 let hosts = hosts_behind(next, deciders);
                 let of_next = match next {
                     Next::Server(_) => None,
-                    Next::Decider(other) => reports[other as usize],
+                    Next::Decider(other) => reports.get(other as usize).copied().flatten(),
                 };
                 let adds_up_rates = of_next.is_some_and(|reports| reports.client_rates.is_some());
                 let lossy = wanted.lossy.then(|| {

@@ -1,0 +1,114 @@
+//! The limit of a backend: no more requests are in flight there, however many come.
+//!
+//! It is a count, not a rate: a count holds at every instant and needs to know nothing of what requests take. A backend that
+//! has as many as that is full, and is as good as gone to every policy until it has come down to a lower mark, so that it is
+//! not full again with the next request. The price: each turn moves the list of those that can be chosen, and a policy
+//! that keeps weights over them builds its structure anew. `maxconn` of HAProxy is such a count, without the lower mark.
+
+use serde::{Deserialize, Serialize};
+
+use super::Table;
+use crate::{BackendId, DispatchError};
+
+/// Most requests in flight at each backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(u32, u32)", into = "(u32, u32)")]
+pub struct Limit {
+    /// A backend with so many is full.
+    connections: u32,
+    /// One that was full can be chosen again with no more than these.
+    returns: u32,
+}
+
+impl Limit {
+    /// A backend is full with so many requests `connections` in flight, and can be chosen again with `returns` or fewer.
+    ///
+    /// # Errors
+    /// When no request could ever be sent, or one that is full would be chosen.
+    pub fn new(connections: u32, returns: u32) -> Result<Limit, DispatchError> {
+        let wrong = |what: String| Err(DispatchError::Limit(what));
+        match (connections, returns) {
+            (0, _) => wrong("a limit of 0 connections: at least 1, or nothing would ever be served".into()),
+            (most, returns) if returns >= most => wrong(format!(
+                "a limit of {most} with a return at {returns}: the lower mark is below the limit, at most {}",
+                most - 1
+            )),
+            _ => Ok(Limit { connections, returns }),
+        }
+    }
+
+    /// The lower mark of a limit of so many where none is named: a quarter below.
+    pub fn usual_return(connections: u32) -> u32 {
+        connections - connections.div_ceil(4)
+    }
+
+    /// With so many a backend is full.
+    pub fn connections(self) -> u32 {
+        self.connections
+    }
+
+    /// With no more than these a backend that was full can be chosen again.
+    pub fn returns(self) -> u32 {
+        self.returns
+    }
+}
+
+impl TryFrom<(u32, u32)> for Limit {
+    type Error = DispatchError;
+
+    fn try_from((connections, returns): (u32, u32)) -> Result<Limit, DispatchError> {
+        Limit::new(connections, returns)
+    }
+}
+
+impl From<Limit> for (u32, u32) {
+    fn from(limit: Limit) -> (u32, u32) {
+        (limit.connections, limit.returns)
+    }
+}
+
+impl Table {
+    /// The limit of each backend, if there is one.
+    pub fn limit(&self) -> Option<Limit> {
+        self.limit
+    }
+
+    /// Whether `id` has as many requests as its limit, or had and has not come down to the lower mark.
+    pub fn is_full(&self, id: BackendId) -> bool {
+        self.at(id).is_full
+    }
+
+    /// How many of those that are up are full.
+    pub fn full(&self) -> usize {
+        self.up.len() - self.eligible.len()
+    }
+
+    /// Whether ends of requests are told, so that those in flight can be counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// From now on each backend has this limit.
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = Some(limit);
+        (0..self.backends.len() as u32).for_each(|id| self.turn(BackendId(id)));
+    }
+
+    /// Notes whether `id` has become full or has come down.
+    #[inline]
+    pub(super) fn turn(&mut self, id: BackendId) {
+        let Some(limit) = self.limit else { return };
+        let backend = &self.backends[id.0 as usize];
+        let most = if backend.is_full { limit.returns } else { limit.connections - 1 };
+        let is_full = backend.in_flight.saturating_add(backend.leases) > most;
+        if is_full != backend.is_full {
+            self.fill(id, is_full);
+        }
+    }
+
+    fn fill(&mut self, id: BackendId, is_full: bool) {
+        let was = self.is_eligible(id);
+        self.backends[id.0 as usize].is_full = is_full;
+        self.list(id, was);
+    }
+}

@@ -1,0 +1,185 @@
+//! Limits of servers, and what becomes of requests beyond them: refused, or passed on to another site.
+//!
+//! A server that takes one request after the other, with a limit of K, is M/M/1/K; with a lower mark it is a chain of a few
+//! states. Sites with one place each that are asked in order are Erlang's: of what the first k of them cannot take, his
+//! formula B(k) is the share (Erlang, Solution of some problems in the theory of probabilities, 1917).
+
+use sojourn_model::system::{Clients, Face, Limit, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier};
+use sojourn_model::{LossModel, Server, System};
+use sojourn_sim::Report;
+use sojourn_stats::{Estimate, Law, Span};
+
+use crate::support::{Scenario, cluster, covers, estimate, open, run, run_plan};
+
+const EXPONENTIAL: &str = "discipline = \"ps\"\ndemand = \"exponential(mean = 1 s)\"";
+
+fn limit(connections: u32, returns: u32) -> Option<Limit> {
+    Some(Limit { connections, returns })
+}
+
+/// The share that is refused of Poisson arrivals at rate `a` to a server of rate 1 that is full with `most` and takes again
+/// with `returns`: the chain of (number inside, taking or not), by balance across each cut. While it does not take, its
+/// number falls from `most` to `returns` one by one, with the same flow through each of these states.
+fn refused_share(a: f64, most: u32, returns: u32) -> f64 {
+    let mut taking = vec![1.0];
+    // The flow down through the states that do not take; it enters taking at `returns`. Found so that the flow up into `most`
+    // is the same.
+    let shape = |flow: f64| {
+        let mut p = vec![1.0];
+        for inside in 1..most {
+            // Up from inside - 1 to inside is down from inside, and besides, above the lower mark, down not taking.
+            let down = if inside > returns { flow } else { 0.0 };
+            p.push(a * p[inside as usize - 1] - down);
+        }
+        p
+    };
+    // The last state that takes gives all its flow up: a * p[most - 1] = flow. Linear in the flow.
+    let (at_0, at_1) = (shape(0.0), shape(1.0));
+    let slope = a * (at_1[most as usize - 1] - at_0[most as usize - 1]) - 1.0;
+    let flow = -a * at_0[most as usize - 1] / slope;
+    taking.clone_from(&shape(flow));
+    // Full states: most down to returns + 1, each left at rate 1.
+    let full = flow * f64::from(most - returns);
+    full / (taking.iter().sum::<f64>() + full)
+}
+
+#[test]
+fn a_server_with_a_limit_is_the_chain_that_is_known() {
+    // By hand: M/M/1/1 refuses a / (1 + a), M/M/1/K (1 - a) a^K / (1 - a^(K+1)).
+    assert!((refused_share(1.5, 1, 0) - 0.6).abs() < 1e-12);
+    assert!((refused_share(1.5, 4, 3) - 0.5 * 1.5_f64.powi(4) / (1.5_f64.powi(5) - 1.0)).abs() < 1e-12);
+    for (most, returns) in [(1, 0), (4, 3), (4, 1), (10, 7)] {
+        let mut scenario = cluster("exponential(rate = 1.5 /s)", "round-robin", 1, EXPONENTIAL);
+        scenario.tier().limit = limit(most, returns);
+        let report = run(&scenario, 1_000_000);
+        let refused = refused_share(1.5, most, returns);
+        let label = format!("{most} and {returns}");
+        covers(&report, "error_ratio", refused, 0.05, &label);
+        covers(&report, "throughput", 1.5 * (1.0 - refused), 0.05, &label);
+    }
+}
+
+/// Regions `a`, `b`, ... with a site and a server at each, all asked of the first one; a site that is full asks another.
+fn sites(count: usize, server: &str, rtt_ms: fn(usize, usize) -> f64) -> System {
+    let server = Server::from_toml(server).unwrap();
+    let mut system = System::balanced(Tier::new(Face::Switch, "round-robin"), vec![server; count]);
+    system.regions = (0..count).map(|at| Region { name: format!("r{at}"), addresses: None }).collect();
+    system.sites = (0..count).map(|at| Site { name: format!("c{at}"), region: at }).collect();
+    (0..count).for_each(|host| system.hosts[host].site = Some(host));
+    let at = |site: usize| Seat {
+        site: Some(site),
+        targets: vec![Target::Host(site)],
+        overflow: (0..count).filter(|other| *other != site).collect(),
+        ..Seat::default()
+    };
+    let first = Seat { targets: vec![Target::Seat { tier: 1, seat: 0 }], ..Seat::default() };
+    let front = Tier {
+        seats: (0..count).map(at).collect(),
+        limit: limit(1, 0),
+        overflow: Some(Overflow::default()),
+        ..Tier::new(Face::Switch, "round-robin")
+    };
+    system.tiers = vec![Tier { seats: vec![first], ..Tier::new(Face::Dns, "round-robin") }, front];
+    system.rules.resolves = Resolves::EachRequest;
+    system.clients = vec![Clients::alone(0, 1)];
+    let path = |rtt_ms: f64| Path {
+        rtt: Law::constant(rtt_ms * 1e-3),
+        loss: 0.0,
+        loss_correlation: 0.0,
+        loss_model: LossModel::GilbertElliott,
+        rate: None,
+        medium: None,
+    };
+    system.paths = Paths::new(count, |a, b| Ok::<_, ()>(path(rtt_ms(a, b)))).unwrap();
+    system
+}
+
+fn value(report: &Report, metric: &str) -> f64 {
+    estimate(report, metric).value().unwrap_or_else(|| panic!("{metric}"))
+}
+
+/// Erlang's B for offered load `a` and so many places.
+fn erlang_b(a: f64, places: u32) -> f64 {
+    (1..=places).fold(1.0, |b, k| a * b / (f64::from(k) + a * b))
+}
+
+#[test]
+fn sites_that_overflow_lose_what_erlang_says() {
+    for (count, without, a) in [(2, false, 1.5), (2, true, 1.5), (3, false, 2.0)] {
+        let mut system = sites(count, EXPONENTIAL, |_, _| 0.0);
+        if without {
+            system.tiers[1].overflow = None;
+            system.tiers[1].seats.iter_mut().for_each(|seat| seat.overflow.clear());
+        }
+        let report = run(&Scenario { workload: open(&format!("exponential(rate = {a} /s)")), system }, 400_000);
+        // Two others share what the first cannot take: the one with fewer gets it, so both are one group of two.
+        let lost = if without { erlang_b(a, 1) } else { erlang_b(a, count as u32) };
+        covers(&report, "error_ratio", lost, 0.05, &format!("{count} sites"));
+        let first = (1.0 - erlang_b(a, 1)) / (1.0 - lost);
+        // What is sent to the first server, of all that is sent to servers.
+        covers(&report, "share_1", first, 0.05, &format!("{count} sites"));
+    }
+}
+
+/// No more than its own limit of them is sent to another site, whatever room that one has.
+#[test]
+fn overflow_has_a_limit_of_its_own() {
+    let mut system = sites(2, EXPONENTIAL, |_, _| 0.0);
+    system.tiers[1].limit = limit(3, 2);
+    system.tiers[1].overflow = Some(Overflow { limit: limit(1, 0) });
+    system.hosts[0].server.speed = 1e-6;
+    let report = run_plan(
+        &Scenario { workload: open("exponential(rate = 1.5 /s)"), system },
+        1,
+        Span(900_000_000_000),
+        Span(100_000_000_000),
+    );
+    // The first server is full for the whole run, so the second is M/M/1/1 with 1.5: busy for 0.6 of the time. Its mean over
+    // 800 s has a standard deviation of about 0.02; five of them are a false alarm in two millions.
+    let busy = value(&report.unwrap(), "throughput");
+    assert!((busy - 0.6).abs() < 0.1, "{busy} /s");
+}
+
+/// The way from site to site is one half of their round trip; the reply does not take it.
+#[test]
+fn a_tunnel_costs_the_way_to_the_other_site() {
+    let rtt_ms = |a: usize, b: usize| [[20.0, 160.0], [160.0, 20.0]][a][b];
+    let system = sites(2, "discipline = \"ps\"\ndemand = \"1 s\"", rtt_ms);
+    // One every 600 ms: those of even number find the first server free again, the others full.
+    let scenario = Scenario { workload: open("constant(0.6 s)"), system };
+    let times = sojourn_sim::response_times(&scenario.system, &scenario.workload, 1, Span(30_000_000_000)).unwrap();
+    assert!(times.len() > 40);
+    for (number, time) in times.iter().take(40).enumerate() {
+        // Client to first site, first site to second, second site to client.
+        let due = if number % 2 == 0 { 1.0 + 0.020 } else { 1.0 + 0.010 + 0.080 + 0.080 };
+        assert!((time - due).abs() < 1e-6, "request {number} took {time} s, due {due} s");
+    }
+}
+
+/// At 1.5 of the capacity: those that are admitted wait at most twice as long as at 0.9 (their 95th percentile), and at least
+/// 0.9 of the capacity is served. Without a limit the queue grows for as long as the run lasts. Both ends of intervals of
+/// confidence 1 - 1e-8, so a false alarm comes once in ten million runs.
+#[test]
+fn overload_with_a_limit_is_served_as_below_it() {
+    const SERVER: &str = "discipline = \"ps\"\ndemand = \"exponential(mean = 10 ms)\"";
+    let at = |load: f64, with: Option<Limit>| {
+        let arrivals = format!("exponential(rate = {} /s)", 200.0 * load);
+        let mut scenario = cluster(&arrivals, "least-connections", 2, SERVER);
+        scenario.tier().limit = with;
+        scenario
+    };
+    let ends = |report: &Report, metric: &str| match estimate(report, metric) {
+        Estimate::Sampled { ci_low, ci_high, .. } => (*ci_low, *ci_high),
+        other => panic!("{metric} is {other:?}"),
+    };
+    let below = run(&at(0.9, None), 400_000);
+    let above = run(&at(1.5, limit(10, 7)), 400_000);
+    let (least, _) = ends(&below, "response_time_p95");
+    let (_, most) = ends(&above, "response_time_p95");
+    assert!(most <= 2.0 * least, "p95 {most} s at 1.5, {least} s at 0.9");
+    let (goodput, _) = ends(&above, "throughput");
+    assert!(goodput >= 0.9 * 200.0, "{goodput} /s of a capacity of 200 /s");
+    let minute = Span(60_000_000_000);
+    let without = run_plan(&at(1.5, None), 1, minute, Span::ZERO).unwrap();
+    assert!(value(&without, "response_time_p95") > 10.0 * least, "a minute at 1.5 without a limit");
+}
