@@ -118,13 +118,14 @@ impl Daemon {
         for receiver in 0..self.outbox.sockets.len() {
             ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver));
         }
+        self.outbox.begin().await;
+        self.look().await;
+        // Those who ask are not told before something is known.
         if let Some(listener) = self.listener.take() {
             let latest = Rc::clone(&self.latest);
             let load = Rc::new(move || as_orca(&latest.borrow()));
             ears.spawn_local(stream::serve(listener, self.config.times.every, load));
         }
-        self.outbox.begin().await;
-        self.look().await;
         let times = self.config.times;
         // An overload is told by numbers inside: without any there is nothing to watch.
         let watch = self.watches().then_some(times.watch).filter(|watch| *watch < times.every);
