@@ -21,7 +21,7 @@ use sojourn_stats::{Span, Time};
 use crate::{clock, netlink};
 
 /// The most of a core that walks may take.
-const SHARE: f64 = 0.002;
+const SHARE: f64 = 0.0015;
 
 /// The connections to one port.
 #[derive(Debug)]

@@ -86,12 +86,13 @@ impl Daemon {
             // A server measures no round trips: the front node before it does.
             ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver, |_, _| {}));
         }
+        self.look().await;
+        // Those who ask are not told before something is known.
         if let Some(listener) = self.listener.take() {
             let latest = Rc::clone(&self.latest);
             let load = Rc::new(move || as_orca(&latest.borrow()));
             ears.spawn_local(stream::serve(listener, self.config.times.every, load));
         }
-        self.look().await;
         let times = self.config.times;
         // An overload is told by numbers inside: without any there is nothing to watch.
         let watch = self.watches().then_some(times.watch).filter(|watch| *watch < times.every);

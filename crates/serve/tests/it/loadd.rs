@@ -131,7 +131,7 @@ fn connections_that_wait_for_the_server_are_told_from_others() {
         // Each look is so much later that the list may be walked again.
         let mut later = now();
         let mut seen = || {
-            later = later + HOUR;
+            later += HOUR;
             let metrics = sampler.look(None, later).expect("it listens");
             let whole = |metric| metrics.value(metric).expect("it is known") as u32;
             (whole(Metric::Connections), whole(Metric::InFlight))
