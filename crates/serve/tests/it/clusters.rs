@@ -26,7 +26,7 @@ pub(crate) fn key() -> Key {
     Key::new(b"a secret of tests")
 }
 
-const HOUR: Span = Span(3600 * 1_000_000_000);
+pub(crate) const HOUR: Span = Span(3600 * 1_000_000_000);
 
 /// A listener, and all that it has heard.
 pub(crate) struct Front {

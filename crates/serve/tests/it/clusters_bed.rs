@@ -17,7 +17,7 @@ use sojourn_serve::{
 };
 use sojourn_stats::Span;
 
-use crate::clusters::{Front, key, upstream};
+use crate::clusters::{Front, HOUR, key, upstream};
 use crate::support::{get, ms, server, until};
 use crate::switch::inside;
 
@@ -35,19 +35,19 @@ fn as_clusters() {
     let mut bed = Namespaces::new(topology(), 1).expect("a bed");
     let [dns, client] = ["dns", "client"].map(|name| bed.host(name).expect("a host"));
     let front = bed.on(dns, || Front::new("10.9.0.1:7400", &["paris", "rome"])).expect("a host");
-    let mut clusters: Vec<Cluster> = ["paris", "rome"]
-        .into_iter()
-        .enumerate()
-        .map(|(place, name)| Cluster::new(&mut bed, place as u8, upstream(name, &front.listener)))
-        .collect();
+    // The second one has nothing to tell but at once.
+    let often = UpstreamConfig { every: ms(50), heartbeat: ms(400), ..upstream("paris", &front.listener) };
+    let rarely =
+        UpstreamConfig { every: HOUR, heartbeat: HOUR, client_rates: HOUR, ..upstream("rome", &front.listener) };
+    let mut clusters = vec![Cluster::new(&mut bed, 0, often), Cluster::new(&mut bed, 1, rarely)];
     // The service is an address of the segment: the client reaches a server through the switch.
     for (place, cluster) in clusters.iter().enumerate() {
         let service = SocketAddr::V4(cluster.service);
         let reply = bed.on(client, || get(service, "/work?demand=1ms")).expect("a host");
         assert_eq!(reply.status, 200, "cluster {place}");
     }
-    let is_whole = |name: &str| front.last("report", Some(name))["cores"] == 2.0;
-    until("both servers are in the sum of each cluster", || is_whole("paris") && is_whole("rome"));
+    until("both servers are in the sum", || front.last("report", Some("paris"))["cores"] == 2.0);
+    until("the other cluster is heard", || !front.events("report", Some("rome")).is_empty());
 
     // A client that answers: its round trip is that of the links, from each cluster.
     let address = "10.8.0.1";
@@ -64,19 +64,24 @@ fn as_clusters() {
         until("both have answered", || (0..2).all(|place| probed(names[place], orders[place]).is_some()));
         [0, 1].map(|place| probed(names[place], orders[place]).expect("it is there"))
     };
-    let are_right = |told: &[serde_json::Value; 2], by: &str, answers: u32| {
-        for (place, told) in told.iter().enumerate() {
-            assert_eq!((&told["by"], &told["answers"]), (&by.into(), &answers.into()), "{told}");
-            let (right, s) = (2e-3 * ONE_WAY_MS[place] as f64, told["round_trip_s"].as_f64().expect("it is known"));
-            assert!(s >= right && s - right <= (0.1 * right).max(2e-3), "{s} s and not {right} s");
-        }
+    // A busy machine makes an answer late, but not each time, and none early.
+    let is_right = |by: &str, answers: u32| {
+        let rights = ONE_WAY_MS.map(|one_way_ms| 2e-3 * one_way_ms as f64);
+        until("both measure what the links are", || {
+            probe([address; 2]).into_iter().zip(rights).all(|(told, right)| {
+                assert_eq!((&told["by"], &told["answers"]), (&by.into(), &answers.into()), "{told}");
+                let s = told["round_trip_s"].as_f64().expect("it is known");
+                assert!(s >= right, "{s} s is less than {right} s");
+                s - right <= (0.1 * right).max(2e-3)
+            })
+        });
     };
-    are_right(&probe([address; 2]), "icmp", 3);
+    is_right("icmp", 3);
     // Any user may send echo requests: the sockets for that do as well as the raw ones of root.
     for cluster in &clusters {
         run(&bed, cluster.front, "echo 0 0 > /proc/sys/net/ipv4/ping_group_range");
     }
-    are_right(&probe([address; 2]), "icmp", 3);
+    is_right("icmp", 3);
     // The second echo is lost.
     run(
         &bed,
@@ -84,12 +89,12 @@ fn as_clusters() {
         "nft 'add table ip t; add chain ip t c { type filter hook input priority 0; }; \
          add rule ip t c icmp type echo-request icmp sequence 1 drop'",
     );
-    are_right(&probe([address; 2]), "icmp", 2);
+    is_right("icmp", 2);
     // It answers no echo at all: TCP says how far it is, whether a program listens or not.
     run(&bed, client, "nft flush ruleset; echo 1 > /proc/sys/net/ipv4/icmp_echo_ignore_all");
-    are_right(&probe([address; 2]), "tcp", 3);
+    is_right("tcp", 3);
     let web = bed.on(client, || TcpListener::bind("0.0.0.0:80")).expect("a host").expect("a free port");
-    are_right(&probe([address; 2]), "tcp", 3);
+    is_right("tcp", 3);
     drop(web);
     // It drops everything.
     run(&bed, client, "nft 'add table ip t; add chain ip t c { type filter hook input priority 0; policy drop; }'");
@@ -102,7 +107,9 @@ fn as_clusters() {
     until("the sum falls", || front.last("report", Some("paris"))["cores"] == 1.0);
     clusters[0].kill(&bed, 1);
     until("it is empty", || front.events("reports_empty", Some("paris")).len() == 1);
-    assert!(is_whole("rome") && front.events("reports_empty", Some("rome")).is_empty());
+    assert!(front.events("reports_empty", Some("rome")).is_empty());
+    [0, 1].into_iter().for_each(|place| clusters[1].kill(&bed, place));
+    until("it says so at once", || front.events("reports_empty", Some("rome")).len() == 1);
     for cluster in clusters {
         cluster.end(&bed);
     }
@@ -170,12 +177,8 @@ impl Cluster {
             });
             servers.push(held.expect("a host"));
         }
-        let told = UpstreamConfig {
-            every: ms(50),
-            heartbeat: ms(400),
-            probes: ProbeRules { refresh: Span::ZERO, ..ProbeRules::default() },
-            ..told
-        };
+        let probes = ProbeRules { refresh: Span::ZERO, ..ProbeRules::default() };
+        let told = UpstreamConfig { probes, ..told };
         let mut config = SwitchConfig {
             reports: Some(ReportsConfig { listen: reports_to(net), key: key() }),
             upstream: Some(told),
@@ -197,7 +200,7 @@ impl Cluster {
         let Cluster { front, switch, servers, .. } = self;
         let counts = bed.on(front, || switch.stop()).expect("a host");
         let told = counts.upstream.expect("it tells");
-        assert_eq!((told.probes, told.probes_refused, told.orders_dropped.total()), (6, 0, 0), "{told:?}");
+        assert!(told.probes >= 6 && (told.probes_refused, told.orders_dropped.total()) == (0, 0), "{told:?}");
         for (host, held, half) in servers {
             bed.on(host, || drop((held, half))).expect("a host");
         }
