@@ -23,7 +23,7 @@ pub enum Look {
     /// The servers that are up and report, as one, and their cores; or that none is up.
     Servers {
         /// All of them.
-        as_one: AsOne,
+        as_one: Box<AsOne>,
         /// Of all of them; one that does not say counts as one.
         cores: u32,
     },
@@ -60,7 +60,7 @@ impl Servers {
         }
         let cores = reports.clone().map(cores).sum();
         let as_one = AsOne::of(reports, self.0.iter().map(|known| known.done), now);
-        Look::Servers { as_one, cores }
+        Look::Servers { as_one: Box::new(as_one), cores }
     }
 }
 

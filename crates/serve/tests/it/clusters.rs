@@ -192,7 +192,7 @@ fn a_cluster_is_overloaded_or_empty_at_once() {
     drop((first, second));
     until("its end is told", || front.events("report", None).len() == 3);
     assert_eq!(front.last("report", None)["is_overloaded"], false);
-    cluster.nodes.drain(..).for_each(|node| drop(node.stop()));
+    cluster.nodes.drain(..).for_each(|node| _ = node.stop());
     until("it is empty", || front.events("reports_empty", None).len() == 1);
     assert_eq!(cluster.gateway.stop().upstream.expect("it tells").alarms, 3);
 }
@@ -213,7 +213,7 @@ fn without_daemons_a_front_node_counts_itself() {
     assert!(last.get("capacity_per_s").is_none() && last["requests"] == 0, "{last}");
     assert!(cluster.said.text().contains("\"of\":\"own counts\""), "{}", cluster.said.text());
     drop((client, held));
-    cluster.nodes.drain(..).for_each(|node| drop(node.stop()));
+    cluster.nodes.drain(..).for_each(|node| _ = node.stop());
     until("it is empty", || front.events("reports_empty", Some("paris")).len() == 1);
 }
 
@@ -450,17 +450,17 @@ fn orders_are_limited_and_strangers_give_none() {
     });
     let (first, datagram) = orders.order("127.0.0.1");
     let (again, _) = orders.order("127.0.0.1");
-    let nobody: Vec<u64> =
+    let no_host: Vec<u64> =
         ["example.org", "255.255.255.255", "224.0.0.1", "0.0.0.0", "::"].map(|client| orders.order(client).0).into();
     let many: Vec<u64> = (2..10).map(|last| orders.order(&format!("127.0.0.{last}")).0).collect();
     until("all are answered", || {
         orders.take();
-        [first, again].iter().chain(&nobody).chain(&many).all(|order| orders.answer(*order).is_some())
+        [first, again].iter().chain(&no_host).chain(&many).all(|order| orders.answer(*order).is_some())
     });
     let answer = |order: u64| orders.answer(order).expect("it is answered");
     assert!(answer(first).contains("answers: 3"), "{}", answer(first));
     assert!(answer(again).contains("TooSoon"), "{}", answer(again));
-    assert!(nobody.iter().all(|order| answer(*order).contains("NoAddress")));
+    assert!(no_host.iter().all(|order| answer(*order).contains("NoAddress")));
     let measured = many.iter().filter(|order| answer(**order).contains("answers: 3")).count();
     let refused = many.iter().filter(|order| answer(**order).contains("TooMany")).count();
     // The second may end between them; all of it took less than another one.

@@ -141,12 +141,15 @@ fn topology() -> Topology {
     topology
 }
 
-/// A switch, and two servers with their halves and daemons.
+/// A server's host, the server and its daemon unless they were killed, and its half of the switch.
+type Server = (Host, Option<(Node, Loadd)>, ServerHalf);
+
+/// A switch and two servers.
 struct Cluster {
     service: SocketAddrV4,
     front: Host,
     switch: Switch,
-    servers: Vec<(Host, Option<(Node, Loadd)>, ServerHalf)>,
+    servers: Vec<Server>,
 }
 
 impl Cluster {
