@@ -128,7 +128,7 @@ fn a_gateway_tells_of_its_servers_as_of_one() {
         front.events("report", None).iter().map(|report| report["requests"].as_u64().expect("a count")).sum()
     };
     let before = told();
-    (0..50).for_each(|_| assert_eq!(client.get("/work?demand=1ms").status, 200));
+    (0..50).for_each(|_| assert_eq!(client.get("/work?demand=2ms").status, 200));
     until("all that was served is told", || told() >= before + 50);
     assert!(told() <= served(), "{} of {}", told(), served());
     assert!(cluster.said.text().contains("{\"event\":\"tells\",\"name\":\"paris\",\"of\":\"reports\"}"));
