@@ -1,6 +1,7 @@
 //! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State};
+use ring::hmac;
+use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State, key};
 use sojourn_serve::report::{
     DATAGRAM_MAX, Dropped, Heard, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
 };
@@ -155,6 +156,68 @@ fn nonsense_does_not_stop_a_receiver() {
         pair.receiver.receive(&datagram, at_ms(500));
     }
     assert_eq!(pair.report_at(1000).told.len(), 1);
+}
+
+/// What one who has the key may send besides: only what is whole, and can be, is believed.
+#[test]
+fn what_is_signed_and_makes_no_sense_is_dropped() {
+    const TAG: usize = 32;
+    const KIND: usize = 6;
+    const NAME: usize = 7;
+    /// Where the body of a datagram of `a` begins, and the first number of a load.
+    const BODY: usize = 49;
+    const NUMBER: usize = BODY + 13;
+    type Edit = fn(&mut Vec<u8>);
+    let signed_again = |datagram: &[u8], edit: Edit| {
+        let mut signed = datagram[..datagram.len() - TAG].to_vec();
+        edit(&mut signed);
+        let length = (signed.len() + TAG) as u16;
+        signed[4..6].copy_from_slice(&length.to_be_bytes());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"a secret of tests");
+        signed.extend(hmac::sign(&key, &signed).as_ref());
+        signed
+    };
+    let mut pair = Pair::acquainted();
+    let rates = pair.sender.rates(0, SENT_AT, vec![("x".into(), 1.0)]).remove(0);
+    let genuine = pair.report(500);
+    let edits: [(&[u8], Edit); 5] = [
+        (&genuine, |signed| signed.push(0)),
+        (&genuine, |signed| signed[NUMBER..NUMBER + 8].copy_from_slice(&f64::NAN.to_be_bytes())),
+        (&genuine, |signed| signed[KIND] = 99),
+        (&genuine, |signed| signed[NAME] = 200),
+        (&rates, |signed| signed[BODY + 2..BODY + 6].copy_from_slice(&(-1f32).to_be_bytes())),
+    ];
+    for (number, (datagram, edit)) in edits.into_iter().enumerate() {
+        let received = pair.receiver.receive(&signed_again(datagram, edit), at_ms(500));
+        assert!(received.told.is_empty() && received.answer.is_none(), "{number}");
+        assert_eq!(pair.receiver.dropped().malformed, number as u64 + 1);
+    }
+    // What proves one name proves no other.
+    let other = signed_again(&genuine, |signed| signed[NAME + 1] = b'b');
+    let received = pair.receiver.receive(&other, at_ms(500));
+    assert!(received.told.is_empty() && received.answer.is_some());
+    assert_eq!(pair.receiver.receive(&genuine, at_ms(500)).told.len(), 1);
+    assert_eq!(pair.receiver.receive(&signed_again(&rates, |_| {}), at_ms(500)).told.len(), 1);
+}
+
+/// Rates come in any order with loads, so that only their age tells that they were held back; and all datagrams of one
+/// instant belong together.
+#[test]
+fn rates_are_added_up_and_grow_old() {
+    let mut pair = Pair::acquainted();
+    let rates = (0..200).map(|client| (format!("10.0.0.{client}"), f64::from(client))).collect();
+    let mut held_back = pair.sender.rates(0, SENT_AT + 500 * MS, vec![("late".into(), 1000.0)]);
+    for datagram in pair.sender.rates(0, SENT_AT + 600 * MS, rates) {
+        assert!(!pair.receiver.receive(&datagram, at_ms(600)).told.is_empty());
+    }
+    let sum = |pair: &Pair| pair.receiver.rates().iter().map(|(_, rate)| rate).sum::<f64>();
+    assert_eq!(sum(&pair), f64::from(199 * 200 / 2));
+    for tick in 2..=20 {
+        assert_eq!(pair.report_at(tick * 500).told.len(), 1);
+    }
+    assert!(pair.receiver.receive(&held_back.remove(0), at_ms(10_000)).told.is_empty());
+    assert_eq!(pair.receiver.dropped().stale, 1);
+    assert_eq!(sum(&pair), f64::from(199 * 200 / 2));
 }
 
 #[test]
