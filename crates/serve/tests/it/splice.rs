@@ -160,7 +160,14 @@ fn as_losses() {
         let stored = || fs::read_dir(folder.join("b")).unwrap().map(|entry| entry.unwrap().path());
         assert!(stored().any(|path| fs::read(path).unwrap() == upload), "{mode}");
         stored().for_each(|path| fs::remove_file(path).unwrap());
-        // Heads of several segments, of which some are lost.
+        // Heads of several segments, of which the switch has acknowledged all but the last; of each connection the first
+        // packet does not reach the server, and the first with data.
+        let loses_first = "table ip lossy { set first { type inet_service; flags dynamic; size 1000; }; \
+             set data { type inet_service; flags dynamic; size 1000; }; \
+             chain c { type filter hook prerouting priority -300; ip saddr != 10.0.0.1 return; \
+             tcp flags syn tcp sport != @first add @first { tcp sport } drop; \
+             tcp flags psh tcp sport != @data add @data { tcp sport } drop; }; }";
+        nft(&cluster, loses_first);
         let long = "x".repeat(6_000);
         for _ in 0..20 {
             cluster.curl(&[
@@ -173,9 +180,16 @@ fn as_losses() {
                 "0-9",
             ]);
         }
+        nft(&cluster, "delete table ip lossy");
         let counts = switch.take(Switch::stop);
         assert_eq!((counts.connections, counts.refused), (22, 0), "{mode}: {counts:?}");
     }
+}
+
+/// Changes what the first server takes.
+fn nft(cluster: &Cluster, script: &str) {
+    let mut nft = Command::new("/usr/sbin/nft");
+    assert!(cluster.on(cluster.web_1, || nft.arg(script).status()).expect("nft runs").success(), "{script}");
 }
 
 #[test]
