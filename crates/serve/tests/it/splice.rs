@@ -377,7 +377,7 @@ fn as_many() {
     config.backends.truncate(1);
     // Heads that do not come to an end.
     let mut hurried = config.clone();
-    hurried.lifetimes.opening = ms(500);
+    hurried.lifetimes.opening = ms(2_000);
     let switch = cluster.switch(hurried).expect("a switch");
     let (mut slow, mut silent) = (connect(&cluster), connect(&cluster));
     slow.write_all(b"GET / HTTP/1.1\r\nX").unwrap();
