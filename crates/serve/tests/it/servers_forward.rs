@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::process::Command;
 
 use sojourn_bed::{Host, Topology};
 use sojourn_serve::{Backend, Events, Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
@@ -55,6 +56,12 @@ fn as_servers() {
     }
     drop(halves);
     cluster.nothing_is_left("0");
+    for host in hosts {
+        let mut addresses = Command::new("ip");
+        let listed = cluster.on(host, || addresses.args(["address", "show"]).output()).expect("ip runs").stdout;
+        let listed = String::from_utf8(listed).expect("text");
+        assert!(listed.contains("10.0.1.1") && !listed.contains("10.0.1.10"), "{listed}");
+    }
 }
 
 fn service(last: u8) -> SocketAddrV4 {

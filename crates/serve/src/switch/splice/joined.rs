@@ -143,7 +143,10 @@ impl Joined {
         if cx.settings.teller.is_some() && segment.flags() & RST == 0 {
             // Its half has not been told, and sends what it cannot translate here.
             cx.decider.spliced().detours += 1;
-            self.send(ends, (self.client_next, segment.seq()), &[], cx);
+            if segment.span() > 0 {
+                // Not for what may be an answer to this very packet: neither side would end.
+                self.send(ends, (self.client_next, segment.seq()), &[], cx);
+            }
         }
         let (from, to) = (Some(cx.settings.service), Some(ends.client));
         let window = Some(self.offset.scales.apply(segment.window()));
