@@ -1,7 +1,7 @@
 //! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
 
 use ring::hmac;
-use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State, key};
+use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State};
 use sojourn_serve::report::{
     DATAGRAM_MAX, Dropped, Heard, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
 };
