@@ -51,7 +51,7 @@ pub use counts::{ServerCounts, SiteCounts, SwitchCounts};
 use decider::{Decider, lock};
 use queue::Queue;
 use routes::Routes;
-use rules::{Left, Mark};
+use rules::Left;
 pub use server::{ServerHalf, ServerHalfConfig};
 use tunnel::{Entrances, Exit};
 
