@@ -76,7 +76,7 @@ fn mistakes_about_limits() {
         ("limit = { connections = 0 }".into(), "x.toml:25: limit", "at least 1"),
         ("limit = { connections = 20, return = 20 }".into(), "x.toml:25: limit", "at most 19"),
         ("limit = { connections = 20, return = 30 }".into(), "x.toml:25: limit", "below the limit"),
-        ("limit = { connections = -1 }".into(), "x.toml:25", "u32"),
+        ("limit = { connections = -1 }".into(), "x.toml:25", "it is not negative"),
         ("limit = { connections = 2 }\ndispatchers = 2".into(), "x.toml:25: limit", "counts its own"),
         ("limit = { connections = 2 }\ninstances = 2".into(), "x.toml:25: limit", "use one at each site"),
         ("limit = { connections = 2 }\nat = \"servers\"".into(), "x.toml:25: limit", "use one at each site"),
