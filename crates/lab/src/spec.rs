@@ -230,8 +230,9 @@ impl Experiment {
     /// Settles an arrival rate that was given as utilisation.
     fn settle(&mut self, reader: &Reader) -> Result<(), SpecError> {
         let longest = self.run.duration.unwrap_or_default().max(self.run.live.duration);
+        let has_end = self.run.duration.is_some();
         match &mut self.question {
-            Question::System(asked) => asked.settle(reader, longest),
+            Question::System(asked) => asked.settle(reader, longest, has_end),
             Question::Network(_) => Ok(()),
         }
     }
@@ -259,8 +260,8 @@ impl SystemQuestion {
     }
 
     /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
-    /// `longest`: how long the longest run takes.
-    fn settle(&mut self, reader: &Reader, longest: Span) -> Result<(), SpecError> {
+    /// `longest`: how long the longest run takes; `has_end`: it has an end that the file names.
+    fn settle(&mut self, reader: &Reader, longest: Span, has_end: bool) -> Result<(), SpecError> {
         workload::check_demands(&self.workload, &self.system.hosts[0].server, reader)?;
         let capacity = self.capacity();
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
@@ -278,12 +279,14 @@ impl SystemQuestion {
         // For every engine the same, so that all of them have the same plan.
         open.arrivals.reach_until(longest);
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
-        if rate >= capacity && open.arrivals.profile().is_none() && reader.overload == Overload::Refused {
+        let settles_or_ends = open.arrivals.profile().is_some() || has_end || self.system.has_limits();
+        if rate >= capacity && !settles_or_ends && reader.overload == Overload::Refused {
             return Err(reader.at_key(
                 "arrivals",
                 &format!(
                     "utilization {:.3} is not below 1, so an open system never settles: stable below {capacity:.4} /s in all \
-                     (now {rate:.4} /s); lower the rate, add servers, or use closed users",
+                     (now {rate:.4} /s); lower the rate, add servers, give a `duration` under [run], \
+                     or use closed users",
                     rate / capacity
                 ),
             ));

@@ -166,6 +166,14 @@ impl System {
             && self.hosts.iter().all(|host| host.server.machine.is_none())
     }
 
+    /// Whether no server gets more requests at once than a limit, so that what is too much is refused.
+    pub fn has_limits(&self) -> bool {
+        let has_hosts =
+            |tier: &&Tier| tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| matches!(of, Target::Host(_)));
+        let mut in_front = self.tiers.iter().filter(has_hosts).peekable();
+        in_front.peek().is_some() && in_front.all(|tier| tier.limit.is_some())
+    }
+
     /// The round trip between two regions, as it is drawn for each client; none where nothing is said of it.
     pub fn rtt(&self, from: usize, to: usize) -> Option<&Law> {
         self.paths.between(from, to).map(|path| &path.rtt)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use sojourn_model::system::{Face, Target, Tier};
+use sojourn_model::system::Face;
 use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
@@ -309,11 +309,7 @@ impl<'a> Task<'a> for ResponseTimes {
 /// Whether an overload is shed: every server denies, or clients give up.
 fn sheds_load(system: &System, workload: &Workload) -> bool {
     let patient = matches!(workload, Workload::Open(open) if open.patience.is_none());
-    let has_hosts =
-        |tier: &&Tier| tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| matches!(of, Target::Host(_)));
-    let in_front: Vec<&Tier> = system.tiers.iter().filter(has_hosts).collect();
-    let is_limited = !in_front.is_empty() && in_front.iter().all(|tier| tier.limit.is_some());
-    !patient || is_limited || system.servers().all(|server| server.capacity.is_some())
+    !patient || system.has_limits() || system.servers().all(|server| server.capacity.is_some())
 }
 
 /// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.

@@ -1,7 +1,7 @@
 //! The limit of each backend: no policy sends it more, and one that was full is chosen again at the lower mark.
 
 use sojourn_dispatch::record::{Detail, replay};
-use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Hold, Information, Limit, Signals, State};
+use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Hold, Information, Limit, Report, Request, Signals, State};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::common::{OF_SITES, REQUEST, Walk, dispatcher, equal, every_policy, letters, weighted};
@@ -129,6 +129,16 @@ fn a_limit_replays() {
         let impossible = text.replacen("\"limit\":[2,1]", "\"limit\":[0,0]", 1);
         assert!(replay(impossible.as_bytes()).unwrap_err().to_string().contains("at least 1"), "{policy}");
     }
+}
+
+#[test]
+fn a_choice_that_is_leased_counts_until_its_lease_ends() {
+    let mut dispatcher = limited("nearest-with-room(holds = lease)", &equal(1), 1, 0);
+    let report = Report { room: 50.0, capacity: 100.0, ..Report::default() };
+    assert!(dispatcher.report(BackendId(0), &report, Time(1)));
+    let request = Request { lease: Some(Span(100)), ..REQUEST };
+    let mut at = |now| dispatcher.choose(&request, &[], Time(now)).forwarded_to();
+    assert_eq!([at(1), at(2), at(100), at(101)], [Some(BackendId(0)), None, None, Some(BackendId(0))]);
 }
 
 #[test]

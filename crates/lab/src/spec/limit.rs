@@ -7,7 +7,6 @@ use serde::Deserialize;
 use sojourn_model::system::{Face, Limit, Overflow, Seat, Site, Tier};
 use toml::Spanned;
 
-use super::tier::RawTier;
 use super::{Reader, SpecError, Text};
 
 #[derive(Deserialize)]
@@ -27,12 +26,17 @@ pub(super) struct RawOverflow {
 
 impl Reader<'_> {
     /// Gives a tier its limit and its overflow, and its seats the other sites that they pass requests on to.
-    pub(super) fn limits(&self, raw: &RawTier, tier: &mut Tier, sites: &[Site]) -> Result<(), SpecError> {
-        if let Some(limit) = &raw.limit {
-            self.check_limit(limit, raw, tier)?;
+    pub(super) fn limits(
+        &self,
+        (limit, overflow): (Option<&Spanned<RawLimit>>, Option<&Spanned<RawOverflow>>),
+        tier: &mut Tier,
+        sites: &[Site],
+    ) -> Result<(), SpecError> {
+        if let Some(limit) = limit {
+            self.check_limit(limit, tier)?;
             tier.limit = Some(self.limit(limit.get_ref())?);
         }
-        let Some(overflow) = &raw.overflow else { return Ok(()) };
+        let Some(overflow) = overflow else { return Ok(()) };
         if tier.face != Face::Switch {
             let right = "a tier of face `switch` passes on what its servers cannot take; leave it out";
             return Err(self.at(overflow, "overflow", right));
@@ -83,7 +87,7 @@ impl Reader<'_> {
     }
 
     /// Refuses a limit that no one could keep.
-    fn check_limit(&self, limit: &Spanned<RawLimit>, raw: &RawTier, tier: &Tier) -> Result<(), SpecError> {
+    fn check_limit(&self, limit: &Spanned<RawLimit>, tier: &Tier) -> Result<(), SpecError> {
         let wrong = |right: &str| Err(self.at(limit, "limit", right));
         if self.browses {
             return wrong("users who browse have no limit of servers; use an open or closed workload");
@@ -96,7 +100,7 @@ impl Reader<'_> {
         }
         let all: Vec<_> = tier.seats.iter().flat_map(|seat| &seat.targets).collect();
         let is_shared = all.iter().enumerate().any(|(place, target)| all[..place].contains(target));
-        if is_shared || raw.at.is_some() {
+        if is_shared {
             return wrong("several deciders would each count their own requests to a server: use one at each site");
         }
         Ok(())

@@ -241,7 +241,8 @@ impl Reader<'_> {
             let pools = self.pools(tier.get_ref(), model, system)?;
             let read = self.tier(tier.get_ref(), &names[index], &own, raw.len(), &system.regions)?;
             let mut read = Tier { seats: own, pools, ..read };
-            self.limits(tier.get_ref(), &mut read, &system.sites)?;
+            let RawTier { limit, overflow, .. } = tier.get_ref();
+            self.limits((limit.as_ref(), overflow.as_ref()), &mut read, &system.sites)?;
             system.tiers.push(read);
         }
         Ok(())

@@ -554,7 +554,8 @@ impl Reader<'_> {
             "mac" => Ok(Mode::MacForwarding),
             "rewrite" => Ok(Mode::SingleRewriting),
             "nat" => Ok(Mode::Nat),
-            other => Err(self.at(text, "mode", &unknown("mode", other, &["mac", "rewrite", "nat"]))),
+            "tunnel" => Ok(Mode::IpTunnelling),
+            other => Err(self.at(text, "mode", &unknown("mode", other, &["mac", "rewrite", "nat", "tunnel"]))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The laboratory, behaviour by behaviour.
 
 mod experiments;
+mod limits;
 mod network;
 mod outcome;
 mod paths;

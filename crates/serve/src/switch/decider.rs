@@ -4,20 +4,18 @@
 //! compared from time to time, so that what was idle for too long, or never came to be, is told as well.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals, State, Table, key};
 use sojourn_stats::{Span, Time};
 
 use super::counts::{ServerCounts, ServerLoad, SpliceCounts, SwitchCounts};
 use super::overflow::Sites;
 use super::packet::{Kind, Packet};
+use super::record::record;
 use super::rules::{self, Mark, REFUSED, UNDECIDED};
 use super::{Lifetimes, Mode, Probe, SwitchConfig, address};
 use crate::report::{self, Dropped, Told};
@@ -113,15 +111,6 @@ pub(super) async fn keep_books(decider: Arc<Mutex<Decider>>, lifetimes: Lifetime
             lock(&decider).compare(&known, asked);
         }
     }
-}
-
-/// Records what a dispatcher decides to a file.
-pub(super) fn record(dispatcher: &mut Dispatcher, path: &Path, explain: bool) -> Result<(), ServeError> {
-    let cannot = || format!("cannot record to {}", path.display());
-    let detail = if explain { Detail::Explained } else { Detail::Decisions };
-    let file = File::create(path).map_err(ServeError::system(cannot()))?;
-    let begun = dispatcher.record_to(Box::new(file), detail);
-    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))
 }
 
 impl Decider {

@@ -23,6 +23,7 @@ mod health;
 mod overflow;
 mod packet;
 mod queue;
+mod record;
 mod routes;
 mod rules;
 mod server;
@@ -274,7 +275,7 @@ impl Switch {
         decider.begin(&servers, left.open, clock::now());
         let SwitchConfig { service, keep, .. } = config;
         let mut in_force = InForce { routes: None, service, keep, events: events.clone() };
-        let tunnels = Entrances::open(far.iter().map(|place| (servers[place], *place)))?;
+        let tunnels = Entrances::open(far.iter().map(|place| (servers[place].number(), *place)))?;
         in_force.routes = Some(routes::install(&config, &servers, &far)?);
         let accepts = config.accepts.iter().map(|accepted| (accepted.front, accepted.service)).unzip();
         let exit = (!config.accepts.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;

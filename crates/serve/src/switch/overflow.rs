@@ -11,7 +11,7 @@ use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signa
 use sojourn_stats::Time;
 
 use super::counts::SiteCounts;
-use super::decider::record;
+use super::record::record;
 use super::rules::Mark;
 use super::{SwitchConfig, address};
 use crate::ServeError;

@@ -93,7 +93,9 @@ pub(super) fn install(
         if is_routed(&server) {
             let (number, mark) = (mark, mark.0);
             let _ = match far.contains(&server) {
-                true => writeln!(commands, "route replace default dev {} table {mark}", tunnel::device(number)),
+                true => {
+                    writeln!(commands, "route replace default dev {} table {mark}", tunnel::device(number.number()))
+                }
                 false => writeln!(commands, "route replace default via {server} dev {device} onlink table {mark}"),
             };
             if !known.iter().any(|rule| mark_of(rule) == Some(mark)) {
@@ -110,7 +112,7 @@ pub(super) fn install(
     for mark in known.iter().filter_map(mark_of).filter(|mark| !is_used(mark)) {
         commands += &forget(mark);
     }
-    let used: Vec<String> = far.iter().map(|server| tunnel::device(servers[server])).collect();
+    let used: Vec<String> = far.iter().map(|server| tunnel::device(servers[server].number())).collect();
     for device in tunnel::devices()?.iter().filter(|device| !used.contains(device)) {
         let _ = writeln!(commands, "link del {device}");
     }

@@ -21,7 +21,6 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::packet;
-use super::rules::Mark;
 use super::system;
 use crate::ServeError;
 use crate::threads::{Threads, Work};
@@ -39,7 +38,7 @@ const LARGEST: usize = 1 << 16;
 const PREFIX: &str = "sojourn";
 const INTO: &str = "sojourn-in";
 
-/// Tunnels of a front node, by the mark of where they lead.
+/// Tunnels of a front node, with where they lead.
 pub(super) struct Entrances {
     devices: Vec<(Tun, SocketAddr)>,
     socket: UdpSocket,
@@ -53,9 +52,9 @@ pub(super) struct Exit {
     to: Vec<Ipv4Addr>,
 }
 
-/// The device of the tunnel for this mark.
-pub(super) fn device(mark: Mark) -> String {
-    format!("{PREFIX}{}", mark.number())
+/// The device of the tunnel to what has this number among a switch's servers.
+pub(super) fn device(number: u32) -> String {
+    format!("{PREFIX}{number}")
 }
 
 /// Those of this host's devices that are tunnels of a switch, whoever made them.
@@ -68,9 +67,9 @@ pub(super) fn devices() -> Result<Vec<String>, ServeError> {
 
 impl Entrances {
     /// Opens the devices of tunnels to these places, those that an earlier switch has left included.
-    pub(super) fn open(places: impl Iterator<Item = (Mark, Ipv4Addr)>) -> Result<Entrances, ServeError> {
-        let open = |(mark, place): (Mark, Ipv4Addr)| {
-            let tun = tun(&device(mark))?;
+    pub(super) fn open(places: impl Iterator<Item = (u32, Ipv4Addr)>) -> Result<Entrances, ServeError> {
+        let open = |(number, place): (u32, Ipv4Addr)| {
+            let tun = tun(&device(number))?;
             tun.persist().map_err(ServeError::system("cannot keep the device of a tunnel"))?;
             Ok::<_, ServeError>((tun, SocketAddrV4::new(place, PORT).into()))
         };

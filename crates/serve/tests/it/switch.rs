@@ -62,6 +62,7 @@ fn as_pages() {
         let (of_clients, of_servers) = frames.with_port_80();
         assert!(of_clients >= 5 * 4, "{mode}: {of_clients} packets of clients");
         assert_eq!(of_servers == 0, is_bypassed, "{mode}: {of_servers} packets of servers pass the switch");
+        until("the last end is heard", || switch.with(Switch::counts).closed == 5);
         let counts = switch.take(Switch::stop);
         assert_eq!((counts.connections, counts.closed, counts.refused), (5, 5, 0), "{mode}: {counts:?}");
         assert!(counts.backends.iter().all(|server| server.open == 0), "{mode}: {counts:?}");

@@ -224,6 +224,7 @@ fn mode(tier: &Tier) -> &'static str {
     match tier.balancing.mode {
         Mode::MacForwarding => "mac",
         Mode::Nat => "nat",
-        Mode::SingleRewriting | Mode::IpTunnelling => "rewrite",
+        Mode::SingleRewriting => "rewrite",
+        Mode::IpTunnelling => "tunnel",
     }
 }

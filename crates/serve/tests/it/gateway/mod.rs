@@ -5,6 +5,7 @@ mod failures;
 mod forwards;
 mod framing;
 mod health;
+mod limits;
 mod policies;
 mod retries;
 mod tiers;

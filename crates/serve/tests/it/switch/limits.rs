@@ -1,11 +1,10 @@
 //! Limits of servers: no more connections reach one than its limit, further clients are refused at once, and a server that
 //! was full is chosen again at the lower mark.
 
-use std::io::ErrorKind;
-use std::time::Instant;
-
 use sojourn_model::Server;
-use sojourn_serve::{Node, NodeConfig, NodeCounts};
+use sojourn_serve::{Node, NodeConfig, NodeCounts, now};
+use sojourn_stats::Span;
+use std::io::ErrorKind;
 
 use super::*;
 
@@ -61,17 +60,17 @@ fn overload_is_refused(cluster: &Cluster) {
     });
     let limit = Some(Limit::new(MOST, 1).unwrap());
     let switch = cluster.switch(SwitchConfig { limit, ..config("least-connections") }).expect("a switch");
-    let ends = Instant::now() + Duration::from_secs(2);
-    let (mut served, mut refused, mut slowest) = (0, 0, Duration::ZERO);
+    let ends = now() + ms(2_000);
+    let (mut served, mut refused, mut slowest) = (0, 0, Span::ZERO);
     let asks = || {
-        let (mut served, mut refused, mut slowest) = (0, 0, Duration::ZERO);
-        while Instant::now() < ends {
-            let since = Instant::now();
+        let (mut served, mut refused, mut slowest) = (0, 0, Span::ZERO);
+        while now() < ends {
+            let since = now();
             if cluster.on(cluster.client, || get("/work/1")) {
                 served += 1;
             } else {
                 refused += 1;
-                slowest = slowest.max(since.elapsed());
+                slowest = slowest.max(now() - since);
                 std::thread::park_timeout(Duration::from_millis(20));
             }
         }
@@ -91,7 +90,7 @@ fn overload_is_refused(cluster: &Cluster) {
     assert_eq!((counts.connections, counts.refused), (served, refused), "{counts:?}");
     assert!(served > 50 && refused > 50, "{served} served, {refused} refused");
     // One that waits for its SYN to be sent again waits for a second.
-    assert!(slowest < Duration::from_millis(900), "a client heard after {slowest:?} that it is refused");
+    assert!(slowest < ms(900), "a client heard after {slowest} that it is refused");
 }
 
 /// Whether a page came over a connection of its own; not where that was refused.

@@ -65,6 +65,7 @@ fn servers_may_be_anywhere_and_connections_outlive_the_switch() {
 fn as_tunnel() {
     let cluster = two_sites();
     let halves = tunnel_ends(&cluster);
+    only_the_front_is_believed(&cluster);
     let _echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
     let child = || cluster.bed.spawn(cluster.front, again("switch::tunnels::as_switch"), PATIENCE).expect("a switch");
     let mut first = child();
@@ -108,6 +109,34 @@ fn as_tunnel() {
     drop(halves);
     // What the killed one had found is not known.
     cluster.nothing_is_left("1");
+}
+
+/// What comes out of a server's tunnel: packets to the service, sent by the front node, and nothing else.
+fn only_the_front_is_believed(cluster: &Cluster) {
+    let end = SocketAddr::from(([10, 0, 1, 11], 6080));
+    let sends = |host, packet: &[u8]| {
+        let sent = cluster.on(host, || std::net::UdpSocket::bind("0.0.0.0:0")?.send_to(packet, end));
+        sent.expect("it is sent");
+    };
+    let came_out = || {
+        let asked = Command::new("ip").args(["-s", "-json", "link", "show", "sojourn-in"]).output();
+        let said: Value = serde_json::from_slice(&asked.expect("ip runs").stdout).expect("JSON");
+        said[0]["stats64"]["rx"]["packets"].as_u64().expect("a count")
+    };
+    // It asks for a connection that no client wants.
+    let mut good = packet(Ipv4Addr::new(10, 0, 0, 77), 6000, SYN, 0, &[]);
+    let length = good.len() as u16;
+    good[2..4].copy_from_slice(&length.to_be_bytes());
+    let mut elsewhere = good.clone();
+    elsewhere[16..20].copy_from_slice(&[10, 0, 1, 254]);
+    for (host, packet) in [(cluster.client, &good[..]), (cluster.front, &elsewhere), (cluster.front, &good[..10])] {
+        sends(host, packet);
+    }
+    sends(cluster.front, &good);
+    until("a packet of the front node comes out", || cluster.on(cluster.web_1, came_out) > 0);
+    // Those before it took the same way, or a longer one that is no slower than this wait.
+    std::thread::park_timeout(Duration::from_millis(200));
+    assert_eq!(cluster.on(cluster.web_1, came_out), 1);
 }
 
 #[test]
