@@ -1,8 +1,8 @@
 //! Other sites: what a switch knows of the front nodes to which it passes on connections that no server here can take.
 //!
-//! They have a dispatcher of their own, which counts what was passed on and is not over yet, and gives each connection to the site
-//! with the fewest. A site that cannot take one either refuses it, so no connection is passed on twice. The price: a site is
-//! not asked before whether it has room; the limit for other sites says how much is lent there.
+//! They have a dispatcher of their own, which counts what was passed on and is not over yet, and gives each connection to the
+//! site with the fewest. A site that cannot take one either refuses it, so no connection is passed on twice. The price: a site
+//! is not asked before whether it has room; the limit for other sites says how much is lent there.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
