@@ -242,7 +242,6 @@ fn servers_that_know_nothing_of_it_are_understood() {
         let metrics = metrics.expect("the server is there");
         let value = |metric| metrics.value(metric).unwrap_or_else(|| panic!("{kind}: {metric:?} is not known"));
         assert!(value(Metric::Bytes) >= 300_000.0, "{kind}: {metrics:?}");
-        assert_eq!(value(Metric::InFlight), 0.0, "{kind}: what is kept is idle");
         assert!(value(Metric::Workers) >= 2.0, "{kind}");
         let shares = [Metric::CpuUser, Metric::CpuSystem, Metric::Memory, Metric::Swap];
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(&value(*share))), "{kind}: {metrics:?}");
