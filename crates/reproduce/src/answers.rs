@@ -181,7 +181,11 @@ fn mean(values: impl Iterator<Item = f64>, is_suspect: bool) -> Option<Number> {
 
 /// What a made-up world says of a variant, by its settings: metrics and values.
 #[cfg(test)]
-pub(crate) type World<'a> = &'a dyn Fn(&dyn Fn(&str) -> String) -> Vec<(String, f64)>;
+pub(crate) type World<'a> = &'a dyn Fn(&Settings<'_>) -> Vec<(String, f64)>;
+
+/// What a variant of a made-up run sets, by key.
+#[cfg(test)]
+pub(crate) type Settings<'a> = dyn Fn(&str) -> String + 'a;
 
 #[cfg(test)]
 impl Answers {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::{MEAN, NEAREST, POLICY, RUNS, Runs, beyond, findings, grid};
-use crate::answers::{Answers, World, sampled};
+use crate::answers::{Answers, Settings, World, sampled};
 use crate::finding::Finding;
 use crate::verdict::Verdict;
 
 /// What he found, as the numbers of each experiment.
-fn as_he_found(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)> {
+fn as_he_found(run: &str, of: &Settings<'_>) -> Vec<(String, f64)> {
     let policy = of(POLICY);
     let is_nearest = policy.starts_with("nearest");
     let processes: f64 =
@@ -53,7 +53,7 @@ fn runs(world: impl Fn(f64) -> f64) -> Runs {
 }
 
 /// Runs in which `world` makes of each value, of this variant and metric, another one.
-fn runs_where(world: impl Fn(&dyn Fn(&str) -> String, &str, f64) -> f64) -> Runs {
+fn runs_where(world: impl Fn(&Settings<'_>, &str, f64) -> f64) -> Runs {
     let of = |run: &&str| {
         let made: World<'_> = &|settings| {
             let found = as_he_found(run, settings).into_iter();
@@ -93,15 +93,15 @@ fn where_all_is_the_other_way_round_no_order_holds() {
 /// Each limit of a finding can be missed from either side that it has.
 #[test]
 fn what_is_beyond_a_limit_does_not_hold() {
-    let verdict = |claim: &str, world: &dyn Fn(&dyn Fn(&str) -> String, &str, f64) -> f64| {
+    let verdict = |claim: &str, world: &dyn Fn(&Settings<'_>, &str, f64) -> f64| {
         let all = all(&runs_where(world));
         all.iter().find(|finding| finding.claim.starts_with(claim)).expect("a claim").verdict()
     };
     let scaled = |metric: &'static str, factor: f64| {
-        move |_: &dyn Fn(&str) -> String, of: &str, value: f64| if of == metric { factor * value } else { value }
+        move |_: &Settings<'_>, of: &str, value: f64| if of == metric { factor * value } else { value }
     };
     let nearest_by = |factor: f64| {
-        move |settings: &dyn Fn(&str) -> String, _: &str, value: f64| match settings(POLICY).starts_with("nearest") {
+        move |settings: &Settings<'_>, _: &str, value: f64| match settings(POLICY).starts_with("nearest") {
             true => factor * value,
             false => value,
         }
@@ -112,7 +112,7 @@ fn what_is_beyond_a_limit_does_not_hold() {
     }
     assert_eq!(verdict("Nearest beats", &nearest_by(1.4)), Verdict::Fails);
     // Means that grow with the processes of one region.
-    let grows = |settings: &dyn Fn(&str) -> String, metric: &str, value: f64| {
+    let grows = |settings: &Settings<'_>, metric: &str, value: f64| {
         let processes: f64 = settings("workload.clients.0.processes").parse().unwrap_or(15.0);
         if metric == MEAN { value * (10.0 + processes) } else { value }
     };

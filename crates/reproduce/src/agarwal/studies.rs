@@ -257,17 +257,17 @@ utilisation of all servers. What a short TTL costs is queries: who asks comes ba
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answers::{World, sampled};
+    use crate::answers::{Settings, World, sampled};
     use crate::verdict::Verdict;
 
     /// Answers in which the mean response time is what `world` makes of a variant's settings.
-    fn made_up(world: impl Fn(&dyn Fn(&str) -> String) -> f64) -> Studies {
+    fn made_up(world: impl Fn(&Settings<'_>) -> f64) -> Studies {
         let of: World<'_> = &|setting| vec![(MEAN.to_owned(), world(setting))];
         Studies(STUDIES.map(|name| Answers::made_up(&format!("arrangements/{name}.toml"), of, sampled)))
     }
 
     /// As the theory of each says.
-    fn as_expected(setting: &dyn Fn(&str) -> String) -> f64 {
+    fn as_expected(setting: &Settings<'_>) -> f64 {
         let swings = ["160 /s", "213 /s"].iter().any(|rate| setting(RATE).contains(rate));
         let front = if swings && setting(FRONT).ends_with("capacity") { 2.0 } else { 1.0 };
         let dns = match setting(DNS).as_str() {
@@ -301,17 +301,17 @@ mod tests {
     /// Each claim is of the loads that it names.
     #[test]
     fn findings_look_at_the_loads_that_they_name() {
-        let verdicts = |world: &dyn Fn(&dyn Fn(&str) -> String) -> f64| {
+        let verdicts = |world: &dyn Fn(&Settings<'_>) -> f64| {
             findings(&made_up(world)).iter().map(Finding::verdict).collect::<Vec<_>>()
         };
         let slow_at = |wanted: &'static str| {
-            move |setting: &dyn Fn(&str) -> String| {
+            move |setting: &Settings<'_>| {
                 if setting(RATE).contains(wanted) && setting(FRONT).ends_with("capacity") { 2.0 } else { 1.0 }
             }
         };
         assert_eq!(verdicts(&slow_at("120 /s"))[0], Verdict::InPart, "at 0.45, and not at 0.3");
         assert_eq!(verdicts(&slow_at("160 /s"))[..2], [Verdict::Holds, Verdict::InPart], "at 0.6, and not at 0.8");
-        let full = |setting: &dyn Fn(&str) -> String| {
+        let full = |setting: &Settings<'_>| {
             if setting(RATE).contains("640 /s") { as_expected(setting) } else { 1.0 / as_expected(setting) }
         };
         assert!(verdicts(&full)[2..].iter().all(|verdict| *verdict == Verdict::Holds));
