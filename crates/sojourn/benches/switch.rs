@@ -1,5 +1,5 @@
 //! What a request costs the whole machine through the packet switch, and through HAProxy: the processor time of everything
-//! (user, system, interrupts) per reply of 1 kB, less that of the same load without a dispatcher, in turns. Then what the
+//! (interrupts included) per reply of 1 kB, less that of the same load without a dispatcher, in turns. Then what the
 //! switch delays a packet, what each mode costs, and what the reports of a load daemon add for 120 clients.
 //!
 //! All hosts are on one Ethernet of a bed (veth, no emulated link): the client on its router, an nginx with one process on
@@ -16,6 +16,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 mod bars;
@@ -44,7 +46,7 @@ const KINDS: [(&str, &[&str], &str); 2] = [
 /// A bed with its processes, which end with it.
 struct Bed;
 
-/// A command in the bed, killed when this is dropped.
+/// A command in the bed, told to stop when this is dropped.
 struct Running(Child);
 
 /// What a load saw.
@@ -62,7 +64,7 @@ fn main() -> Result<()> {
     let _proxy = haproxy(&bed, folder.path())?;
     let mut bars = Bars::default();
     for (name, flags, rate) in KINDS {
-        let (_switch, _half) = switch(&bed, "mac", &[])?;
+        let (_switch, _half) = switch(&bed, "mac", &[], &[])?;
         println!("{name}, {rate}, {ROUNDS} rounds of 4 s each without, with the switch, and with HAProxy");
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
@@ -79,32 +81,41 @@ fn main() -> Result<()> {
         println!("  of HAProxy's in each round: {low:.2} to {high:.2}");
         bars.at_most(&format!("cost over HAProxy's, {name}"), more_us(1) / more_us(2), COST_MOST);
     }
-    modes(&bed)?;
+    modes(&bed, folder.path())?;
     reports(&bed, folder.path(), &mut bars)?;
     bars.judge()
 }
 
-/// What each further mode costs beside a load without a switch. Shown, not judged.
-fn modes(bed: &Bed) -> Result<()> {
+/// What each mode costs beside a load without a switch. Shown, not judged.
+fn modes(bed: &Bed, folder: &Path) -> Result<()> {
+    let key = key(folder)?;
     let (name, flags, rate) = KINDS[0];
-    for mode in ["mac", "rewrite", "nat"] {
-        let (_switch, _half) = switch(bed, mode, &[])?;
+    for mode in ["mac", "rewrite", "nat", "tunnel", "splice", "splice-asymmetric"] {
+        let key = if mode == "splice-asymmetric" { &["--key", &key][..] } else { &[] };
         let mut more_us = Vec::new();
         for _ in 0..3 {
+            // Some halves change what a direct request meets.
             let direct = bed.load(DIRECT, rate, flags)?;
+            let running = switch(bed, mode, key, key)?;
             more_us.push((bed.load(SWITCHED, rate, flags)?.busy_s - direct.busy_s) * 1e6);
+            drop(running);
         }
         println!("mode {mode}, {name}: {:+.1} us per request", median(more_us.into_iter()));
     }
     Ok(())
 }
 
-/// What a load daemon beside the server adds while 120 clients ask, and its own time.
-fn reports(bed: &Bed, folder: &Path, bars: &mut Bars) -> Result<()> {
+/// A key that switch, half and daemon share.
+fn key(folder: &Path) -> Result<String> {
     let key = folder.join("key");
     fs::write(&key, "a key of benchmarks")?;
-    let key = key.display().to_string();
-    let (_switch, _half) = switch(bed, "mac", &["--reports", "10.0.1.1:7400", "--key", &key])?;
+    Ok(key.display().to_string())
+}
+
+/// What a load daemon beside the server adds while 120 clients ask, and its own time.
+fn reports(bed: &Bed, folder: &Path, bars: &mut Bars) -> Result<()> {
+    let key = key(folder)?;
+    let (_switch, _half) = switch(bed, "mac", &["--reports", "10.0.1.1:7400", "--key", &key], &[])?;
     let flags = ["loadd", "--child", "--name", "web-1", "--to", "10.0.1.1:7400", "--key", &key, "--port", "80"];
     let mut daemon = bed.on("web-1", false, &[&[SOJOURN], &flags[..]].concat());
     let mut daemon = daemon.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -180,7 +191,8 @@ impl Drop for Bed {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // In order, so that what it has changed is put back.
+        let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
         let _ = self.0.wait();
     }
 }
@@ -190,11 +202,16 @@ fn pause() {
     std::thread::sleep(Duration::from_millis(100));
 }
 
-/// Time that all processors have worked: user, nice, system and both kinds of interrupts (proc(5)), in ticks of 10 ms.
+/// Time that all processors have not been idle so far, interrupts included: the kernel counts ticks of work, which misses what a
+/// timer starts, but times idleness (proc(5), in hundredths of a second).
 fn busy_s() -> f64 {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: Vec<f64> = text.split_whitespace().skip(1).take(7).filter_map(|ticks| ticks.parse().ok()).collect();
-    [0, 1, 2, 5, 6].iter().filter_map(|place| ticks.get(*place)).sum::<f64>() / 100.0
+    let cores = text.lines().filter(|line| line.starts_with("cpu")).count() - 1;
+    let ticks: Vec<f64> = text.split_whitespace().skip(1).take(8).filter_map(|ticks| ticks.parse().ok()).collect();
+    let away: f64 = [3, 4, 7].iter().filter_map(|place| ticks.get(*place)).sum();
+    let up = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up_s: f64 = up.split_whitespace().next().and_then(|up| up.parse().ok()).unwrap_or(0.0);
+    cores as f64 * up_s - away / 100.0
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -203,11 +220,11 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// A switch in front of `web-1`, and that server's half.
-fn switch(bed: &Bed, mode: &str, flags: &[&str]) -> Result<(Running, Running)> {
+/// A switch in front of `web-1` with these further flags, and that server's half with those.
+fn switch(bed: &Bed, mode: &str, flags: &[&str], of_half: &[&str]) -> Result<(Running, Running)> {
     let half = [SOJOURN, "switch", "server", "--mode", mode, "--service", SERVICE, "--front", "10.0.1.1"];
     let front = [SOJOURN, "switch", "front", "--mode", mode, "--service", SERVICE, "--backend", "web-1=10.0.1.11"];
-    let half = bed.start("web-1", true, &half)?;
+    let half = bed.start("web-1", true, &[&half[..], of_half].concat())?;
     let front = bed.start("front", true, &[&front, flags].concat())?;
     bed.wait_for(SWITCHED)?;
     Ok((front, half))

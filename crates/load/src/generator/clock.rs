@@ -48,8 +48,9 @@ impl Clock {
     }
 }
 
+/// Nanoseconds since the machine started.
 #[inline]
-fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 

@@ -2,11 +2,20 @@
 
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::time::TimeValLike;
-use sojourn_stats::Span;
+use sojourn_stats::{Span, Time};
 
-/// A reading of `/proc/stat`: per core busy, stolen and all ticks.
+use crate::generator::clock::monotonic_ns;
+
+/// A reading of `/proc/stat`: per core idle and stolen ticks, and when it was taken. A core is busy when it is not idle: the
+/// kernel times idleness, but counts ticks of work, and misses what begins and ends between two of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cores(Vec<[u64; 3]>);
+pub(crate) struct Cores {
+    at: Time,
+    ticks: Vec<[u64; 2]>,
+}
+
+/// Ticks in a second, as Linux tells them to programs on every machine.
+const TICKS_PER_S: f64 = 100.0;
 
 impl Cores {
     /// Reads it; nothing where the machine does not tell.
@@ -19,24 +28,20 @@ impl Cores {
             if ticks.len() < 8 {
                 continue;
             }
-            let all: u64 = ticks[..8].iter().sum();
-            cores.push([all - ticks[3] - ticks[4], ticks[7], all]);
+            cores.push([ticks[3] + ticks[4], ticks[7]]);
         }
-        Cores(cores)
+        Cores { at: Time(monotonic_ns()), ticks: cores }
     }
 
     /// Busy and stolen share of each core since `earlier`; nothing when no tick has passed.
     pub(crate) fn since(&self, earlier: &Cores) -> Vec<(f64, f64)> {
-        let mut shares = Vec::new();
-        for (now, then) in self.0.iter().zip(&earlier.0) {
-            let ticks = now[2].saturating_sub(then[2]);
-            if ticks == 0 {
-                return Vec::new();
-            }
-            let share = |index: usize| now[index].saturating_sub(then[index]) as f64 / ticks as f64;
-            shares.push((share(0), share(1)));
+        let ticks = self.at.saturating_since(earlier.at).as_secs_f64() * TICKS_PER_S;
+        if ticks < 1.0 {
+            return Vec::new();
         }
-        shares
+        let cores = self.ticks.iter().zip(&earlier.ticks);
+        let share = |now: u64, then: u64| (now.saturating_sub(then) as f64 / ticks).min(1.0);
+        cores.map(|(now, then)| (1.0 - share(now[0], then[0]), share(now[1], then[1]))).collect()
     }
 }
 
@@ -74,4 +79,19 @@ pub(crate) fn allow_files(files: u64) -> Result<(), u64> {
         return Err(hard);
     }
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(|_| soft)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_busy_when_it_is_not_idle() {
+        let read = |at_s: u64, ticks: &[[u64; 2]]| Cores { at: Time(at_s * 1_000_000_000), ticks: ticks.to_vec() };
+        let (then, now) = (read(10, &[[500, 0], [900, 7]]), read(12, &[[650, 0], [900, 27]]));
+        assert_eq!(now.since(&then), [(0.25, 0.0), (1.0, 0.1)]);
+        // The kernel rounds: more idle ticks than time is idle, not less than that.
+        assert_eq!(read(12, &[[701, 0]]).since(&read(10, &[[500, 0]])), [(0.0, 0.0)]);
+        assert_eq!(now.since(&now), []);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sojourn_bed::clock::since_boot;
 use sojourn_stats::Time;
 
 use super::proc::{ProcFile, pids};
@@ -24,8 +25,11 @@ pub(super) struct Machine {
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Time,
-    /// Ticks in programs, in the system, and in all.
+    /// Ticks in programs, in the system, and idle.
     ticks: [u64; 3],
+    /// Core time that the machine has had, and spent (s).
+    core_s: f64,
+    busy_s: f64,
     /// Time in which the disks were busy (ms), each of them.
     disks_ms: [u64; DISKS_MAX],
 }
@@ -56,21 +60,28 @@ impl Machine {
         let (accesses, disks_ms) = self.disks.read().map_or((0, [0; DISKS_MAX]), disks);
         metrics.set(Metric::DiskAccesses, accesses as f64);
         metrics.set(Metric::Cores, cores);
-        metrics.set(Metric::Busy, (ticks[0] + ticks[1]) as f64 / TICKS_PER_S);
-        metrics.set(Metric::CoreTime, ticks[2] as f64 / TICKS_PER_S);
+        // Cores work when they are not idle: the kernel times idleness, but counts ticks of work, and misses what begins and
+        // ends between two of them. What it rounds must not make a sum fall.
+        let core_s = cores * since_boot().saturating_since(Time::ZERO).as_secs_f64();
+        let busy_s = (core_s - ticks[2] as f64 / TICKS_PER_S).max(self.last.map_or(0.0, |last| last.busy_s));
+        metrics.set(Metric::Busy, busy_s);
+        metrics.set(Metric::CoreTime, core_s);
         if let Some(last) = &self.last {
             let of = |kind: usize| ticks[kind].saturating_sub(last.ticks[kind]) as f64;
-            metrics.set(Metric::CpuUser, of(0) / of(2));
-            metrics.set(Metric::CpuSystem, of(1) / of(2));
+            let (busy, work) = (((busy_s - last.busy_s) / (core_s - last.core_s)).clamp(0.0, 1.0), of(0) + of(1));
+            // Of what is between the ticks it is not known where it was: half each, unless ticks say.
+            let programs = if work > 0.0 { of(0) / work } else { 0.5 };
+            metrics.set(Metric::CpuUser, busy * programs);
+            metrics.set(Metric::CpuSystem, busy * (1.0 - programs));
             let busiest_ms = disks_ms.iter().zip(&last.disks_ms).map(|(now, then)| now.saturating_sub(*then)).max();
             let elapsed_s = now.saturating_since(last.at).as_secs_f64();
             metrics.set(Metric::Disk, busiest_ms.map(|ms| (ms as f64 / 1e3 / elapsed_s).min(1.0)));
         }
-        self.last = Some(Look { at: now, ticks, disks_ms });
+        self.last = Some(Look { at: now, ticks, core_s, busy_s, disks_ms });
     }
 }
 
-/// The ticks of all cores (in programs, in the system, in all), and how many cores there are.
+/// The ticks of all cores (in programs, in the system, idle or stolen), and how many cores there are.
 fn processor(stat: &str) -> Option<([u64; 3], f64)> {
     let mut lines = stat.lines();
     let fields: Vec<u64> =
@@ -78,7 +89,7 @@ fn processor(stat: &str) -> Option<([u64; 3], f64)> {
     let [user, nice, system, idle, waiting, hard, soft, stolen, ..] = fields[..] else { return None };
     let (programs, kernel) = (user + nice, system + hard + soft);
     let cores = lines.take_while(|line| line.starts_with("cpu")).count();
-    Some(([programs, kernel, programs + kernel + idle + waiting + stolen], cores as f64))
+    Some(([programs, kernel, idle + waiting + stolen], cores as f64))
 }
 
 fn used_share(memory: &str, total: &str, free: &str) -> Option<f64> {
@@ -110,4 +121,16 @@ fn disks(text: &str) -> (u64, [u64; DISKS_MAX]) {
         }
     }
     (accesses, busy_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stolen_or_spent_waiting_for_disks_is_not_busy() {
+        let stat = "cpu  10 2 5 80 4 1 1 3 0 0\ncpu0 5 1 2 40 2 1 0 1 0 0\ncpu1 5 1 3 40 2 0 1 2 0 0\nintr 9\n";
+        assert_eq!(processor(stat), Some(([12, 7, 87], 2.0)));
+        assert_eq!(processor("cpu 1 2 3\n"), None);
+    }
 }
