@@ -90,9 +90,6 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
     }
-    if tier.overflow.is_some() {
-        return not_yet("sites that pass on what they cannot take (`overflow`)");
-    }
     if tier.reports.is_some() && tier.face != Face::Switch {
         return not_yet("reports but those to a packet switch");
     }
@@ -459,7 +456,17 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
     }
     let mut facts = facts(report);
     for (name, gateway) in &told.deciders {
-        for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused", "over_limit"] {
+        for key in [
+            "retried",
+            "connect_failed",
+            "broken",
+            "truncated",
+            "timed_out",
+            "refused",
+            "over_limit",
+            "overflowed",
+            "accepted",
+        ] {
             match gateway[key].as_u64() {
                 Some(0) | None => {}
                 Some(count) => facts.push((format!("{name}, {}", key.replace('_', " ")), count.to_string())),
