@@ -1,10 +1,10 @@
 //! The ends of connections: a copy of each FIN and RST of a client that comes to this host (packet(7)).
 //!
-//! They are copied, not asked about: the packet goes on at once, and the copy waits in a socket that wakes no process. What decides
-//! looks there first, so every choice knows the ends that came before it. Asking would cost each connection a second time what
-//! its first packet costs: a process that is woken, most often on a processor that sleeps. The price: a filter that sees every
-//! packet of IPv4 that comes in, and copies that are lost where some hundreds wait; the kernel's list of connections, with
-//! which the books are compared, knows these ends too.
+//! They are copied, not asked about: the packet goes on at once, and the copy waits in a socket that wakes no process. Each
+//! decision begins with a look there, so it knows the ends that came before it. Asking would cost each connection a second
+//! time what its first packet costs: a process that is woken, most often on a processor that sleeps. The price: a filter that
+//! sees every packet of IPv4 that comes in, and copies that are lost where some hundreds wait; the kernel's list of connections,
+//! with which the books are compared, knows these ends too.
 
 use std::io;
 use std::os::fd::AsRawFd;
