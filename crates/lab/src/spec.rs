@@ -121,6 +121,8 @@ pub struct Live {
     pub timeout: Span,
     /// Every request has a connection of its own (HTTP/1.0); users who browse say it themselves.
     pub one_request_per_connection: bool,
+    /// Most connections at once of an open workload; further requests wait for one, and the run is SUSPECT.
+    pub connections: u32,
     /// Threads of the load generator.
     pub load_threads: u32,
     /// Spin before each send instead of sleeping up to it.
@@ -353,6 +355,7 @@ struct RawLive {
     duration: Option<Text>,
     warm_up: Option<Text>,
     timeout: Option<Text>,
+    connections: Option<Spanned<u32>>,
     threads: Option<Spanned<u32>>,
     pacing: Option<Text>,
     record: Option<bool>,
@@ -446,6 +449,8 @@ impl Reader<'_> {
         let wanted = "at least 2 replications are needed, or there is no interval";
         let replications = self.count(raw.replications.as_ref(), "replications", 2, wanted)?;
         let load_threads = self.count(raw.live.threads.as_ref(), "threads", 1, "at least 1 thread is needed")?;
+        let connections = raw.live.connections.as_ref();
+        let connections = self.count(connections, "connections", 1, "at least 1 connection is needed")?;
         Ok(Run {
             by,
             warm_up,
@@ -462,6 +467,7 @@ impl Reader<'_> {
                     Some(text) => self.span(text, "timeout")?,
                     None => Span::from_secs_f64(10.0),
                 },
+                connections: connections.unwrap_or(1024),
                 load_threads: load_threads.unwrap_or(1),
                 spin,
                 record: raw.live.record.unwrap_or(false),

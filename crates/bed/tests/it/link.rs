@@ -146,6 +146,18 @@ fn draws_repeat_and_belong_to_one_link() {
     assert_ne!(of("a", 1, None), of("a", 2, None));
 }
 
+/// The same loss set again draws anew: of 1000 packets not the same are lost.
+#[test]
+fn a_loss_that_is_set_again_draws_others() {
+    let mut link = link(LinkSpec::constant("a", Span::ZERO));
+    let mut lost = |begin: u64| {
+        link.lose_besides(LossLaw::independent(0.5));
+        let packets = (0..1000).map(|number| (begin + number * 1000, 100));
+        arrivals(&mut link, packets).iter().map(|(number, _)| *number).collect::<Vec<_>>()
+    };
+    assert_ne!(lost(0), lost(1_000_000_000));
+}
+
 #[test]
 fn a_link_that_cannot_be_is_refused_by_name() {
     let refused = |spec: LinkSpec| Link::<()>::new(spec, 1).expect_err("it cannot be");

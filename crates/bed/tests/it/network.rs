@@ -98,6 +98,20 @@ fn a_way_loses_more_for_a_while() {
     assert_eq!(lost(0, &mut network), 0);
 }
 
+/// What is lost is lost on the last link of a way, where all ways that end there pass.
+#[test]
+fn a_further_loss_is_where_ways_end() {
+    let mut network = Network::new(&shared(), 1).expect("a network");
+    network.lose(0, 2, LossLaw::independent(0.5));
+    for from in [0, 1] {
+        let now = network.next_at().unwrap_or(Time(0));
+        (0..2000).for_each(|number| network.enter(now, from, 2, 100, number));
+        let came = all(&mut network, Time::NEVER).len();
+        // Binomial, as above.
+        assert!((came as f64 - 1000.0).abs() < 5.0 * 22.4, "{came} of 2000 came from {from}");
+    }
+}
+
 #[test]
 fn a_topology_that_cannot_be_is_refused_by_name() {
     let refused = |change: fn(&mut Topology)| {

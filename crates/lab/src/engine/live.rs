@@ -10,6 +10,7 @@ mod incidents;
 mod part;
 mod parts;
 mod path;
+mod refusals;
 mod switch;
 
 use std::net::SocketAddr;
@@ -88,9 +89,6 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     }
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
-    }
-    if tier.overflow.is_some() {
-        return not_yet("sites that pass on what they cannot take (`overflow`)");
     }
     if tier.reports.is_some() && tier.face != Face::Switch {
         return not_yet("reports but those to a packet switch");
@@ -174,6 +172,11 @@ pub(super) fn answer(
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
     if let Some(doubt) = path.as_ref().and_then(|path| path.doubt(report.response.mean())) {
+        live.verdict = live.verdict.max(Verdict::Suspect);
+        live.reasons.push(doubt);
+    }
+    let errors = faults::limits(asked, experiment.run.live.limits).errors;
+    if let Some(doubt) = refusals::doubt(&asked.system, &report, &told, errors) {
         live.verdict = live.verdict.max(Verdict::Suspect);
         live.reasons.push(doubt);
     }
@@ -402,7 +405,10 @@ fn load(
         warm_up: live.warm_up,
         timeout: asked.system.rules.timeout.map_or(live.timeout, |timeout| timeout.min(live.timeout)),
         stop: Stop::After(live.duration),
-        limits: faults::limits(asked, live.limits),
+        // Whatever a server may still answer, it has the time to.
+        grace: live.timeout,
+        connections_max: live.connections,
+        limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.
@@ -450,7 +456,17 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
     }
     let mut facts = facts(report);
     for (name, gateway) in &told.deciders {
-        for key in ["retried", "connect_failed", "broken", "truncated", "timed_out", "refused"] {
+        for key in [
+            "retried",
+            "connect_failed",
+            "broken",
+            "truncated",
+            "timed_out",
+            "refused",
+            "over_limit",
+            "overflowed",
+            "accepted",
+        ] {
             match gateway[key].as_u64() {
                 Some(0) | None => {}
                 Some(count) => facts.push((format!("{name}, {}", key.replace('_', " ")), count.to_string())),

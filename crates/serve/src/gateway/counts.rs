@@ -29,6 +29,8 @@ pub struct GatewayCounts {
     pub failed: u64,
     /// Requests that no backend got: none was up (503), or the request was wrong or had been here before.
     pub refused: u64,
+    /// Those of them that found every backend that is up full (`limit`).
+    pub over_limit: u64,
     /// Attempts whose client went away first, or broke its upload.
     pub cancelled: u64,
     /// Connections that had to wait because as many as may be open were open.
@@ -104,6 +106,7 @@ pub(super) struct Counts {
     pub(super) timed_out: Count,
     pub(super) failed: Count,
     pub(super) refused: Count,
+    pub(super) over_limit: Count,
     pub(super) records_failed: Count,
     pub(super) backends: Vec<PerBackend>,
 }
@@ -174,6 +177,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
         timed_out: sum(|counts| &counts.timed_out),
         failed: sum(|counts| &counts.failed),
         refused: sum(|counts| &counts.refused),
+        over_limit: sum(|counts| &counts.over_limit),
         cancelled: backends.iter().map(|backend| backend.cancelled).sum(),
         held,
         records_failed: sum(|counts| &counts.records_failed),

@@ -29,6 +29,7 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
         };
         let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, words);
         if is_full {
+            counts.over_limit.add(1);
             reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(SOON));
         }
         return reply;

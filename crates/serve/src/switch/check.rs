@@ -2,9 +2,10 @@
 
 use sojourn_stats::Span;
 
-use super::rules::Mark;
-use super::{Accepted, Lifetimes, Mode, Probe, SwitchConfig};
-use crate::gateway::Backend;
+use super::config::{Accepted, Lifetimes, SwitchConfig};
+use super::kernel::rules::Mark;
+use super::mode::Mode;
+use crate::gateway::{Backend, Probe};
 use crate::{ServeError, headers};
 
 /// Refuses a switch that cannot be.

@@ -14,6 +14,8 @@ pub struct SwitchCounts {
     pub inherited: u64,
     /// Connections that were refused with a RST because no server could be chosen.
     pub refused: u64,
+    /// Those of them that found every server that is up full (`limit`).
+    pub over_limit: u64,
     /// Connections that were passed on to other sites, because no server here could take them.
     pub overflowed: u64,
     /// Connections that other sites passed on and that were given to a server here.

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 use sojourn_dispatch::BackendId;
 use tokio::net::TcpStream;
 
+use super::config::SwitchConfig;
 use super::decider::{Decider, lock};
-use super::rules::{self, Mark};
-use super::{Probe, SwitchConfig};
+use super::kernel::rules::{self, Mark};
 use crate::clock;
+use crate::gateway::Probe;
 
 /// Probes a server for as long as it is polled.
 pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchConfig>, backend: BackendId) {

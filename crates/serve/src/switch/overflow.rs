@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals};
 use sojourn_stats::Time;
 
+use super::config::{SwitchConfig, address};
 use super::counts::SiteCounts;
+use super::kernel::rules::Mark;
 use super::record::record;
-use super::rules::Mark;
-use super::{SwitchConfig, address};
 use crate::ServeError;
 
 /// How a site is chosen.

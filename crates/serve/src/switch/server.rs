@@ -9,9 +9,10 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use super::kernel::system;
+use super::mode::Mode;
 use super::splice::half::{Half, HalfCounts};
 use super::tunnel::{self, Exit};
-use super::{Mode, system};
 use crate::ServeError;
 use crate::report::Key;
 use crate::threads::Threads;

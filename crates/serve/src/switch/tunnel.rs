@@ -20,8 +20,8 @@ use sojourn_stats::Span;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::kernel::system;
 use super::packet;
-use super::system;
 use crate::ServeError;
 use crate::threads::{Threads, Work};
 

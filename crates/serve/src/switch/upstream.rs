@@ -5,12 +5,15 @@ use std::sync::{Arc, Mutex};
 use sojourn_dispatch::Table;
 
 use super::decider::{Decider, lock};
+use crate::clock;
 use crate::report::{Metric, Metrics};
 use crate::upstream::Front;
 
 impl Front for Arc<Mutex<Decider>> {
     fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
-        look(lock(self).table())
+        let mut decider = lock(self);
+        decider.hear_ends(clock::now());
+        look(decider.table())
     }
 
     fn own(&self) -> Metrics {

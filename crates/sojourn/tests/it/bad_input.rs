@@ -153,6 +153,7 @@ fn counts_of_zero() {
         ("run.replications=0", "replications: at least 2"),
         ("run.replications=1", "replications: at least 2"),
         ("run.live.threads=0", "threads: at least 1 thread"),
+        ("run.live.connections=0", "connections: at least 1 connection"),
     ] {
         let path = experiment("four-servers.toml").display().to_string();
         let complaint = refused(&["run", &path, "--by", "theory", "--out", &out, "--set", set]);

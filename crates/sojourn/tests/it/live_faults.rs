@@ -155,6 +155,10 @@ fn links_and_servers_in_a_bed_break_when_it_was_planned() {
     let [live, twin] = ["live", "twin"].map(|engine| estimates(&out, engine, "error_ratio")[0]);
     assert!(live > 0.15 && twin > 0.15 && (live - twin).abs() < 0.12, "live {live}, twin {twin}");
     let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    // The clients of each region send their own requests, and only these.
+    let facts = run["variants"][0]["live"]["facts"].as_array().unwrap();
+    let sent = facts.iter().find(|fact| fact[0] == "requests").and_then(|fact| fact[1].as_str()?.parse::<u64>().ok());
+    assert!(sent.is_some_and(|sent| (355..=360).contains(&sent)), "{facts:?}");
     let reasons = run["reasons"].to_string();
     assert!(
         !reasons.contains("server-1") && !reasons.contains("failed") && !reasons.contains("stood still"),

@@ -30,6 +30,7 @@ mod programs;
 mod queue;
 mod queue_by_sim;
 mod redirect;
+mod refusals;
 mod report;
 mod scenarios;
 #[path = "../../../serve/tests/it/skip.rs"]

@@ -126,7 +126,7 @@ impl Walk<'_> {
         let part = match of.face {
             Face::Switch => {
                 let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
-                let switch = Switch { program, tier: of, name: &name, servers };
+                let switch = Switch { program, tier: of, seat, name: &name, servers };
                 self.beside.start_halves(self.ground, &switch)?;
                 let front = switch.front(self.ground, &arguments)?;
                 self.beside.start_daemons(self.ground, &switch)?;

@@ -15,14 +15,14 @@ use sojourn_bed::namespace::TEMPORARY;
 use sojourn_bed::{Ground, Host as Place};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::Mode;
-use sojourn_model::system::{Face, Target, Tier};
+use sojourn_model::system::{Face, Limit, Target, Tier};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use super::bed;
 use super::part::Part;
 use crate::spec::{Experiment, SystemQuestion};
-use crate::topology::{as_host, service, switches};
+use crate::topology::{as_host, name_of, service, switches};
 
 /// The port of every service: each is alone on its Ethernet.
 const PORT: u16 = 80;
@@ -64,6 +64,11 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
         if tier.dispatchers > 1 || tier.polled.is_some() {
             return not_yet("packet switch with several dispatchers or polls");
+        }
+        if tier.overflow.is_some() && !matches!(tier.balancing.mode, Mode::MacForwarding | Mode::IpTunnelling) {
+            return Err("live's switch passes on to other sites what keeps its addresses: write `mode = \"mac\"` or \
+                        `\"tunnel\"`, or leave `live` out of `by`"
+                .into());
         }
         let needs = Catalogue::default().build(&tier.policy).map(|policy| policy.requires());
         if needs.is_ok_and(|needs| needs.contains(Signals::ADDRESS)) {
@@ -114,6 +119,8 @@ pub(super) fn server(ground: &mut dyn Ground, program: &Path, name: &str, argume
 pub(super) struct Switch<'a> {
     pub(super) program: &'a Path,
     pub(super) tier: &'a Tier,
+    /// Its number among those of its tier.
+    pub(super) seat: usize,
     /// Its host's name.
     pub(super) name: &'a str,
     /// Its servers' names.
@@ -126,13 +133,41 @@ impl Switch<'_> {
         let host = ground.host(self.name).map_err(|e| e.to_string())?;
         let entrance = entrance(ground, self.name).expect("a switch is on an Ethernet");
         let reports = [self.reports(ground), self.key().display().to_string()];
+        let overflow = self.overflow(ground);
         let mut arguments = vec!["switch", "front"];
-        arguments.extend(rest.iter().map(String::as_str));
+        arguments.extend(rest.iter().chain(&overflow).map(String::as_str));
         if self.tier.reports.is_some() {
             self.make_key()?;
             arguments.extend(["--reports", &reports[0], "--key", &reports[1]]);
         }
         Part::start_on(ground, (host, entrance), self.program, self.name, &arguments)
+    }
+
+    /// To whom it passes on what it cannot take, and from whom it takes what those cannot.
+    fn overflow(&self, ground: &dyn Ground) -> Vec<String> {
+        let Some(overflow) = self.tier.overflow else { return Vec::new() };
+        let mut arguments = Vec::new();
+        let peers = &self.tier.seats[self.seat].overflow;
+        for name in peers.iter().map(|peer| name_of(self.tier, *peer)) {
+            arguments.extend(["--overflow".into(), format!("{name}={}", address(ground, &name))]);
+        }
+        if let Some(Limit { connections, returns }) = overflow.limit.filter(|_| !peers.is_empty()) {
+            arguments.extend(["--overflow-limit".into(), format!("{connections},{returns}")]);
+        }
+        for (front, service) in self.passing_on(ground) {
+            arguments.extend(["--accept".into(), format!("{service}={front}")]);
+        }
+        arguments
+    }
+
+    /// The switches of its tier that pass on to it: the address of each, and that of its service.
+    fn passing_on(&self, ground: &dyn Ground) -> impl Iterator<Item = (IpAddr, IpAddr)> {
+        let seats = self.tier.seats.iter().enumerate().filter(|(_, seat)| seat.overflow.contains(&self.seat));
+        seats.map(move |(other, _)| {
+            let name = name_of(self.tier, other);
+            let service = entrance(ground, &name).expect("a switch is on an Ethernet");
+            (address(ground, &name), service.ip())
+        })
     }
 
     /// Where the front node hears reports.
@@ -162,8 +197,10 @@ impl Beside {
     pub(super) fn start_halves(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
         let front = address(ground, switch.name).to_string();
         let both = arguments(switch.tier, ground, switch.name);
+        let others: Vec<String> = switch.passing_on(ground).map(|(_, service)| service.to_string()).collect();
         let mut arguments = vec!["switch", "server", "--front", &front];
         arguments.extend(both.iter().map(String::as_str));
+        arguments.extend(others.iter().flat_map(|service| ["--also", service]));
         switch.servers.iter().try_for_each(|name| {
             self.start(ground, (name.as_str(), "its half of the switch"), switch.program, &arguments)
         })

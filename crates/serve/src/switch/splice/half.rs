@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use serde::Serialize;
 use sojourn_stats::{Span, Time};
 
-use super::super::queue::{Depth, Queue, Verdict};
-use super::super::system;
+use super::super::kernel::queue::{Depth, Queue, Verdict};
+use super::super::kernel::system;
 use super::offset::{Offset, Teller};
 use super::segment::{Change, FIN, RST, SYN, Segment};
 use crate::report::Key;
@@ -20,7 +20,7 @@ use crate::threads::{Threads, Work};
 use crate::{ServeError, clock};
 
 /// The number of the netfilter queue.
-const QUEUE: u16 = 21_323;
+const QUEUE: u16 = 21_300;
 
 /// How long a connection is remembered without a packet of a reply, and after its end; and most connections.
 const OPEN: Span = Span(3_600_000_000_000);
@@ -58,7 +58,7 @@ impl Half {
         let (teller, counts) = (Teller::new(key, service), Arc::new(Mutex::new(HalfCounts::default())));
         let counted = Arc::clone(&counts);
         let threads = Threads::start("splice", vec![()], 1, Span::ZERO, move |_, (), mut stop| {
-            let opened = Queue::open(QUEUE, Depth::Whole);
+            let opened = Queue::open(QUEUE, Depth::Whole).and_then(Queue::watched);
             let mut queue = opened.map_err(ServeError::system("cannot take the netfilter queue"))?;
             let mut translator = Translator::new(teller.clone(), service, mark, Arc::clone(&counted));
             Ok(Box::pin(async move {

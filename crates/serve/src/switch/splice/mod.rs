@@ -28,15 +28,19 @@ mod window;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::unix::AsyncFd;
 
+use super::config::{SwitchConfig, address};
 use super::decider::{Decider, lock};
-use super::queue::{Queue, Verdict};
-use super::{Mode, SwitchConfig, address, routes};
+use super::kernel::queue::{Depth, Queue, Verdict};
+use super::kernel::{routes, rules as asking};
+use super::mode::Mode;
 use crate::{ServeError, clock};
 use offset::Teller;
 use settings::Settings;
@@ -48,12 +52,13 @@ const HEADERS: u16 = 40;
 /// Splices for as long as it is polled, and resets what is open at the end.
 pub(super) struct Splicing {
     splicer: Splicer,
+    queue: Queue<AsyncFd<OwnedFd>>,
     socket: Socket,
     decider: Arc<Mutex<Decider>>,
 }
 
 impl Splicing {
-    /// Makes what a switch of this kind needs besides its rules.
+    /// Makes what a switch of this kind needs besides its rules, on the current runtime.
     pub(super) fn new(config: &SwitchConfig, decider: Arc<Mutex<Decider>>) -> Result<Splicing, ServeError> {
         let teller = match (config.mode, &config.key) {
             (Mode::SpliceAsymmetric, Some(key)) => Some(Teller::new(key.clone(), config.service)),
@@ -70,12 +75,14 @@ impl Splicing {
             mss,
             connections_max: config.connections as usize,
         };
+        let queue = Queue::open(asking::QUEUE, Depth::Whole).and_then(Queue::watched);
+        let queue = queue.map_err(ServeError::system("cannot take the netfilter queue"))?;
         let socket = raw().map_err(ServeError::system("cannot open a raw socket"))?;
-        Ok(Splicing { splicer: Splicer::new(settings), socket, decider })
+        Ok(Splicing { splicer: Splicer::new(settings), queue, socket, decider })
     }
 
     /// Takes packets.
-    pub(super) async fn serve(mut self, mut queue: Queue) {
+    pub(super) async fn serve(mut self) {
         loop {
             let wait = self.splicer.next().map(|at| at.saturating_since(clock::now()).as_std());
             let is_due = async {
@@ -85,7 +92,7 @@ impl Splicing {
                 }
             };
             let (splicer, decider) = (&mut self.splicer, &self.decider);
-            let served = queue.serve(|waiting| {
+            let served = self.queue.serve(|waiting| {
                 splicer.receive(waiting.packet, &mut lock(decider), clock::now());
                 Verdict::Drop
             });

@@ -5,14 +5,16 @@
 
 use std::collections::BTreeSet;
 
-use super::super::rules::{TABLE, UNDECIDED, ask, signature};
-use super::super::{Mode, SwitchConfig, address, system};
+use super::super::config::{SwitchConfig, address};
+use super::super::kernel::rules::{TABLE, UNDECIDED, ask, signature};
+use super::super::kernel::system;
+use super::super::mode::Mode;
 use crate::ServeError;
 
 /// Puts the rules in force in the place of those that were there.
 pub(in super::super) fn install(config: &SwitchConfig) -> Result<(), ServeError> {
     system::nft(&script(config))?;
-    ask()
+    ask(1)
 }
 
 fn script(config: &SwitchConfig) -> String {

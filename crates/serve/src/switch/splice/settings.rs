@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use sojourn_dispatch::BackendId;
 use sojourn_stats::Time;
 
-use super::super::Lifetimes;
+use super::super::config::Lifetimes;
 use super::super::decider::Decider;
 use super::cookie::Agreed;
 use super::offset::Teller;

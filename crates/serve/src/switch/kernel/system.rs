@@ -8,35 +8,40 @@ use serde_json::Value;
 use crate::ServeError;
 
 /// Runs `ip -batch -`: every line, in order, until one fails.
-pub(super) fn ip(commands: &str) -> Result<(), ServeError> {
+pub(in crate::switch) fn ip(commands: &str) -> Result<(), ServeError> {
     if commands.is_empty() { Ok(()) } else { run("ip", "iproute2", &["-batch", "-"], commands).map(drop) }
 }
 
 /// What `ip -json` says to a question; nothing where it knows nothing.
-pub(super) fn ask_ip(question: &[&str]) -> Result<Vec<Value>, ServeError> {
+pub(in crate::switch) fn ask_ip(question: &[&str]) -> Result<Vec<Value>, ServeError> {
     let said = run("ip", "iproute2", &[&["-json"], question].concat(), "")?;
     Ok(serde_json::from_str(said.trim()).unwrap_or_default())
 }
 
 /// Lets `nft` read a script: all of it takes effect at one instant, or none.
-pub(super) fn nft(script: &str) -> Result<(), ServeError> {
+pub(in crate::switch) fn nft(script: &str) -> Result<(), ServeError> {
     run("nft", "nftables", &["-f", "-"], script).map(drop)
 }
 
 /// What `nft -json` says to a question; an error where what is asked for is not there.
-pub(super) fn ask_nft(question: &[&str]) -> Result<Vec<Value>, ServeError> {
+pub(in crate::switch) fn ask_nft(question: &[&str]) -> Result<Vec<Value>, ServeError> {
     let said = run("nft", "nftables", &[&["--json"], question].concat(), "")?;
     let said: Value = serde_json::from_str(&said).unwrap_or_default();
     Ok(said["nftables"].as_array().cloned().unwrap_or_default())
 }
 
+/// What `iptables` says to a question.
+pub(in crate::switch) fn ask_iptables(question: &[&str]) -> Result<String, ServeError> {
+    run("iptables", "iptables", &[&["-w", "5"], question].concat(), "")
+}
+
 /// Runs `iptables`, waiting for others that do.
-pub(super) fn iptables(arguments: &[&str]) -> Result<(), ServeError> {
-    run("iptables", "iptables", &[&["-w", "5"], arguments].concat(), "").map(drop)
+pub(in crate::switch) fn iptables(arguments: &[&str]) -> Result<(), ServeError> {
+    ask_iptables(arguments).map(drop)
 }
 
 /// Writes a setting below /proc/sys/net/ipv4 and gives what it was.
-pub(super) fn set(setting: &str, value: &str) -> Result<String, ServeError> {
+pub(in crate::switch) fn set(setting: &str, value: &str) -> Result<String, ServeError> {
     let path = format!("/proc/sys/net/ipv4/{setting}");
     let cannot = || ServeError::system(format!("cannot set {path} to {value}"));
     let before = std::fs::read_to_string(&path).map_err(cannot())?.trim().to_owned();

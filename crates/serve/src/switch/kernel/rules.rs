@@ -6,80 +6,84 @@
 //! it has died. Connection tracking is not used: it sees one half of a connection whose replies bypass it, and calls the
 //! rest invalid.
 //!
-//! Asked are the first packet of a connection, its first FIN or RST, and complaints of routers: nft marks them, and
-//! iptables hands what is so marked to the queue (its target exists where nft's own `queue` does not). Undecided first
-//! packets are dropped, and the client sends them again after a second; undecided others pass. The price is two programs
-//! that must be there, and a connection of which the FIN is lost on the way counts until its time is over.
+//! Asked are the first packet of a connection and complaints of routers: nft marks them, and iptables hands what is so marked
+//! to the queue of the processor that it is on (its target exists where nft's own `queue` does not). Undecided packets are
+//! dropped, and the client sends its first one again after a second. The price is two programs that must be there, and a
+//! connection of which the FIN is lost on the way counts until its time is over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use serde_json::Value;
 
-use super::{Accepted, Lifetimes, Mode, SwitchConfig, system, tunnel};
+use super::super::config::{Accepted, Lifetimes, SwitchConfig};
+use super::super::mode::Mode;
+use super::super::tunnel;
+use super::{elements, system};
 use crate::ServeError;
 
 /// The nft table.
-pub(super) const TABLE: &str = "sojourn_switch";
+pub(in crate::switch) const TABLE: &str = "sojourn_switch";
 
-/// The number of the netfilter queue.
-pub(super) const QUEUE: u16 = 21_322;
+/// The number of the first netfilter queue.
+pub(in crate::switch) const QUEUE: u16 = 21_322;
 
 /// All marks of a switch begin with these bits; the lower ones are a server's number.
 const MARKS: u32 = 0x534a_0000;
 /// The packet waits for a decision.
 const ASKED: u32 = 0x8000;
 /// The client is to be refused.
-pub(super) const REFUSED: u32 = MARKS | 0xffff;
+pub(in crate::switch) const REFUSED: u32 = MARKS | 0xffff;
 
 /// The mark of a server, by which the rules and routes know it: 1 to [`Mark::MAX`] above the switch's own bits. It stays the
 /// server's for as long as there is a connection to it, over restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Mark(pub(super) u32);
+pub(in crate::switch) struct Mark(pub(in crate::switch) u32);
 
 impl Mark {
     /// The most servers.
-    pub(super) const MAX: usize = 4_000;
+    pub(in crate::switch) const MAX: usize = 4_000;
 
     fn new(number: u32) -> Mark {
         Mark(MARKS | number)
     }
 
     /// As a verdict: the packet goes to this server, and the rules are to remember it.
-    pub(super) fn decided(self) -> u32 {
+    pub(in crate::switch) fn decided(self) -> u32 {
         self.0 | ASKED
     }
 
     /// Its number among the servers, from 1.
-    pub(super) fn number(self) -> u32 {
+    pub(in crate::switch) fn number(self) -> u32 {
         self.0 & !MARKS
     }
 
     /// Whether a mark is that of a server.
-    pub(super) fn is_one(mark: u32) -> bool {
+    pub(in crate::switch) fn is_one(mark: u32) -> bool {
         mark & !0x7fff == MARKS && mark != MARKS
     }
 }
 
 /// The verdict on a packet that is none of a connection: it is dropped.
-pub(super) const UNDECIDED: u32 = MARKS | ASKED;
+pub(in crate::switch) const UNDECIDED: u32 = MARKS | ASKED;
 
 /// What a switch before this one has left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
-    pub(super) servers: BTreeMap<Ipv4Addr, Mark>,
+pub(in crate::switch) struct Left {
+    pub(in crate::switch) servers: BTreeMap<Ipv4Addr, Mark>,
     /// Those of them that tunnels lead to.
-    pub(super) far: BTreeSet<Ipv4Addr>,
+    pub(in crate::switch) far: BTreeSet<Ipv4Addr>,
     /// Those that have not been ended by their clients.
-    pub(super) open: HashMap<SocketAddrV4, Mark>,
+    pub(in crate::switch) open: HashMap<SocketAddrV4, Mark>,
     /// The servers of all, those that are ending included.
     used: HashSet<Mark>,
 }
 
 impl Left {
     /// What is there of a switch for the same service in the same mode. One for another service is cleared away.
-    pub(super) fn find(config: &SwitchConfig) -> Result<Left, ServeError> {
+    pub(in crate::switch) fn find(config: &SwitchConfig) -> Result<Left, ServeError> {
         let Ok(listed) = system::ask_nft(&["list", "table", "ip", TABLE]) else { return Ok(Left::default()) };
         let is_same = listed.iter().any(|item| item["counter"]["name"] == signature(config));
         if !is_same {
@@ -109,7 +113,7 @@ impl Left {
     }
 
     /// The marks of `wanted` servers, and of those besides that have connections.
-    pub(super) fn marks(&self, wanted: impl Iterator<Item = Ipv4Addr>) -> BTreeMap<Ipv4Addr, Mark> {
+    pub(in crate::switch) fn marks(&self, wanted: impl Iterator<Item = Ipv4Addr>) -> BTreeMap<Ipv4Addr, Mark> {
         let mut marks = self.servers.clone();
         let mut free = (1..).map(Mark::new).filter(|mark| !self.used.contains(mark));
         for address in wanted {
@@ -120,47 +124,74 @@ impl Left {
 }
 
 /// Puts the rules in force, or others in the place of those of an earlier switch: at one instant, and with its connections.
-pub(super) fn install(
+pub(in crate::switch) fn install(
     config: &SwitchConfig,
     servers: &BTreeMap<Ipv4Addr, Mark>,
     far: &BTreeSet<Ipv4Addr>,
+    queues: u16,
 ) -> Result<(), ServeError> {
     system::nft(&script(config, servers, far))?;
-    ask()
+    ask(queues)
 }
 
-/// Has the kernel hand what is marked so to the queue.
-pub(super) fn ask() -> Result<(), ServeError> {
-    let rule = queue_rule();
-    let rule: Vec<&str> = rule.split(' ').collect();
-    let order = |verb: &str| system::iptables(&[&["-t", "mangle", verb], &rule[..]].concat());
-    order("-C").or_else(|_| order("-A"))
+/// Has the kernel hand what is marked so to as many queues, each that of a processor.
+pub(in crate::switch) fn ask(queues: u16) -> Result<(), ServeError> {
+    let rule = queue_rule(queues);
+    let order =
+        |verb: &str| system::iptables(&["-t", "mangle", verb].into_iter().chain(rule.split(' ')).collect::<Vec<_>>());
+    if order("-C").is_ok() {
+        return Ok(());
+    }
+    let former = asking()?;
+    order("-A")?;
+    do_not_ask(&former)
 }
 
 /// Takes the rules away, and with them all connections.
-pub(super) fn remove() -> Result<(), ServeError> {
-    let rule = queue_rule();
-    let rule: Vec<&str> = rule.split(' ').collect();
-    let asks = system::iptables(&[&["-t", "mangle", "-D"], &rule[..]].concat());
+pub(in crate::switch) fn remove() -> Result<(), ServeError> {
+    let asks = asking().and_then(|rules| do_not_ask(&rules));
     system::nft(&format!("delete table ip {TABLE}\n")).and(asks)
 }
 
+/// The rules by which the kernel asks, as `iptables` says them.
+fn asking() -> Result<Vec<String>, ServeError> {
+    let listed = system::ask_iptables(&["-t", "mangle", "-S", "PREROUTING"])?;
+    let rules = listed.lines().filter_map(|line| line.strip_prefix("-A "));
+    Ok(rules.filter(|rule| rule.contains(&asked_mark())).map(ToOwned::to_owned).collect())
+}
+
+fn do_not_ask(rules: &[String]) -> Result<(), ServeError> {
+    rules.iter().try_for_each(|rule| {
+        system::iptables(&["-t", "mangle", "-D"].into_iter().chain(rule.split(' ')).collect::<Vec<_>>())
+    })
+}
+
 /// The connections that the kernel knows.
-pub(super) fn connections() -> Result<HashSet<SocketAddrV4>, ServeError> {
-    let listed = system::ask_nft(&["list", "map", "ip", TABLE, "connections"])?;
-    let elements = listed.iter().filter_map(|item| item["map"]["elem"].as_array()).flatten();
-    Ok(elements.filter_map(connection).map(|(client, _)| client).collect())
+#[derive(Debug, Default)]
+pub(in crate::switch) struct Listed {
+    /// All of them.
+    pub(in crate::switch) open: HashSet<SocketAddrV4>,
+    /// Those that their clients have ended.
+    pub(in crate::switch) closing: HashSet<SocketAddrV4>,
+}
+
+/// Reads the kernel's list of connections.
+pub(in crate::switch) fn connections() -> io::Result<Listed> {
+    let mut listed = Listed::default();
+    elements::list(TABLE, "connections", |key, _| listed.open.extend(client_of(key)))?;
+    elements::list(TABLE, "closing", |key, _| listed.closing.extend(client_of(key)))?;
+    Ok(listed)
 }
 
 /// Says that a server takes no connections any more, or again; those that are being opened there are decided anew.
-pub(super) fn set_down(mark: Mark, is_down: bool) -> Result<(), ServeError> {
+pub(in crate::switch) fn set_down(mark: Mark, is_down: bool) -> Result<(), ServeError> {
     let verb = if is_down { "add" } else { "delete" };
     system::nft(&format!("{verb} element ip {TABLE} down {{ {} }}\n", mark.0))
 }
 
 /// Packets that the rules dropped, by reason: fragments, those of no connection, those that were not decided, those for
 /// which there was no room.
-pub(super) fn dropped() -> Result<[u64; 4], ServeError> {
+pub(in crate::switch) fn dropped() -> Result<[u64; 4], ServeError> {
     let listed = system::ask_nft(&["list", "counters", "table", "ip", TABLE])?;
     let counter = |name: &str| {
         let counter = listed.iter().map(|item| &item["counter"]).find(|counter| counter["name"] == name);
@@ -169,16 +200,30 @@ pub(super) fn dropped() -> Result<[u64; 4], ServeError> {
     Ok(["fragments", "strays", "undecided", "full"].map(counter))
 }
 
-fn queue_rule() -> String {
+fn queue_rule(queues: u16) -> String {
+    let to = match queues {
+        1 => format!("--queue-num {QUEUE} --queue-bypass"),
+        _ => format!("--queue-balance {QUEUE}:{} --queue-bypass --queue-cpu-fanout", QUEUE + queues - 1),
+    };
+    format!("PREROUTING -m mark --mark {} -j NFQUEUE {to}", asked_mark())
+}
+
+/// The mark of what is asked about, and which of its bits say so.
+fn asked_mark() -> String {
     let mask = !(ASKED - 1);
-    let asked = MARKS | ASKED;
-    format!("PREROUTING -m mark --mark {asked:#x}/{mask:#x} -j NFQUEUE --queue-num {QUEUE} --queue-bypass")
+    format!("{:#x}/{mask:#x}", MARKS | ASKED)
 }
 
 /// What a table is for, by which a later switch knows it: the name of a counter, since not every `nft` lists comments.
-pub(super) fn signature(config: &SwitchConfig) -> String {
+pub(in crate::switch) fn signature(config: &SwitchConfig) -> String {
     let SwitchConfig { service, mode, connections, .. } = config;
     format!("{mode}/{}/{}/{connections}", service.ip(), service.port())
+}
+
+/// A client's address and port, as the kernel has them; each takes a whole number of words.
+fn client_of(key: &[u8]) -> Option<SocketAddrV4> {
+    let address = <[u8; 4]>::try_from(key.get(..4)?).expect("four bytes");
+    Some(SocketAddrV4::new(address.into(), u16::from_be_bytes(key.get(4..6)?.try_into().expect("two bytes"))))
 }
 
 fn closing(listed: &[Value]) -> HashSet<SocketAddrV4> {
@@ -286,7 +331,6 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>, far: &BTree
            chain closes {{
              add @closing {{ {key} timeout {closing} }}
              update @connections {{ {key} timeout {closing} : meta mark }}
-             meta mark set meta mark | {ASKED}
            }}
            chain lingers {{
              update @closing {{ {key} timeout {closing} }}

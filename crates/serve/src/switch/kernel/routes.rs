@@ -13,8 +13,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::super::config::{SwitchConfig, address};
+use super::super::mode::Mode;
+use super::super::tunnel;
 use super::rules::Mark;
-use super::{Mode, SwitchConfig, address, system, tunnel};
+use super::system;
 use crate::ServeError;
 
 /// Where the rules for marks, and then the one for local addresses, stand in the order of rules.
@@ -30,13 +33,13 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What was changed.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(in crate::switch) struct Routes {
     /// Settings, with what they were.
     settings: Vec<(String, String)>,
 }
 
 /// Whether the ways to the servers can be, and no other host has the service's address; changes nothing.
-pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(in crate::switch) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     let service = *config.service.ip();
     let is_new = holder(service)?.is_none();
     let mut asked = BTreeSet::new();
@@ -58,7 +61,7 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
 
 /// Takes the address of the service, unless this host has it. A server that is a front node as well keeps silent about what
 /// is on its loopback device, so there the address is on the one towards the other servers.
-pub(super) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(in crate::switch) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
     let service = config.service.ip();
     if holder(*service)?.is_some() {
         return Ok(());
@@ -70,7 +73,7 @@ pub(super) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
 }
 
 /// Makes the ways to the servers.
-pub(super) fn install(
+pub(in crate::switch) fn install(
     config: &SwitchConfig,
     servers: &BTreeMap<Ipv4Addr, Mark>,
     far: &BTreeSet<Ipv4Addr>,
@@ -130,7 +133,7 @@ pub(super) fn install(
 
 impl Routes {
     /// Puts everything back.
-    pub(super) fn remove(self, address: Ipv4Addr) -> Result<(), ServeError> {
+    pub(in crate::switch) fn remove(self, address: Ipv4Addr) -> Result<(), ServeError> {
         let mut commands = String::new();
         if let Some(device) = holder(address)? {
             let _ = writeln!(commands, "address del {address}/32 dev {device}");
@@ -149,7 +152,7 @@ impl Routes {
 }
 
 /// The largest packet (bytes) that passes the devices towards all servers.
-pub(super) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
+pub(in crate::switch) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
     let mut least = u16::MAX;
     for backend in &config.backends {
         let device = device(config, address(backend))?;

@@ -1,0 +1,160 @@
+//! The threads of a switch: those that decide, one per processor, and one for all that has time.
+//!
+//! A first packet is decided by a thread that is bound to the processor on which it came: the kernel wakes it there, no
+//! processor that sleeps has to be woken, and the verdict sends the packet on from where it is. The price: a processor that is
+//! busy with other programs lets the thread wait, although another one may be free.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use serde_json::json;
+use sojourn_bed::Events;
+use sojourn_stats::Span;
+use tokio::task::JoinSet;
+
+use super::config::SwitchConfig;
+use super::decider::{Decider, books, lock};
+use super::health;
+use super::kernel::queue::{Depth, Queue, Stop, Verdict, Waiting};
+use super::kernel::rules;
+use super::splice::Splicing;
+use crate::report::Inbox;
+use crate::threads::{Threads, Work};
+use crate::upstream::Upstream;
+use crate::{ServeError, clock};
+
+/// Most threads that decide.
+const DECIDING_MAX: usize = 16;
+
+/// The running threads; they stop when this is dropped.
+pub(super) struct Working {
+    deciding: Vec<(Stop, JoinHandle<()>)>,
+    rest: Threads,
+}
+
+/// The processors that this process may use, dealt to the threads that decide: the kernel deals packets alike, by the
+/// processor's number.
+pub(super) fn processors() -> Vec<CpuSet> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    let allowed: Vec<usize> = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect();
+    let threads = allowed.len().clamp(1, DECIDING_MAX);
+    let mut sets = vec![CpuSet::new(); threads];
+    for cpu in allowed {
+        let _ = sets[cpu % threads].set(cpu);
+    }
+    sets
+}
+
+impl Working {
+    /// Starts them all: they decide, keep the books, hear reports, tell of the servers and probe them.
+    pub(super) fn start(
+        decider: &Arc<Mutex<Decider>>,
+        config: &Arc<SwitchConfig>,
+        processors: Vec<CpuSet>,
+        inbox: Option<Inbox>,
+        upstream: Option<(Arc<Upstream>, Events)>,
+    ) -> Result<Working, ServeError> {
+        let mut working = Working { deciding: Vec::new(), rest: rest(decider, config, inbox, upstream)? };
+        if !config.mode.is_spliced() {
+            for (number, processors) in processors.into_iter().enumerate() {
+                working.deciding.push(deciding(decider, number as u16, processors)?);
+            }
+        }
+        Ok(working)
+    }
+
+    /// Stops them and waits until they have.
+    pub(super) fn stop(&mut self) {
+        for (stop, thread) in self.deciding.drain(..) {
+            stop.tell();
+            // A thread that panicked has said so on standard error.
+            let _ = thread.join();
+        }
+        self.rest.stop();
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A thread that decides first packets.
+fn deciding(
+    decider: &Arc<Mutex<Decider>>,
+    number: u16,
+    processors: CpuSet,
+) -> Result<(Stop, JoinHandle<()>), ServeError> {
+    let taken = Queue::open(rules::QUEUE + number, Depth::Heads).and_then(Queue::waited_for);
+    let (queue, stop) = taken.map_err(ServeError::system("cannot take the netfilter queue"))?;
+    let (decider, is_told) = (Arc::clone(decider), stop.is_told());
+    let decide = move || {
+        // Where it is not allowed it decides all the same.
+        let _ = sched_setaffinity(Pid::from_raw(0), &processors);
+        let verdict = |waiting: Waiting<'_>| {
+            let mut decider = lock(&decider);
+            Verdict::Pass(decider.decide(waiting.packet, waiting.mark, clock::now()))
+        };
+        if let Err(error) = queue.serve(&is_told, verdict) {
+            lock(&decider).say(&json!({"event": "queue_failed", "why": error.to_string()}));
+        }
+    };
+    let thread = std::thread::Builder::new().name(format!("decide {number}")).spawn(decide);
+    Ok((stop, thread.map_err(ServeError::system("cannot start a thread"))?))
+}
+
+/// The thread for the rest.
+fn rest(
+    decider: &Arc<Mutex<Decider>>,
+    config: &Arc<SwitchConfig>,
+    inbox: Option<Inbox>,
+    upstream: Option<(Arc<Upstream>, Events)>,
+) -> Result<Threads, ServeError> {
+    let (decider, config) = (Arc::clone(decider), Arc::clone(config));
+    let inbox = Mutex::new(inbox);
+    Threads::start("switch", vec![()], 2, Span::ZERO, move |_, (), mut stop| {
+        let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
+        let splicing = config.mode.is_spliced().then(|| Splicing::new(&config, Arc::clone(&decider))).transpose()?;
+        let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ears = inbox.as_ref().map(Inbox::ears);
+        let telling =
+            upstream.as_ref().map(|(upstream, events)| upstream.tell(Arc::clone(&decider), ears, events.clone()));
+        let telling = telling.transpose()?;
+        Ok(Box::pin(async move {
+            let mut chores = JoinSet::new();
+            if let Some(splicing) = splicing {
+                chores.spawn_local(splicing.serve());
+            } else {
+                chores.spawn_local(books::keep(Arc::clone(&decider), config.lifetimes));
+                chores.spawn_local(books::listen(Arc::clone(&decider)));
+            }
+            if let Some(inbox) = inbox {
+                chores.spawn_local(hear(inbox, Arc::clone(&decider)));
+            }
+            if let Some(telling) = telling {
+                chores.spawn_local(telling);
+            }
+            for backend in config.ids() {
+                chores.spawn_local(health::watch(Arc::clone(&decider), Arc::clone(&config), backend));
+            }
+            // It is told once, or the side that tells is gone.
+            let _ = stop.changed().await;
+            chores.shutdown().await;
+        }) as Work)
+    })
+}
+
+/// Takes reports for as long as it is polled.
+async fn hear(inbox: Inbox, decider: Arc<Mutex<Decider>>) {
+    let Err(error) = inbox
+        .hear(|told, dropped, now| {
+            let mut decider = lock(&decider);
+            decider.hear(told, now);
+            decider.count_dropped(dropped);
+        })
+        .await;
+    lock(&decider).say(&json!({"event": "reports_not_heard", "why": error.to_string()}));
+}
