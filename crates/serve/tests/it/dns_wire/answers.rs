@@ -233,6 +233,9 @@ fn replies_are_compressed() {
     let (_, reply) = bench.send(&asked, Transport::Udp);
     // Owner 2, head 10, `ns1` 4 + 2, `hostmaster` 11 + 2, numbers 20.
     assert_eq!(reply.len(), asked.len() + 51);
+    // In the data of types that came later there are whole names (RFC 3597, 4).
+    let (_, reply) = bench.send(&bytes(&query("_sip._tcp.example.org.", "SRV")), Transport::Udp);
+    assert!(reply.ends_with(b"\x04mail\x07example\x03org\x00"));
 }
 
 #[test]
