@@ -125,6 +125,7 @@ pub mod reports;
 mod request;
 mod signals;
 mod table;
+mod ttl;
 mod window;
 
 pub use backend::{BackendId, Hardware, Information, State, Totals};
@@ -140,4 +141,5 @@ pub use policy::{Command, Policy};
 pub use request::{Ask, Request, key};
 pub use signals::Signals;
 pub use table::{Limit, Table};
+pub use ttl::TtlRule;
 pub use window::{Averaging, Reads, WindowTotals};
