@@ -136,7 +136,7 @@ pub use dispatcher::Dispatcher;
 pub use error::DispatchError;
 pub use event::{Event, Report};
 pub use index::{Index, Ties};
-pub use origin::Origin;
+pub use origin::{Location, Origin};
 pub use policy::{Command, Policy};
 pub use request::{Ask, Request, key};
 pub use signals::Signals;
