@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sojourn_dispatch::{Location, TtlRule};
 use sojourn_stats::Span;
 
+use super::server::Limits;
 use crate::ReportsConfig;
 
 /// What a DNS is.
@@ -20,6 +21,8 @@ pub struct DnsConfig {
     pub seed: u64,
     /// The socket at which it is asked and told by hand.
     pub control: Option<PathBuf>,
+    /// What the wire allows.
+    pub limits: Limits,
     /// Where its numbers are told, for Prometheus.
     pub metrics: Option<SocketAddr>,
     /// Where sites report.

@@ -1,6 +1,8 @@
 //! The configuration file of a DNS: TOML, read whole before anything is done. A mistake gets one line: file, line, key and
 //! what would be right. Relative paths start where the file is.
 
+mod service;
+
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -13,10 +15,11 @@ use toml::Spanned;
 
 use super::config::{DnsConfig, Region, ZoneConfig};
 use super::names::{is_within, name};
-use super::service_file::{self, RawService};
+use super::service::{self, RawService};
 use super::subnet::prefix;
 use crate::ReportsConfig;
 use crate::report::Key;
+use service::{Known, RawService};
 
 /// How many clients each service remembers where nothing is said.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not zero");
@@ -139,7 +142,7 @@ impl DnsConfig {
         };
         let metrics = raw.metrics.as_ref();
         let metrics = metrics.map(|text| address(text.get_ref(), text.span(), "metrics", &place)).transpose()?;
-        let known = service_file::Known { regions: &regions, reports: reports.is_some() };
+        let known = Known { regions: &regions, reports: reports.is_some() };
         let mut zones: Vec<ZoneConfig> = Vec::new();
         for raw in &raw.zone {
             let zone = zone(raw, &known, &place)?;
@@ -222,7 +225,7 @@ fn regions(raw: &[RawRegion], place: &Place<'_>) -> Result<Vec<Region>, String> 
     Ok(regions)
 }
 
-fn zone(raw: &RawZone, known: &service_file::Known<'_>, place: &Place<'_>) -> Result<ZoneConfig, String> {
+fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfig, String> {
     let read = |text: &Spanned<String>, key: &str| {
         name(text.get_ref()).map_err(|why| place.wrong(text.span(), key, why))
     };
@@ -240,7 +243,7 @@ fn zone(raw: &RawZone, known: &service_file::Known<'_>, place: &Place<'_>) -> Re
     }
     let mut services = Vec::new();
     for service in &raw.service {
-        let service = service_file::service(service, &zone_name, known, place)?;
+        let service = service::service(service, &zone_name, known, place)?;
         debug_assert!(is_within(&service.name, &zone_name));
         services.push(service);
     }

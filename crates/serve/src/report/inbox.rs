@@ -107,6 +107,11 @@ impl Ears {
         *self.lock().receiver.dropped()
     }
 
+    /// Waits for reports of a sender of this name too; gives the number of its backend.
+    pub(crate) fn expect(&self, name: &str) -> BackendId {
+        self.lock().receiver.expect(name, clock::now())
+    }
+
     /// The rates of all clients by their names, summed over the backends.
     pub(crate) fn rates(&self) -> Vec<(String, f64)> {
         self.lock().receiver.rates()
