@@ -1,6 +1,7 @@
 //! The configuration file of a DNS: TOML, read whole before anything is done. A mistake gets one line: file, line, key and
 //! what would be right. Relative paths start where the file is.
 
+mod limits;
 mod service;
 
 use std::net::{IpAddr, SocketAddr};
@@ -15,10 +16,11 @@ use toml::Spanned;
 
 use super::config::{DnsConfig, Region, ZoneConfig};
 use super::names::{is_within, name};
-use super::service::{self, RawService};
+use super::server::Limits;
 use super::subnet::prefix;
 use crate::ReportsConfig;
 use crate::report::Key;
+use limits::RawLimits;
 use service::{Known, RawService};
 
 /// How many clients each service remembers where nothing is said.
@@ -37,6 +39,7 @@ struct RawDns {
     clients: Option<Spanned<usize>>,
     state: Option<PathBuf>,
     reports: Option<RawReports>,
+    limits: Option<Spanned<RawLimits>>,
     geo: Option<RawGeo>,
     #[serde(default)]
     region: Vec<RawRegion>,
@@ -160,6 +163,7 @@ impl DnsConfig {
             seed: raw.seed,
             control: raw.control.as_deref().map(|path| place.path(path)),
             metrics,
+            limits: raw.limits.as_ref().map_or_else(|| Ok(Limits::default()), |raw| limits::limits(raw, &place))?,
             reports,
             clients,
             state: raw.state.as_deref().map(|path| place.path(path)),

@@ -140,6 +140,12 @@ impl Dns {
         move || drop(running.reload())
     }
 
+    /// What says [`Dns::state`], from any thread.
+    pub fn teller(&self) -> impl Fn() -> Value + Send + Sync + 'static {
+        let running = Arc::clone(&self.running);
+        move || running.state()
+    }
+
     /// Reads the file anew and takes it.
     ///
     /// # Errors

@@ -147,10 +147,9 @@ impl Running {
     /// The numbers of the wire: name, labels and value.
     pub(super) fn wire_rows(&self) -> Vec<(&'static str, Vec<(&'static str, String)>, u64)> {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        server.as_ref().map_or_else(Vec::new, |server| {
-            let rows = server.counts().rows().map(|(name, labels, value)| (name, labels.into_iter().map(|(key, of)| (key, of.to_string())).collect(), value));
-            rows.collect()
-        })
+        let Some(counts) = server.as_ref().map(Server::counts) else { return Vec::new() };
+        let text = |(key, of)| (key, String::from(of));
+        counts.rows().map(|(name, labels, value)| (name, labels.into_iter().map(text).collect(), value)).collect()
     }
 }
 

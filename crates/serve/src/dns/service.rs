@@ -267,13 +267,11 @@ impl Service {
 impl Inside {
     /// Tells the dispatcher what it knows from the start.
     fn begin(&mut self) {
-        let usual = ClientRules::default();
         self.dispatcher.keep_clients(ClientRules {
             at_most: self.around.clients,
             rates_expire: self.config.client_rates.map(|every| Span(every.0.saturating_mul(SILENT_REPORTS))),
             sites_probed: self.config.sites_probed,
             refresh: self.config.refresh,
-            ..usual
         });
         self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.dispatcher, self.latest);
     }
