@@ -46,14 +46,7 @@ pub struct ServiceId(pub u32);
 pub trait Chooser: Send + Sync {
     /// Chooses. A query for the other family that follows within a second gets the same sites, if these have such addresses,
     /// and takes no second turn or lease; a second query for the same family is a new question.
-    fn choose(
-        &self,
-        service: ServiceId,
-        asker: &Asker,
-        family: Family,
-        now: Time,
-        list: &mut Vec<IpAddr>,
-    ) -> Answered;
+    fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered;
 
     /// What `_why.NAME` says: a few lines of at most 255 bytes each, for this asker. It chooses nothing and holds nothing.
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String>;

@@ -161,14 +161,7 @@ impl Decider {
 }
 
 impl Chooser for Decider {
-    fn choose(
-        &self,
-        service: ServiceId,
-        asker: &Asker,
-        family: Family,
-        now: Time,
-        list: &mut Vec<IpAddr>,
-    ) -> Answered {
+    fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
         match self.service(service) {
             Some(service) => service.choose(asker, family, now, list),
             None => Answered::Nothing,

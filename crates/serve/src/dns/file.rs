@@ -230,9 +230,8 @@ fn regions(raw: &[RawRegion], place: &Place<'_>) -> Result<Vec<Region>, String> 
 }
 
 fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfig, String> {
-    let read = |text: &Spanned<String>, key: &str| {
-        name(text.get_ref()).map_err(|why| place.wrong(text.span(), key, why))
-    };
+    let read =
+        |text: &Spanned<String>, key: &str| name(text.get_ref()).map_err(|why| place.wrong(text.span(), key, why));
     let zone_name = read(&raw.name, "zone.name")?;
     let ns: Vec<String> = raw.ns.iter().map(|text| read(text, "zone.ns")).collect::<Result<_, _>>()?;
     match (&raw.file, ns.is_empty()) {

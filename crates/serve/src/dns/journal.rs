@@ -112,7 +112,9 @@ impl Decided {
         let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.as_secs_f64());
         match sites.split_first() {
             None => format!("decision {number}, {ago:.1} s ago: {client} got no site: {reason}"),
-            Some((first, [])) => format!("decision {number}, {ago:.1} s ago: {client} got {first} for {ttl} s: {reason}"),
+            Some((first, [])) => {
+                format!("decision {number}, {ago:.1} s ago: {client} got {first} for {ttl} s: {reason}")
+            }
             Some((first, rest)) => {
                 let rest = rest.join(", ");
                 format!("decision {number}, {ago:.1} s ago: {client} got {first} for {ttl} s: {reason}; then {rest}")

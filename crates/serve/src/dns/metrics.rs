@@ -58,7 +58,12 @@ struct Family {
 
 const OF_SERVICES: [Family; 8] = [
     Family { name: "decisions_total", kind: "counter", help: "Choices of the policy.", key: "decisions" },
-    Family { name: "paired_total", kind: "counter", help: "Queries answered as the one for the other family.", key: "paired" },
+    Family {
+        name: "paired_total",
+        kind: "counter",
+        help: "Queries answered as the one for the other family.",
+        key: "paired",
+    },
     Family { name: "none_up_total", kind: "counter", help: "Choices when no site was up.", key: "none_up" },
     Family { name: "probes_total", kind: "counter", help: "Round trips that were ordered.", key: "probes" },
     Family { name: "probes_dropped_total", kind: "counter", help: "Orders that were too many.", key: "probes_dropped" },
@@ -73,19 +78,24 @@ const OF_SITES: [Family; 7] = [
     Family { name: "site_weight", kind: "gauge", help: "Its weight.", key: "weight" },
     Family { name: "site_report_age_seconds", kind: "gauge", help: "Age of its last report.", key: "report_age_s" },
     Family { name: "site_busy_share", kind: "gauge", help: "Busy share of its processors.", key: "cpu" },
-    Family { name: "site_capacity", kind: "gauge", help: "Requests per second that it can serve.", key: "capacity_per_s" },
-    Family { name: "site_room", kind: "gauge", help: "Requests per second that it can serve besides.", key: "room_per_s" },
+    Family {
+        name: "site_capacity",
+        kind: "gauge",
+        help: "Requests per second that it can serve.",
+        key: "capacity_per_s",
+    },
+    Family {
+        name: "site_room",
+        kind: "gauge",
+        help: "Requests per second that it can serve besides.",
+        key: "room_per_s",
+    },
 ];
 
 fn text(running: &Running) -> String {
     let state = running.state();
     let mut text = String::new();
-    for (name, labels, value) in running.wire_rows() {
-        if !text.contains(&format!("# TYPE sojourn_dns_{name} ")) {
-            let _ = writeln!(text, "# HELP sojourn_dns_{name} Of the wire.\n# TYPE sojourn_dns_{name} counter");
-        }
-        let _ = writeln!(text, "sojourn_dns_{name}{} {value}", in_braces(&labels));
-    }
+    wire(&mut text, &state["wire"]);
     if let Some(dropped) = state["reports_dropped"].as_object() {
         head(&mut text, "reports_dropped_total", "counter", "Datagrams of reports that were not believed, by cause.");
         for (cause, count) in dropped {
@@ -123,10 +133,20 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP sojourn_dns_{name} {help}\n# TYPE sojourn_dns_{name} {kind}");
 }
 
-fn in_braces(labels: &[(&str, String)]) -> String {
-    let label = |(name, value): &(&str, String)| format!("{name}={value:?}");
-    match labels.is_empty() {
-        true => String::new(),
-        false => format!("{{{}}}", labels.iter().map(label).collect::<Vec<_>>().join(",")),
+/// The counts of the wire: queries by type, replies by code, and what became of the others.
+fn wire(text: &mut String, counts: &Value) {
+    head(text, "queries_total", "counter", "Queries that were answered, by transport and type.");
+    for transport in ["udp", "tcp"] {
+        for (kind, count) in counts[transport].as_object().into_iter().flatten() {
+            let _ = writeln!(text, "sojourn_dns_queries_total{{transport=\"{transport}\",type=\"{kind}\"}} {count}");
+        }
+    }
+    head(text, "replies_total", "counter", "Replies, by code.");
+    for (code, count) in counts["replies"].as_object().into_iter().flatten() {
+        let _ = writeln!(text, "sojourn_dns_replies_total{{code=\"{code}\"}} {count}");
+    }
+    for (name, count) in counts.as_object().into_iter().flatten().filter(|(_, count)| count.is_u64()) {
+        head(text, &format!("{name}_total"), "counter", "Packets and connections of which something became.");
+        let _ = writeln!(text, "sojourn_dns_{name}_total {count}");
     }
 }

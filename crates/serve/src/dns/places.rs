@@ -58,7 +58,9 @@ impl Places {
     /// In one line, where the file cannot be read or is no such table.
     pub(super) fn new(regions: &[Region], table: Option<&Path>) -> Result<Places, String> {
         let open = |path: &Path| {
-            let wrong = |why: String| format!("{}: {why}; it is a table in MaxMind's format, as GeoLite2-City.mmdb", path.display());
+            let wrong = |why: String| {
+                format!("{}: {why}; it is a table in MaxMind's format, as GeoLite2-City.mmdb", path.display())
+            };
             let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
             Reader::from_source(bytes).map_err(|error| wrong(error.to_string()))
         };
@@ -84,7 +86,8 @@ impl Places {
             let has = |codes: &[String], code: Option<&str>| code.is_some_and(|code| codes.iter().any(|of| of == code));
             let regions = || self.regions.iter();
             let by_country = regions().position(|region| has(&region.countries, found.country.iso_code));
-            by_table = by_country.or_else(|| regions().position(|region| has(&region.continents, found.continent.code)));
+            by_table =
+                by_country.or_else(|| regions().position(|region| has(&region.continents, found.continent.code)));
             let Coordinates { latitude, longitude } = found.location;
             location = latitude.zip(longitude).and_then(|(latitude, longitude)| Location::new(latitude, longitude));
         }

@@ -85,7 +85,8 @@ impl Running {
         let config = DnsConfig::read(file)?;
         // Also so that two reloads do not mix.
         let mut in_force = self.config.lock().unwrap_or_else(PoisonError::into_inner);
-        let fixed = |what: &str| Err(format!("{}: {what} cannot change in a running DNS: start it anew", file.display()));
+        let fixed =
+            |what: &str| Err(format!("{}: {what} cannot change in a running DNS: start it anew", file.display()));
         match () {
             () if config.listen != in_force.listen => return fixed("listen"),
             () if config.threads != in_force.threads => return fixed("threads"),
@@ -111,7 +112,8 @@ impl Running {
     fn take(&self, config: &DnsConfig) -> Result<Arc<Zones>, ServeError> {
         let places = Places::new(&config.regions, config.geo.as_deref()).map_err(ServeError::Config)?;
         // What is wrong in a zone is found before anything is taken.
-        let stands_for = |zone: &ZoneConfig| zone.services.iter().map(|of| (of.label.clone(), super::ServiceId(0))).collect();
+        let stands_for =
+            |zone: &ZoneConfig| zone.services.iter().map(|of| (of.label.clone(), super::ServiceId(0))).collect();
         zones(config, stands_for).map_err(ServeError::Config)?;
         let ready = self.decider.prepare(
             config,
@@ -142,14 +144,6 @@ impl Running {
             state["wire"] = json!(server.counts());
         }
         state
-    }
-
-    /// The numbers of the wire: name, labels and value.
-    pub(super) fn wire_rows(&self) -> Vec<(&'static str, Vec<(&'static str, String)>, u64)> {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(counts) = server.as_ref().map(Server::counts) else { return Vec::new() };
-        let text = |(key, of)| (key, String::from(of));
-        counts.rows().map(|(name, labels, value)| (name, labels.into_iter().map(text).collect(), value)).collect()
     }
 }
 

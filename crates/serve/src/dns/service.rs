@@ -100,7 +100,11 @@ pub(super) struct Counts {
 /// What a DNS tells policies.
 fn signals(has_reports: bool, has_rates: bool) -> Signals {
     let seen = Signals::DNS | Signals::ORIGIN;
-    let told = if has_reports { report::SIGNALS.difference(Signals::CLIENT_RATES) | Signals::ROUND_TRIPS } else { Signals::empty() };
+    let told = if has_reports {
+        report::SIGNALS.difference(Signals::CLIENT_RATES) | Signals::ROUND_TRIPS
+    } else {
+        Signals::empty()
+    };
     let rates = if has_reports && has_rates { Signals::CLIENT_RATES } else { Signals::empty() };
     seen | told | rates
 }
@@ -114,8 +118,12 @@ pub(super) fn check(config: &ServiceConfig) -> Result<(), String> {
     dispatcher(config, 1, has_reports).map(drop).map_err(|error| {
         let text = error.to_string();
         match () {
-            () if text.contains("(client-rates)") => format!("{text}; add `client_rates`, e.g. `64 s`, and `[reports]`"),
-            () if matches!(error, DispatchError::MissingSignal(_)) && !has_reports => format!("{text}; add `[reports]`"),
+            () if text.contains("(client-rates)") => {
+                format!("{text}; add `client_rates`, e.g. `64 s`, and `[reports]`")
+            }
+            () if matches!(error, DispatchError::MissingSignal(_)) && !has_reports => {
+                format!("{text}; add `[reports]`")
+            }
             () => text,
         }
     })
@@ -281,13 +289,7 @@ impl Inside {
         self.latest
     }
 
-    fn choose(
-        &mut self,
-        client: Client,
-        family: Family,
-        now: Time,
-        list: &mut Vec<IpAddr>,
-    ) -> Answered {
+    fn choose(&mut self, client: Client, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
         list.clear();
         if !self.sites.have(family) {
             return Answered::Addresses { ttl: self.config.ttl, scope: 0 };

@@ -224,7 +224,8 @@ fn site(raw: &RawSite, known: &Known<'_>, place: &Place<'_>) -> Result<SiteConfi
         let place_of = known.regions.iter().position(|region| region.name == *text.get_ref());
         let unknown = || {
             let names: Vec<&str> = known.regions.iter().map(|region| region.name.as_str()).collect();
-            let known = if names.is_empty() { "there is none".into() } else { format!("known are {}", names.join(", ")) };
+            let known =
+                if names.is_empty() { "there is none".into() } else { format!("known are {}", names.join(", ")) };
             format!("no region `{}`; {known}; add `[[region]]` with this name", text.get_ref())
         };
         place_of.map(|place| place as u16).ok_or_else(|| place.wrong(text.span(), &key("region"), unknown()))

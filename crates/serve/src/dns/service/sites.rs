@@ -119,13 +119,7 @@ impl Sites {
 
     /// Takes the sites of a new configuration. What was done by hand to those that stay is undone only where the file says
     /// something new.
-    pub(super) fn reload(
-        &mut self,
-        sites: &[SiteConfig],
-        places: &Places,
-        dispatcher: &mut Dispatcher,
-        now: Time,
-    ) {
+    pub(super) fn reload(&mut self, sites: &[SiteConfig], places: &Places, dispatcher: &mut Dispatcher, now: Time) {
         for config in sites {
             let known = self.all.iter().position(|site| site.config.name == config.name);
             let before = known.map(|index| self.all[index].clone()).filter(|site| !site.has_left);
@@ -291,7 +285,9 @@ impl Sites {
     /// Where sites are tried.
     pub(super) fn checks(&self) -> Vec<(String, SocketAddr)> {
         let checked = self.here().filter_map(|site| Some((site, site.config.check?)));
-        checked.map(|(site, port)| (site.config.name.clone(), SocketAddr::new(site.config.addresses[0], port))).collect()
+        checked
+            .map(|(site, port)| (site.config.name.clone(), SocketAddr::new(site.config.addresses[0], port)))
+            .collect()
     }
 
     /// What is known of each.
