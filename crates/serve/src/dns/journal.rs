@@ -18,7 +18,10 @@ use super::subnet::Client;
 const KEPT: usize = 8192;
 
 /// How long a query for the other family belongs to the one before.
-const PAIRED: Span = Span(1_000_000_000);
+const PAIRED: Span = Span(SECOND);
+
+/// In ns.
+const SECOND: u64 = 1_000_000_000;
 
 /// A decision.
 #[derive(Clone, Debug)]
@@ -109,7 +112,7 @@ impl Decided {
     pub(super) fn in_words(&self, name: impl Fn(BackendId) -> String, now: Time) -> String {
         let ago = now.saturating_since(self.at).as_secs_f64();
         let sites: Vec<String> = self.sites.iter().map(|id| name(*id)).collect();
-        let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.as_secs_f64());
+        let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.0 / SECOND);
         match sites.split_first() {
             None => format!("decision {number}, {ago:.1} s ago: {client} got no site: {reason}"),
             Some((first, [])) => {
@@ -130,7 +133,7 @@ impl Decided {
             "age_s": now.saturating_since(self.at).as_secs_f64(),
             "client": self.client.to_string(),
             "sites": self.sites.iter().map(|id| name(*id)).collect::<Vec<_>>(),
-            "ttl_s": self.ttl.as_secs_f64(),
+            "ttl_s": self.ttl.0 / SECOND,
             "decision": self.decision,
             "reason": self.decision.reason.to_string(),
         })

@@ -134,6 +134,11 @@ impl Dns {
         self.metrics
     }
 
+    /// What chooses, for those who ask without packets; services are numbered in the order of the configuration.
+    pub fn chooser(&self) -> Arc<dyn Chooser> {
+        Arc::clone(&self.running.decider) as Arc<dyn Chooser>
+    }
+
     /// What reads the file anew and takes it, from any thread; what becomes of it is said as an event.
     pub fn reloader(&self) -> impl Fn() + Send + Sync + 'static {
         let running = Arc::clone(&self.running);

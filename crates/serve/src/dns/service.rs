@@ -238,7 +238,7 @@ impl Service {
         json!({
             "name": inside.config.name,
             "policy": inside.config.policy,
-            "ttl_s": inside.config.ttl.as_secs_f64(),
+            "ttl_s": inside.config.ttl.0 / 1_000_000_000,
             "decisions": inside.journal.count(),
             "clients": clients.len(),
             "mean_client_rate_per_s": clients.mean_rate(),

@@ -4,6 +4,7 @@ mod apache;
 mod child;
 mod clusters;
 mod clusters_bed;
+mod dns_decider;
 mod gateway;
 mod limits;
 mod loadd;
