@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, Remembered};
 use sojourn_stats::Time;
 
 use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
@@ -144,6 +144,19 @@ impl Decider {
         let mut last: Vec<Value> = self.read().all().flat_map(|service| service.last(count, now)).collect();
         last.sort_by_key(|decided| decided["at"].as_u64());
         last.split_off(last.len().saturating_sub(count))
+    }
+
+    /// Takes what was known of a client of a service before a restart, whose backends are numbers of `sites`; false where there is no
+    /// such service, or nothing of it counts any more.
+    pub(super) fn recall(&self, service: &str, sites: &[String], client: Remembered, now: Time) -> bool {
+        let services = self.read();
+        let id = services.by_name.get(service).map(|id| id.0 as usize);
+        id.and_then(|id| services.by_id[id].as_ref()).is_some_and(|service| service.recall(sites, client, now))
+    }
+
+    /// What is known of clients: of each service its name, its sites by number, and its clients.
+    pub(super) fn remembered(&self, now: Time) -> Vec<(String, Vec<String>, Vec<Remembered>)> {
+        self.read().all().map(|service| service.remembered(now)).collect()
     }
 
     /// Ends all records; false where one lacks something.

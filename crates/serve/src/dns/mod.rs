@@ -17,6 +17,7 @@ mod control;
 mod decider;
 mod file;
 mod journal;
+mod memory;
 mod metrics;
 mod names;
 mod places;
@@ -60,6 +61,7 @@ pub struct Dns {
     addresses: Vec<SocketAddr>,
     reports: Option<SocketAddr>,
     metrics: Option<SocketAddr>,
+    recalled: Option<Result<u64, String>>,
     desk: Threads,
 }
 
@@ -104,8 +106,10 @@ impl Dns {
             limits: config.limits.clone(),
             cookie_secret: None,
         };
+        let state = config.state.clone();
         let (running, zones) = Running::begin(config, file, ears.clone(), orders, events)?;
         let running = Arc::new(running);
+        let recalled = state.as_deref().map(|path| running.recall(path));
         let decider: Arc<dyn Chooser> = Arc::clone(&running.decider) as Arc<dyn Chooser>;
         let server = Server::start(wire, zones, decider)?;
         let addresses = server.addresses().to_vec();
@@ -116,7 +120,7 @@ impl Dns {
             let desk = desk.lock().unwrap_or_else(PoisonError::into_inner).take().expect("there is one thread");
             Ok(Box::pin(desk.work(Arc::clone(&shared), ears.clone(), stop)) as Work)
         })?;
-        Ok(Dns { running, addresses, reports, metrics, desk })
+        Ok(Dns { running, addresses, reports, metrics, recalled, desk })
     }
 
     /// Where it listens.
@@ -132,6 +136,11 @@ impl Dns {
     /// Where its numbers are, if they are told.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics
+    }
+
+    /// Of how many clients it knows from before a restart, or why not of all; none where nothing is kept.
+    pub fn recalled(&self) -> Option<&Result<u64, String>> {
+        self.recalled.as_ref()
     }
 
     /// What chooses, for those who ask without packets; services are numbered in the order of the configuration.
@@ -174,6 +183,7 @@ impl Dns {
         });
         let mut state = self.running.state();
         state["wire"] = json!(counts);
+        self.running.keep();
         (state, self.running.decider.finish())
     }
 }

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{
-    BackendId, ClientRules, Command, DispatchError, Dispatcher, Information, Origin, Request, Signals, TtlRule,
+    BackendId, ClientRules, Command, DispatchError, Dispatcher, Information, Origin, Remembered, Request, Signals,
+    TtlRule,
 };
 use sojourn_stats::{Span, Time};
 use tokio::sync::mpsc;
@@ -258,6 +259,34 @@ impl Service {
             json
         });
         decided.collect()
+    }
+
+    /// Takes what was known of a client before a restart; false where nothing of it counts any more.
+    pub(super) fn recall(&self, sites: &[String], mut client: Remembered, now: Time) -> bool {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        if inside.dispatcher.clients().rules().rates_expire.is_some_and(|expire| client.rate_age >= expire) {
+            client.rate = None;
+        }
+        client.round_trips.retain_mut(|trip| {
+            let site = sites.get(trip.from.0 as usize).and_then(|name| inside.sites.find(name));
+            trip.from = site.unwrap_or_default();
+            site.is_some()
+        });
+        let counts = client.rate.is_some() || !client.round_trips.is_empty();
+        if counts {
+            inside.dispatcher.recall(&client, now);
+        }
+        counts
+    }
+
+    /// Its name, its sites by number, and what is known of its clients.
+    pub(super) fn remembered(&self, now: Time) -> (String, Vec<String>, Vec<Remembered>) {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        let table = inside.dispatcher.table();
+        let sites = (0..table.len() as u32).map(|id| table.name(BackendId(id)).to_owned()).collect();
+        (inside.config.name.clone(), sites, inside.dispatcher.clients().remembered(now))
     }
 
     /// Ends its record; false where it lacks something.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sojourn_dispatch::record;
 use sojourn_serve::dns::{Answered, Asker, Chooser, Dns, DnsConfig, Family, ServiceId};
-use sojourn_serve::report::{Heard, Key, Load, Metric, Metrics, Sender};
+use sojourn_serve::report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
 use sojourn_serve::{Events, now};
 use sojourn_stats::{Span, Time};
 
@@ -356,11 +356,19 @@ impl Reporter {
         self.socket.send(&datagram).expect("it is sent");
     }
 
-    fn tell_rates(&mut self, rates: &[(&str, f64)]) {
+    pub(crate) fn tell_rates(&mut self, rates: &[(&str, f64)]) {
         let rates = rates.iter().map(|(client, rate)| ((*client).to_owned(), *rate)).collect();
         for datagram in self.sender.rates(0, self.measured(), rates) {
             self.socket.send(&datagram).expect("it is sent");
         }
+    }
+
+    /// Answers the next order with this round trip.
+    pub(crate) fn answer_order(&mut self, ms: u64) {
+        let Heard::Order { order, client } = self.hear() else { panic!("an order comes") };
+        let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean: Span(ms * 1_000_000), answers: 3 };
+        let datagram = self.sender.echoes(0, self.measured(), echoes);
+        self.socket.send(&datagram).expect("it is sent");
     }
 
     /// What the DNS says to it.
@@ -422,18 +430,8 @@ fn rates_order_round_trips_and_round_trips_decide() {
     // 10.0.1.200 is nearer to c1 by address.
     assert_eq!(running.ask("10.0.1.200"), ["10.0.1.1"]);
     one.tell_rates(&[("10.0.1.200", 3.0), ("10.0.1.201", 1.0)]);
-    let answer = |reporter: &mut Reporter, ms: u64| {
-        for _ in 0..2 {
-            let Heard::Order { order, client } = reporter.hear() else { panic!("an order comes") };
-            let (outcome, answers) = (sojourn_serve::report::Outcome::Icmp, 3);
-            let echoes = sojourn_serve::report::Echoes { order, client, outcome, mean: Span(ms * 1_000_000), answers };
-            let measured = reporter.measured();
-            let datagram = reporter.sender.echoes(0, measured, echoes);
-            reporter.socket.send(&datagram).expect("it is sent");
-        }
-    };
-    answer(&mut one, 90);
-    answer(&mut two, 20);
+    (0..2).for_each(|_| one.answer_order(90));
+    (0..2).for_each(|_| two.answer_order(20));
     until("four round trips are known", || running.dns.state()["services"][0]["counts"]["round_trips"] == 4);
     assert_eq!(running.dns.state()["services"][0]["counts"]["probes"], 4);
     let (list, answered) = running.ask_as(&asker("10.0.1.200"), Family::V4, now());

@@ -5,6 +5,7 @@ mod child;
 mod clusters;
 mod clusters_bed;
 mod dns_decider;
+mod dns_places;
 mod dns_wire;
 mod gateway;
 mod limits;
