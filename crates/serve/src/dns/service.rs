@@ -505,7 +505,8 @@ impl Inside {
         }
         let explanation = self.dispatcher.explain(&request, &[], now);
         for candidate in explanation.candidates {
-            let terms: Vec<String> = candidate.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+            let terms: Vec<String> =
+                candidate.terms.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
             let terms = if terms.is_empty() { "it can be chosen".into() } else { terms.join(", ") };
             lines.push(format!("{}: {terms}", self.sites.name(candidate.backend)));
         }
@@ -541,6 +542,12 @@ const LINE_MAX: usize = 255;
 
 /// Lines of an answer that says why: so many fit into a datagram.
 const LINES_MAX: usize = 16;
+
+/// A number to four digits after the point, without zeros at its end.
+fn number(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
 
 /// A TTL of the wire, at least a second.
 fn whole_seconds(ttl: Span) -> Span {
