@@ -2,7 +2,8 @@
 //!
 //! A new configuration is read and got ready whole before any of it is in force: the zones, the services and their records.
 //! Then services are taken, zones are swapped in one step, and services that are there no more are let go. What is wrong leaves
-//! everything as it was. What the file cannot change in a running DNS (addresses to listen at, threads, the key) it refuses.
+//! everything as it was. What the file cannot change in a running DNS (addresses to listen at, threads, limits) is
+//! refused; the key is read at the start.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -402,6 +402,8 @@ impl Inside {
 
     fn hear(&mut self, told: &Told, now: Time) {
         match told {
+            // What is not waited for would never expire.
+            Told::Rate { .. } if self.config.client_rates.is_none() => {}
             Told::Rate { client, rate } => {
                 // Whose name is no address asks no DNS by it.
                 let Ok(address) = client.parse() else { return };

@@ -199,6 +199,49 @@ fn lone_servers_report_measure_and_are_missed() {
     );
 }
 
+/// A cluster whose front node reports for it, and a lone server, side by side: both are named in turn until the cluster says that its
+/// last server is gone, and again when the cluster has one.
+#[test]
+fn clusters_and_lone_servers_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = file(folder.path(), "key", "0123456789abcdef\n");
+    let head = "[reports]\nlisten = \"127.0.0.1:0\"\nkey_file = \"key\"";
+    let dns = start(&folder, &config(head, "round-robin", "", &two()));
+    let to = dns.events()[0]["reports"].as_str().expect("it says where").to_owned();
+    let node =
+        |name: &str| child(&["node", "--child", "--name", name, "--model", "discipline = \"ps\"\ndemand = \"1 ms\""]);
+    let (inner, lone) = (node("a"), node("c2"));
+    let backend = format!("a=127.0.0.1:{}", inner.port());
+    let reporting = ["--reports", "127.0.0.1:0", "--key", &key, "--report-to", &to, "--name", "c1"];
+    let times = ["--report-every", "50 ms", "--report-heartbeat", "500 ms", "--fall", "1"];
+    let front = child(&[&["gateway", "--child", "--backend", &backend][..], &reporting, &times].concat());
+    let to_front = front.events()[0]["reports"].as_str().expect("it says where").to_owned();
+    let daemon = |name: &str, to: &str, node: &Child| {
+        let ask = format!("http://127.0.0.1:{}/load", node.port());
+        let who = ["loadd", "--child", "--name", name, "--key", &key, "--to", to, "--ask", &ask];
+        child(&[&who[..], &["--every", "50 ms", "--heartbeat", "500 ms"]].concat())
+    };
+    let _daemons = [daemon("a", &to_front, &inner), daemon("c2", &to, &lone)];
+    await_that("both have reported", || {
+        ["c1", "c2"].iter().all(|name| state(&folder, name)["report_age_s"].is_number())
+    });
+    let ask = || dig(dns.port(), &["+short", "www.geo.example.org"]);
+    let Some(first) = ask() else { return skipped("no dig") };
+    let mut both = [first, ask().unwrap()];
+    both.sort();
+    assert_eq!(both, ["194.0.0.10\n", "198.0.0.10\n"]);
+    inner.freeze();
+    await_that("c1 has no server left", || {
+        dns.events().iter().any(|event| event["event"] == "site_down" && event["why"] == "it has no server left")
+    });
+    (0..3).for_each(|_| assert_eq!(ask().unwrap(), "198.0.0.10\n"));
+    inner.thaw();
+    await_that("c1 has a server again", || {
+        dns.events().iter().any(|event| event["event"] == "site_up" && event["site"] == "c1")
+    });
+    await_that("c1 is named again", || ask().unwrap() == "194.0.0.10\n");
+}
+
 /// A query for www.geo.example.org.
 fn query(id: u16) -> Vec<u8> {
     let mut query = vec![0; 12];
