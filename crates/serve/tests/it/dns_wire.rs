@@ -65,7 +65,7 @@ pub(crate) struct Sites {
 }
 
 impl Chooser for Sites {
-    fn choose(&self, service: ServiceId, asker: &Asker, family: Family, _: Time, list: &mut Vec<IpAddr>) -> Answered {
+    fn choose(&self, service: ServiceId, _: &Asker, family: Family, _: Time, list: &mut Vec<IpAddr>) -> Answered {
         self.choices.fetch_add(1, Ordering::Relaxed);
         let all: &[&str] = match (service.0, family) {
             (1, Family::V4) => &["198.51.100.2", "198.51.100.1"],
@@ -75,7 +75,7 @@ impl Chooser for Sites {
             _ => &[],
         };
         list.extend(all.iter().map(|ip| ip.parse::<IpAddr>().expect("an address")));
-        Answered::Addresses { ttl: Span(20_000_000_000), scope: if asker.subnet.is_some() { 20 } else { 0 } }
+        Answered::Addresses { ttl: Span(20_000_000_000), scope: 20 }
     }
 
     fn why(&self, service: ServiceId, asker: &Asker, _: Time) -> Vec<String> {

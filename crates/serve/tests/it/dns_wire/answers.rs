@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use sojourn_serve::dns::{Done, ServiceId, Transport, Zone, Zones};
 
-use super::{Bench, bytes, open, query, read, shown, with_edns};
+use super::{Bench, bytes, open, query, read, services, shown, with_edns};
 
 const SOA: &str = "authority example.org. 60 SOA ns1.example.org. hostmaster.example.org. 7 3600 900 1209600 60";
 
@@ -87,6 +87,13 @@ fn other_zones_classes_and_operations_are_refused() {
     chaos[class] = 3;
     let (_, reply) = bench.send(&chaos, Transport::Udp);
     assert_eq!(shown(&read(&reply)), "Refused");
+    for class in [3, 4, 254, 255] {
+        let mut other = bytes(&query("www.example.org.", "A"));
+        let last = other.len() - 1;
+        other[last] = class;
+        let (done, _) = bench.send(&other, Transport::Udp);
+        assert_eq!(done, Done::Replied { kind: 1, code: 5, is_truncated: false, is_slipped: false }, "{class}");
+    }
     for opcode in [1, 2, 4, 5, 15] {
         let mut other = bytes(&query("example.org.", "SOA"));
         other[2] = opcode << 3;
@@ -170,6 +177,27 @@ fn what_is_delegated_is_referred_to_its_servers() {
         ("ns.sub.example.org.", "A"),
     ] {
         assert_eq!(bench.ask(name, kind), referral, "{name} {kind}");
+    }
+}
+
+/// A zone below another one, both here: what the upper one says of it does not count.
+#[test]
+fn a_zone_below_another_one_answers_for_itself() {
+    let mut bench = Bench::new(open());
+    let upper = Zone::parse("example.org", super::ZONE, &services()).expect("a zone");
+    let text = "@ 60 SOA ns.example.net. root 1 1 1 1 5\n@ 60 NS ns.example.net.\nwww 60 A 192.0.2.88\n";
+    let lower = Zone::parse("sub.example.org", text, &[]).expect("a zone");
+    bench.zones = Zones::new(vec![upper, lower]).expect("zones");
+    let own = "authority sub.example.org. 5 SOA ns.example.net. root.sub.example.org. 1 1 1 1 5";
+    for (name, kind, expected) in [
+        ("www.sub.example.org.", "A", "NoError aa\nwww.sub.example.org. 60 A 192.0.2.88".to_string()),
+        ("sub.example.org.", "NS", "NoError aa\nsub.example.org. 60 NS ns.example.net.".into()),
+        // The address that the upper zone has for it.
+        ("ns.sub.example.org.", "A", format!("NXDomain aa\n{own}")),
+        ("x.www.sub.example.org.", "A", format!("NXDomain aa\n{own}")),
+        ("mail.example.org.", "TXT", format!("NoError aa\n{SOA}")),
+    ] {
+        assert_eq!(bench.ask(name, kind), expected, "{name} {kind}");
     }
 }
 

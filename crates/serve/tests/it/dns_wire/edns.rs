@@ -33,6 +33,10 @@ fn sizes_are_the_least_of_both() {
         // A truncated reply has its EDNS still.
         assert_eq!(reply.edns.expect("EDNS is answered with EDNS").max_payload(), ours);
     }
+    // 512 bytes every party takes, whatever it says.
+    let mut asked = with_edns("www.example.org.", "A");
+    asked.edns.as_mut().expect("it has EDNS").set_max_payload(1);
+    assert_eq!(Bench::new(open()).reply(&asked).answers.len(), 2);
 }
 
 /// Every size from the smallest on gives a reply that is whole or says that it is not.
@@ -118,6 +122,7 @@ fn a_subnet_is_told_to_the_policy_and_echoed_with_its_scope() {
     let mut fixed = with_option(SUBNET, &net);
     fixed.queries[0].set_name("mail.example.org.".parse().expect("a name"));
     assert!(bench.send(&bytes(&fixed), Transport::Udp).1.ends_with(&net));
+    // The policy of these tests says 20 bits even there.
     for data in [[0, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0]] {
         let (done, reply) = bench.send(&bytes(&with_option(SUBNET, &data)), Transport::Udp);
         assert!(matches!(done, Done::Replied { code: 0, .. }), "{done:?}");

@@ -94,6 +94,8 @@ fn counts_and_names_that_are_wrong_are_malformed() {
         ("data longer than the packet", packet([1, 0, 0, 1], &[0, 0, 1, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 1, 2, 3, 4])),
         ("a label that is longer than the packet", packet([1, 0, 0, 1], &[63, 1, 2, 3])),
         ("a pointer cut short", packet([1, 0, 0, 1], &[0xc0])),
+        ("a reserved label of a record", packet([1, 0, 0, 1], &[0x40, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])),
+        ("another of a record", packet([1, 0, 0, 1], &[0x80, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])),
         ("256 bytes", long_name(&[63, 63, 63, 62])),
         ("far more", long_name(&[63; 200])),
         ("a question that points to itself", pointing(&[0xc0, 12])),
