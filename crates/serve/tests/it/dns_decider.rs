@@ -119,6 +119,12 @@ fn the_other_family_is_the_same_question() {
     assert_eq!(other, ["10.0.2.1"], "of another client it is no pair");
     let state = running.dns.state();
     assert_eq!(state["services"][0]["counts"]["paired"], 2);
+    // Two clients that share a slot of what is remembered do not share answers.
+    let slot = |address: &str| sojourn_dispatch::key(address) % 8192;
+    let other = (0..=u16::MAX).map(|n| format!("10.8.{}.{}", n >> 8, n & 255)).find(|of| slot(of) == slot("10.9.9.9"));
+    let (at, other) = (start_at + Span(5_000_000_000), asker(&other.expect("one of 65536 does")));
+    let four = running.ask_as(&client, Family::V4, at).0;
+    assert_ne!(running.ask_as(&other, Family::V6, at).0[0].trim_start_matches("fd00::"), &four[0][5..6]);
     let plain = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
     assert_eq!(plain.ask_as(&client, Family::V6, now()).0, Vec::<String>::new());
     assert_eq!(plain.ask("10.9.9.9"), ["10.0.1.1"]);
@@ -140,7 +146,7 @@ fn a_site_without_the_family_is_no_candidate() {
 #[test]
 fn further_sites_follow_the_first() {
     let sites = [("c1", ""), ("c2", ""), ("c3", "drain = true"), ("c4", "")];
-    let running = start(&file("", &service("round-robin", "answers = 3", &sites)));
+    let running = start(&file("", &service("round-robin", "answers = 4", &sites)));
     assert_eq!(running.ask("10.9.9.9"), ["10.0.1.1", "10.0.2.1", "10.0.4.1"]);
     assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1", "10.0.4.1", "10.0.1.1"]);
     // Nearness orders the whole answer: 10.0.4.1 shares more bits with 10.0.5.7 than the others do.
