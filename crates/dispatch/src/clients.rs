@@ -10,6 +10,8 @@
 //! (Agarwal 2001, section 3.5.1, `update_rtts`); one that is measured anew replaces the last to the same backend, whichever
 //! is shorter.
 
+mod remembered;
+
 use std::cmp::Reverse;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
@@ -19,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::BackendId;
+pub use remembered::{Remembered, RememberedTrip};
 
 /// What is kept of clients, and when it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

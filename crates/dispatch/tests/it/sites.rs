@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use sojourn_dispatch::{
-    BackendId, ClientRules, Code, Command, Dispatcher, Event, Information, Origin, Report, Request, RoundTrip, State,
+    BackendId, ClientRules, Code, Command, Dispatcher, Event, Information, Location, Origin, Report, Request,
+    RoundTrip, State,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -193,7 +194,7 @@ fn origin(stream: &mut Stream) -> Origin {
     let first = [128, 194, 195, 198, 199, 202][stream.below(6)];
     let address = Ipv4Addr::new(first, [0, 128, 129][stream.below(3)], 0, stream.below(2) as u8);
     let (region, known) = (stream.below(3) as u16, stream.below(6) > 0);
-    Origin { region: (stream.below(6) > 0).then_some(region), address: known.then_some(address) }
+    Origin { region: (stream.below(6) > 0).then_some(region), address: known.then_some(address), location: None }
 }
 
 fn walk(rules: Rules, seed: u64) -> BTreeMap<&'static str, u32> {
@@ -357,10 +358,10 @@ fn ties_are_drawn() {
         let mut dispatcher = made.expect("a DNS tells all that");
         for id in 0..4 {
             let address = Some(Ipv4Addr::new(194, 0, 0, 1));
-            dispatcher.set_origin(BackendId(id), Origin { region: None, address });
+            dispatcher.set_origin(BackendId(id), Origin { address, ..Origin::default() });
         }
         let address = Some(Ipv4Addr::new(195, 1, 2, 3));
-        let request = Request { origin: Origin { region: None, address }, ..Request::default() };
+        let request = Request { origin: Origin { address, ..Origin::default() }, ..Request::default() };
         let mut counts = [0_u64; 4];
         for _ in 0..40_000 {
             let chosen = dispatcher.choose(&request, &[BackendId(1)], Time(3)).forwarded_to().expect("four are up");
@@ -375,7 +376,7 @@ fn ties_are_drawn() {
 fn the_terms_say_how_near_each_site_is() {
     let made = Dispatcher::new("nearest-with-room(bits = 7)", &equal(3), Information::Immediate, AT_DNS, 1, "dns");
     let mut dispatcher = made.expect("a DNS tells all that");
-    let at = |first| Origin { region: None, address: Some(Ipv4Addr::new(first, 0, 0, 1)) };
+    let at = |first| Origin { address: Some(Ipv4Addr::new(first, 0, 0, 1)), ..Origin::default() };
     dispatcher.set_origin(BackendId(0), at(195));
     dispatcher.set_origin(BackendId(1), at(199));
     assert!(dispatcher.report(BackendId(0), &Report { room: 2.0, capacity: 8.0, ..Report::default() }, Time(1)));
@@ -399,13 +400,13 @@ fn a_dead_site_is_the_next_ones_load_or_everyones() {
         let mut dispatcher = made.expect("a DNS tells all that");
         for (id, first) in [(0, 194), (1, 195), (2, 2)] {
             let address = Some(Ipv4Addr::new(first, 0, 0, 1));
-            dispatcher.set_origin(BackendId(id), Origin { region: None, address });
+            dispatcher.set_origin(BackendId(id), Origin { address, ..Origin::default() });
             let report = Report { room: 500.0, capacity: 800.0, ..Report::default() };
             assert!(dispatcher.report(BackendId(id), &report, Time(1)));
         }
         dispatcher.observe(Event::Down { backend: BackendId(0) }, Time(2));
         let address = Some(Ipv4Addr::new(194, 1, 2, 3));
-        let request = Request { origin: Origin { region: None, address }, ..Request::default() };
+        let request = Request { origin: Origin { address, ..Origin::default() }, ..Request::default() };
         let next = (0..1_000).filter_map(|_| dispatcher.choose(&request, &[], Time(3)).forwarded_to());
         next.filter(|id| *id == BackendId(1)).count()
     };
@@ -413,4 +414,62 @@ fn a_dead_site_is_the_next_ones_load_or_everyones() {
     // Binomial(1000, 1/2): beyond 4.9 standard deviations once in a million times.
     let spread = share_of_neighbour("free-capacity");
     assert!((423..=577).contains(&spread), "{spread}");
+}
+
+/// Published distances between airports' cities (great circles, km), over the poles and the date line as well.
+#[test]
+fn distances_are_on_the_globe() {
+    let at = |latitude, longitude| Location::new(latitude, longitude).expect("a place");
+    for (one, other, km) in [
+        (at(51.47, -0.45), at(40.64, -73.78), 5540.0),
+        (at(35.55, 139.78), at(37.62, -122.38), 8270.0),
+        (at(61.17, -149.99), at(60.32, 24.96), 6500.0),
+        (at(0.0, 179.5), at(0.0, -179.5), 111.2),
+        (at(90.0, 0.0), at(-90.0, 77.0), 20_015.1),
+        (at(12.34, 56.78), at(12.34, 56.78), 0.0),
+    ] {
+        assert!(
+            (one.distance_km(other) - km).abs() < 0.005 * km + 1e-9,
+            "{one:?} {other:?}: {}",
+            one.distance_km(other)
+        );
+        assert_eq!(one.distance_km(other), other.distance_km(one));
+    }
+    for (latitude, longitude) in [(90.01, 0.0), (0.0, 180.01), (f64::NAN, 0.0), (0.0, f64::NEG_INFINITY)] {
+        assert_eq!(Location::new(latitude, longitude), None);
+    }
+}
+
+/// The nearest of those in the client's region, against a scan that computes each distance; where none is there, of all.
+#[test]
+fn the_geographic_policy_chooses_the_nearest_in_the_region() {
+    let mut stream = Stream::new(17, "places", "test");
+    for _ in 0..200 {
+        let place = |stream: &mut Stream| Origin {
+            region: (stream.below(4) > 0).then(|| stream.below(3) as u16),
+            location: (stream.below(4) > 0)
+                .then(|| Location::new(stream.uniform() * 180.0 - 90.0, stream.uniform() * 360.0 - 180.0))
+                .flatten(),
+            ..Origin::default()
+        };
+        let mut dispatcher =
+            Dispatcher::new("geographic", &equal(8), Information::Immediate, AT_DNS, 1, "places").unwrap();
+        let places: Vec<Origin> = (0..8).map(|_| place(&mut stream)).collect();
+        places.iter().zip(0..).for_each(|(origin, id)| dispatcher.set_origin(BackendId(id), *origin));
+        dispatcher.observe(Event::Down { backend: BackendId(stream.below(8) as u32) }, Time::ZERO);
+        let request = Request { origin: place(&mut stream), ..Request::default() };
+        let chosen = dispatcher.choose(&request, &[], Time(1)).forwarded_to().expect("seven are up");
+        let up: Vec<BackendId> = dispatcher.table().eligible().to_vec();
+        let origin = |id: &BackendId| places[id.0 as usize];
+        let is_home = |id: &&BackendId| request.origin.region.is_some() && origin(id).region == request.origin.region;
+        let home: Vec<BackendId> = up.iter().filter(is_home).copied().collect();
+        let among = if home.is_empty() { up } else { home };
+        let km = |id: &BackendId| {
+            let (here, there) = request.origin.location.zip(origin(id).location)?;
+            Some(here.distance_km(there))
+        };
+        let least = among.iter().filter_map(km).fold(f64::INFINITY, f64::min);
+        assert!(among.contains(&chosen));
+        assert!(km(&chosen).map_or(least == f64::INFINITY, |km| km <= least + 1e-3), "{chosen:?} {least}");
+    }
 }

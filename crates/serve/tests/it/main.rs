@@ -4,6 +4,8 @@ mod apache;
 mod child;
 mod clusters;
 mod clusters_bed;
+mod dns_decider;
+mod dns_places;
 mod dns_wire;
 mod gateway;
 mod limits;

@@ -10,6 +10,7 @@ mod clusters;
 mod compare;
 mod daemons;
 mod demo;
+mod dns;
 mod docs;
 mod doubts;
 mod failure;
