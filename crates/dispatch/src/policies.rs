@@ -38,6 +38,9 @@ policies! {
     busiest_to_largest,
     free_capacity,
     remaining_capacity,
+    sweb,
+    file_locality,
+    cpu_only,
 }
 
 /// A built-in policy.
