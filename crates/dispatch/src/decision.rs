@@ -165,6 +165,12 @@ pub enum Code {
     PathHash,
     /// The client's cookie.
     Cookie,
+    /// Shortest estimate of all that the request would take.
+    LeastCost,
+    /// It owns what is asked for.
+    Owner,
+    /// It was redirected already.
+    Redirected,
     /// The rule of a policy of your own.
     Own,
     /// No backend is left to choose.
@@ -197,6 +203,9 @@ impl fmt::Display for Reason {
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::PathHash => write!(f, "the hash of the path falls to it"),
             Code::Cookie => write!(f, "the client's cookie names it"),
+            Code::LeastCost => write!(f, "shortest estimate of what it takes ({})", Span::from_secs_f64(value)),
+            Code::Owner => write!(f, "it owns what is asked for"),
+            Code::Redirected => write!(f, "it was redirected already"),
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
             Code::Full => write!(f, "no backend can take it, {value} are full"),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::BackendId;
+use crate::request::is_default;
 
 /// Something that happened. A request that was forwarded ends with exactly one of `Completed`, `Failed` or `Cancelled`;
 /// until then it is in flight, also while it is pending (not yet sent).
@@ -70,6 +71,9 @@ pub struct Report {
     /// Busy share of the network.
     #[serde(with = "crate::record::exact")]
     pub net: f32,
+    /// Requests at the processor, the disk and the network, waiting or served; 0 where that is not told.
+    #[serde(skip_serializing_if = "is_default")]
+    pub queues: [u32; 3],
     /// Requests per second that it could take in addition.
     #[serde(with = "crate::record::exact")]
     pub room: f32,

@@ -39,6 +39,9 @@ policies! {
     busiest_to_largest,
     free_capacity,
     remaining_capacity,
+    sweb,
+    file_locality,
+    cpu_only,
 }
 
 /// A built-in policy.

@@ -34,6 +34,9 @@ pub struct Request {
     /// Where it comes from.
     #[serde(skip_serializing_if = "is_default")]
     pub origin: Origin,
+    /// The round trip between its client and the decider, where the face knows: TCP's own estimate.
+    #[serde(skip_serializing_if = "is_default")]
+    pub round_trip: Option<Span>,
     /// How often it was redirected already.
     #[serde(skip_serializing_if = "is_default")]
     pub hops: u8,

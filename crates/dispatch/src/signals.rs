@@ -60,6 +60,8 @@ bitflags! {
         const PROBES = 1 << 20;
         /// How long a choice will be kept: [`Request::lease`](crate::Request::lease).
         const LEASES = 1 << 21;
+        /// The round trip between the client and the decider: [`Request::round_trip`](crate::Request::round_trip).
+        const CLIENT_ROUND_TRIP = 1 << 22;
     }
 }
 
@@ -105,7 +107,7 @@ impl Information {
     }
 }
 
-const WORDS: [(Signals, &str); 22] = [
+const WORDS: [(Signals, &str); 23] = [
     (Signals::IN_FLIGHT, "the end of each request (in-flight)"),
     (
         Signals::FIRST_BYTE,
@@ -134,4 +136,5 @@ const WORDS: [(Signals, &str); 22] = [
     (Signals::ROUND_TRIPS, "round trips between clients and backends (round-trips)"),
     (Signals::PROBES, "probes of backends (probes)"),
     (Signals::LEASES, "how long each answer is kept (leases)"),
+    (Signals::CLIENT_ROUND_TRIP, "the round trip to each client (client-round-trip)"),
 ];

@@ -182,6 +182,12 @@ impl Table {
         self.said(id).cpu()
     }
 
+    /// How many share its processor with a further request, that one included: 1 + the requests there as last reported
+    /// (its utilisation where it tells none), raised as [`Table::believed_cpu`] is; what has not reported counts as idle.
+    pub fn believed_cpu_load(&self, id: BackendId) -> f64 {
+        self.said(id).cpu_load()
+    }
+
     /// Its room (1/s) as last reported, less what each choice since took that is held until the next report
     /// ([`crate::Hold::UntilReport`]) and what is reserved ([`crate::Hold::Reserved`]); it may fall below 0.
     pub fn believed_room(&self, id: BackendId) -> Option<f32> {

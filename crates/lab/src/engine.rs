@@ -10,7 +10,7 @@ use sojourn_model::system::Fault;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, PathDelay};
-use crate::spec::{Engine, Experiment, PLANNED_POLICIES, Question, SystemQuestion};
+use crate::spec::{Engine, Experiment, Question, SystemQuestion};
 
 pub(crate) mod live;
 mod sim;
@@ -50,9 +50,6 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
     if !asked.is_modelled && by.iter().any(|engine| *engine != Engine::Live) {
         return Err("only live can measure a program; theory and sim need a model of it: [system.server]".into());
     }
-    if let Some(policy) = planned_policy(&asked.system) {
-        return Err(format!("not there yet: the policy `{policy}` can be written, but no engine has it"));
-    }
     if by.contains(&Engine::Sim) && experiment.run.duration.is_none() && is_sessions(asked) {
         return Err("sim needs to know when sessions end: give `duration` under [run], e.g. `600 s`".into());
     }
@@ -68,15 +65,6 @@ pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String
         sojourn_sim::check(&asked.system, &asked.workload).map_err(|e| e.to_string())?;
     }
     if by.contains(&Engine::Live) { live::check(experiment, asked) } else { Ok(()) }
-}
-
-/// A policy that files may name and no engine has yet.
-fn planned_policy(system: &System) -> Option<&str> {
-    let policies = system.tiers.iter().flat_map(|tier| {
-        std::iter::once(&tier.policy).chain(tier.pools.iter().map(|pool| &pool.policy)).map(String::as_str)
-    });
-    let base = |policy: &str| policy.split('(').next().unwrap_or_default().trim().to_owned();
-    policies.into_iter().find(|policy| PLANNED_POLICIES.contains(&base(policy).as_str()))
 }
 
 fn is_sessions(asked: &SystemQuestion) -> bool {

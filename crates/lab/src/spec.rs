@@ -35,7 +35,6 @@ use client::RawClient;
 use fault::RawFault;
 pub use program::Program;
 use system::RawSystem;
-pub(crate) use tier::PLANNED_POLICIES;
 use workload::RawWorkload;
 pub(crate) use workload::Sites;
 

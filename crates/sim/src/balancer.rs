@@ -1,8 +1,8 @@
 //! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Dispatcher, Event, Information, Limit,
-    Origin, Report, Request, RoundTrip, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Dispatcher, Event, Hardware,
+    Information, Limit, Origin, Report, Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
@@ -40,10 +40,30 @@ pub(crate) struct Asked {
     pub(crate) size: u64,
     /// Where it comes from, where the fabric knows of addresses.
     pub(crate) origin: Origin,
+    /// What a node knows that redirects; none where another decider is asked.
+    pub(crate) at_node: Option<AtNode>,
+}
+
+/// What a node that redirects knows of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtNode {
+    /// Its own number among the targets; none where it is none of them.
+    pub(crate) here: Option<u32>,
+    pub(crate) hops: u8,
+    /// The request's demand, in seconds of a server of speed 1: the operations of an oracle that is right.
+    pub(crate) work: f64,
+    pub(crate) round_trip: Span,
 }
 
 /// What is told by the keys of clients' addresses.
 const OF_CLIENTS: Signals = Signals::ADDRESS.union(Signals::CLIENT_RATES).union(Signals::ROUND_TRIPS);
+
+/// What a face that redirects knows besides, of a request and of the servers.
+const AT_NODE: Signals = Signals::HOPS
+    .union(Signals::WORK)
+    .union(Signals::CLIENT_ROUND_TRIP)
+    .union(Signals::HARDWARE)
+    .union(Signals::OWNERS);
 
 /// The path of an object as the load generator asks an emulated server for it.
 fn path_of(object: u32) -> String {
@@ -64,7 +84,8 @@ pub fn signals(tier: &Tier, regions: &[Region], browses: bool) -> Signals {
         Face::Gateway => Signals::GATEWAY.difference(Signals::PATH) | of_path,
         Face::Switch => Signals::SWITCH,
         // It sees what it answers, and no reply.
-        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | of_path,
+        Face::Redirect if browses => Signals::ADDRESS | Signals::COOKIE,
+        Face::Redirect => Signals::ADDRESS | Signals::COOKIE | of_path | AT_NODE,
         Face::Dns => Signals::DNS,
         // It hears of its own requests, and no more.
         Face::Client => {
@@ -157,7 +178,7 @@ impl Balancer {
     /// Chooses a target that is not among those `tried`; none where the policy does anything but forward.
     #[inline]
     pub(crate) fn choose(&mut self, asked: Asked, tried: &[BackendId], now: Time) -> Option<Choice> {
-        let Asked { client, class, object, size, origin } = asked;
+        let Asked { client, class, object, size, origin, at_node } = asked;
         let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
@@ -165,8 +186,12 @@ impl Balancer {
         let path = if self.requires.contains(Signals::PATH) { key(&path_of(object)) } else { 0 };
         let size = self.requires.contains(Signals::SIZE).then_some(size);
         let lease = self.lease;
-        let request =
+        let mut request =
             Request { client: address, class, cookie, key: path, object, size, origin, lease, ..Request::default() };
+        if let Some(AtNode { here, hops, work, round_trip }) = at_node {
+            (request.here, request.hops) = (here.map(BackendId), hops);
+            (request.work, request.round_trip) = (Some(work), Some(round_trip));
+        }
         let decision = self.dispatchers[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
         let (Action::Forward(backend) | Action::Answer(backend)) = decision.action else { return None };
@@ -198,6 +223,22 @@ impl Balancer {
     #[inline]
     pub(crate) fn wants_predictions(&self) -> bool {
         self.requires.contains(Signals::PREDICTED_RESPONSE)
+    }
+
+    /// Whether the policy reads what a node that redirects knows.
+    #[inline]
+    pub(crate) fn is_of_node(&self) -> bool {
+        self.requires.intersects(AT_NODE)
+    }
+
+    /// What a target is made of.
+    pub(crate) fn set_hardware(&mut self, target: u32, hardware: Hardware) {
+        self.dispatchers.iter_mut().for_each(|one| one.set_hardware(BackendId(target), hardware));
+    }
+
+    /// The targets that own a file.
+    pub(crate) fn set_owners(&mut self, file: u32, owners: &[BackendId]) {
+        self.dispatchers.iter_mut().for_each(|one| one.set_owners(file, owners));
     }
 
     /// So long would the request that is chosen for next take at a server.

@@ -39,6 +39,8 @@ pub(crate) enum What {
     AtServer,
     /// A server that stood still takes it from its door.
     Accepted,
+    /// A file from another server is there.
+    Fetched,
     /// The reply's first byte reaches the balancer.
     FirstByte,
     /// The reply's last byte reaches the balancer.

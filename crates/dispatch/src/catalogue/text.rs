@@ -1,5 +1,7 @@
 //! Policies as text: `name` or `name(parameter = value, ...)`, where a value may itself be such a text.
 
+use std::ops::RangeInclusive;
+
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 
 use crate::{Averaging, DispatchError, Policy, Reads, Ties};
@@ -42,6 +44,23 @@ impl<'a> Params<'a> {
         let seconds = quantity::parse(text, Dimension::Time).map_err(|error| bad(error.to_string()))?;
         let span = Span::from_secs_f64(seconds);
         if span == Span::ZERO { Err(bad("must be at least 1 ns".into())) } else { Ok(span) }
+    }
+
+    /// The number that the text gives as `name`, or `default`.
+    ///
+    /// # Errors
+    /// When it is no number, or not in `range`.
+    pub fn number(
+        &mut self,
+        name: &'static str,
+        default: f64,
+        range: RangeInclusive<f64>,
+    ) -> Result<f64, DispatchError> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let (least, most) = range.into_inner();
+            self.wrong(&format!("{name} = {text}: it is a number from {least} to {most}"))
+        })
     }
 
     /// Which of `choices` the text gives as `name`; none if it gives none.

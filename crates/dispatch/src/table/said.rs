@@ -58,6 +58,12 @@ impl Said {
         self.report.as_ref().map(|report| report.cpu * self.cpu_rise)
     }
 
+    /// How many share the processor, a further request included.
+    pub(super) fn cpu_load(&self) -> f64 {
+        let there = self.report.as_ref().map_or(0.0, |report| f64::from(report.cpu).max(report.queues[0].into()));
+        (1.0 + there) * f64::from(self.cpu_rise)
+    }
+
     pub(super) fn room(&self) -> Option<f32> {
         self.left().map(|left| (left as f64 / 1e6) as f32)
     }

@@ -15,6 +15,7 @@ pub(crate) const REQUEST: Request = Request {
     size: None,
     work: None,
     origin: Origin { region: None, address: None, location: None },
+    round_trip: None,
     hops: 0,
     here: None,
     lease: None,

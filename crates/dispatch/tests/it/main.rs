@@ -1,6 +1,7 @@
 //! Behaviours of the dispatcher, one file each.
 
 mod affinity;
+mod broker;
 mod capacity;
 mod catalogue;
 mod clients;

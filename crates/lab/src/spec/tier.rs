@@ -16,9 +16,6 @@ use toml::Spanned;
 use super::limit::{RawLimit, RawOverflow};
 use super::{Reader, SpecError, Text, unknown};
 
-/// Policies that files may name although no engine has them yet.
-pub(crate) const PLANNED_POLICIES: [&str; 3] = ["file-locality", "cpu-only", "sweb"];
-
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 
 const ONLY_REQUESTS: &str = "response times of users who browse are not predicted; leave it out";
@@ -265,12 +262,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses a policy that is not known, or that this face cannot serve; one that is planned is read as it is.
+    /// Refuses a policy that is not known, or that this face cannot serve.
     fn check_policy(&self, policy: &Text, tier: &Tier, regions: &[Region]) -> Result<(), SpecError> {
-        let base = policy.get_ref().split('(').next().unwrap_or_default().trim();
-        if PLANNED_POLICIES.contains(&base) {
-            return Ok(());
-        }
         // Where deciders have different numbers of targets, one stands for all.
         let weights = if tier.weights.is_empty() { &[1.0][..] } else { &tier.weights };
         let targets: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();

@@ -609,7 +609,6 @@ fn sim_refuses_what_it_does_not_have() {
         "tiers = [\"node\"] }\n[[system.tier.pool]]\nhost = \"a\"\npolicy = \"random\"\ntargets = { servers = 1 }",
     );
     let cases: &[(&str, &str, &str, &str)] = &[
-        (NODES, "policy = \"random\"", "policy = \"sweb\"", "the policy `sweb`"),
         (&gateway, "host = \"a\"", "host = \"b\"", "pools"),
         (
             &but(&central, "[[system.site]]", medium),

@@ -29,6 +29,7 @@ mod places;
 mod probes;
 mod replies;
 mod reports;
+mod resources;
 mod retries;
 mod transfers;
 
@@ -36,7 +37,7 @@ use std::collections::BTreeMap;
 
 use sojourn_dispatch::{BackendId, Catalogue, Origin, Signals};
 use sojourn_model::system::{Face, Fault, Seat, Subject, System, Target, Tier, Trouble};
-use sojourn_model::{Admission, Discipline, Knowledge, Server, Station, TcpConnection, Wire};
+use sojourn_model::{Discipline, Knowledge, Server, Station, TcpConnection, Wire};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
@@ -49,14 +50,15 @@ use self::outages::{Outages, Place};
 use self::places::Places;
 use self::probes::Probing;
 use self::reports::Reporting;
+use self::resources::{Storage, stations};
 use self::retries::Retrying;
 use self::transfers::Transfers;
 use super::deciders::{Decider, Next, deciders};
 use super::names::Names;
-use crate::balancer::{Asked, Choice};
+use crate::balancer::{Asked, AtNode, Choice};
 use crate::control::SimError;
 use crate::engine::Fabric;
-use crate::requests::jobs::{Job, Stage};
+use crate::requests::jobs::Stage;
 use crate::requests::prediction::Predictor;
 use crate::requests::{Cx, Requests, What};
 use crate::timers::Timers;
@@ -89,6 +91,8 @@ pub(crate) struct Routed {
     cluster_wires: Vec<Wire>,
     cluster_delay: Span,
     predictor: Option<Predictor>,
+    /// Files and memory of servers; none where they have none of their own.
+    storage: Option<Storage>,
     /// Where requests come from, where a decider is told or clients are probed; and whether all deciders are.
     origins: Option<Origins>,
     tells_origins: bool,
@@ -135,8 +139,12 @@ struct Route {
     /// When it came to its server, and its stage there.
     came: Time,
     stage: usize,
-    /// Time waited and core time at the stages so far.
+    /// The station that it is at, and time waited and served at the stages so far.
+    station: usize,
     waited: Span,
+    service: Span,
+    /// The server that owns the file which is on its way here.
+    fetches: Option<u32>,
     /// Gateways that have had the first byte of its reply.
     heard: usize,
     /// The connection that it came over, and what its client asked over it.
@@ -203,6 +211,7 @@ impl Routed {
             retrying: Retrying::new(system),
             cluster_wires: cluster.map_or(Vec::new(), |link| vec![Wire::new(link); system.sites.len().max(1)]),
             cluster_delay: cluster.map_or(Span::ZERO, |link| link.delay),
+            storage: Storage::new(system),
             predictor: predict.map(|(knows, demand_mean)| Predictor::new(knows, demand_mean)),
             routes: Vec::new(),
             closings: Vec::new(),
@@ -321,6 +330,14 @@ impl Routed {
         if let (true, Some(host)) = (stays, decider.host) {
             return self.serve_here(slot, host, cx);
         }
+        if decider.balancer.is_of_node() {
+            let here =
+                decider.targets.iter().position(|next| decider.host.is_some_and(|host| *next == Next::Server(host)));
+            let round_trip = Span(2 * self.places.one_way(job.client, decider.region).0);
+            let work = job.service.as_secs_f64();
+            route.asked.at_node =
+                Some(AtNode { here: here.map(|here| here as u32), hops: route.hops, work, round_trip });
+        }
         let Some(choice) = decider.balancer.choose(route.asked, &route.tried, cx.now) else {
             return self.overflow(slot, number, cx);
         };
@@ -411,7 +428,8 @@ impl Routed {
         if self.is_down[host] {
             return self.refused(slot, cx);
         }
-        (self.routes[slot as usize].stage, self.routes[slot as usize].came) = (0, cx.now);
+        let route = &mut self.routes[slot as usize];
+        (route.stage, route.came, route.service, route.fetches) = (0, cx.now, Span::ZERO, None);
         match self.outages.host_stands(host as u32, cx.now) {
             Some(goes_on) => self.waits(slot, goes_on, What::Accepted, cx),
             None => self.accepted(slot, cx),
@@ -437,39 +455,6 @@ impl Routed {
         self.visit(slot, cx);
     }
 
-    /// A request comes to its present stage at its server.
-    fn visit(&mut self, slot: u32, cx: &mut Cx) {
-        let job = &mut cx.jobs.slab[slot as usize];
-        let host = job.choice.server as usize;
-        let stage = self.routes[slot as usize].stage;
-        let number = self.stages[host][stage];
-        let station = &mut self.stations[number];
-        let due = station.next_departure();
-        let work = match stage {
-            0 => {
-                if let Some(predictor) = &mut self.predictor {
-                    let (station, now) = station.at(cx.now);
-                    predictor.predict(slot, job, &self.servers[host], station, now);
-                }
-                job.service
-            }
-            stage => work_at(&self.servers[host], stage, job.size),
-        };
-        match station.arrive_of(job.class, cx.now, u64::from(slot), work) {
-            Admission::Admitted(ticket) => {
-                job.ticket = ticket;
-                job.stage = Stage::AtServer;
-                if station.next_departure() != due {
-                    self.timers.set(number, station.next_departure());
-                }
-                if stage == 0 {
-                    self.report(cx.now, |reporting, view| reporting.arrived(host as u32, view));
-                }
-            }
-            Admission::Denied => self.deny(slot, cx),
-        }
-    }
-
     /// A request ends without a reply: all on its stack are told.
     fn deny(&mut self, slot: u32, cx: &mut Cx) {
         let client = cx.jobs.slab[slot as usize].client;
@@ -478,15 +463,6 @@ impl Routed {
         }
         self.let_go(client);
         self.fail(slot, cx);
-    }
-
-    fn leave_station(&mut self, slot: u32, cx: &mut Cx) {
-        let Job { choice, ticket, .. } = cx.jobs.slab[slot as usize];
-        let number = self.stages[choice.server as usize][self.routes[slot as usize].stage];
-        let station = &mut self.stations[number];
-        station.cancel(cx.now, ticket);
-        self.timers.set(number, station.next_departure());
-        self.report(cx.now, |reporting, _| reporting.cancelled(choice.server));
     }
 
     /// One way between a decider and what it has chosen.
@@ -603,29 +579,19 @@ impl Fabric for Routed {
         let departure = station.depart(cx.now).expect("the timer is the station's next departure");
         self.timers.set(number, station.next_departure());
         let slot = departure.job as u32;
-        if number >= self.first_medium {
-            return self.flowed(slot, cx);
-        }
         let job = &mut cx.jobs.slab[slot as usize];
-        job.stage = Stage::Forwarded;
-        let host = job.choice.server as usize;
         let route = &mut self.routes[slot as usize];
+        match (number >= self.first_medium, route.fetches) {
+            (true, None) => return self.flowed(slot, cx),
+            (true, Some(_)) => return self.fetched(slot, cx),
+            (false, _) => job.stage = Stage::Forwarded,
+        }
         if let (0, Some(predictor)) = (route.stage, &self.predictor) {
             let actual = departure.at - departure.arrived;
             cx.tally.predicted(job.planned, predictor.of(slot), actual);
         }
         route.waited += departure.started - departure.arrived;
-        let came = route.came;
-        if route.stage + 1 < self.stages[host].len() {
-            route.stage += 1;
-            return self.visit(slot, cx);
-        }
-        let service = job.service + (1..=route.stage).map(|stage| work_at(&self.servers[host], stage, job.size)).sum();
-        cx.tally.served(job.planned, route.waited + self.outages.stood(host as u32, came, cx.now), service);
-        let (size, client, stayed) = (job.size, job.client, cx.now - came);
-        let machine = self.places.machine(client);
-        self.report(cx.now, |reporting, view| reporting.served(host as u32, machine, size, stayed, view));
-        self.leaves_server(slot, host, size, cx);
+        self.has_visited(slot, cx);
     }
 
     fn enter(&mut self, slot: u32, cx: &mut Cx) {
@@ -655,6 +621,7 @@ impl Fabric for Routed {
             What::Resolves => self.resolve(slot, cx),
             What::AtServer => self.at_server(slot, cx),
             What::Accepted => self.accepted(slot, cx),
+            What::Fetched => self.fetched(slot, cx),
             What::Redirected => self.redirected(slot, cx),
             What::FirstByte => self.first_byte(slot, cx),
             What::ReplyAtBalancer => self.reply(slot, cx),
@@ -677,9 +644,8 @@ impl Fabric for Routed {
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
         match cx.jobs.slab[slot as usize].stage {
-            Stage::AtServer => self.leave_station(slot, cx),
             Stage::Flowing => self.leave_medium(slot, cx),
-            _ => {}
+            _ => self.leave_server(slot, cx),
         }
         let client = cx.jobs.slab[slot as usize].client;
         for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
@@ -698,27 +664,6 @@ impl Fabric for Routed {
     fn busy(&self, now: Time) -> Vec<Span> {
         self.stages.iter().map(|stages| self.stations[stages[0]].busy(now)).collect()
     }
-}
-
-/// The stations of each server, by its resources, and all of them: the processors first, in the order of the servers.
-fn stations(servers: &[Server]) -> (Vec<Vec<usize>>, Vec<Freezable>) {
-    let mut stations: Vec<Station> =
-        servers.iter().map(|server| Station::new(server.discipline.clone(), server.cores, server.capacity)).collect();
-    let mut stages: Vec<Vec<usize>> = (0..servers.len()).map(|server| vec![server]).collect();
-    for (server, stages) in servers.iter().zip(&mut stages) {
-        for resource in server.machine.iter().flat_map(|machine| &machine.resources[1..]) {
-            stages.push(stations.len());
-            stations.push(Station::new(resource.discipline.clone(), 1, None));
-        }
-    }
-    (stages, stations.into_iter().map(Freezable::new).collect())
-}
-
-/// The work of `size` bytes at stage `stage` of a server, which is not its processor.
-fn work_at(server: &Server, stage: usize, size: u64) -> Span {
-    let resource = server.machine.as_ref().and_then(|machine| machine.resources.get(stage));
-    let rate = resource.and_then(|resource| resource.rate).expect("a resource beside the processor has a rate");
-    Span::from_secs_f64(size as f64 / rate)
 }
 
 /// Refuses by name what this fabric does not have yet.
@@ -789,16 +734,11 @@ pub(crate) fn refuse(system: &System, workload: &Workload) -> Result<(), SimErro
         ),
         (rules.hedge.is_some(), "clients that hedge ([client])"),
         (rules.retries.is_some() && is_impatient, "clients that retry and lose patience: leave `patience` out"),
-        (
-            system
-                .servers()
-                .filter_map(|server| server.machine.as_ref())
-                .any(|it| it.memory.is_some() || it.files.is_some()),
-            "memory that caches, or files with owners",
-        ),
     ];
     match missing.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(SimError::NotYet(what.into())),
-        None => check_choosers(system, workload).and_then(|()| faults::check(system)),
+        None => check_choosers(system, workload)
+            .and_then(|()| faults::check(system))
+            .and_then(|()| resources::check(system, workload.objects().len())),
     }
 }

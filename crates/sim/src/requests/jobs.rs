@@ -37,7 +37,7 @@ impl Job {
     #[inline]
     pub(crate) fn asked(&self) -> Asked {
         let Job { client, class, choice, size, .. } = *self;
-        Asked { client, class, object: choice.server, size, origin: Origin::default() }
+        Asked { client, class, object: choice.server, size, origin: Origin::default(), at_node: None }
     }
 }
 

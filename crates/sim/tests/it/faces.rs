@@ -99,13 +99,20 @@ fn users_who_browse() {
 
 /// A policy behind a tier of another face is refused for what that face does not see, is not told and was not set up to
 /// measure; what it promises it tells, or this run would end in a panic or a choice of nothing.
+/// What a face knows besides that redirects.
+const AT_NODE: Signals = Signals::HOPS
+    .union(Signals::WORK)
+    .union(Signals::CLIENT_ROUND_TRIP)
+    .union(Signals::HARDWARE)
+    .union(Signals::OWNERS);
+
 #[test]
 fn other_faces() {
     let (catalogue, names) = every_policy();
     let faces = [
         (Face::Gateway, Signals::GATEWAY | OF_PATH),
         (Face::Switch, Signals::SWITCH),
-        (Face::Redirect, Signals::ADDRESS | Signals::COOKIE | Signals::PATH | OF_PATH),
+        (Face::Redirect, Signals::ADDRESS | Signals::COOKIE | Signals::PATH | OF_PATH | AT_NODE),
         (Face::Dns, Signals::ADDRESS | Signals::LEASES),
         (Face::Client, Signals::GATEWAY.difference(Signals::COOKIE) | Signals::OBJECT),
     ];

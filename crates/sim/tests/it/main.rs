@@ -11,6 +11,7 @@ mod emitted;
 mod exact;
 mod faces;
 mod faults;
+mod files;
 mod instants;
 mod links;
 mod long_memory;

@@ -170,6 +170,9 @@ impl Routed {
     }
 
     fn be_down(&mut self, change: &Change, is_down: bool) {
+        if let (true, Some(storage)) = (is_down, &mut self.storage) {
+            change.hosts.iter().for_each(|host| storage.forget(*host as usize));
+        }
         change.hosts.iter().for_each(|host| self.is_down[*host as usize] = is_down);
         change.deciders.iter().for_each(|decider| self.deciders[*decider as usize].is_down = is_down);
         if let (Some(resolver), Some(names)) = (change.resolver, &mut self.names) {
@@ -220,7 +223,10 @@ impl Routed {
     /// Requests at servers that are down and behind deciders that are down end without a reply.
     fn lose_what_is_inside(&mut self, cx: &mut Cx) {
         let is_lost = |(slot, job): (usize, &Job)| {
-            let at_server = job.stage == Stage::AtServer && self.is_down[job.choice.server as usize];
+            let fetches = self.routes.get(slot).and_then(|route| route.fetches);
+            let is_there = job.stage == Stage::AtServer || job.stage == Stage::Forwarded && fetches.is_some();
+            let of_files = fetches.is_some_and(|owner| self.is_down[owner as usize]);
+            let at_server = is_there && (of_files || self.is_down[job.choice.server as usize]);
             let is_down = |leg: &Leg| self.deciders[leg.decider as usize].is_down;
             let passes = job.stage != Stage::Free && self.routes[slot].legs.iter().any(is_down);
             (at_server || passes).then_some(slot as u32)
@@ -228,9 +234,8 @@ impl Routed {
         let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(is_lost).collect();
         for slot in lost {
             match cx.jobs.slab[slot as usize].stage {
-                Stage::AtServer => self.leave_station(slot, cx),
                 Stage::Flowing => self.leave_medium(slot, cx),
-                _ => {}
+                _ => self.leave_server(slot, cx),
             }
             self.deny(slot, cx);
         }

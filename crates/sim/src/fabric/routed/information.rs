@@ -1,15 +1,16 @@
 //! What deciders are told besides requests: where their targets are, how long to keep what they know of clients, and the
 //! messages that come to them.
 
-use sojourn_dispatch::{ClientRules, Origin};
+use sojourn_dispatch::{BackendId, ClientRules, Hardware, Origin};
 use sojourn_model::System;
 use sojourn_model::system::Tier;
 use sojourn_stats::{Span, Time};
 
-use super::super::deciders::Next;
+use super::super::deciders::{Decider, Next};
 use super::Routed;
 use super::messages::Message;
 use super::reports::{Reporting, View};
+use super::resources::Storage;
 
 /// Reports without news of a client after which its rate is forgotten.
 const SILENT_REPORTS: u64 = 3;
@@ -34,6 +35,9 @@ impl Routed {
             if tier.probes.is_some() || tier.reports.is_some_and(|reports| reports.client_rates.is_some()) {
                 self.deciders[number].balancer.keep_clients(client_rules(tier));
             }
+            if self.deciders[number].balancer.is_of_node() {
+                self.describe_nodes(number, system);
+            }
             let Some(origins) = &self.origins else { continue };
             for target in 0..self.deciders[number].targets.len() {
                 let next = self.deciders[number].targets[target];
@@ -42,6 +46,29 @@ impl Routed {
                 if let (0, Some(choosers)) = (number, &mut self.choosers) {
                     choosers.origins.push(origin);
                 }
+            }
+        }
+    }
+
+    /// Tells a decider what its targets are made of, and which of them own each file.
+    fn describe_nodes(&mut self, number: usize, system: &System) {
+        let Routed { deciders, storage, .. } = self;
+        let Decider { balancer, targets, .. } = &mut deciders[number];
+        let link_rate = system.network.cluster_link().rate.map_or(0.0, |bits| bits / 8.0);
+        for (target, next) in targets.iter().enumerate() {
+            let Next::Server(host) = *next else { continue };
+            let server = &system.hosts[host as usize].server;
+            let rate = |name: &str| {
+                let mut resources = server.machine.iter().flat_map(|machine| &machine.resources);
+                resources.find(|resource| resource.name == name).and_then(|resource| resource.rate)
+            };
+            let (disk_rate, net_rate) = (rate("disk").unwrap_or(0.0), rate("net").unwrap_or(link_rate));
+            balancer.set_hardware(target as u32, Hardware { speed: server.speed, disk_rate, net_rate });
+        }
+        for (file, owner) in storage.iter().flat_map(Storage::owners) {
+            let owner = targets.iter().position(|next| *next == Next::Server(owner as u32));
+            if let Some(owner) = owner {
+                balancer.set_owners(file, &[BackendId(owner as u32)]);
             }
         }
     }

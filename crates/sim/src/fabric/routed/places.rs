@@ -130,7 +130,12 @@ impl Places {
 
     /// The link that the path between a client and a region shares with others, and that link's rate (bit/s).
     pub(super) fn medium(&self, client: u32, region: usize) -> Option<(usize, f64)> {
-        self.paths.get(self.home(client) * self.regions + region).and_then(|way| way.medium)
+        self.medium_between(self.home(client), region)
+    }
+
+    /// The same of the path between two regions.
+    pub(super) fn medium_between(&self, a: usize, b: usize) -> Option<(usize, f64)> {
+        self.paths.get(a * self.regions + b).and_then(|way| way.medium)
     }
 
     /// The region of a client.

@@ -406,7 +406,10 @@ impl Reporting {
         let cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
         totals.busy_ns = Some((reporter.busy(0, view).0.into(), cores_ns));
         let [cpu, disk, net] = reporter.looked.shares;
-        let report = Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, ..Report::default() };
+        let at = |station: &usize| view.stations[*station].occupancy().0;
+        let queues = [0, 1, 2].map(|kind: usize| reporter.stations[kind].iter().map(at).sum());
+        let report =
+            Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, queues, ..Report::default() };
         Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
     }
 
