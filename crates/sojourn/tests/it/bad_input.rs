@@ -243,6 +243,8 @@ fn loads_that_cannot_be() {
         (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
         (&[url, "--rotate", "server"], "client or request"),
         (&[url, "--resolver", "dns"], "127.0.0.1:5353"),
+        (&[url, "--resolves", "daily"], "--resolves daily: `ttl`, `request`, or a time above zero, e.g. 60s"),
+        (&[url, "--resolves", "0 s"], "--resolves 0 s: `ttl`, `request`, or a time above zero, e.g. 60s"),
         (&[url, "--trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (&[url, "--wsess", "10,5,1"], "--rate"),
         (&[url, "--rate", "9 /s", "--sessions-file", &posts, "--sessions", "3"], "GET"),
