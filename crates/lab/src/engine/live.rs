@@ -394,20 +394,23 @@ fn load(
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..match entrances {
             Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
-            Entrances::Rotated(all, _) => Load::new(all[0], all[0].to_string(), schedule, targets(asked)),
+            Entrances::Rotated(all, rotation) => {
+                Load::new(all[0], all[0].to_string(), schedule, targets(asked)).rotated(all, *rotation)
+            }
             Entrances::Named(dns) => Load {
                 resolver: Some(*dns),
                 resolves: resolves(asked.system.rules.resolves),
-                // It would be a question to the DNS, and paths may lose what is tried.
-                tries_first: false,
                 ..Load::to(&[Url::parse(&dns::url()).expect("it is one")], schedule, targets(asked))
             },
         }
     };
-    match entrances {
-        Entrances::Rotated(all, rotation) => Ok(load.rotated(all, *rotation)),
-        _ => Ok(load),
-    }
+    Ok(match entrances {
+        // A try would be a question to the DNS.
+        Entrances::Named(_) => Load { tries_first: false, ..load },
+        // Where packets are lost it would prove nothing.
+        _ if asked.system.paths.iter().any(|path| path.loss > 0.0) => Load { tries_first: false, ..load },
+        _ => load,
+    })
 }
 
 /// How long what is under way at the end may take: what is cut off there is slow, so this is longer where clients wait for long.
