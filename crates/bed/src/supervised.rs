@@ -2,8 +2,8 @@
 //!
 //! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
 //! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT; told
-//! again by one of these signals, it ends at once, with exit code 130. SIGHUP is said and changes nothing, since there
-//! is nothing to reload. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing
+//! again by one of these signals, it ends at once, with exit code 130. On SIGHUP a child that has a file reads it anew; to others
+//! it is said and changes nothing. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing
 //! survives it. PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -52,7 +52,22 @@ pub fn until_told_to_stop(
     events: &Events,
     ready: &Value,
     input: Option<impl Read + Send + 'static>,
+    heard: impl FnMut(&Value) + Send + 'static,
+) -> io::Result<()> {
+    let says = || events.emit(&json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}));
+    until_told_to_stop_or_reload(events, ready, input, heard, says)
+}
+
+/// The same; on SIGHUP `reload` is called.
+///
+/// # Errors
+/// As [`until_told_to_stop`].
+pub fn until_told_to_stop_or_reload(
+    events: &Events,
+    ready: &Value,
+    input: Option<impl Read + Send + 'static>,
     mut heard: impl FnMut(&Value) + Send + 'static,
+    mut reload: impl FnMut(),
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut terminate, mut interrupt) = runtime.block_on(async {
@@ -79,9 +94,7 @@ pub fn until_told_to_stop(
                 _ = end.recv() => break,
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
-                _ = hang_up.recv() => {
-                    events.emit(&json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}));
-                }
+                _ = hang_up.recv() => reload(),
             }
         }
         drop(kept);

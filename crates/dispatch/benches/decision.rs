@@ -91,5 +91,5 @@ fn request(stream: &mut Stream) -> Request {
 
 fn place(stream: &mut Stream) -> Origin {
     let address = Ipv4Addr::from(stream.below(1 << 32) as u32);
-    Origin { region: None, address: Some(address) }
+    Origin { address: Some(address), ..Origin::default() }
 }

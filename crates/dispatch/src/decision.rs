@@ -149,6 +149,8 @@ pub enum Code {
     LeastPredicted,
     /// Shortest round trip to the client.
     LeastDistance,
+    /// Shortest great-circle distance to the client.
+    LeastKilometres,
     /// Most leading bits of its address in common with the client's.
     LongestPrefix,
     /// The region of the client.
@@ -187,6 +189,7 @@ impl fmt::Display for Reason {
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
             Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
             Code::LeastDistance => write!(f, "shortest round trip to the client ({})", Span::from_secs_f64(value)),
+            Code::LeastKilometres => write!(f, "shortest great-circle distance to the client ({value:.0} km)"),
             Code::LongestPrefix => write!(f, "most leading bits in common with the client's address ({value})"),
             Code::SameRegion => write!(f, "it is in the client's region"),
             Code::LeastUsed => write!(f, "smallest used share of its capacity ({value:.4})"),

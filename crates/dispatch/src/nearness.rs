@@ -14,7 +14,7 @@ use std::iter;
 
 use sojourn_stats::Stream;
 
-use crate::{BackendId, Code, DispatchError, Origin, Params, Reason, Table};
+use crate::{Ask, BackendId, Code, DispatchError, Origin, Params, Reason, Table};
 
 /// Backends in the order of their addresses and of their regions.
 #[derive(Debug)]
@@ -82,6 +82,17 @@ impl Nearness {
         let rest = if address.is_some() { &self.elsewhere } else { &self.by_region };
         let rest = Group { by: Nearby::Nothing, members: rest };
         near.chain(inside).chain(iter::once(rest)).filter(|group| !group.members.is_empty())
+    }
+
+    /// Adds those that fit and are not on the list yet: by round trip where it is known, then by address.
+    pub(crate) fn order(&self, ask: &Ask<'_>, list: &mut Vec<BackendId>, fits: impl Fn(BackendId) -> bool) {
+        let measured = ask.clients.round_trips(ask.request.client).iter().map(|(id, _)| *id);
+        let groups = self.groups(ask.request.origin);
+        for id in measured.chain(groups.flat_map(|group| group.members.iter().map(|(_, id)| *id))) {
+            if fits(id) && !list.contains(&id) {
+                list.push(id);
+            }
+        }
     }
 
     /// How many leading bits the addresses have in common, as far as they are compared; 0 where one is not known.

@@ -34,6 +34,7 @@ policies! {
     weighted,
     nearest,
     nearest_with_room,
+    geographic,
     least_load,
     busiest_to_largest,
     free_capacity,

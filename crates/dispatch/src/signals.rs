@@ -85,6 +85,10 @@ impl Signals {
     /// What a packet switch sees that splices connections whose replies pass it: their bytes too. Cookies it cannot set.
     pub const SPLICE: Signals = Signals::SPLICE_ASYMMETRIC.union(Signals::FIRST_BYTE).union(Signals::BYTES);
 
+    /// What a DNS sees of those who ask it, and what it decides itself: how long its answer is kept. It sees no request. Where
+    /// clients are, reports, rates and round trips come where it is told of them.
+    pub const DNS: Signals = Signals::ADDRESS.union(Signals::LEASES);
+
     /// In words, for messages: what a face does that provides the first of these signals.
     pub(crate) fn in_words(self) -> &'static str {
         WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)

@@ -3,11 +3,13 @@
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sojourn_bed::{Events, supervised};
 
 use crate::descriptors;
+use crate::dns::{Dns, DnsConfig};
 use crate::loadd::{Loadd, LoaddConfig};
 use crate::report::{Dropped, Listener, ListenerConfig, Told};
 use crate::{
@@ -154,6 +156,46 @@ pub fn loadd(
     until_told_to_stop(&events, &ready, input, |_| {})?;
     events.emit(&stopped("loadd", &daemon.stop()));
     Ok(())
+}
+
+/// Runs a DNS until it is told to stop, and reads `file`, where its configuration is from, anew on SIGHUP; otherwise as
+/// [`node`]. Over its input it is asked for its state, `{"ask": "state"}`.
+///
+/// # Errors
+/// When the DNS cannot start, and nothing has been written then; or when a record could not be written to its end.
+pub fn dns(
+    config: DnsConfig,
+    file: PathBuf,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    descriptors::raise_limit();
+    let events = Events::to(output);
+    let zones: Vec<String> = config.zones.iter().map(|zone| zone.name.clone()).collect();
+    let dns = Dns::start(config, Some(file), events.clone())?;
+    let addresses = dns.addresses();
+    let mut ready = json!({
+        "event": "ready", "kind": "dns", "port": addresses[0].port(), "address": addresses[0], "addresses": addresses,
+        "zones": zones,
+    });
+    if let Some(reports) = dns.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    if let Some(metrics) = dns.metrics_address() {
+        ready["metrics"] = json!(metrics);
+    }
+    let (asked, teller) = (dns.teller(), events.clone());
+    let heard = move |said: &Value| {
+        if said["ask"] == "state" {
+            teller.emit(&event("state", "dns", &asked()));
+        }
+    };
+    let reload = dns.reloader();
+    supervised::until_told_to_stop_or_reload(&events, &ready, input, heard, reload)
+        .map_err(ServeError::system("cannot begin to serve"))?;
+    let (state, is_whole) = dns.stop();
+    events.emit(&stopped("dns", &state));
+    if is_whole { Ok(()) } else { Err(ServeError::Record) }
 }
 
 /// Runs a listener until it is told to stop, and orders each front node that is heard to measure the round trips to these

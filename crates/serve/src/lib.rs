@@ -4,6 +4,7 @@ mod alarm;
 pub mod child;
 mod clock;
 mod descriptors;
+pub mod dns;
 mod error;
 pub mod gateway;
 pub mod headers;

@@ -65,7 +65,7 @@ pub fn signals(tier: &Tier, regions: &[Region], browses: bool) -> Signals {
         Face::Switch => Signals::SWITCH,
         // It sees what it answers, and no reply.
         Face::Redirect => Signals::ADDRESS | Signals::COOKIE | of_path,
-        Face::Dns => Signals::ADDRESS | Signals::LEASES,
+        Face::Dns => Signals::DNS,
         // It hears of its own requests, and no more.
         Face::Client => {
             Signals::GATEWAY.difference(Signals::COOKIE | Signals::PATH) | of_path.difference(Signals::SIZE)

@@ -16,7 +16,6 @@ mod direct;
 mod link;
 mod names;
 mod routed;
-mod ttl;
 
 use sojourn_model::System;
 

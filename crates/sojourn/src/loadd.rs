@@ -10,6 +10,7 @@ use sojourn_serve::{ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::reporting::Echoing;
 use crate::table;
 
 /// Tell those in front of a server how it fares: `sojourn loadd --name a --port 80 --to 10.0.0.1:7400 --key FILE`
@@ -53,6 +54,8 @@ pub(crate) struct Arguments {
     /// Time between two looks for an overload, which is told at once
     #[arg(long, value_name = "TIME", default_value = "100 ms")]
     watch: String,
+    #[command(flatten)]
+    echoing: Echoing,
     /// Print what the server is doing over one tick, and end
     #[arg(long)]
     once: bool,
@@ -90,6 +93,7 @@ pub(crate) fn loadd(arguments: &Arguments) -> Result<Exit, Failure> {
         key: Key::read(key).map_err(bad_input)?,
         sources,
         times,
+        probes: arguments.echoing.rules()?,
         orca: arguments.orca,
     };
     let input = arguments.child.then(std::io::stdin);

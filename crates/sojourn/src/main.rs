@@ -12,6 +12,7 @@ mod bed;
 mod calibrate;
 mod child;
 mod compare;
+mod dns;
 mod doctor;
 mod exit;
 mod experiment;
@@ -67,6 +68,8 @@ enum Verb {
     Redirect(Box<child::Redirect>),
     /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
     Switch(switch::Arguments),
+    /// Answer for zones of the DNS, with addresses that a policy chooses by load and distance
+    Dns(dns::Arguments),
     /// Tell those in front of a server how it fares
     Loadd(loadd::Arguments),
     /// Print what load daemons and front nodes report, and order front nodes to probe clients
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Verb::Gateway(arguments) => child::gateway(&arguments),
         Verb::Redirect(arguments) => child::redirect(&arguments),
         Verb::Switch(arguments) => switch::switch(&arguments),
+        Verb::Dns(arguments) => dns::dns(&arguments),
         Verb::Loadd(arguments) => loadd::loadd(&arguments),
         Verb::Listen(arguments) => listen::listen(&arguments),
         Verb::Bed(arguments) => bed::bed(&arguments),

@@ -35,6 +35,13 @@ pub(crate) struct Reporting {
     /// Time between two reports of the rates of clients above the mean
     #[arg(long, value_name = "TIME", default_value = "64 s")]
     report_client_rates: String,
+    #[command(flatten)]
+    echoing: Echoing,
+}
+
+/// Round trips to clients
+#[derive(clap::Args)]
+pub(crate) struct Echoing {
     /// Most round trips to clients that are measured in a second, on the order of those who get the reports; 0: none
     #[arg(long, value_name = "N", default_value_t = ProbeRules::default().per_second)]
     echoes: u32,
@@ -46,6 +53,14 @@ pub(crate) struct Reporting {
     echo_port: u16,
 }
 
+impl Echoing {
+    /// Which orders are obeyed.
+    pub(crate) fn rules(&self) -> Result<ProbeRules, Failure> {
+        let refresh = time("--echo-refresh", &self.echo_refresh)?;
+        Ok(ProbeRules { per_second: self.echoes, refresh, port: self.echo_port })
+    }
+}
+
 impl Reporting {
     /// Where reports are taken, if they are.
     pub(crate) fn taken(&self) -> Result<Option<ReportsConfig>, Failure> {
@@ -55,12 +70,11 @@ impl Reporting {
     /// To whom which reports are made, if any are.
     pub(crate) fn made(&self) -> Result<Option<UpstreamConfig>, Failure> {
         let Some(name) = &self.name else { return Ok(None) };
-        let refresh = time("--echo-refresh", &self.echo_refresh)?;
         Ok(Some(UpstreamConfig {
             every: time("--report-every", &self.report_every)?,
             heartbeat: time("--report-heartbeat", &self.report_heartbeat)?,
             client_rates: time("--report-client-rates", &self.report_client_rates)?,
-            probes: ProbeRules { per_second: self.echoes, refresh, port: self.echo_port },
+            probes: self.echoing.rules()?,
             ..UpstreamConfig::new(name, self.report_to.clone(), self.key()?)
         }))
     }

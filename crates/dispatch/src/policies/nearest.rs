@@ -12,7 +12,7 @@ use sojourn_stats::{Stream, Time};
 use super::Entry;
 use crate::nearness::Nearness;
 use crate::probing::Probing;
-use crate::{Ask, Code, Command, Decision, Explanation, Policy, Reason, Signals, Table, Terms};
+use crate::{Ask, BackendId, Code, Command, Decision, Explanation, Policy, Reason, Signals, Table, Terms};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "nearest",
@@ -57,6 +57,10 @@ impl Policy for Nearest {
         Decision::forward_or_refuse(groups.find_map(|group| group.draw(draw, |id| ask.may_choose(id))))
     }
 
+    fn answer(&self, ask: &Ask<'_>, _: BackendId, list: &mut Vec<BackendId>) {
+        self.nearness.order(ask, list, |id| ask.may_choose(id));
+    }
+
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
         Explanation::of(ask.candidates(), |id| distance(ask, &self.nearness, id))
     }
@@ -71,7 +75,7 @@ impl Policy for Nearest {
 }
 
 /// How far a backend is: the bits that it shares with the client's address, and the round trip where it is known.
-pub(super) fn distance(ask: &Ask<'_>, nearness: &Nearness, id: crate::BackendId) -> Terms {
+pub(super) fn distance(ask: &Ask<'_>, nearness: &Nearness, id: BackendId) -> Terms {
     let bits = nearness.bits_in_common(ask.request.origin, ask.table.origin(id));
     let round_trip = ask.clients.round_trip(ask.request.client, id);
     let round_trip = round_trip.map(|known| ("round_trip_s".into(), known.span.as_secs_f64()));

@@ -105,6 +105,13 @@ impl Policy for NearestWithRoom {
         }
     }
 
+    /// The nearest with room, and then the nearest of the others.
+    fn answer(&self, ask: &Ask<'_>, _: BackendId, list: &mut Vec<BackendId>) {
+        let rate = self.told_rate(ask).or_else(|| self.mean_rate(ask)).unwrap_or(0.0);
+        self.nearness.order(ask, list, |id| fits(ask, id, rate));
+        self.nearness.order(ask, list, |id| ask.may_choose(id));
+    }
+
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
         let rate = self.told_rate(ask).or_else(|| self.mean_rate(ask)).unwrap_or(0.0);
         Explanation::of(ask.candidates(), |id| {

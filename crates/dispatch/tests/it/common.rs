@@ -14,7 +14,7 @@ pub(crate) const REQUEST: Request = Request {
     object: 0,
     size: None,
     work: None,
-    origin: Origin { region: None, address: None },
+    origin: Origin { region: None, address: None, location: None },
     hops: 0,
     here: None,
     lease: None,

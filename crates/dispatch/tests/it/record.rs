@@ -80,7 +80,7 @@ fn every_policy_of_sites_replays() {
         let mut stream = Stream::new(3, "record", "sites");
         let place = |stream: &mut Stream| {
             let address = Some(std::net::Ipv4Addr::new(194 + stream.below(9) as u8, 0, 0, stream.below(4) as u8));
-            Origin { region: Some(stream.below(3) as u16), address }
+            Origin { region: Some(stream.below(3) as u16), address, location: None }
         };
         (0..4).for_each(|id| dispatcher.set_origin(BackendId(id), place(&mut stream)));
         let mut commands = 0;

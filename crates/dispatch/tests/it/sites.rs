@@ -193,7 +193,7 @@ fn origin(stream: &mut Stream) -> Origin {
     let first = [128, 194, 195, 198, 199, 202][stream.below(6)];
     let address = Ipv4Addr::new(first, [0, 128, 129][stream.below(3)], 0, stream.below(2) as u8);
     let (region, known) = (stream.below(3) as u16, stream.below(6) > 0);
-    Origin { region: (stream.below(6) > 0).then_some(region), address: known.then_some(address) }
+    Origin { region: (stream.below(6) > 0).then_some(region), address: known.then_some(address), location: None }
 }
 
 fn walk(rules: Rules, seed: u64) -> BTreeMap<&'static str, u32> {
@@ -357,10 +357,10 @@ fn ties_are_drawn() {
         let mut dispatcher = made.expect("a DNS tells all that");
         for id in 0..4 {
             let address = Some(Ipv4Addr::new(194, 0, 0, 1));
-            dispatcher.set_origin(BackendId(id), Origin { region: None, address });
+            dispatcher.set_origin(BackendId(id), Origin { address, ..Origin::default() });
         }
         let address = Some(Ipv4Addr::new(195, 1, 2, 3));
-        let request = Request { origin: Origin { region: None, address }, ..Request::default() };
+        let request = Request { origin: Origin { address, ..Origin::default() }, ..Request::default() };
         let mut counts = [0_u64; 4];
         for _ in 0..40_000 {
             let chosen = dispatcher.choose(&request, &[BackendId(1)], Time(3)).forwarded_to().expect("four are up");
@@ -375,7 +375,7 @@ fn ties_are_drawn() {
 fn the_terms_say_how_near_each_site_is() {
     let made = Dispatcher::new("nearest-with-room(bits = 7)", &equal(3), Information::Immediate, AT_DNS, 1, "dns");
     let mut dispatcher = made.expect("a DNS tells all that");
-    let at = |first| Origin { region: None, address: Some(Ipv4Addr::new(first, 0, 0, 1)) };
+    let at = |first| Origin { address: Some(Ipv4Addr::new(first, 0, 0, 1)), ..Origin::default() };
     dispatcher.set_origin(BackendId(0), at(195));
     dispatcher.set_origin(BackendId(1), at(199));
     assert!(dispatcher.report(BackendId(0), &Report { room: 2.0, capacity: 8.0, ..Report::default() }, Time(1)));
@@ -399,13 +399,13 @@ fn a_dead_site_is_the_next_ones_load_or_everyones() {
         let mut dispatcher = made.expect("a DNS tells all that");
         for (id, first) in [(0, 194), (1, 195), (2, 2)] {
             let address = Some(Ipv4Addr::new(first, 0, 0, 1));
-            dispatcher.set_origin(BackendId(id), Origin { region: None, address });
+            dispatcher.set_origin(BackendId(id), Origin { address, ..Origin::default() });
             let report = Report { room: 500.0, capacity: 800.0, ..Report::default() };
             assert!(dispatcher.report(BackendId(id), &report, Time(1)));
         }
         dispatcher.observe(Event::Down { backend: BackendId(0) }, Time(2));
         let address = Some(Ipv4Addr::new(194, 1, 2, 3));
-        let request = Request { origin: Origin { region: None, address }, ..Request::default() };
+        let request = Request { origin: Origin { address, ..Origin::default() }, ..Request::default() };
         let next = (0..1_000).filter_map(|_| dispatcher.choose(&request, &[], Time(3)).forwarded_to());
         next.filter(|id| *id == BackendId(1)).count()
     };

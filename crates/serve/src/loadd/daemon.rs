@@ -17,6 +17,7 @@ use super::sampler::{Sampler, as_orca};
 use super::{LoaddConfig, LoaddCounts, Times};
 use crate::orca::stream;
 use crate::report::{Load, Metric, Metrics, Outbox, Traffic};
+use crate::upstream::{self, Prober};
 use crate::{ServeError, clock, orca};
 
 /// A daemon at work.
@@ -48,6 +49,7 @@ pub(super) struct Counters {
     alarms: AtomicU64,
     rates: AtomicU64,
     traffic: Arc<Traffic>,
+    probed: Arc<upstream::Counters>,
 }
 
 impl Daemon {
@@ -82,9 +84,11 @@ impl Daemon {
     /// Looks and tells for as long as it is polled.
     pub(super) async fn run(mut self) {
         let mut ears = JoinSet::new();
+        let prober = Rc::new(Prober::new(self.config.probes, Arc::clone(&self.counters.probed)));
         for receiver in self.outbox.receivers() {
-            // A server measures no round trips: the front node before it does.
-            ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver, |_, _| {}));
+            let (prober, answers) = (Rc::clone(&prober), Rc::clone(&self.outbox));
+            let order = move |order, client| prober.order(&answers, receiver, order, client);
+            ears.spawn_local(Outbox::hear(Rc::clone(&self.outbox), receiver, order));
         }
         self.look().await;
         // Those who ask are not told before something is known.
@@ -241,6 +245,7 @@ impl Counters {
             alarms: zero(),
             rates: zero(),
             traffic: Arc::default(),
+            probed: Arc::default(),
         }
     }
 
@@ -256,6 +261,8 @@ impl Counters {
             bytes: of(&self.traffic.bytes),
             unsent: of(&self.traffic.unsent),
             challenges: of(&self.traffic.challenges),
+            probes: of(&self.probed.obeyed),
+            probes_refused: of(&self.probed.refused),
             cpu_s: clock::process_cpu().as_secs_f64(),
             elapsed_s: clock::now().saturating_since(self.started).as_secs_f64(),
         }

@@ -9,7 +9,8 @@
 //! named, of the whole machine.
 //!
 //! A server that is not there (no program listens, no process has its name, it does not answer) is not told of: after two
-//! heartbeats those in front take it for down. Agarwal, A test bed for performance evaluation of load balancing strategies for
+//! heartbeats those in front take it for down. On the orders of a DNS in front it measures round trips to clients, as a front node
+//! does ([`crate::upstream`]). Agarwal, A test bed for performance evaluation of load balancing strategies for
 //! web server systems, 2001, section 3.5.
 
 mod access_log;
@@ -32,6 +33,7 @@ use sojourn_stats::Span;
 
 use crate::report::{Key, Metrics, NAME_MAX};
 use crate::threads::{Threads, Work};
+use crate::upstream::ProbeRules;
 use crate::{ServeError, clock};
 pub use access_log::{AccessLog, Counts};
 use daemon::{Counters, Daemon};
@@ -51,6 +53,8 @@ pub struct LoaddConfig {
     pub sources: Sources,
     /// When it tells them.
     pub times: Times,
+    /// Which orders to probe clients it obeys.
+    pub probes: ProbeRules,
     /// Where balancers of others may ask for the load as ORCA ([`crate::orca::stream`]); port 0 takes a free one.
     pub orca: Option<SocketAddr>,
 }
@@ -109,6 +113,10 @@ pub struct LoaddCounts {
     pub unsent: u64,
     /// Challenges that were answered.
     pub challenges: u64,
+    /// Orders to probe a client that were obeyed.
+    pub probes: u64,
+    /// Orders that were refused: too soon, too many, or no address.
+    pub probes_refused: u64,
     /// Processor time that the process has used (s).
     pub cpu_s: f64,
     /// Time since the daemon started (s).
@@ -213,6 +221,7 @@ fn check(config: &LoaddConfig) -> Result<(), ServeError> {
     if times.heartbeat < times.every || times.client_rates < times.every {
         return wrong("heartbeats and rates of clients are told at looks, so no more often than those".into());
     }
+    config.probes.check()?;
     if let Some(url) = &sources.ask
         && (url.scheme_str() != Some("http") || url.port().is_none())
     {

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_dispatch::BackendId;
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use super::{DATAGRAM_MAX, Dropped, Key, Receiver, Told};
 use crate::{ServeError, clock};
@@ -19,6 +19,9 @@ pub struct ReportsConfig {
     /// The key that the daemons have too.
     pub key: Key,
 }
+
+/// The longest time between two looks for silence.
+const LOOK: Span = Span(1_000_000_000);
 
 /// The socket and its receiver, before the thread runs that takes the reports.
 pub(crate) struct Inbox {
@@ -73,12 +76,9 @@ impl Inbox {
         let mut datagram = [0; DATAGRAM_MAX + 1];
         loop {
             let silent_at = ears.lock().receiver.next_deadline();
-            let silence = async {
-                match silent_at {
-                    Some(at) => tokio::time::sleep(at.saturating_since(clock::now()).as_std()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            // A sender that is waited for from now on may be the next to fall silent.
+            let wait = silent_at.map_or(LOOK, |at| at.saturating_since(clock::now()).min(LOOK));
+            let silence = tokio::time::sleep(wait.as_std());
             let (told, now) = tokio::select! {
                 // An error belongs to an answer whose receiver has gone.
                 Ok((length, from)) = socket.recv_from(&mut datagram) => {
@@ -92,7 +92,11 @@ impl Inbox {
                 }
                 () = silence => {
                     let now = clock::now();
-                    (ears.lock().receiver.fall_silent(now), now)
+                    let told = ears.lock().receiver.fall_silent(now);
+                    if told.is_empty() {
+                        continue;
+                    }
+                    (told, now)
                 }
             };
             let dropped = ears.dropped();
@@ -105,6 +109,11 @@ impl Ears {
     /// How many datagrams were not believed so far, and why.
     pub(crate) fn dropped(&self) -> Dropped {
         *self.lock().receiver.dropped()
+    }
+
+    /// Waits for reports of a sender of this name too; gives the number of its backend.
+    pub(crate) fn expect(&self, name: &str) -> BackendId {
+        self.lock().receiver.expect(name, clock::now())
     }
 
     /// The rates of all clients by their names, summed over the backends.

@@ -126,6 +126,15 @@ impl Receiver {
         Receiver { admits: true, ..Receiver::new(key, &[], now) }
     }
 
+    /// Waits for reports of a sender of this name from now on, if it does not already; gives the number of its backend.
+    pub fn expect(&mut self, name: &str, now: Time) -> BackendId {
+        let index = match self.by_name.get(name) {
+            Some(index) => *index,
+            None => self.add(name, now),
+        };
+        BackendId(index as u32)
+    }
+
     /// The names of the senders, in the order of the backends.
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![""; self.senders.len()];
@@ -263,10 +272,14 @@ impl Receiver {
         if !self.admits || self.senders.len() >= SENDERS_MAX {
             return Err(|dropped| &mut dropped.unknown);
         }
+        Ok(self.add(name, now))
+    }
+
+    fn add(&mut self, name: &str, now: Time) -> usize {
         self.senders.push(Sender::new(now));
         self.rates.add_backend();
         self.by_name.insert(name.into(), self.senders.len() - 1);
-        Ok(self.senders.len() - 1)
+        self.senders.len() - 1
     }
 }
 

@@ -31,7 +31,7 @@ use tokio::task::JoinSet;
 use crate::report::{Dropped, Ears, Key, Load, Metrics, NAME_MAX, Outbox, Told, Traffic};
 use crate::{ServeError, clock};
 pub use prober::ProbeRules;
-use prober::Prober;
+pub(crate) use prober::{Counters, Prober};
 pub use servers::{Look, Servers};
 
 /// What a front node tells, to whom and when.
@@ -97,7 +97,7 @@ pub(crate) struct Upstream {
     alarms: AtomicU64,
     rates: AtomicU64,
     orders_dropped: Mutex<Dropped>,
-    probed: Arc<prober::Counters>,
+    probed: Arc<Counters>,
 }
 
 impl UpstreamConfig {

@@ -1,4 +1,4 @@
-//! Probes: on the order of those in front, a front node measures the round trip to a client.
+//! Probes: on the order of those in front, a front node or a lone server's daemon measures the round trip to a client.
 //!
 //! Orders are signed, and yet they make this host send packets to another. So there are at most so many in a second, and
 //! a client is not measured again for a while, whoever orders it; each order is answered, also where nothing was done.
@@ -30,13 +30,13 @@ pub struct ProbeRules {
 
 /// What a prober has done, for those who look from another thread.
 #[derive(Default)]
-pub(super) struct Counters {
-    pub(super) obeyed: AtomicU64,
-    pub(super) refused: AtomicU64,
+pub(crate) struct Counters {
+    pub(crate) obeyed: AtomicU64,
+    pub(crate) refused: AtomicU64,
 }
 
 /// What obeys orders.
-pub(super) struct Prober {
+pub(crate) struct Prober {
     rules: ProbeRules,
     counters: Arc<Counters>,
     recent: RefCell<Recent>,
@@ -60,7 +60,7 @@ impl Default for ProbeRules {
 }
 
 impl ProbeRules {
-    pub(super) fn check(&self) -> Result<(), ServeError> {
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
         if self.per_second > PER_SECOND_MAX {
             let what = format!("{} probes in a second: at most {PER_SECOND_MAX} are possible", self.per_second);
             return Err(ServeError::Config(what));
@@ -73,12 +73,12 @@ impl ProbeRules {
 }
 
 impl Prober {
-    pub(super) fn new(rules: ProbeRules, counters: Arc<Counters>) -> Prober {
+    pub(crate) fn new(rules: ProbeRules, counters: Arc<Counters>) -> Prober {
         Prober { rules, counters, recent: RefCell::default(), probes: RefCell::default() }
     }
 
     /// Obeys the order of a receiver, or refuses it, and answers.
-    pub(super) fn order(&self, outbox: &Rc<Outbox>, receiver: usize, order: u64, client: String) {
+    pub(crate) fn order(&self, outbox: &Rc<Outbox>, receiver: usize, order: u64, client: String) {
         let mut probes = self.probes.borrow_mut();
         while probes.try_join_next().is_some() {}
         match self.admit(&client) {

@@ -68,7 +68,15 @@ pub(crate) fn upstream(name: &str, front: &Listener) -> UpstreamConfig {
 fn daemon(name: &str, node: &Node, to: std::net::SocketAddr, times: Times, log: Option<PathBuf>) -> Loadd {
     let ask = format!("http://{}/load", node.address()).parse().expect("a URL");
     let sources = Sources { ask: Some(ask), log, ..Sources::default() };
-    let config = LoaddConfig { name: name.into(), receivers: vec![to], key: key(), sources, times, orca: None };
+    let config = LoaddConfig {
+        name: name.into(),
+        receivers: vec![to],
+        key: key(),
+        sources,
+        times,
+        probes: ProbeRules::default(),
+        orca: None,
+    };
     Loadd::start(config, Events::nowhere()).expect("it starts")
 }
 

@@ -173,8 +173,15 @@ impl Cluster {
                 let ask = format!("http://127.0.0.1:{}/load", service.port()).parse().expect("a URL");
                 let sources = Sources { ask: Some(ask), ..Sources::default() };
                 let receivers = vec![reports_to(net)];
-                let config =
-                    LoaddConfig { name: name.into(), receivers, key: key(), sources, times: daemons, orca: None };
+                let config = LoaddConfig {
+                    name: name.into(),
+                    receivers,
+                    key: key(),
+                    sources,
+                    times: daemons,
+                    probes: ProbeRules::default(),
+                    orca: None,
+                };
                 let loadd = Loadd::start(config, Events::nowhere()).expect("a daemon starts");
                 (host, Some((node, loadd)), ServerHalf::start(half.clone()).expect("a server's half"))
             });

@@ -14,7 +14,7 @@ use sojourn_model::Discipline;
 use sojourn_serve::loadd::{AccessLog, Counts, Loadd, LoaddConfig, Sampler, Sources, Times, sample};
 use sojourn_serve::program::Program;
 use sojourn_serve::report::{Key, Metric, Receiver, Told};
-use sojourn_serve::{Events, now};
+use sojourn_serve::{Events, ProbeRules, now};
 use sojourn_stats::Span;
 
 use crate::program::{site, start};
@@ -291,6 +291,7 @@ fn daemon(front: &Front, address: std::net::SocketAddr, times: Times) -> Loadd {
         key: key(),
         sources: Sources { ask: Some(ask), ..Sources::default() },
         times,
+        probes: ProbeRules::default(),
         orca: None,
     };
     Loadd::start(config, Events::nowhere()).expect("it starts")
@@ -353,6 +354,7 @@ fn connections_that_are_not_accepted_are_told_at_once() {
         key: key(),
         sources: Sources { port: Some(address.port()), ..Sources::default() },
         times: Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) },
+        probes: ProbeRules::default(),
         orca: None,
     };
     let loadd = Loadd::start(config, Events::nowhere()).expect("it starts");

@@ -6,7 +6,7 @@ use sojourn_model::Discipline;
 use sojourn_serve::loadd::{Loadd, LoaddConfig, Sources, Times};
 use sojourn_serve::orca::{Load, stream};
 use sojourn_serve::report::Key;
-use sojourn_serve::{Events, orca};
+use sojourn_serve::{Events, ProbeRules, orca};
 use sojourn_stats::Stream;
 
 use crate::support::{Client, ms, node, until};
@@ -84,6 +84,7 @@ fn a_daemon_serves_a_stream() {
             ..Sources::default()
         },
         times: Times { every: ms(20), watch: ms(20), ..Times::default() },
+        probes: ProbeRules::default(),
         orca: Some(([127, 0, 0, 1], 0).into()),
     };
     let loadd = Loadd::start(config, Events::nowhere()).expect("it starts");

@@ -1,11 +1,11 @@
 //! The deciders of a system's tiers, whatever the fabric is that asks them.
 
-use sojourn_dispatch::Catalogue;
+use sojourn_dispatch::{BackendId, Catalogue, TtlRule};
 use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Seat, Target, Tier, TtlRule};
+use sojourn_model::system::{self as model, Affinity, Face, Seat, Target, Tier};
 use sojourn_stats::Span;
 
-use crate::balancer::{Balancer, signals};
+use crate::balancer::{Balancer, client_key, signals};
 use crate::control::SimError;
 
 /// How a site chooses among those with room.
@@ -39,6 +39,23 @@ pub(super) struct Decider {
 pub(super) enum Next {
     Server(u32),
     Decider(u32),
+}
+
+impl Decider {
+    /// How long `client` may keep the answer `target`.
+    pub(super) fn ttl(&self, client: u32, target: u32) -> Span {
+        let (table, clients) = (self.balancer.table(), self.balancer.clients());
+        self.ttl_rule.ttl(self.ttl, client_key(client), BackendId(target), table, clients)
+    }
+}
+
+/// The rule, as deciders know it.
+fn rule(of: model::TtlRule) -> TtlRule {
+    match of {
+        model::TtlRule::Constant => TtlRule::Constant,
+        model::TtlRule::Variable => TtlRule::Variable,
+        model::TtlRule::Adaptive => TtlRule::Adaptive,
+    }
 }
 
 /// All seats of all tiers of `system`, tier by tier; the first is where requests come in. Behind them those that stand for
@@ -78,7 +95,7 @@ pub(super) fn deciders(
                 host: seat.host.map(|host| host as u32),
                 poll_cost: tier.poll_cost,
                 ttl: tier.ttl,
-                ttl_rule: tier.ttl_rule,
+                ttl_rule: rule(tier.ttl_rule),
                 is_down: false,
                 overflow: None,
             });

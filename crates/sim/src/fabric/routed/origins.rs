@@ -60,6 +60,6 @@ impl Origins {
             let drawn = Stream::new(self.seed, name, "address").below(free as usize + 1);
             Ipv4Addr::from_bits(prefix | drawn as u32)
         };
-        Origin { region: u16::try_from(region).ok(), address: self.prefixes[region].map(address) }
+        Origin { region: u16::try_from(region).ok(), address: self.prefixes[region].map(address), location: None }
     }
 }

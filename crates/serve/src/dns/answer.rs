@@ -1,0 +1,338 @@
+//! From the bytes of a query to those of its reply, without any I/O (RFC 1034, 4.3.2; 2308, 4592, 6891, 7871, 7873, 8482).
+//!
+//! What is asked of the policy is only what will be sent: the limit on replies is looked at before. A query that shows a
+//! cookie of ours, or comes over TCP, has a sender that is no one else, and no limit.
+
+pub(super) mod limit;
+pub(super) mod limits;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use sojourn_stats::Time;
+
+use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
+use super::wire::cookie::Cookies;
+use super::wire::edns::{PLAIN, Told};
+use super::wire::name::LONGEST;
+use super::wire::query::{Query, Unfit};
+use super::wire::reply::{Data, Full, Owner, Reply, Section};
+use super::wire::{Code, HEAD, IN, kind};
+use super::zone::{Found, Node, Set, Zones};
+use limit::{Limiter, Verdict};
+use limits::Limits;
+
+/// Aliases that are followed within a zone.
+const ALIASES: usize = 8;
+/// Seconds for which it may be kept that not all types are answered at once (RFC 8482, 4.2), and its text.
+const MINIMAL_TTL: u32 = 3600;
+const MINIMAL: &[u8] = b"\x07RFC8482\x00";
+
+/// How a query came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// In one datagram.
+    Udp,
+    /// In a stream, after its length.
+    Tcp,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The reply stands in the buffer.
+    Replied {
+        /// The type asked for; 0 where that could not be read.
+        kind: u16,
+        /// The response code.
+        code: u16,
+        /// It says only that the whole is to be had over TCP.
+        is_truncated: bool,
+        /// It says so, or sends a cookie, because its network gets no more replies now.
+        is_slipped: bool,
+    },
+    /// Its network gets no more replies now.
+    Limited,
+    /// It is a reply, or no message.
+    Malformed,
+}
+
+/// Answers queries; each thread has its own.
+#[derive(Clone)]
+pub struct Responder {
+    chooser: Arc<dyn Chooser>,
+    limiter: Arc<Limiter>,
+    cookies: Cookies,
+    /// Bytes of the largest message over UDP.
+    payload: u16,
+    /// How many times longer than its query a reply over UDP to an unknown sender may be; 0: no matter.
+    amplification: usize,
+    addresses: Vec<IpAddr>,
+    text: Vec<u8>,
+}
+
+/// One query and who sent it.
+struct Question<'a, 'b> {
+    query: &'b Query<'a>,
+    zones: &'b Zones,
+    asker: Asker,
+    now: Time,
+}
+
+impl Responder {
+    /// Answers as `chooser` chooses. Its clones share its limits on replies; responders with the same `cookie_secret` accept
+    /// each other's cookies.
+    pub fn new(chooser: Arc<dyn Chooser>, limits: &Limits, cookie_secret: &[u8]) -> Responder {
+        let Limits { replies_per_second, slip, prefix_v4, prefix_v6, .. } = *limits;
+        Responder {
+            chooser,
+            limiter: Arc::new(Limiter::new(replies_per_second, slip, prefix_v4, prefix_v6)),
+            cookies: Cookies::new(cookie_secret),
+            payload: limits.udp_payload,
+            amplification: limits.amplification as usize,
+            addresses: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Answers `packet`, which came from `from`, into `reply`, whose content is replaced; `wall` is the time of day (s since
+    /// 1970), for cookies alone.
+    pub fn reply(
+        &mut self,
+        zones: &Zones,
+        packet: &[u8],
+        from: IpAddr,
+        transport: Transport,
+        (now, wall): (Time, u32),
+        reply: &mut Vec<u8>,
+    ) -> Done {
+        let query = match Query::parse(packet) {
+            Ok(query) => query,
+            Err(Unfit::Silent) => return Done::Malformed,
+            Err(Unfit::Code(code, end)) => return self.decline(packet, from, transport, now, (code, end), reply),
+        };
+        let cookie = query.edns.and_then(|edns| edns.cookie);
+        let is_known =
+            transport == Transport::Tcp || cookie.is_some_and(|cookie| self.cookies.is_valid(&cookie, from, wall));
+        let verdict = if is_known { Verdict::Pass } else { self.limiter.judge(from, now) };
+        if verdict == Verdict::Drop {
+            return Done::Limited;
+        }
+        let told =
+            Told { payload: self.payload, cookie: cookie.map(|cookie| self.cookies.make(cookie.client, from, wall)) };
+        let limit = match transport {
+            Transport::Tcp => usize::from(u16::MAX),
+            Transport::Udp => {
+                let own = usize::from(query.edns.map_or(PLAIN, |edns| edns.payload.min(self.payload)));
+                if is_known || self.amplification == 0 { own } else { own.min(self.amplification * packet.len()) }
+            }
+        };
+        let mut written = Reply::new(&query, told, limit, reply);
+        let is_slipped = verdict == Verdict::Slip;
+        let code = match is_slipped {
+            true if cookie.is_some() => Code::BadCookie,
+            true => {
+                written.truncate();
+                Code::NoError
+            }
+            false => {
+                let network = query.edns.and_then(|edns| edns.subnet).and_then(|subnet| subnet.network);
+                let asker = Asker { from, subnet: network };
+                let question = Question { query: &query, zones, asker, now };
+                match self.answer(&question, &mut written) {
+                    Ok(code) => code,
+                    Err(Full) => {
+                        written.truncate();
+                        Code::NoError
+                    }
+                }
+            }
+        };
+        let is_truncated = written.is_truncated();
+        written.finish(code);
+        Done::Replied { kind: query.kind, code: code as u16, is_truncated, is_slipped }
+    }
+
+    /// Answers what cannot be read further than to its head or question.
+    fn decline(
+        &self,
+        packet: &[u8],
+        from: IpAddr,
+        transport: Transport,
+        now: Time,
+        (code, end): (Code, usize),
+        reply: &mut Vec<u8>,
+    ) -> Done {
+        if transport == Transport::Udp && self.limiter.judge(from, now) != Verdict::Pass {
+            return Done::Limited;
+        }
+        Reply::head(packet, end, reply).finish(code);
+        let kind = if end > HEAD { u16::from_be_bytes([packet[end - 4], packet[end - 3]]) } else { 0 };
+        Done::Replied { kind, code: code as u16, is_truncated: false, is_slipped: false }
+    }
+
+    fn answer(&mut self, question: &Question<'_, '_>, reply: &mut Reply<'_>) -> Result<Code, Full> {
+        let Question { query, zones, .. } = *question;
+        match query.edns {
+            Some(edns) if edns.version != 0 => return Ok(Code::BadVers),
+            Some(edns) if edns.is_malformed => return Ok(Code::FormErr),
+            _ => {}
+        }
+        match query.kind {
+            _ if query.class != IN => return Ok(Code::Refused),
+            kind::OPT | kind::TSIG => return Ok(Code::FormErr),
+            kind::AXFR | kind::IXFR => return Ok(Code::Refused),
+            // Types of questions that no one asks (RFC 6895, 3.1).
+            128..=254 => return Ok(Code::NotImp),
+            _ => {}
+        }
+        let mut lower = [0; LONGEST];
+        let lower = &mut lower[..query.name().len()];
+        lower.copy_from_slice(query.name());
+        lower.make_ascii_lowercase();
+        match zones.find(lower, query.kind) {
+            Found::Outside => Ok(Code::Refused),
+            Found::Missing(zone) => {
+                reply.speak_for(zones.authority(zone).length);
+                reply.set_authoritative();
+                missing(zones, zone, reply)?;
+                Ok(Code::NxDomain)
+            }
+            Found::Delegated(node) => {
+                reply.speak_for(zones.authority(node.zone).length);
+                refer(zones, node, reply)?;
+                Ok(Code::NoError)
+            }
+            Found::Name(node) => {
+                reply.speak_for(zones.authority(node.zone).length);
+                reply.set_authoritative();
+                self.name(question, node, reply)
+            }
+        }
+    }
+
+    /// Answers from a name that exists, and from those for which it is an alias.
+    fn name(&mut self, question: &Question<'_, '_>, node: &Node, reply: &mut Reply<'_>) -> Result<Code, Full> {
+        let Question { query, zones, .. } = *question;
+        let (mut node, mut owner) = (node, Owner::Question);
+        for _ in 0..=ALIASES {
+            let kind = query.kind;
+            if let (Some(service), kind::A | kind::AAAA) = (node.service, kind) {
+                return self.chosen(question, service, (node.zone, owner), reply);
+            }
+            if let (Some(service), kind::TXT) = (node.why, kind) {
+                return self.why(question, service, owner, reply);
+            }
+            let has_any = !node.sets.is_empty() || node.service.is_some() || node.why.is_some();
+            let alias = node.set(kind::CNAME);
+            if kind == kind::ANY && alias.is_none() && has_any {
+                reply.record(Section::Answer, owner, kind::HINFO, MINIMAL_TTL, Data::Plain(MINIMAL))?;
+                return Ok(Code::NoError);
+            }
+            if let Some(set) = node.set(kind) {
+                records(Section::Answer, owner, set, reply)?;
+                // What does not fit may be asked for.
+                let _ = glue(zones, set, reply);
+                return Ok(Code::NoError);
+            }
+            let Some(set) = alias else {
+                missing(zones, node.zone, reply)?;
+                return Ok(Code::NoError);
+            };
+            records(Section::Answer, owner, set, reply)?;
+            let target = set.target.as_ref().expect("an alias has a target");
+            match zones.find(target.wire(), kind) {
+                _ if kind == kind::ANY => return Ok(Code::NoError),
+                // Names of another zone cannot be compressed here; who asks goes on there.
+                Found::Name(next) if next.zone == node.zone => (node, owner) = (next, Owner::Name(&set.data[0])),
+                Found::Missing(zone) if zone == node.zone => {
+                    missing(zones, zone, reply)?;
+                    return Ok(Code::NxDomain);
+                }
+                _ => return Ok(Code::NoError),
+            }
+        }
+        // Aliases in a circle: what was followed so far is the answer.
+        Ok(Code::NoError)
+    }
+
+    fn chosen(
+        &mut self,
+        question: &Question<'_, '_>,
+        service: ServiceId,
+        (zone, owner): (usize, Owner<'_>),
+        reply: &mut Reply<'_>,
+    ) -> Result<Code, Full> {
+        let Question { query, zones, asker, now } = question;
+        self.addresses.clear();
+        let family = if query.kind == kind::A { Family::V4 } else { Family::V6 };
+        let answered = self.chooser.choose(service, asker, family, *now, &mut self.addresses);
+        let Answered::Addresses { ttl, scope } = answered else { return Ok(Code::ServFail) };
+        reply.scope = scope;
+        let ttl = u32::try_from(ttl.0 / 1_000_000_000).unwrap_or(u32::MAX).min(i32::MAX as u32);
+        let mut has_any = false;
+        for address in &self.addresses {
+            match (address, family) {
+                (IpAddr::V4(ip), Family::V4) => {
+                    reply.record(Section::Answer, owner, kind::A, ttl, Data::Plain(&ip.octets()))?;
+                }
+                (IpAddr::V6(ip), Family::V6) => {
+                    reply.record(Section::Answer, owner, kind::AAAA, ttl, Data::Plain(&ip.octets()))?;
+                }
+                _ => continue,
+            }
+            has_any = true;
+        }
+        if !has_any {
+            missing(zones, zone, reply)?;
+        }
+        Ok(Code::NoError)
+    }
+
+    /// One record, since the order of several would not be kept.
+    fn why(
+        &mut self,
+        question: &Question<'_, '_>,
+        service: ServiceId,
+        owner: Owner<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Code, Full> {
+        self.text.clear();
+        for line in self.chooser.why(service, &question.asker, question.now) {
+            let line = &line.as_bytes()[..line.len().min(255)];
+            self.text.push(line.len() as u8);
+            self.text.extend_from_slice(line);
+        }
+        if self.text.is_empty() {
+            self.text.push(0);
+        }
+        reply.record(Section::Answer, owner, kind::TXT, 0, Data::Plain(&self.text))?;
+        Ok(Code::NoError)
+    }
+}
+
+/// Says that there is nothing, and for how long that may be kept.
+fn missing(zones: &Zones, zone: usize, reply: &mut Reply<'_>) -> Result<(), Full> {
+    let zone = zones.authority(zone);
+    reply.record(Section::Authority, Owner::Apex, kind::SOA, zone.negative_ttl, Data::Encoded(&zone.soa))
+}
+
+/// Names those who answer for what is delegated, with their addresses: without them they might not be found (RFC 9471).
+fn refer(zones: &Zones, node: &Node, reply: &mut Reply<'_>) -> Result<(), Full> {
+    let set = node.set(kind::NS).expect("a delegation has name servers");
+    records(Section::Authority, Owner::Name(&node.name), set, reply)?;
+    glue(zones, set, reply)
+}
+
+fn glue(zones: &Zones, set: &Set, reply: &mut Reply<'_>) -> Result<(), Full> {
+    for node in zones.glue(set) {
+        for addresses in [kind::A, kind::AAAA].into_iter().filter_map(|kind| node.set(kind)) {
+            records(Section::Additional, Owner::Name(&node.name), addresses, reply)?;
+        }
+    }
+    Ok(())
+}
+
+fn records(section: Section, owner: Owner<'_>, set: &Set, reply: &mut Reply<'_>) -> Result<(), Full> {
+    set.data.iter().try_for_each(|data| reply.record(section, owner, set.kind, set.ttl, Data::Encoded(data)))
+}

@@ -1,0 +1,53 @@
+//! What the wire asks of the decider: the addresses of a service for one asker.
+
+use std::net::IpAddr;
+
+use sojourn_stats::{Span, Time};
+
+/// Who asks the DNS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Where the query came from: a resolver, or a client that asks by itself.
+    pub from: IpAddr,
+    /// The client's network as the resolver tells it (RFC 7871): its address with the host's bits zero, and the prefix
+    /// length. None where it tells none or 0.
+    pub subnet: Option<(IpAddr, u8)>,
+}
+
+/// Which addresses are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A.
+    V4,
+    /// AAAA.
+    V6,
+}
+
+/// One answer: the addresses, best first, are written to a list of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// Addresses stand in the list, all of the family asked for; NODATA where it is empty. They may be kept for so long, whole
+    /// seconds. `scope`: how many bits of the client's network the answer depends on (RFC 7871; 0: none).
+    Addresses {
+        /// How long they may be kept.
+        ttl: Span,
+        /// How many bits of the client's network the answer depends on.
+        scope: u8,
+    },
+    /// No site is up, and the setting says that this is a failure: SERVFAIL.
+    Nothing,
+}
+
+/// Number of a service, a name whose addresses are chosen; given by the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ServiceId(pub u32);
+
+/// Who chooses the addresses of services.
+pub trait Chooser: Send + Sync {
+    /// Chooses. A query for the other family that follows within a second gets the same sites, if these have such addresses,
+    /// and takes no second turn or lease; a second query for the same family is a new question.
+    fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered;
+
+    /// What `_why.NAME` says: a few lines of at most 255 bytes each, for this asker. It chooses nothing and holds nothing.
+    fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String>;
+}

@@ -1,0 +1,174 @@
+//! All services of a DNS: what the wire asks, and what reports, checks and people tell.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use serde_json::Value;
+use sojourn_dispatch::BackendId;
+use sojourn_stats::Time;
+
+use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
+use super::config::{DnsConfig, ServiceConfig};
+use super::service::{Change, Prepared, Service, Surroundings};
+use crate::ServeError;
+use crate::report::Told;
+
+/// All services.
+pub(super) struct Decider {
+    services: RwLock<Services>,
+}
+
+#[derive(Default)]
+struct Services {
+    /// By number; none where a service is there no more. Numbers are never used again.
+    by_id: Vec<Option<Arc<Service>>>,
+    by_name: HashMap<String, ServiceId>,
+}
+
+/// A new configuration that can be taken: nothing of it can fail any more.
+pub(super) struct Ready {
+    around: Surroundings,
+    kept: Vec<(ServiceId, ServiceConfig, Prepared)>,
+    added: Vec<(String, Arc<Service>)>,
+}
+
+/// The numbers of a zone's services, by their labels.
+pub(super) type Numbers = Vec<(String, ServiceId)>;
+
+impl Services {
+    fn all(&self) -> impl Iterator<Item = &Arc<Service>> {
+        self.by_id.iter().flatten()
+    }
+}
+
+impl Decider {
+    pub(super) fn new() -> Decider {
+        Decider { services: RwLock::default() }
+    }
+
+    /// Gets ready for a configuration.
+    ///
+    /// # Errors
+    /// When a policy cannot be followed, or a record cannot be made; what is in force stays so.
+    pub(super) fn prepare(&self, config: &DnsConfig, around: Surroundings) -> Result<Ready, ServeError> {
+        let services = self.read();
+        let (mut kept, mut added) = (Vec::new(), Vec::new());
+        for service in config.zones.iter().flat_map(|zone| &zone.services) {
+            match services.by_name.get(&service.name) {
+                Some(id) => {
+                    let known = services.by_id[id.0 as usize].as_ref().expect("what has a name is there");
+                    kept.push((*id, service.clone(), known.prepare(service, &around)?));
+                }
+                None => added.push((service.name.clone(), Arc::new(Service::new(service, &around)?))),
+            }
+        }
+        Ok(Ready { around, kept, added })
+    }
+
+    /// Takes it: services that are new, and new settings of those that stay. Those that are left out stay until they are
+    /// retired, since the wire may ask for them for a moment.
+    pub(super) fn take(&self, ready: Ready) {
+        let mut services = self.services.write().unwrap_or_else(PoisonError::into_inner);
+        for (id, config, prepared) in ready.kept {
+            let service = services.by_id[id.0 as usize].as_ref().expect("it was there a moment ago");
+            service.reload(&config, &ready.around, prepared);
+        }
+        for (name, service) in ready.added {
+            let id = ServiceId(services.by_id.len() as u32);
+            services.by_id.push(Some(service));
+            services.by_name.insert(name, id);
+        }
+    }
+
+    /// The numbers of these services, by their labels.
+    pub(super) fn numbers(&self, of: &[ServiceConfig]) -> Numbers {
+        let services = self.read();
+        of.iter().map(|service| (service.label.clone(), services.by_name[&service.name])).collect()
+    }
+
+    /// Lets go of the services that the configuration does not have.
+    pub(super) fn retire(&self, config: &DnsConfig) {
+        let mut services = self.services.write().unwrap_or_else(PoisonError::into_inner);
+        let named = |name: &str| config.zones.iter().flat_map(|zone| &zone.services).any(|of| of.name == name);
+        let gone: Vec<String> = services.by_name.keys().filter(|name| !named(name)).cloned().collect();
+        for name in gone {
+            let id = services.by_name.remove(&name).expect("it was just there");
+            if let Some(service) = services.by_id[id.0 as usize].take() {
+                service.finish();
+            }
+        }
+    }
+
+    /// Asks by which number the receiver of reports knows each site.
+    pub(super) fn expect(&self, mut number: impl FnMut(&str) -> BackendId) {
+        self.read().all().for_each(|service| service.expect(&mut number));
+    }
+
+    /// Hears what reports tell.
+    pub(super) fn hear(&self, told: &[Told], now: Time) {
+        let services = self.read();
+        for told in told {
+            services.all().for_each(|service| service.hear(told, now));
+        }
+    }
+
+    /// Does something to a site, in every service that has it.
+    ///
+    /// # Errors
+    /// In words, where none has it.
+    pub(super) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
+        let services = self.read();
+        let having: Vec<_> = services.all().filter(|service| service.has(site)).collect();
+        match having.is_empty() {
+            true => services.all().try_for_each(|service| service.change(site, change, now)),
+            false => having.into_iter().try_for_each(|service| service.change(site, change, now)),
+        }
+    }
+
+    /// The names and places of the sites that are to be tried.
+    pub(super) fn checks(&self) -> Vec<(String, SocketAddr)> {
+        let mut checks: Vec<_> = self.read().all().flat_map(|service| service.checks()).collect();
+        checks.sort();
+        checks.dedup();
+        checks
+    }
+
+    /// The state of each service.
+    pub(super) fn states(&self, now: Time) -> Vec<Value> {
+        self.read().all().map(|service| service.state(now)).collect()
+    }
+
+    /// The last decisions of all services, the oldest first.
+    pub(super) fn last(&self, count: usize, now: Time) -> Vec<Value> {
+        let mut last: Vec<Value> = self.read().all().flat_map(|service| service.last(count, now)).collect();
+        last.sort_by_key(|decided| decided["at"].as_u64());
+        last.split_off(last.len().saturating_sub(count))
+    }
+
+    /// Ends all records; false where one lacks something.
+    pub(super) fn finish(&self) -> bool {
+        self.read().all().map(|service| service.finish()).fold(true, |whole, is_whole| whole && is_whole)
+    }
+
+    fn service(&self, id: ServiceId) -> Option<Arc<Service>> {
+        self.read().by_id.get(id.0 as usize).cloned().flatten()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Services> {
+        self.services.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Chooser for Decider {
+    fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
+        match self.service(service) {
+            Some(service) => service.choose(asker, family, now, list),
+            None => Answered::Nothing,
+        }
+    }
+
+    fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {
+        self.service(service).map_or_else(Vec::new, |service| service.why(asker, now))
+    }
+}

@@ -1,0 +1,196 @@
+//! Queries in datagrams: one thread per socket takes in and sends out as many at once as have come.
+//!
+//! `recvmmsg` waits for the first and takes what else is there; the loop needs no other system call. Where the server
+//! listens on all addresses, a reply must leave from the address that was asked, which has to be said for each: then
+//! datagrams go one by one, at 0.1 to 0.2 us more. Naming the addresses is faster.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, recvmsg, sendmmsg, sendmsg,
+};
+use socket2::Socket;
+
+use super::counts::{Tally, bump};
+use super::current::View;
+use crate::clock::{now, wall};
+use crate::dns::answer::{Done, Responder, Transport};
+
+/// Datagrams taken in at once.
+const BATCH: usize = 64;
+/// Bytes of the longest query; what is longer is none.
+const LONGEST: usize = 4096;
+
+/// What one thread serves with.
+pub(super) struct Half {
+    pub(super) socket: Arc<Socket>,
+    pub(super) local: SocketAddr,
+    pub(super) responder: Responder,
+    pub(super) view: View,
+    pub(super) tally: Arc<Tally>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Half {
+    /// Answers until told to stop, and then what has come before.
+    pub(super) fn serve(mut self) {
+        if self.local.ip().is_unspecified() { self.one_by_one() } else { self.in_batches() }
+    }
+
+    fn in_batches(&mut self) {
+        let fd = self.socket.as_raw_fd();
+        let mut incoming = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
+        let mut outgoing = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
+        let mut buffer = vec![0; BATCH * LONGEST];
+        let mut replies = vec![Vec::with_capacity(LONGEST); BATCH];
+        let mut lengths = [0; BATCH];
+        let mut askers = [None; BATCH];
+        loop {
+            let mut places = buffer.chunks_exact_mut(LONGEST);
+            let mut slices: [_; BATCH] =
+                std::array::from_fn(|_| [IoSliceMut::new(places.next().expect("there are as many places"))]);
+            let flags = if self.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::MSG_WAITFORONE };
+            let mut count = 0;
+            match recvmmsg(fd, &mut incoming, slices.iter_mut(), flags, None) {
+                Ok(messages) => {
+                    for message in messages {
+                        let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
+                        lengths[count] = if is_cut { 0 } else { message.bytes };
+                        askers[count] = message.address;
+                        count += 1;
+                    }
+                }
+                Err(_) if self.is_stopping() => return,
+                // A signal, or no memory for the moment.
+                Err(_) => continue,
+            }
+            let (mut used, now) = (0, (now(), seconds()));
+            for (index, packet) in buffer.chunks_exact(LONGEST).take(count).enumerate() {
+                let Some(asker) = askers[index] else { continue };
+                if self.answer(&packet[..lengths[index]], &asker, self.local, now, &mut replies[used]) {
+                    askers[used] = Some(asker);
+                    used += 1;
+                }
+            }
+            self.send(fd, &mut outgoing, &replies[..used], &askers[..used]);
+        }
+    }
+
+    fn send(
+        &self,
+        fd: RawFd,
+        headers: &mut MultiHeaders<SockaddrStorage>,
+        replies: &[Vec<u8>],
+        to: &[Option<SockaddrStorage>],
+    ) {
+        let slices: [_; BATCH] =
+            std::array::from_fn(|index| [IoSlice::new(replies.get(index).map_or(&[][..], |reply| reply))]);
+        let mut sent = 0;
+        while sent < replies.len() {
+            let left = slices[sent..replies.len()].iter();
+            match sendmmsg(fd, headers, left, &to[sent..], [], MsgFlags::empty()) {
+                Ok(messages) => sent += messages.count(),
+                Err(Errno::EINTR) => {}
+                // The first of them has no way out; the others may have.
+                Err(_) => {
+                    bump(&self.tally.unsent);
+                    sent += 1;
+                }
+            }
+        }
+    }
+
+    fn one_by_one(&mut self) {
+        let fd = self.socket.as_raw_fd();
+        let mut buffer = vec![0; LONGEST];
+        let mut reply = Vec::with_capacity(LONGEST);
+        let mut control = nix::cmsg_space!(nix::libc::in6_pktinfo);
+        loop {
+            let flags = if self.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::empty() };
+            let mut slices = [IoSliceMut::new(&mut buffer)];
+            let (bytes, asker, to) = match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags) {
+                Ok(message) => {
+                    let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
+                    let to = message.cmsgs().ok().and_then(|mut all| all.next());
+                    (if is_cut { 0 } else { message.bytes }, message.address, to)
+                }
+                Err(_) if self.is_stopping() => return,
+                Err(_) => continue,
+            };
+            let (Some(asker), Some(to)) = (asker, to) else { continue };
+            let local = SocketAddr::new(address(&to), self.local.port());
+            if !self.answer(&buffer[..bytes], &asker, local, (now(), seconds()), &mut reply) {
+                continue;
+            }
+            let slices = [IoSlice::new(&reply)];
+            let sent = match &to {
+                // The route out is the system's business, but for addresses that mean something on one link only.
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    let info = nix::libc::in_pktinfo { ipi_ifindex: 0, ..*info };
+                    sendmsg(fd, &slices, &[ControlMessage::Ipv4PacketInfo(&info)], MsgFlags::empty(), Some(&asker))
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    sendmsg(fd, &slices, &[ControlMessage::Ipv6PacketInfo(info)], MsgFlags::empty(), Some(&asker))
+                }
+                _ => continue,
+            };
+            if sent.is_err() {
+                bump(&self.tally.unsent);
+            }
+        }
+    }
+
+    /// Whether there is a reply to send.
+    fn answer(
+        &mut self,
+        packet: &[u8],
+        asker: &SockaddrStorage,
+        local: SocketAddr,
+        now: (sojourn_stats::Time, u32),
+        reply: &mut Vec<u8>,
+    ) -> bool {
+        let Some(from) = socket_address(asker) else { return false };
+        if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
+            bump(&self.tally.looped);
+            return false;
+        }
+        if packet.is_empty() && self.is_stopping() {
+            // What wakes this thread up.
+            return false;
+        }
+        let from = from.ip().to_canonical();
+        let done = self.responder.reply(self.view.zones(), packet, from, Transport::Udp, now, reply);
+        self.tally.add(Transport::Udp, done);
+        matches!(done, Done::Replied { .. })
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// The time of day, in seconds since 1970.
+pub(super) fn seconds() -> u32 {
+    (wall() / 1_000_000_000) as u32
+}
+
+fn socket_address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    match storage.as_sockaddr_in() {
+        Some(v4) => Some(SocketAddr::new(v4.ip().into(), v4.port())),
+        None => storage.as_sockaddr_in6().map(|v6| SocketAddr::new(v6.ip().into(), v6.port())),
+    }
+}
+
+/// To which address a datagram came.
+fn address(info: &ControlMessageOwned) -> IpAddr {
+    match info {
+        ControlMessageOwned::Ipv4PacketInfo(info) => IpAddr::from(info.ipi_addr.s_addr.to_ne_bytes()),
+        ControlMessageOwned::Ipv6PacketInfo(info) => IpAddr::from(info.ipi6_addr.s6_addr),
+        _ => IpAddr::from([0; 4]),
+    }
+}

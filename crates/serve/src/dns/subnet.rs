@@ -1,0 +1,113 @@
+//! Ranges of addresses, and the client that an asker stands for.
+
+use std::fmt::Write;
+use std::net::{IpAddr, Ipv4Addr};
+
+use sojourn_dispatch::key;
+
+use super::chooser::Asker;
+
+/// Reads a range of addresses; bits of the host must be zero.
+pub(super) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) = text.split_once('/')?;
+    let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
+    (length <= bits_of(address) && masked(address, length) == address).then_some((address, length))
+}
+
+/// Whether an address is in a range.
+pub(super) fn contains((network, length): (IpAddr, u8), address: IpAddr) -> bool {
+    network.is_ipv4() == address.is_ipv4() && masked(address, length) == network
+}
+
+/// The address with all but so many leading bits zero.
+pub(super) fn masked(address: IpAddr, length: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
+            Ipv4Addr::from_bits(address.to_bits() & mask).into()
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(length.min(128))).unwrap_or(0);
+            std::net::Ipv6Addr::from_bits(address.to_bits() & mask).into()
+        }
+    }
+}
+
+fn bits_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// The client that an asker stands for: its network where the resolver tells it, else who asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Client {
+    /// Its address, or the first of its network.
+    pub(super) address: IpAddr,
+    /// How many bits of it are known.
+    pub(super) bits: u8,
+    /// The key of its text.
+    pub(super) key: u64,
+    /// How many bits of a network that was told it stands for; 0: none was told.
+    pub(super) scope: u8,
+}
+
+impl Client {
+    /// The client of an asker.
+    pub(super) fn of(asker: &Asker) -> Client {
+        let (address, bits, scope) = match asker.subnet {
+            Some((network, bits)) => (network, bits.min(bits_of(network)), bits),
+            None => (asker.from, bits_of(asker.from), 0),
+        };
+        let mut client = Client { address, bits, key: 0, scope };
+        let mut text = Text::default();
+        write!(text, "{client}").expect("it is short enough");
+        client.key = key(text.as_str());
+        client
+    }
+
+    /// The client of an address as reports name it.
+    pub(super) fn at(address: IpAddr) -> Client {
+        Client::of(&Asker { from: address, subnet: None })
+    }
+
+    /// Its address, if it is one host, to which round trips can be measured.
+    pub(super) fn host(self) -> Option<IpAddr> {
+        (self.bits == bits_of(self.address)).then_some(self.address)
+    }
+}
+
+impl std::fmt::Display for Client {
+    /// As its address, or as a range: `10.0.0.17`, `10.0.0.0/24`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.host() {
+            Some(address) => write!(f, "{address}"),
+            None => write!(f, "{}/{}", self.address, self.bits),
+        }
+    }
+}
+
+/// A short text on the stack: each query makes one.
+struct Text {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        Text { bytes: [0; 64], length: 0 }
+    }
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("only whole texts are added")
+    }
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}

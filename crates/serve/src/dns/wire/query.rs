@@ -1,0 +1,86 @@
+//! What a packet asks.
+
+use super::edns::Edns;
+use super::name;
+use super::{Code, HEAD, kind, u16_at};
+
+/// One question with all that belongs to it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dns) struct Query<'a> {
+    pub(in crate::dns) packet: &'a [u8],
+    /// Where the question ends.
+    pub(in crate::dns) end: usize,
+    pub(in crate::dns) kind: u16,
+    pub(in crate::dns) class: u16,
+    pub(in crate::dns) edns: Option<Edns<'a>>,
+    pub(in crate::dns) is_signed: bool,
+}
+
+/// A packet that asks nothing that could be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::dns) enum Unfit {
+    /// A reply, or no message at all: an answer could go round in circles.
+    Silent,
+    /// So it is answered, with the question that ends at `end` (with none where that is the head's end).
+    Code(Code, usize),
+}
+
+impl<'a> Query<'a> {
+    /// Reads a packet: every count, length and option; nothing may follow what it says.
+    pub(in crate::dns) fn parse(packet: &'a [u8]) -> Result<Query<'a>, Unfit> {
+        let (Some(flags), Some(questions)) = (u16_at(packet, 2), u16_at(packet, 4)) else { return Err(Unfit::Silent) };
+        let is_reply = flags & 0x8000 != 0;
+        if is_reply || packet.len() < HEAD {
+            return Err(Unfit::Silent);
+        }
+        let opcode = flags >> 11;
+        if opcode != 0 {
+            return Err(Unfit::Code(Code::NotImp, HEAD));
+        }
+        let malformed = Unfit::Code(Code::FormErr, HEAD);
+        if questions != 1 {
+            return Err(malformed);
+        }
+        let name = name::end(packet, HEAD).ok_or(malformed)?;
+        let kind = u16_at(packet, name).ok_or(malformed)?;
+        let class = u16_at(packet, name + 2).ok_or(malformed)?;
+        let end = name + 4;
+        let mut query = Query { packet, end, kind, class, edns: None, is_signed: false };
+        query.records().ok_or(Unfit::Code(Code::FormErr, end))?;
+        Ok(query)
+    }
+
+    /// The name asked for, in the asker's own case.
+    pub(in crate::dns) fn name(&self) -> &'a [u8] {
+        &self.packet[HEAD..self.end - 4]
+    }
+
+    /// Reads the records after the question.
+    fn records(&mut self) -> Option<()> {
+        let packet = self.packet;
+        let count = |at| u16_at(packet, at).map(u32::from);
+        let before = count(6)? + count(8)?;
+        let mut at = self.end;
+        for index in 0..before + count(10)? {
+            let owner = at;
+            at = name::skip(packet, at)?;
+            let kind = u16_at(packet, at)?;
+            let data = at + 10;
+            let end = data + usize::from(u16_at(packet, at + 8)?);
+            packet.get(data..end)?;
+            match kind {
+                // A signature is the last of all.
+                _ if self.is_signed => return None,
+                kind::TSIG if index >= before => self.is_signed = true,
+                // There is one at most, among the additional records, of the root.
+                kind::OPT if index >= before && self.edns.is_none() && packet[owner] == 0 => {
+                    self.edns = Some(Edns::parse(&packet[at..end]));
+                }
+                kind::OPT | kind::TSIG => return None,
+                _ => {}
+            }
+            at = end;
+        }
+        (at == packet.len()).then_some(())
+    }
+}
