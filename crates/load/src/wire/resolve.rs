@@ -4,9 +4,10 @@
 //! asks again with the next connection that it opens then; a server that is chosen by DNS gets the load that it would get.
 //! Literal addresses and `/etc/hosts` come first, and `localhost` needs neither. A and AAAA are asked for at once, IPv4
 //! addresses are tried first (the price: the IPv6 way of a host that has both is loaded only where IPv4 fails), in the
-//! order in which the server named them; one that took a connection goes first from then on. A query goes out up to four times. Names are taken as absolute: no search list is applied.
-//! Queries go by UDP with room for 4096 bytes (EDNS0, RFC 6891); of an answer that is cut all the same, what it holds is
-//! used. A negative answer is not kept. Packets are hickory-proto's (RFC 1035).
+//! order in which the server named them; one that took a connection goes first from then on. A query goes out up to four
+//! times. Names are taken as absolute: no search list is applied. Queries go by UDP with room for 4096 bytes (EDNS0, RFC
+//! 6891); of an answer that is cut all the same, what it holds is used. A negative answer is not kept. Packets are
+//! hickory-proto's (RFC 1035).
 
 mod message;
 mod names;
