@@ -126,6 +126,8 @@ pub struct Live {
     pub load_threads: u32,
     /// Spin before each send instead of sleeping up to it.
     pub spin: bool,
+    /// Live and its twin have the TCP of this kernel, whatever the file says of TCP for the simulator.
+    pub kernel_tcp: bool,
     /// Record every decision in the run folder.
     pub record: bool,
     /// How much the run may be disturbed before it is SUSPECT.
@@ -357,6 +359,7 @@ struct RawLive {
     connections: Option<Spanned<u32>>,
     threads: Option<Spanned<u32>>,
     pacing: Option<Text>,
+    tcp: Option<Text>,
     record: Option<bool>,
     #[serde(default)]
     limits: BTreeMap<String, Text>,
@@ -440,6 +443,11 @@ impl Reader<'_> {
             Some((_, "spin")) => true,
             Some((text, other)) => return Err(self.at(text, "pacing", &unknown("pacing", other, &["timer", "spin"]))),
         };
+        let kernel_tcp = match raw.live.tcp.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None => false,
+            Some((_, "kernel")) => true,
+            Some((text, other)) => return Err(self.at(text, "tcp", &unknown("TCP of a live run", other, &["kernel"]))),
+        };
         let mut limits = Limits::default();
         for (name, text) in &raw.live.limits {
             limits.set(name, text.get_ref()).map_err(|error| self.at(text, name, &error.to_string()))?;
@@ -469,6 +477,7 @@ impl Reader<'_> {
                 connections: connections.unwrap_or(1024),
                 load_threads: load_threads.unwrap_or(1),
                 spin,
+                kernel_tcp,
                 record: raw.live.record.unwrap_or(false),
                 limits,
             },

@@ -1,10 +1,13 @@
 //! The system of an experiment as hosts and links: what a test bed of network namespaces is made of.
 //!
-//! Each server and each decider is a host, and so are the clients of each region together. Two hosts of one site are on
-//! one fast network; others are joined by the path between their regions, whose round trip is drawn once for the two, with
-//! half of it, and of its losses, each way. A packet switch and its servers are on an Ethernet, behind a router to which
-//! the paths lead. What the simulator gives each client the bed gives each client host: the price of one host for all
-//! clients of a region is that they share its rate.
+//! Each server and each decider is a host, and so are the clients of each region together, or where they differ those of each
+//! machine ([`clients`]). Two hosts of one site are on one fast network; others are joined by the path between their regions,
+//! with half of its round trip, and of its losses, each way. A client's round trips are those that the simulator draws for it.
+//! A packet switch and its servers are on an Ethernet, behind a router to which the paths lead. The ways of a DNS lose nothing,
+//! and those to its clients take no time, as in the simulator. What that gives each client the bed gives each client host: the
+//! price of one host for all clients of a region is that they share its rate.
+
+mod clients;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -12,8 +15,10 @@ use std::net::Ipv4Addr;
 use sojourn_bed::link::{LinkSpec, Queue};
 use sojourn_bed::{Segment, Topology};
 use sojourn_model::System;
-use sojourn_model::system::{Face, Path, Seat, Target, Tier};
-use sojourn_stats::{Law, Span, Stream};
+use sojourn_model::system::{Face, Path, Seat, Target, Tier, one_way};
+use sojourn_stats::{Law, Span};
+
+pub(crate) use self::clients::{ClientHosts, are_by_machine, check as check_clients};
 
 /// The least that a queue holds (bytes), and for how long it holds what the link transmits.
 const QUEUE_BYTES_LEAST: f64 = 64_000.0;
@@ -29,7 +34,11 @@ pub(crate) struct Place {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Clients,
+    Clients {
+        /// The number of the first of them.
+        first: u32,
+    },
+    Dns,
     Decider,
     Server,
     /// In front of an Ethernet, whose hosts are reached through it.
@@ -39,8 +48,9 @@ enum Kind {
 /// The hosts and links of `system`; what is drawn once is drawn from `seed`.
 ///
 /// # Errors
-/// When a region has no address left for a host.
+/// When a region has no address left for a host, or there are too many machines of clients.
 pub fn topology(system: &System, seed: u64) -> Result<Topology, String> {
+    check_clients(system)?;
     let taken = vec![0; system.regions.len()];
     let mut building = Building { system, seed, topology: Topology::default(), places: Vec::new(), taken };
     for (name, place) in places(system) {
@@ -56,14 +66,14 @@ pub fn topology(system: &System, seed: u64) -> Result<Topology, String> {
 /// The hosts of `system` in the order in which a topology has them.
 pub(crate) fn places(system: &System) -> Vec<(String, Place)> {
     let mut places = Vec::new();
-    for (index, region) in system.regions.iter().enumerate() {
-        let name = if region.name.is_empty() { "client" } else { &region.name };
-        places.push((as_host(name), Place { region: index, site: None, kind: Kind::Clients }));
+    for host in ClientHosts::of(system).hosts {
+        places.push((host.name, Place { region: host.region, site: None, kind: Kind::Clients { first: host.first } }));
     }
     for tier in system.tiers.iter().filter(|tier| tier.face != Face::Client) {
         for (index, seat) in tier.seats.iter().enumerate().filter(|(_, seat)| seat.host.is_none()) {
             let region = system.region_of(seat.site);
-            places.push((name_of(tier, index), Place { region, site: seat.site, kind: Kind::Decider }));
+            let kind = if tier.face == Face::Dns { Kind::Dns } else { Kind::Decider };
+            places.push((name_of(tier, index), Place { region, site: seat.site, kind }));
         }
     }
     for host in &system.hosts {
@@ -104,6 +114,12 @@ pub(crate) fn name_of(tier: &Tier, seat: usize) -> String {
 /// A name as a host can have it.
 pub(crate) fn as_host(name: &str) -> String {
     name.replace(|sign: char| !sign.is_alphanumeric(), "-")
+}
+
+impl Kind {
+    fn are_clients(self) -> bool {
+        matches!(self, Kind::Clients { .. })
+    }
 }
 
 struct Building<'a> {
@@ -162,6 +178,7 @@ impl Building<'_> {
                 let (a, b) = (self.places[from], self.places[to]);
                 let is_forth = is_forth(a, b, from < to);
                 let links = match self.system.paths.between(a.region, b.region) {
+                    _ if a.kind == Kind::Dns || b.kind == Kind::Dns => vec![self.of_dns(from, to)],
                     Some(path) if a.site.is_none() || a.site != b.site => {
                         let path = path.clone();
                         self.along(&path, (from, to), is_forth, &mut shared)
@@ -188,14 +205,29 @@ impl Building<'_> {
             let name = format!("{} {}", medium.name, if is_forth { "up" } else { "down" });
             links.push(self.shared(name, medium.rate, shared));
         }
-        let (first, second) = (from.min(to), from.max(to));
-        let entity = format!("{}..{}", self.name(first), self.name(second));
-        let rtt_s = path.rtt.sample(&mut Stream::new(self.seed, &entity, "rtt"));
-        let name = self.way(from, to);
-        let spec = LinkSpec { delay: Law::constant(rtt_s / 2.0), ..LinkSpec::constant(name, Span::ZERO) };
+        let spec = LinkSpec::constant(self.way(from, to), self.one_way(&path.rtt, from, to));
         let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(path.loss_each_way());
         links.push(self.topology.link(spec));
         links
+    }
+
+    /// One way between two hosts: of a client what the simulator draws for it, of others the mean.
+    fn one_way(&self, rtt: &Law, from: usize, to: usize) -> Span {
+        let (a, b) = (self.places[from], self.places[to]);
+        match (a.kind, b.kind) {
+            (Kind::Clients { .. }, Kind::Clients { .. }) => Span::from_secs_f64(rtt.mean() / 2.0),
+            (Kind::Clients { first }, _) => one_way(rtt, self.seed, first, b.region),
+            (_, Kind::Clients { first }) => one_way(rtt, self.seed, first, a.region),
+            _ => Span::from_secs_f64(rtt.mean() / 2.0),
+        }
+    }
+
+    /// The way from a DNS or to it.
+    fn of_dns(&mut self, from: usize, to: usize) -> usize {
+        let (a, b) = (self.places[from], self.places[to]);
+        let is_asked = a.kind.are_clients() || b.kind.are_clients();
+        let rtt = self.system.rtt(a.region, b.region).filter(|_| !is_asked);
+        self.link(from, to, rtt.map_or(Span::ZERO, |rtt| Span::from_secs_f64(rtt.mean() / 2.0)))
     }
 
     /// Between hosts of a system of which only `[system.network]` is said: as its replies pass it in the simulator.
@@ -207,7 +239,7 @@ impl Building<'_> {
     ) -> Vec<usize> {
         let network = &self.system.network;
         let (rtt, rate) = match kinds {
-            (Kind::Clients, _) | (_, Kind::Clients) => (network.rtt, network.client_rate),
+            (Kind::Clients { .. }, _) | (_, Kind::Clients { .. }) => (network.rtt, network.client_rate),
             (Kind::Decider, Kind::Server) | (Kind::Server, Kind::Decider) => (network.server_rtt, None),
             _ => (Span::ZERO, None),
         };
@@ -249,7 +281,7 @@ impl Building<'_> {
 
 /// Whether packets go up, from clients to servers; between two of a kind, from the one that was named first.
 fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
-    match (from.kind == Kind::Clients, to.kind == Kind::Clients) {
+    match (from.kind.are_clients(), to.kind.are_clients()) {
         (true, false) => true,
         (false, true) => false,
         _ => is_first,

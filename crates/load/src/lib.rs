@@ -129,7 +129,7 @@ pub use request::url_list::{UrlList, UrlListError};
 pub use request::{Body, Method, Targets};
 pub use schedule::sessions::Browse;
 pub use schedule::{Coming, Schedule};
-pub use setting::{Pacing, Rotation, Stop, Version};
+pub use setting::{Pacing, Resolves, Rotation, Stop, Version};
 pub use share::Share;
 pub use wire::allowed::{Allowed, is_private};
 pub use wire::path::connect_times;

@@ -182,9 +182,16 @@ pub struct Connections {
     pub closed_when_done: u64,
     /// Lost with a request on it: refused, reset, timed out, given up, or with a reply that made no sense.
     pub lost: u64,
-    /// Times that the next address of a name was tried because one did not take the connection.
+    /// Times that the name server was asked for a host's addresses; A and AAAA, and what is asked again for want of an
+    /// answer, are one question.
+    #[serde(default)]
+    pub resolutions: u64,
+    /// Times that the next address of a name was tried because one did not take the connection, or not at once.
     #[serde(default)]
     pub retried_addresses: u64,
+    /// Connections that came to stand at another address than the one tried first.
+    #[serde(default)]
+    pub failed_over: u64,
     /// Whole TLS handshakes.
     #[serde(default)]
     pub secured: u64,
@@ -205,7 +212,9 @@ impl Connections {
         self.closed_idle += other.closed_idle;
         self.closed_when_done += other.closed_when_done;
         self.lost += other.lost;
+        self.resolutions += other.resolutions;
         self.retried_addresses += other.retried_addresses;
+        self.failed_over += other.failed_over;
         self.secured += other.secured;
         self.resumed += other.resumed;
         self.unasked += other.unasked;

@@ -40,6 +40,19 @@ pub enum Rotation {
     Request,
 }
 
+/// When a user resolves the name of a host again: with the first connection that it opens after this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolves {
+    /// When the answer's TTL is over.
+    #[default]
+    Ttl,
+    /// So long after the last answer, whatever its TTL is (WebStone: once a minute).
+    Every(Span),
+    /// At once: every connection is preceded by a question.
+    EachConnection,
+}
+
 /// When no more requests are planned. A plan that ends ends the run too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {

@@ -19,6 +19,9 @@ pub(crate) struct Node {
     /// Folder of static files
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
+    /// Write an access log to this file, in Common Log Format
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
     #[arg(long, value_name = "TOML")]
     model: Option<String>,
@@ -140,6 +143,7 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
         listen: serving.listen,
         threads: arguments.threads,
         files: arguments.files.clone(),
+        log: arguments.log.clone(),
         model: arguments.model.as_deref().map(model).transpose()?,
         keep_alive: serving.keep_alive()?,
         head_timeout: serving.head_timeout()?,

@@ -1,16 +1,17 @@
 //! Live: real sockets, a real dispatcher, and servers that are what the experiment says they are.
 //!
 //! Every server and every decider of a tier is a child process of the same binary ([`parts`]); the load generator runs in
-//! this one. A server is emulated on a virtual processor, so that many fit on a small machine. A DNS that rotates is not a
-//! process: its clients get the addresses that it would answer with.
+//! this one. A server is emulated on a virtual processor, so that many fit on a small machine.
 
 pub(crate) mod bed;
+mod dns;
 mod faults;
 mod incidents;
 mod part;
 mod parts;
 mod path;
 mod refusals;
+mod reports;
 mod switch;
 
 use std::net::SocketAddr;
@@ -20,24 +21,27 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_load::{Allowed, Load, Pacing, Rotation, Schedule, Stop, Targets, Version};
-use sojourn_model::System;
-use sojourn_model::system::{Affinity, Face, Host, Resolves, Tier, Trouble, server_name};
+use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
+use sojourn_model::system::{Affinity, Face, Host, Tier, Trouble, server_name};
 use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
 use self::incidents::Incident;
 use self::part::Part;
-use self::parts::{Parts, Told};
+use self::parts::{Entrances, Parts, Told};
 use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
 use crate::spec::{Experiment, Program, SystemQuestion};
-use crate::topology::topology;
+use crate::topology::{ClientHosts, topology};
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
 const REDIRECTS: u32 = 8;
+
+/// What requests under way at the end of a run have, at least and at most.
+const GRACE_LEAST: Span = Span(10_000_000_000);
+const GRACE_MOST: Span = Span(30_000_000_000);
 
 /// Refuses, before anything starts, what live cannot do.
 pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
@@ -48,7 +52,7 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         return not_yet("users who browse at more than one tier");
     }
     if bed::is_needed(asked) {
-        bed::check(asked)?;
+        bed::check(experiment, asked)?;
     } else if system.regions.len() > 1 || !system.sites.is_empty() {
         return not_yet("regions and sites without paths");
     }
@@ -73,7 +77,7 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         }
     }
     match system.tiers.first().filter(|tier| tier.face == Face::Dns) {
-        Some(dns) => rotation(dns, system, experiment.run.live.duration).map(|_| ()),
+        Some(tier) => dns::naming(tier, asked, experiment.run.live.duration).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -90,11 +94,11 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
     }
-    if tier.reports.is_some() && tier.face != Face::Switch {
-        return not_yet("reports but those to a packet switch");
+    if tier.reports.is_some() && !matches!(tier.face, Face::Switch | Face::Dns) {
+        return not_yet("reports but those to a packet switch or a DNS");
     }
-    if tier.probes.is_some() {
-        return not_yet("probes");
+    if tier.probes.is_some() && tier.face != Face::Dns {
+        return not_yet("probes but those that a DNS orders");
     }
     if tier.affinity != Affinity::Request && browses {
         return Err(
@@ -111,31 +115,6 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
         return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
     }
     Ok(())
-}
-
-/// How the load generator's clients take the answers of a DNS that rotates: one each for the whole run, or the next one at
-/// each request.
-fn rotation(dns: &Tier, system: &System, duration: Span) -> Result<Rotation, String> {
-    let equal = dns.weights.windows(2).all(|pair| pair[0] == pair[1]);
-    if dns.policy.trim() != "round-robin" || !equal {
-        return Err(
-            "not there yet: live has no DNS but rotation; use policy = \"round-robin\" with equal weights, or leave \
-                    `live` out of `by`"
-                .into(),
-        );
-    }
-    if !system.resolvers.is_empty() {
-        return Err("not there yet: live has no resolvers; leave `live` out of `by`".into());
-    }
-    match system.rules.resolves {
-        Resolves::EachRequest => Ok(Rotation::Request),
-        Resolves::Ttl if dns.ttl >= duration => Ok(Rotation::Client),
-        Resolves::Every(span) if span >= duration => Ok(Rotation::Client),
-        Resolves::Ttl | Resolves::Every(_) => Err(format!(
-            "not there yet: live's clients keep an address for the whole run of {duration}; give a longer ttl, or resolves = \
-             \"request\""
-        )),
-    }
 }
 
 pub(super) fn answer(
@@ -158,9 +137,8 @@ pub(super) fn answer(
     let mut system = Parts::start(experiment, asked, servers, ground, conditions)?;
     let mut loads = Vec::new();
     if in_bed {
-        for region in bed::regions(&asked.system) {
-            let host = bed::client_host(ground, &asked.system, region)?;
-            loads.push((Some(host), load(experiment, asked, &system.entrances, Some(region))?));
+        for (index, host) in bed::client_hosts(ground, &asked.system)? {
+            loads.push((Some(host), load(experiment, asked, &system.entrances, Some(index))?));
         }
     } else {
         loads.push((None, load(experiment, asked, &system.entrances, None)?));
@@ -190,6 +168,9 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
+    if experiment.run.live.kernel_tcp {
+        live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
+    }
     if let Some(path) = &path {
         live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
         live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
@@ -342,17 +323,19 @@ fn start_nodes(
     let classes = asked.workload.classes().join(",");
     // One that is drained ends what it has, however long that takes.
     let grace = if asked.system.faults.iter().any(|fault| fault.trouble == Trouble::Drained) { "1 h" } else { "1 s" };
-    let node = |host: &Host| {
+    let node = |(index, host): (usize, &Host)| {
         let model = host.server.to_toml();
-        let arguments =
-            ["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", grace];
+        let log = switch::access_log(&asked.system, index).map(|log| log.display().to_string());
+        let mut arguments =
+            vec!["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", grace];
+        arguments.extend(log.iter().flat_map(|log| ["--log", log]));
         match switch::entrance(ground, &host.name) {
             Some(_) => switch::server(ground, program, &host.name, &arguments),
             None => Part::start(ground, program, &host.name, "node", &arguments),
         }
         .map(Serving::Node)
     };
-    asked.system.hosts.iter().map(node).collect()
+    asked.system.hosts.iter().enumerate().map(node).collect()
 }
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
@@ -365,16 +348,16 @@ fn probe_targets(asked: &SystemQuestion) -> Targets {
     Targets::Fixed(smallest.map_or_else(|| "/".into(), |(_, path)| path.clone()))
 }
 
-/// The load of the clients of one region, or of all.
+/// The load of the clients of one host, by its number among those of clients, or of all.
 fn load(
     experiment: &Experiment,
     asked: &SystemQuestion,
-    entrances: &[SocketAddr],
-    region: Option<usize>,
+    entrances: &Entrances,
+    host: Option<usize>,
 ) -> Result<Load, String> {
     let live = &experiment.run.live;
-    let homes = bed::homes(&asked.system);
-    let is_here = move |client: u32| region.is_none() || homes.get(client as usize).copied().or(Some(0)) == region;
+    let ClientHosts { homes, .. } = ClientHosts::of(&asked.system);
+    let is_here = move |client: u32| host.is_none() || homes.get(client as usize).copied().or(Some(0)) == host;
     let demand = asked.demand();
     let schedule = match &asked.workload {
         Workload::Closed(closed) => {
@@ -412,13 +395,46 @@ fn load(
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.
-        allowed: if region.is_some() { Allowed::Anywhere } else { Allowed::default() },
+        allowed: if host.is_some() { Allowed::Anywhere } else { Allowed::default() },
+        grace: grace(&asked.workload),
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
-        ..Load::new(entrances[0], entrances[0].to_string(), schedule, targets(asked))
+        ..match entrances {
+            Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
+            Entrances::Rotated(all, rotation) => {
+                Load::new(all[0], all[0].to_string(), schedule, targets(asked)).rotated(all, *rotation)
+            }
+            Entrances::Named(dns) => Load {
+                resolver: Some(*dns),
+                resolves: resolves(asked.system.rules.resolves),
+                ..Load::to(&[Url::parse(&dns::url()).expect("it is one")], schedule, targets(asked))
+            },
+        }
     };
-    match asked.system.tiers.first().filter(|tier| tier.face == Face::Dns) {
-        Some(dns) => Ok(load.rotated(entrances, rotation(dns, &asked.system, live.duration)?)),
-        None => Ok(load),
+    Ok(match entrances {
+        // A try would be a question to the DNS.
+        Entrances::Named(_) => Load { tries_first: false, ..load },
+        // Where packets are lost it would prove nothing.
+        _ if asked.system.paths.iter().any(|path| path.loss > 0.0) => Load { tries_first: false, ..load },
+        _ => load,
+    })
+}
+
+/// How long what is under way at the end may take: what is cut off there is slow, so this is longer where clients wait for long.
+fn grace(workload: &Workload) -> Span {
+    let patience = match workload {
+        Workload::Open(Open { patience, .. }) | Workload::Closed(Closed { patience, .. }) => patience.as_ref(),
+        _ => None,
+    };
+    let wait = patience.map_or(Span::ZERO, |law| Span::from_secs_f64(law.mean()));
+    wait.clamp(GRACE_LEAST, GRACE_MOST)
+}
+
+/// When clients ask the DNS again: each request has a connection of its own.
+fn resolves(rule: sojourn_model::system::Resolves) -> Resolves {
+    match rule {
+        sojourn_model::system::Resolves::Ttl => Resolves::Ttl,
+        sojourn_model::system::Resolves::Every(span) => Resolves::Every(span),
+        sojourn_model::system::Resolves::EachRequest => Resolves::EachConnection,
     }
 }
 
@@ -511,6 +527,11 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("requests".into(), report.counts.planned.to_string()),
     ];
     let counts = &report.counts;
+    let sojourn_load::Connections { resolutions, failed_over, .. } = report.connections;
+    let names = [("questions to the DNS", resolutions), ("connections at a further address", failed_over)];
+    facts.extend(
+        names.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| (what.into(), count.to_string())),
+    );
     let more = [("abandoned", counts.abandoned), ("unfinished", counts.unfinished), ("sent again", counts.retried)];
     let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));
     facts.extend(told.map(|(cause, count)| (format!("requests, {cause}"), count.to_string())));

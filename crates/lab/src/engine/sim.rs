@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sojourn_model::network::{Chain, Network};
-use sojourn_model::{ClusterNetwork, Discipline, Server, System};
+use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
 use sojourn_sim::{Control, Progress, SimError, WarmUp};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_traffic::{Open, Workload};
@@ -116,6 +116,7 @@ pub(super) fn twin(
     conditions: &Conditions<'_>,
 ) -> Result<Answer, String> {
     let faults = conditions.faults.unwrap_or_default().to_vec();
+    let asked = &as_live(experiment, asked);
     let Some(path) = conditions.path else {
         // Over emulated paths: they are the system's own.
         return run_twin(&System { faults, ..asked.system.clone() }, experiment, asked);
@@ -126,6 +127,15 @@ pub(super) fn twin(
         _ => ClusterNetwork { rtt: path.client, server_rtt: path.cluster, ..ClusterNetwork::default() },
     };
     run_twin(&System { network, faults, ..asked.system.clone() }, experiment, asked)
+}
+
+/// What was asked, with the TCP that live had.
+fn as_live(experiment: &Experiment, asked: &SystemQuestion) -> SystemQuestion {
+    let mut asked = asked.clone();
+    if let Some(transport) = asked.system.transport.as_mut().filter(|_| experiment.run.live.kernel_tcp) {
+        transport.stack = TcpStack::LINUX_6;
+    }
+    asked
 }
 
 fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) -> Result<Answer, String> {

@@ -13,4 +13,5 @@ mod sessions;
 mod skip;
 mod spec;
 mod systems;
+mod topology;
 mod workload;

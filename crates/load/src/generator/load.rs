@@ -13,13 +13,16 @@ use crate::request::url::Url;
 use crate::request::{Body, Method, Targets};
 use crate::schedule::sessions::PARALLEL_MAX;
 use crate::schedule::{Coming, Schedule};
-use crate::setting::{Pacing, Rotation, Stop, Version};
+use crate::setting::{Pacing, Resolves, Rotation, Stop, Version};
 use crate::share::Share;
 use crate::wire::allowed::Allowed;
 use crate::wire::tls::Tls;
 
 /// Most streams of an HTTP/2 connection.
 const MAX_STREAMS: u32 = 1024;
+
+/// The Connection Attempt Delay that RFC 8305 (section 5) recommends.
+const NEXT_ADDRESS: Span = Span(250_000_000);
 
 /// The load to put on a server, and what to keep of it.
 #[derive(Debug)]
@@ -49,6 +52,13 @@ pub struct Load {
     pub tls: Tls,
     /// The name server to ask; none: the system's.
     pub resolver: Option<SocketAddr>,
+    /// When users resolve a host's name again.
+    pub resolves: Resolves,
+    /// How long a user waits for one of several addresses to take a connection before it tries the next one beside it.
+    pub next_address: Span,
+    /// Whether each endpoint is tried once before the start, so that one that is not there is said and not counted. Over a
+    /// path that loses packets one attempt proves nothing, and it is a question to the name server.
+    pub tries_first: bool,
     /// How many redirects are followed within one response time; beyond that a request has failed. 0: a redirect is
     /// a reply like others.
     pub redirects: u32,
@@ -136,6 +146,9 @@ impl Load {
             streams: 1,
             tls: Tls::default(),
             resolver: None,
+            resolves: Resolves::Ttl,
+            next_address: NEXT_ADDRESS,
+            tries_first: true,
             redirects: 0,
             local: Vec::new(),
             catch_up: Span(1_000_000_000),

@@ -94,10 +94,11 @@ pub fn run_share(
     let names = Arc::new(Names::new(load.resolver, load.timeout));
     let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
     let probing = Clock::starting_in(Span::ZERO);
-    for endpoint in &load.endpoints {
+    for endpoint in load.endpoints.iter().filter(|_| load.tries_first) {
         probe(endpoint, &names, load.allowed, (&load.tls, version), load.timeout)?;
     }
     let probed = Span(probing.now().0);
+    let has_names = load.endpoints.iter().any(|endpoint| endpoint.address.is_none());
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
@@ -116,7 +117,8 @@ pub fn run_share(
         stop: load.stop,
         share: load.share,
         threads: load.threads,
-        by_client: load.cookies,
+        // A client's cookie, or its answer of the name server, is its thread's.
+        by_client: load.cookies || (version == Version::Http10 && has_names),
         places_max: load.connections_max * streams.unwrap_or(1),
         seed: load.seed,
     };
@@ -143,6 +145,8 @@ pub fn run_share(
         local: &load.local,
         allowed: load.allowed,
         names: &names,
+        resolves: load.resolves,
+        next_address: load.next_address,
         tls: &load.tls,
         saturated,
         streams,

@@ -41,7 +41,7 @@ use crate::request::endpoint::Endpoint;
 use crate::request::{Method, Renderer};
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
-use crate::setting::{Pacing, Rotation};
+use crate::setting::{Pacing, Resolves, Rotation};
 use crate::wire::allowed::Allowed;
 use crate::wire::connection::{Connection, Phase, outcome_of};
 use crate::wire::exchange::Exchange;
@@ -53,6 +53,8 @@ use self::http2::Streams;
 const TIMER: u64 = u64::MAX;
 const RESOLVER: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
+/// What is said of a socket that connects, once it is connected or will never be.
+const DECIDED: EpollFlags = EpollFlags::EPOLLOUT.union(EpollFlags::EPOLLERR).union(EpollFlags::EPOLLHUP);
 const BUFFER: usize = 64 * 1024;
 /// A spin begins this long before its deadline; until then the thread sleeps. Twice the worst usual timer lateness.
 const SPIN: Span = Span(200_000);
@@ -84,6 +86,9 @@ pub(crate) struct Setting<'a> {
     pub(crate) local: &'a [IpAddr],
     pub(crate) allowed: Allowed,
     pub(crate) names: &'a Arc<Names>,
+    pub(crate) resolves: Resolves,
+    /// How long one of several addresses may take before the next one is tried beside it.
+    pub(crate) next_address: Span,
     pub(crate) tls: &'a Tls,
     /// Whether users are told apart by their places: they all send client 0.
     pub(crate) saturated: bool,
@@ -230,7 +235,7 @@ impl<'a> Worker<'a> {
             origins: setting.endpoints.to_vec(),
             single: setting.endpoints.len() == 1 && !setting.renderer.is_weighted(),
             tls,
-            resolver: Resolver::new(Arc::clone(setting.names)),
+            resolver: Resolver::new(Arc::clone(setting.names), setting.resolves),
             streams,
             epoll,
             timer,
@@ -478,16 +483,16 @@ impl<'a> Worker<'a> {
         let flags = event.events();
         let connection = &mut self.connections[place as usize];
         if connection.generation != generation || connection.phase == Phase::Closed {
-            return;
+            return self.earlier_attempt(place, generation, flags);
         }
         let readable = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
         let closing = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
         if connection.phase == Phase::Connecting {
-            let decided = EpollFlags::EPOLLOUT | EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP;
-            if !flags.intersects(decided) {
+            if !flags.intersects(DECIDED) {
                 return;
             }
-            let stream = connection.stream.as_ref().expect("a connection that connects is open");
+            // Without one only attempts at earlier addresses are left.
+            let Some(stream) = &connection.stream else { return };
             match stream.take_error() {
                 Ok(None) => self.connected(place),
                 Ok(Some(error)) | Err(error) => return self.not_connected(place, &error),

@@ -45,6 +45,7 @@ impl Connection {
     /// Closes it. What is on its way to or from it is lost.
     pub(crate) fn shut(&mut self) {
         self.stream = None;
+        self.opening.earlier.clear();
         self.tls = None;
         self.channel = None;
         self.phase = Phase::Closed;

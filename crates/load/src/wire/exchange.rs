@@ -1,6 +1,6 @@
 //! A request under way and its instants.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, TcpStream};
 
 use sojourn_stats::Time;
 
@@ -55,9 +55,23 @@ pub(crate) struct Opening {
     pub(crate) addresses: Vec<IpAddr>,
     /// How many of them have been tried.
     pub(crate) tried: usize,
+    /// Which one the connection's own socket is for.
+    pub(crate) at: usize,
+    /// Attempts at earlier ones that are not decided yet.
+    pub(crate) earlier: Vec<Attempt>,
     /// When the present step began.
     pub(crate) since: Time,
     pub(crate) resolved: Option<Time>,
     pub(crate) connected: Option<Time>,
     pub(crate) secured: Option<Time>,
+}
+
+/// An attempt to connect that a later one stands beside.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) stream: TcpStream,
+    /// By which its events are known.
+    pub(crate) generation: u32,
+    /// Which of the addresses it is for.
+    pub(crate) at: usize,
 }

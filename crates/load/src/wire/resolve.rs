@@ -1,36 +1,31 @@
 //! A stub resolver of our own: getaddrinfo tells no TTL and blocks.
 //!
-//! Every user asks for itself, keeps an answer for as long as its TTL says and not longer, and asks again with the next
-//! connection that it opens then; a server that is chosen by DNS gets the load that it would get. Literal addresses and
-//! `/etc/hosts` come first, and `localhost` needs neither. A and AAAA are asked for at once, IPv4 addresses are tried
-//! first (the price: the IPv6 way of a host that has both is loaded only where IPv4 fails), in the order in which the
-//! server named them. A query goes out up to four times. Names are taken as absolute: no search list is applied.
-//! Queries go by UDP with room for 4096 bytes (EDNS0, RFC 6891); of an answer that is cut all the same, what it holds is
-//! used. A negative answer is not kept. Packets are hickory-proto's (RFC 1035).
+//! Every user asks for itself, keeps an answer for as long as its TTL says and not longer (or as long as [`Resolves`] says), and
+//! asks again with the next connection that it opens then; a server that is chosen by DNS gets the load that it would get.
+//! Literal addresses and `/etc/hosts` come first, and `localhost` needs neither. A and AAAA are asked for at once, IPv4
+//! addresses are tried first (the price: the IPv6 way of a host that has both is loaded only where IPv4 fails), in the
+//! order in which the server named them; one that took a connection goes first from then on. A query goes out up to four
+//! times. Names are taken as absolute: no search list is applied. Queries go by UDP with room for 4096 bytes (EDNS0, RFC
+//! 6891); of an answer that is cut all the same, what it holds is used. A negative answer is not kept. Packets are
+//! hickory-proto's (RFC 1035).
+
+mod message;
+mod names;
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
-use hickory_proto::op::{Edns, Message, MessageType, Query, ResponseCode};
-use hickory_proto::rr::{Name, RData, RecordType};
+use hickory_proto::op::ResponseCode;
+use hickory_proto::rr::{Name, RecordType};
 use sojourn_stats::{Span, Time};
 
-const ATTEMPTS: u32 = 4;
-const PACKET_MAX: usize = 4096;
+use self::message::{Answer, PACKET_MAX, name_of, packet, read_answer};
+pub(crate) use self::names::Names;
+use crate::setting::Resolves;
 
-/// What is known without asking, and the name server to ask; shared by all threads.
-#[derive(Debug)]
-pub(crate) struct Names {
-    hosts: HashMap<String, Vec<IpAddr>>,
-    /// The name server to ask.
-    pub(crate) server: SocketAddr,
-    /// How long to wait for an answer before asking again.
-    retry: Span,
-}
+const ATTEMPTS: u32 = 4;
 
 /// Why a name has no address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,106 +40,11 @@ pub(crate) enum Unresolved {
     NoAnswer,
 }
 
-/// What a packet said.
-#[derive(Clone, Debug, Default)]
-struct Answer {
-    addresses: Vec<IpAddr>,
-    /// Seconds; of an answer without addresses 0.
-    ttl_s: u32,
-    code: ResponseCode,
-}
-
-impl Names {
-    /// The name server of `resolver` or `/etc/resolv.conf` is asked; one on this host where neither names any.
-    pub(crate) fn new(resolver: Option<SocketAddr>, timeout: Span) -> Names {
-        let configured = || {
-            let text = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
-            let words = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
-            words.filter_map(|word| word.trim().parse::<IpAddr>().ok()).next().map(|ip| SocketAddr::new(ip, 53))
-        };
-        let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 53);
-        let mut hosts: HashMap<String, Vec<IpAddr>> = HashMap::new();
-        for line in fs::read_to_string("/etc/hosts").unwrap_or_default().lines() {
-            let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
-            let Some(address) = words.next().and_then(|word| word.parse().ok()) else { continue };
-            for name in words {
-                hosts.entry(name.to_ascii_lowercase()).or_default().push(address);
-            }
-        }
-        let localhost = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        hosts.entry("localhost".to_owned()).or_insert(localhost);
-        Names {
-            hosts,
-            server: resolver.or_else(configured).unwrap_or(local),
-            retry: Span((timeout.0 / 8).clamp(20_000_000, 1_000_000_000)),
-        }
-    }
-
-    /// The addresses of `host`, where they are known without asking.
-    pub(crate) fn known(&self, host: &str) -> Option<Vec<IpAddr>> {
-        match host.parse() {
-            Ok(literal) => Some(vec![literal]),
-            Err(_) => self.hosts.get(&host.to_ascii_lowercase()).cloned(),
-        }
-    }
-
-    /// The addresses of `host`, waited for; for before the start.
-    pub(crate) fn wait_for(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
-        if let Some(known) = self.known(host) {
-            return Ok(known);
-        }
-        let name = name_of(host)?;
-        let socket = self.socket().map_err(|_| Unresolved::NoAnswer)?;
-        let mut addresses = Vec::new();
-        let mut failure = Unresolved::NoAnswer;
-        for (id, kind) in [(1, RecordType::A), (2, RecordType::AAAA)] {
-            match self.ask_and_wait(&socket, id, &name, kind) {
-                Some(mut answer) => {
-                    addresses.append(&mut answer.addresses);
-                    failure = answer.failure();
-                }
-                None if addresses.is_empty() => return Err(Unresolved::NoAnswer),
-                None => {}
-            }
-        }
-        if addresses.is_empty() { Err(failure) } else { Ok(addresses) }
-    }
-
-    fn ask_and_wait(&self, socket: &UdpSocket, id: u16, name: &Name, kind: RecordType) -> Option<Answer> {
-        socket.set_nonblocking(false).ok()?;
-        socket.set_read_timeout(Some(Duration::from_nanos(self.retry.0))).ok()?;
-        let mut buffer = [0; PACKET_MAX];
-        for _ in 0..ATTEMPTS {
-            if socket.send(&packet(id, name, kind)).is_err() {
-                continue;
-            }
-            // What does not fit the question (an answer to an earlier attempt does) is passed over.
-            while let Ok(read) = socket.recv(&mut buffer) {
-                if let Some((_, answer)) = read_answer(&buffer[..read]).filter(|(to, _)| *to == id) {
-                    return Some(answer);
-                }
-            }
-        }
-        None
-    }
-
-    /// A socket that receives from the server only.
-    fn socket(&self) -> io::Result<UdpSocket> {
-        let any = match self.server {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
-        socket.connect(self.server)?;
-        socket.set_nonblocking(true)?;
-        Ok(socket)
-    }
-}
-
 /// One thread's resolver: the caches of its users, and the questions under way.
 #[derive(Debug)]
 pub(crate) struct Resolver {
     names: Arc<Names>,
+    resolves: Resolves,
     socket: Option<UdpSocket>,
     /// By user and origin.
     cache: HashMap<(u32, u32), Cached>,
@@ -185,9 +85,10 @@ pub(crate) enum Found {
 pub(crate) type Resolved = (u32, Result<Vec<IpAddr>, Unresolved>);
 
 impl Resolver {
-    pub(crate) fn new(names: Arc<Names>) -> Resolver {
+    pub(crate) fn new(names: Arc<Names>, resolves: Resolves) -> Resolver {
         Resolver {
             names,
+            resolves,
             socket: None,
             cache: HashMap::new(),
             lookups: HashMap::new(),
@@ -241,12 +142,11 @@ impl Resolver {
         }
     }
 
-    /// The first of the cached addresses of `user` did not answer: the next goes first from now on.
-    pub(crate) fn demote(&mut self, user: u32, origin: u32, address: IpAddr) {
-        if let Some(cached) = self.cache.get_mut(&(user, origin))
-            && cached.addresses.first() == Some(&address)
-        {
-            cached.addresses.rotate_left(1);
+    /// `address` took the connection of `user`: it goes first until the answer ends, and those that were tried before it go last.
+    pub(crate) fn prefer(&mut self, user: u32, origin: u32, address: IpAddr) {
+        let Some(cached) = self.cache.get_mut(&(user, origin)) else { return };
+        if let Some(at) = cached.addresses.iter().position(|known| *known == address) {
+            cached.addresses.rotate_left(at);
         }
     }
 
@@ -311,7 +211,12 @@ impl Resolver {
             return Err(answers.first().map_or(Unresolved::NoAnswer, Answer::failure));
         };
         let addresses: Vec<IpAddr> = good.iter().flat_map(|answer| answer.addresses.clone()).collect();
-        let until = now + Span(u64::from(ttl_s) * 1_000_000_000);
+        let kept = match self.resolves {
+            Resolves::Ttl => Span(u64::from(ttl_s) * 1_000_000_000),
+            Resolves::Every(span) => span,
+            Resolves::EachConnection => Span::ZERO,
+        };
+        let until = now + kept;
         self.cache.insert(key, Cached { addresses: addresses.clone(), until });
         Ok(addresses)
     }
@@ -339,16 +244,6 @@ impl Resolver {
     }
 }
 
-impl Answer {
-    fn failure(&self) -> Unresolved {
-        match self.code {
-            ResponseCode::NoError => Unresolved::Unknown("the name is known but has no address"),
-            ResponseCode::NXDomain => Unresolved::Unknown("there is no such name"),
-            code => Unresolved::Failed(code),
-        }
-    }
-}
-
 impl std::fmt::Display for Unresolved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -358,43 +253,4 @@ impl std::fmt::Display for Unresolved {
             Unresolved::NoAnswer => f.write_str("the name server does not answer"),
         }
     }
-}
-
-fn name_of(host: &str) -> Result<Name, Unresolved> {
-    let mut name = Name::from_ascii(host).map_err(|_| Unresolved::NoName)?;
-    name.set_fqdn(true);
-    Ok(name)
-}
-
-fn packet(id: u16, name: &Name, kind: RecordType) -> Vec<u8> {
-    let mut message = Message::query();
-    message.metadata.id = id;
-    message.metadata.recursion_desired = true;
-    message.add_query(Query::query(name.clone(), kind));
-    let mut edns = Edns::new();
-    edns.set_max_payload(PACKET_MAX as u16);
-    message.set_edns(edns);
-    message.to_vec().expect("a question with a valid name is a packet")
-}
-
-/// The number and the content of an answer; nothing where it is none. A name may lead to another one (CNAME), so the
-/// addresses are all that the answer holds, for as long as its shortest TTL says.
-fn read_answer(packet: &[u8]) -> Option<(u16, Answer)> {
-    let message = Message::from_vec(packet).ok()?;
-    if message.metadata.message_type != MessageType::Response {
-        return None;
-    }
-    let mut answer = Answer { code: message.metadata.response_code, ..Answer::default() };
-    let mut ttl_s = u32::MAX;
-    for record in &message.answers {
-        match &record.data {
-            RData::A(a) => answer.addresses.push(IpAddr::V4(a.0)),
-            RData::AAAA(aaaa) => answer.addresses.push(IpAddr::V6(aaaa.0)),
-            RData::CNAME(_) => {}
-            _ => continue,
-        }
-        ttl_s = ttl_s.min(record.ttl);
-    }
-    answer.ttl_s = if answer.addresses.is_empty() { 0 } else { ttl_s };
-    Some((message.metadata.id, answer))
 }

@@ -1,6 +1,8 @@
 //! Names are resolved per user, by a real name server's packets, for as long as the answer says.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +10,8 @@ use std::time::Duration;
 use hickory_proto::op::{Message, OpCode, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, CNAME};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
-use sojourn_load::{Load, LoadError, Outcome, Schedule, Stop, Targets, Url};
+use socket2::{Domain, Socket, Type};
+use sojourn_load::{Load, LoadError, Method, Outcome, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_stats::Span;
 
 use crate::run::{MS, run, steady, try_run};
@@ -135,6 +138,92 @@ fn a_connection_that_is_kept_needs_no_name() {
 }
 
 #[test]
+fn an_answer_is_kept_for_a_set_time_whatever_it_says() {
+    let server = closing();
+    let held = |ttl: u32, resolves: Resolves| {
+        let names = NameServer::constant(ttl, &[HERE]);
+        let report = run(Load { resolves, ..named(&server, &names, 4, 40) });
+        assert_eq!((report.counts.ok, report.connections.resolutions), (40, names.questions() as u64));
+        names.questions()
+    };
+    assert_eq!(held(0, Resolves::Every(Span(3_600_000 * MS))), 4, "longer than its TTL");
+    assert_eq!(held(3600, Resolves::Every(Span(1))), 40, "shorter than its TTL");
+    assert_eq!(held(3600, Resolves::EachConnection), 40);
+}
+
+#[test]
+fn a_client_of_a_plan_asks_for_itself_where_each_request_has_a_connection() {
+    let server = closing();
+    let url = Url::parse(&format!("http://shop.test:{}/", server.address.port())).unwrap();
+    for threads in [1, 2] {
+        let names = NameServer::constant(3600, &[HERE]);
+        let load = Load {
+            method: Method::Get,
+            http: Version::Http10,
+            resolver: Some(names.address),
+            threads,
+            ..Load::to(std::slice::from_ref(&url), Schedule::open(steady(60, Span(MS))), Targets::Own)
+        };
+        let report = run(load);
+        let clients = steady(60, Span(MS)).map(|planned| planned.request.client).collect::<HashSet<_>>().len();
+        assert!(clients > 1);
+        assert_eq!((report.counts.ok, names.questions()), (60, clients), "{threads} threads");
+    }
+}
+
+/// A listener at the port of `server` that takes no connection: its queue is full with these.
+fn deaf(server: &Server, address: Ipv4Addr) -> (TcpListener, Vec<TcpStream>) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let at = SocketAddr::new(address.into(), server.address.port());
+    socket.bind(&at.into()).unwrap();
+    socket.listen(0).unwrap();
+    let connect = |_| TcpStream::connect_timeout(&at, Duration::from_millis(100));
+    // One more than it has room for: the last one is given up.
+    let waiting: Vec<_> = (0..3).map(connect).map_while(Result::ok).collect();
+    assert!(waiting.len() < 3, "it has room for all");
+    (socket.into(), waiting)
+}
+
+#[test]
+fn the_next_address_is_tried_beside_one_that_does_not_answer() {
+    let server = closing();
+    let silent = Ipv4Addr::new(127, 7, 8, 1);
+    let _full = deaf(&server, silent);
+    let names = NameServer::constant(3600, &[silent.into(), HERE]);
+    let report = run(Load { tries_first: false, ..named(&server, &names, 2, 20) });
+    assert_eq!((report.counts.ok, report.counts.failed()), (20, 0));
+    let connections = report.connections;
+    assert_eq!((connections.retried_addresses, connections.failed_over), (2, 2), "once for each user");
+    assert_eq!(connections.resolutions, 2, "what works is kept until the answer ends");
+    let records = report.records.unwrap();
+    let connecting = |record: &sojourn_load::Record| record.connected.unwrap() - record.begun.unwrap();
+    assert_eq!(records.iter().filter(|record| connecting(record) >= Span(250 * MS)).count(), 2);
+}
+
+#[test]
+fn an_address_that_answers_late_is_still_taken() {
+    let server = closing();
+    let late = Ipv4Addr::new(127, 7, 8, 2);
+    let (listener, waiting) = deaf(&server, late);
+    // Where nothing listens: when that one has failed, the first is all there is.
+    let names = NameServer::constant(3600, &[late.into(), Ipv4Addr::new(127, 7, 8, 3).into()]);
+    let relenting = std::thread::spawn(move || {
+        // The attempt at the other address has been made and refused by then.
+        std::thread::sleep(Duration::from_millis(400));
+        waiting.iter().for_each(|_| drop(listener.accept().unwrap()));
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 1024];
+        assert!(stream.read(&mut head).unwrap() > 0);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx").unwrap();
+    });
+    let report = run(Load { tries_first: false, ..named(&server, &names, 1, 1) });
+    relenting.join().unwrap();
+    assert_eq!(report.counts.ok, 1, "{:?}", report.counts);
+    assert_eq!((report.connections.retried_addresses, report.connections.failed_over), (1, 0));
+    assert_eq!(server.heads().len(), 0);
+}
+
+#[test]
 fn the_next_address_is_tried_when_one_is_dead() {
     let server = closing();
     // Nothing listens on that port of the first two.
@@ -143,6 +232,7 @@ fn the_next_address_is_tried_when_one_is_dead() {
     let report = run(named(&server, &names, 3, 30));
     assert_eq!((report.counts.ok, report.counts.failed()), (30, 0));
     assert_eq!(report.connections.retried_addresses, 6, "the dead ones go last from then on");
+    assert_eq!(report.connections.failed_over, 3, "each user once");
     // Where all are dead the request is refused.
     let names = NameServer::start(Box::new(move |number, kind| {
         let address = if number == 0 { HERE } else { dead[0] };
@@ -193,7 +283,7 @@ fn names_without_an_address_are_counted_and_said() {
 fn a_name_server_that_does_not_answer_is_asked_again_and_then_given_up() {
     let server = closing();
     // The second question of each kind is answered: the first is lost.
-    let lost = Mutex::new(std::collections::HashSet::new());
+    let lost = Mutex::new(HashSet::new());
     let names = NameServer::start(Box::new(move |_, kind| {
         if lost.lock().unwrap().insert(kind) {
             return None;

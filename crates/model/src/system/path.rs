@@ -1,6 +1,6 @@
 //! Paths between regions: how long a packet takes, how many are lost, and at what rate bytes flow.
 
-use sojourn_stats::Law;
+use sojourn_stats::{Law, Span, Stream};
 
 use crate::{LossLaw, LossModel, TcpStack};
 
@@ -45,6 +45,13 @@ pub struct Medium {
     pub name: String,
     /// Its rate (bit/s), in each direction.
     pub rate: f64,
+}
+
+/// One way between a client and a region, half of a round trip of this law (s) that is drawn once for the two: whoever asks
+/// gets the same. `client` is the first one on its machine.
+pub fn one_way(rtt: &Law, seed: u64, client: u32, region: usize) -> Span {
+    let mut stream = Stream::new(seed, &format!("client {client}"), &format!("round trip to region {region}"));
+    Span::from_secs_f64(rtt.sample(&mut stream).max(0.0) / 2.0)
 }
 
 impl Path {

@@ -1,6 +1,7 @@
 //! What a node answers to a request.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::BodyExt;
@@ -13,10 +14,11 @@ use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
 use super::ailment::Ailment;
 use super::body::NodeBody;
 use super::files::{Files, percent_decoded};
+use super::log::AccessLog;
 use super::processor::Processor;
 use super::requests::Requests;
 use super::spin::{Amount, spin};
-use super::{BYTES_MAX, DEMAND_MAX, NodeConfig, NodeCounts, PATIENCE};
+use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts, PATIENCE};
 use crate::report::Metric;
 use crate::{ServeError, clock, headers, orca, target};
 
@@ -27,6 +29,7 @@ const LOAD_WINDOW: Span = Span(1_000_000_000);
 pub(crate) struct Handler {
     name: HeaderValue,
     files: Option<Files>,
+    log: Option<AccessLog>,
     emulation: Option<Emulation>,
     started: Time,
     requests: Arc<Requests>,
@@ -57,6 +60,7 @@ impl Handler {
         let name = headers::name_value(&config.name)?;
         let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
         let files = config.files.as_deref().map(Files::new).transpose()?;
+        let log = config.log.as_deref().map(AccessLog::open).transpose()?;
         let emulation = match config.model {
             Some(server) => Some(Emulation {
                 processor: Arc::new(Processor::new(&server)?),
@@ -69,7 +73,7 @@ impl Handler {
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
-        Ok(Handler { name, files, emulation, started, requests: Arc::default(), busy, ailment })
+        Ok(Handler { name, files, log, emulation, started, requests: Arc::default(), busy, ailment })
     }
 
     pub(crate) fn processor(&self) -> Option<&Arc<Processor>> {
@@ -100,9 +104,14 @@ impl Handler {
         }
     }
 
-    /// Answers one request. Dropped when the client goes away, and whatever it waits for with it.
-    pub(crate) async fn answer(self: Arc<Handler>, mut request: Request<Incoming>) -> Result<Reply, Infallible> {
+    /// Answers one request of `client`. Dropped when the client goes away, and whatever it waits for with it.
+    pub(crate) async fn answer(
+        self: Arc<Handler>,
+        client: IpAddr,
+        mut request: Request<Incoming>,
+    ) -> Result<Reply, Infallible> {
         let head = request.method() == Method::HEAD;
+        let line = self.log.as_ref().and_then(|log| log.line(client, &request));
         let mut reply = match target::settle(&mut request) {
             Ok(()) => self.route(request).await,
             Err((status, wrong)) => text(status, format!("{wrong}\n")),
@@ -113,14 +122,17 @@ impl Handler {
             reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
             *reply.body_mut() = NodeBody::whole("");
         }
+        if let (Some(log), Some(line)) = (&self.log, line) {
+            log.write(line, reply.status(), reply.body().size());
+        }
         Ok(reply)
     }
 
     async fn route(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
         let path = request.uri().path();
         match path {
-            "/load" => return self.load(),
-            "/health" => return text(StatusCode::OK, "ok\n"),
+            LOAD => return self.load(),
+            HEALTH => return text(StatusCode::OK, "ok\n"),
             _ => {}
         }
         let in_flight = self.requests.enter();

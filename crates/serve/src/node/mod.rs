@@ -16,6 +16,7 @@ mod ailment;
 mod answer;
 mod body;
 mod files;
+mod log;
 mod processor;
 mod requests;
 mod spin;
@@ -42,6 +43,10 @@ pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);
 /// Most bytes that a request for `/bytes/N` or `/work` may ask for: 1 PB.
 pub const BYTES_MAX: u64 = 1_000_000_000_000_000;
 
+/// Where it says its load, and that it is well: no requests as others.
+const LOAD: &str = "/load";
+const HEALTH: &str = "/health";
+
 /// How long a client may take for the next part of an upload, and take nothing of a reply.
 const PATIENCE: Span = Span(60_000_000_000);
 
@@ -56,6 +61,8 @@ pub struct NodeConfig {
     pub workers: usize,
     /// The root of the static files.
     pub files: Option<PathBuf>,
+    /// Where it writes a line of each request, in Common Log Format.
+    pub log: Option<PathBuf>,
     /// The server that it emulates.
     pub model: Option<Server>,
     /// The names of the classes of requests in the order of their priority, the most urgent first; a request's own is in
@@ -83,6 +90,7 @@ impl NodeConfig {
             threads: 1,
             workers: 1,
             files: None,
+            log: None,
             model: None,
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             name: name.into(),
@@ -132,7 +140,7 @@ impl Node {
     /// Starts a node.
     ///
     /// # Errors
-    /// When the address is in use, the root is no directory, or the name cannot stand in a header.
+    /// When the address is in use, the root is no directory, the log cannot be written, or the name cannot stand in a header.
     pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
         for (count, what) in [(config.threads, "threads"), (config.workers, "workers")] {
             if count == 0 {
@@ -159,9 +167,9 @@ impl Node {
                     let processor = Arc::clone(handler.processor().expect("a bell belongs to a processor"));
                     tokio::task::spawn_local(async move { Processor::drive(&processor, bell).await })
                 });
-                let service = |_| {
+                let service = |peer: SocketAddr| {
                     let handler = Arc::clone(&handler);
-                    service_fn(move |request| Handler::answer(Arc::clone(&handler), request))
+                    service_fn(move |request| Handler::answer(Arc::clone(&handler), peer.ip(), request))
                 };
                 clients.accept(listener, stop, service).await;
                 if let Some(driver) = driver {

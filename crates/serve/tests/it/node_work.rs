@@ -1,8 +1,11 @@
 //! Emulated and spun work: what a request waits and stays, to the nanosecond of the virtual processor.
 
+use std::os::unix::fs::MetadataExt;
+
 use sojourn_model::Discipline;
 use sojourn_serve::{Node, NodeConfig, now, orca};
 use sojourn_stats::Span;
+use sojourn_traffic::log;
 
 use crate::support::{Client, get, ms, node, server, until};
 
@@ -39,6 +42,40 @@ fn a_node_that_ails_is_slow_or_fails_and_recovers() {
     assert!(failed.abs_diff(200) < 50, "{failed}");
     ailment.fail(0.0);
     assert!((0..20).all(|_| client.get("/work?demand=1us").status == 200));
+}
+
+#[test]
+fn a_node_writes_what_it_is_asked_as_logs_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("access.log");
+    let node = || {
+        let model = Some(server(Discipline::Fcfs, "1 ms", None));
+        Node::start(NodeConfig { model, log: Some(path.clone()), ..NodeConfig::new("n") }).expect("a node starts")
+    };
+    let served = node();
+    let mut client = Client::new(served.address());
+    assert_eq!(client.get("/work?bytes=10&demand=2ms&of=\"me\"").status, 200);
+    // What daemons and balancers ask is no request of a client.
+    assert_eq!((client.get("/load").status, client.get("/health").status), (200, 200));
+    assert_eq!(client.get("/nowhere").status, 404);
+    drop((client, served));
+    // Another one goes on with it.
+    let served = node();
+    assert_eq!(get(served.address(), "/bytes/7").status, 200);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<_> =
+        text.lines().map(|line| log::parse(line.as_bytes()).unwrap_or_else(|e| panic!("{e}: {line}"))).collect();
+    let told = |line: &log::Line<'_>| (line.status, line.bytes, String::from_utf8_lossy(line.path).into_owned());
+    let of = |status, bytes, path: &str| (status, bytes, path.to_owned());
+    let missing = "there is no such file here\n".len() as u64;
+    let expected =
+        [of(200, 10, "/work?bytes=10&demand=2ms&of=%22me%22"), of(404, missing, "/nowhere"), of(200, 7, "/bytes/7")];
+    assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), expected);
+    let now_s = std::fs::metadata(&path).unwrap().mtime();
+    assert!(lines.iter().all(|line| line.host == b"127.0.0.1" && (now_s - line.time_s).abs() < 60), "{text}");
+    let nowhere = NodeConfig { log: Some(folder.path().join("no/log")), ..NodeConfig::new("n") };
+    let refusal = Node::start(nowhere).err().expect("there is no such folder").to_string();
+    assert!(refusal.starts_with("cannot write the access log ") && !refusal.contains('\n'), "{refusal}");
 }
 
 #[test]

@@ -135,6 +135,10 @@ pub(crate) struct Flags {
     /// Name server to ask, ADDRESS or ADDRESS:PORT [default: the system's]
     #[arg(long, value_name = "ADDRESS", help_heading = "Connections")]
     pub(crate) resolver: Option<String>,
+    /// When each user resolves the host's name again: `ttl` (when the answer ends), `request` (with every connection that it
+    /// opens) or a time, such as 60s (WebStone: once a minute)
+    #[arg(long, value_name = "WHEN", default_value = "ttl", help_heading = "Connections")]
+    pub(crate) resolves: String,
     /// Connect to these in place of the URL's host, IP:PORT,...; like the addresses of round-robin DNS, one for each client
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "urls", help_heading = "Connections")]
     pub(crate) address: Vec<SocketAddr>,

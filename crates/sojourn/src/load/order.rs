@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sojourn_load::records::RecordFile;
 use sojourn_load::{
-    Allowed, Body, Coming, Limits, Load, Method, Pacing, Rotation, Scenarios, Schedule, Stop, Targets, Template, Tls,
-    Url, UrlList, Version,
+    Allowed, Body, Coming, Limits, Load, Method, Pacing, Resolves, Rotation, Scenarios, Schedule, Stop, Targets,
+    Template, Tls, Url, UrlList, Version,
 };
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
@@ -109,6 +109,7 @@ impl Order {
             streams: flags.streams.unwrap_or(load.streams),
             tls: Tls { ca: flags.ca.clone(), insecure: flags.insecure, server_name: flags.server_name.clone() },
             resolver: flags.resolver.as_deref().map(resolver).transpose()?,
+            resolves: resolves(&flags.resolves)?,
             redirects: flags.redirects,
             local: flags.local.clone(),
             catch_up: span("--catch-up", &flags.catch_up)?,
@@ -449,6 +450,18 @@ fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Fail
 fn resolver(text: &str) -> Result<SocketAddr, Failure> {
     let address = text.parse::<SocketAddr>().or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53)));
     address.map_err(|_| bad_input(format!("--resolver {text}: write an address, e.g. 127.0.0.1 or 127.0.0.1:5353")))
+}
+
+/// When a name is resolved again.
+fn resolves(text: &str) -> Result<Resolves, Failure> {
+    match text {
+        "ttl" => Ok(Resolves::Ttl),
+        "request" => Ok(Resolves::EachConnection),
+        every => match span("--resolves", every) {
+            Ok(every) if every > Span::ZERO => Ok(Resolves::Every(every)),
+            _ => Err(bad_input(format!("--resolves {text}: `ttl`, `request`, or a time above zero, e.g. 60s"))),
+        },
+    }
 }
 
 /// The limits of the file, and those of the flags in their place.

@@ -143,6 +143,12 @@ fn for_people(report: &Report) {
         };
         table::outln(&table::hanging("  records: ", "    ", &what));
     }
+    let Connections { resolutions, failed_over, .. } = report.connections;
+    if resolutions > 0 {
+        let further = if failed_over == 1 { "1 connection" } else { &format!("{failed_over} connections") };
+        let what = format!("asked for {resolutions} times; {further} at a further address of the answer");
+        table::outln(&table::hanging("  names: ", "    ", &what));
+    }
     if let Some(objects) = &report.objects {
         let Counts { planned, ok, unfinished, .. } = objects.counts;
         let failed = planned - ok - unfinished;

@@ -222,7 +222,7 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 34] = [
+    let cases: [(&[&str], &str); 36] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -244,6 +244,8 @@ fn loads_that_cannot_be() {
         (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
         (&[url, "--rotate", "server"], "client or request"),
         (&[url, "--resolver", "dns"], "127.0.0.1:5353"),
+        (&[url, "--resolves", "daily"], "--resolves daily: `ttl`, `request`, or a time above zero, e.g. 60s"),
+        (&[url, "--resolves", "0 s"], "--resolves 0 s: `ttl`, `request`, or a time above zero, e.g. 60s"),
         (&[url, "--trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (&[url, "--wsess", "10,5,1"], "--rate"),
         (&[url, "--rate", "9 /s", "--sessions-file", &posts, "--sessions", "3"], "GET"),

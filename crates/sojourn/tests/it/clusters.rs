@@ -56,11 +56,13 @@ fn what_live_cannot_switch_is_refused() {
     for (set, needle) in [
         ("workload.http=\"1.1\"", "write `http = \"1.0\"`"),
         ("system.tier.front node.policy=address-hash", "addresses of clients"),
-        ("system.tier.front node.reports.client_rates=64 s", "leave out `client_rates`"),
         ("system.tier.front node.reports.lossy=true", "leave out `cost` and `lossy`"),
         ("system.tier.front node.instances=2", "servers behind several packet switches"),
         ("system.tier.front node.dispatchers=2", "several dispatchers or polls"),
-        ("system.tier.dns.reports={ every = \"1 s\" }", "reports but those to a packet switch"),
+        ("system.tier.dns.reports={ every = \"1 s\", lossy = true }", "leave out `cost` and `lossy`"),
+        ("system.tier.dns.reports={ every = \"1 s\", hidden_load = true, client_rates = \"8 s\" }", "hidden load"),
+        ("system.tier.dns.ttl=1500 ms", "in whole seconds (RFC 1035)"),
+        ("system.tcp.stack=linux-2.2", "live = { tcp = \"kernel\" }"),
         ("system.tier.front node.mode=direct", "mac, rewrite, nat"),
         ("system.tier.dns.mode=nat", "only a tier of face `switch` has one"),
     ] {

@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod bed;
+mod behind_dns;
 mod browsing;
 mod by_hand;
 mod calibrate;

@@ -12,7 +12,7 @@ use std::fmt;
 use sojourn_stats::Span;
 use thiserror::Error;
 
-pub use line::{Fault, Line, Method, parse};
+pub use line::{Fault, Line, Method, date, parse};
 pub use read::TOLERATED_STEP_S;
 
 /// A log's requests in the order of their instants.

@@ -113,6 +113,8 @@ fn calendars() {
         assert_eq!(log.entries()[0].time_s, days * 86_400, "{date}");
         let day = log.local_time(days * 86_400);
         assert_eq!(day[8..10], date[..2], "{day}");
+        let written = sojourn_traffic::log::date(days * 86_400 + 45_296);
+        assert_eq!(written, format!("[{date}:12:34:56 +0000]"));
     }
 }
 

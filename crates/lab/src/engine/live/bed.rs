@@ -1,8 +1,10 @@
 //! Live runs over emulated paths: which they are, what a bed cannot do for them, and the loads of its client hosts.
 //!
-//! Clients of each region are one host, which sends the requests of its clients out of the one plan; the shares are reported
-//! as one load. What the simulator has for each client and the bed for a host of many is refused: it would be another
-//! system.
+//! Clients of each region, or of each machine, are one host, which sends the requests of its clients out of the one plan; the
+//! shares are reported as one load. What the simulator has for each client and the bed for a host of many is refused: it
+//! would be another system.
+
+use std::net::IpAddr;
 
 use sojourn_bed::{Ground, Host};
 use sojourn_load::{Load, Report, Share, realtime_ns, run, run_share};
@@ -12,8 +14,8 @@ use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use super::Conditions;
-use crate::spec::{Engine, SpecError, SystemQuestion};
-use crate::topology::as_host;
+use crate::spec::{Engine, Experiment, SpecError, SystemQuestion};
+use crate::topology::{ClientHosts, are_by_machine, as_host, check_clients};
 use crate::variants::{Source, Variant};
 
 /// How far ahead the loads of several hosts agree to start: each first tries whether its servers can be reached.
@@ -43,11 +45,12 @@ pub(super) fn is_needed(asked: &SystemQuestion) -> bool {
 }
 
 /// Refuses what a bed cannot do.
-pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    if !system.first_on_machine().is_empty() {
-        return not_yet("clients that share machines: leave `machines` out");
+    check_clients(system)?;
+    if !system.first_on_machine().is_empty() && system.paths.is_empty() {
+        return not_yet("clients that share machines without [system.paths]: leave `machines` out");
     }
     let has_many = match &asked.workload {
         Workload::Closed(closed) => closed.users > 1,
@@ -58,7 +61,8 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     if has_many && (system.paths.iter().any(|path| path.rate.is_some()) || system.network.client_rate.is_some()) {
         return not_yet("rate of each client's own where a region has several: share a `medium`");
     }
-    if has_many && system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0) {
+    let do_differ = || system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0);
+    if has_many && !are_by_machine(system) && do_differ() {
         return not_yet("round trips that differ among the clients of a region: write one, such as `rtt = \"80 ms\"`");
     }
     let network = &system.network;
@@ -67,32 +71,35 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
         return not_yet("rates and round trips of [system.network] beside paths: write them in [system.paths]");
     }
     let is_kernel = system.transport.as_ref().is_none_or(|transport| transport.stack == TcpStack::LINUX_6);
-    if !is_kernel || system.network.tcp != Tcp::default() {
-        return Err("live has the TCP of this kernel: write `stack = \"linux-6\"` and nothing else of TCP, or leave \
-                    `live` out of `by`"
-            .into());
+    if !(is_kernel || experiment.run.live.kernel_tcp) || system.network.tcp != Tcp::default() {
+        return Err(
+            "live has the TCP of this kernel: write `stack = \"linux-6\"` and nothing else of TCP, or under [run] \
+                    `live = { tcp = \"kernel\" }` for live and its twin alone, or leave `live` out of `by`"
+                .into(),
+        );
     }
     Ok(())
 }
 
-/// The regions that have clients, in order.
-pub(super) fn regions(system: &System) -> Vec<usize> {
-    let mut regions: Vec<usize> = system.clients.iter().map(|of| of.region).collect();
-    regions.sort_unstable();
-    regions.dedup();
-    if regions.is_empty() { vec![0] } else { regions }
+/// The hosts of clients, with their numbers among all of them.
+pub(super) fn client_hosts(ground: &mut dyn Ground, system: &System) -> Result<Vec<(usize, Host)>, String> {
+    let all = ClientHosts::of(system);
+    let host = |index: usize| Ok((index, ground.host(&all.hosts[index].name).map_err(|e| e.to_string())?));
+    all.with_clients().into_iter().map(host).collect()
 }
 
-/// The region of each client, by its number.
-pub(super) fn homes(system: &System) -> Vec<usize> {
-    system.clients.iter().flat_map(|of| std::iter::repeat_n(of.region, of.number as usize)).collect()
+/// A host of the bed by its name, which may have been given to another part already.
+///
+/// # Panics
+/// When it is not in a bed that has the host.
+pub(super) fn place(ground: &dyn Ground, name: &str) -> Host {
+    let topology = ground.links().expect("the ground is a bed").topology();
+    Host(topology.find(&as_host(name)).expect("every part has a host") as u32)
 }
 
-/// The host of a region's clients.
-pub(super) fn client_host(ground: &mut dyn Ground, system: &System, region: usize) -> Result<Host, String> {
-    let name = &system.regions[region].name;
-    let name = if name.is_empty() { "client".into() } else { as_host(name) };
-    ground.host(&name).map_err(|e| e.to_string())
+/// The address of such a host.
+pub(super) fn address(ground: &dyn Ground, name: &str) -> IpAddr {
+    ground.address(place(ground, name))
 }
 
 /// Runs each load on its host, as shares of one; a single one begins when it can, if it is not told when.

@@ -5,16 +5,19 @@
 //! but for those beside the servers of a switch.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde_json::Value;
 use sojourn_bed::Ground;
-use sojourn_model::system::{Face, Host, Limit, Target};
+use sojourn_load::Rotation;
+use sojourn_model::system::{Face, Host, Limit, Target, Tier};
 use sojourn_stats::Stream;
 
+use super::dns::{Dns, Naming};
 use super::incidents::Incident;
 use super::part::Part;
 use super::switch::{self, Beside, Switch};
-use super::{Conditions, Serving};
+use super::{Conditions, Serving, bed, dns};
 use crate::spec::{Experiment, SystemQuestion};
 use crate::topology::name_of;
 
@@ -27,8 +30,17 @@ pub(super) struct Parts {
     /// Deciders with their tiers and seats; those that others send to come first.
     pub(super) deciders: Vec<((usize, usize), Part)>,
     beside: Beside,
-    /// Where clients go: one address, or those that the DNS rotates.
-    pub(super) entrances: Vec<SocketAddr>,
+    pub(super) entrances: Entrances,
+}
+
+/// Where clients go.
+pub(super) enum Entrances {
+    /// To one address.
+    One(SocketAddr),
+    /// To these, which are dealt to them.
+    Rotated(Vec<SocketAddr>, Rotation),
+    /// Where the DNS at this address says.
+    Named(SocketAddr),
 }
 
 /// What the children said when they stopped.
@@ -65,12 +77,16 @@ impl Parts {
         let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started, beside };
         let first = Target::Seat { tier: 0, seat: 0 };
         let entrances = match asked.system.tiers.first() {
-            None => vec![walk.servers[0]],
-            Some(dns) if dns.face == Face::Dns => {
-                let targets = &dns.seats[0].targets;
-                targets.iter().map(|target| walk.address(*target)).collect::<Result<_, _>>()?
+            None => Entrances::One(walk.servers[0]),
+            Some(tier) if tier.face == Face::Dns => {
+                let targets = &tier.seats[0].targets;
+                let addresses = targets.iter().map(|target| walk.address(*target)).collect::<Result<Vec<_>, _>>()?;
+                match dns::naming(tier, asked, experiment.run.live.duration)? {
+                    Naming::Rotated(rotation) => Entrances::Rotated(addresses, rotation),
+                    Naming::Served => Entrances::Named(walk.dns(tier, addresses)?),
+                }
             }
-            Some(_) => vec![walk.address(first)?],
+            Some(_) => Entrances::One(walk.address(first)?),
         };
         Ok(Parts { servers, deciders: walk.started, beside: walk.beside, entrances })
     }
@@ -126,7 +142,7 @@ impl Walk<'_> {
         let part = match of.face {
             Face::Switch => {
                 let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
-                let switch = Switch { program, tier: of, seat, name: &name, servers };
+                let switch = Switch { program, system: &self.asked.system, tier: of, seat, name: &name, servers };
                 self.beside.start_halves(self.ground, &switch)?;
                 let front = switch.front(self.ground, &arguments)?;
                 self.beside.start_daemons(self.ground, &switch)?;
@@ -137,6 +153,25 @@ impl Walk<'_> {
         let address = part.address();
         self.started.push(((tier, seat), part));
         Ok(address)
+    }
+
+    /// Starts the DNS in front, whose targets have these addresses.
+    fn dns(&mut self, tier: &Tier, addresses: Vec<SocketAddr>) -> Result<SocketAddr, String> {
+        let names = tier.seats[0].targets.iter().map(|target| self.name(*target));
+        let sites: Vec<_> = names.zip(addresses).collect();
+        let (seed, record) = (self.experiment.seed, self.record((0, 0), ""));
+        let dns = Dns { program: self.conditions.program, tier, seed, record: record.as_deref(), sites: &sites };
+        let part = dns.start(self.ground)?;
+        let address = part.address();
+        self.started.push(((0, 0), part));
+        Ok(address)
+    }
+
+    /// Where a decider records its decisions, if it does.
+    fn record(&self, (tier, seat): (usize, usize), name: &str) -> Option<PathBuf> {
+        let of = if tier + seat == 0 { String::new() } else { format!("-{name}") };
+        let file = || self.conditions.folder.join(format!("decisions-{}{of}.jsonl", self.conditions.index + 1));
+        self.experiment.run.live.record.then(file)
     }
 
     fn name(&self, target: Target) -> String {
@@ -170,9 +205,7 @@ impl Walk<'_> {
         if let Some(every) = tier.polled {
             arguments.extend(["--poll".into(), every.to_string()]);
         }
-        if self.experiment.run.live.record {
-            let of = if is_first { String::new() } else { format!("-{name}") };
-            let file = self.conditions.folder.join(format!("decisions-{}{of}.jsonl", self.conditions.index + 1));
+        if let Some(file) = self.record((index, seat), name) {
             arguments.extend(["--record".into(), file.display().to_string()]);
         }
         for (place, target) in tier.seats[seat].targets.iter().enumerate() {
@@ -180,7 +213,7 @@ impl Walk<'_> {
             let weight = tier.weights.get(place).copied().unwrap_or(1.0);
             let address = match tier.face {
                 // Its port is the service's.
-                Face::Switch => switch::address(self.ground, &name).to_string(),
+                Face::Switch => bed::address(self.ground, &name).to_string(),
                 _ => self.address(*target)?.to_string(),
             };
             arguments.extend(["--backend".into(), format!("{name}={address}*{weight}")]);

@@ -6,29 +6,24 @@
 //! decides for connections, so each request has one of its own. The price of a bed: all clients of a region have one
 //! address, so no policy may read it.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
-use sojourn_bed::{Ground, Host as Place};
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_model::Mode;
 use sojourn_model::system::{Face, Limit, Target, Tier};
+use sojourn_model::{Mode, System};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
-use super::bed;
 use super::part::Part;
+use super::{bed, dns, reports};
 use crate::spec::{Experiment, SystemQuestion};
 use crate::topology::{as_host, name_of, service, switches};
 
 /// The port of every service: each is alone on its Ethernet.
 const PORT: u16 = 80;
-
-/// Where a front node hears reports.
-const REPORTS_PORT: u16 = 7400;
 
 /// Refuses what live's switches cannot do.
 pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
@@ -76,16 +71,8 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         }
     }
     for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
-        let Some(reports) = tier.reports else { continue };
-        if reports.client_rates.is_some() {
-            return not_yet("rates of clients that are reported: leave out `client_rates`");
-        }
-        if reports.cost > Span::ZERO || reports.lossy {
-            return Err(
-                "live's reports cost what they cost, and pass an Ethernet that loses nothing: leave out `cost` and \
-                        `lossy`, or `live`"
-                    .into(),
-            );
+        if tier.reports.is_some_and(|reports| reports.cost > Span::ZERO || reports.lossy) {
+            return Err(reports::COST_WHAT_THEY_COST.into());
         }
     }
     let targets = || switches(system).flat_map(|(_, seat)| &seat.targets);
@@ -118,6 +105,7 @@ pub(super) fn server(ground: &mut dyn Ground, program: &Path, name: &str, argume
 /// A switch that is to be started.
 pub(super) struct Switch<'a> {
     pub(super) program: &'a Path,
+    pub(super) system: &'a System,
     pub(super) tier: &'a Tier,
     /// Its number among those of its tier.
     pub(super) seat: usize,
@@ -132,13 +120,17 @@ impl Switch<'_> {
     pub(super) fn front(&self, ground: &mut dyn Ground, rest: &[String]) -> Result<Part, String> {
         let host = ground.host(self.name).map_err(|e| e.to_string())?;
         let entrance = entrance(ground, self.name).expect("a switch is on an Ethernet");
-        let reports = [self.reports(ground), self.key().display().to_string()];
+        let (heard_at, key) = (self.reports(ground), reports::key().display().to_string());
+        let upstream = dns::reporting(self.system, ground, self.name);
         let overflow = self.overflow(ground);
         let mut arguments = vec!["switch", "front"];
-        arguments.extend(rest.iter().chain(&overflow).map(String::as_str));
+        arguments.extend(rest.iter().chain(&upstream).chain(&overflow).map(String::as_str));
         if self.tier.reports.is_some() {
-            self.make_key()?;
-            arguments.extend(["--reports", &reports[0], "--key", &reports[1]]);
+            arguments.extend(["--reports", &heard_at]);
+        }
+        if self.tier.reports.is_some() || !upstream.is_empty() {
+            reports::make_key()?;
+            arguments.extend(["--key", &key]);
         }
         Part::start_on(ground, (host, entrance), self.program, self.name, &arguments)
     }
@@ -149,7 +141,7 @@ impl Switch<'_> {
         let mut arguments = Vec::new();
         let peers = &self.tier.seats[self.seat].overflow;
         for name in peers.iter().map(|peer| name_of(self.tier, *peer)) {
-            arguments.extend(["--overflow".into(), format!("{name}={}", address(ground, &name))]);
+            arguments.extend(["--overflow".into(), format!("{name}={}", bed::address(ground, &name))]);
         }
         if let Some(Limit { connections, returns }) = overflow.limit.filter(|_| !peers.is_empty()) {
             arguments.extend(["--overflow-limit".into(), format!("{connections},{returns}")]);
@@ -166,25 +158,13 @@ impl Switch<'_> {
         seats.map(move |(other, _)| {
             let name = name_of(self.tier, other);
             let service = entrance(ground, &name).expect("a switch is on an Ethernet");
-            (address(ground, &name), service.ip())
+            (bed::address(ground, &name), service.ip())
         })
     }
 
     /// Where the front node hears reports.
     fn reports(&self, ground: &dyn Ground) -> String {
-        SocketAddr::new(address(ground, self.name), REPORTS_PORT).to_string()
-    }
-
-    /// The file with the key of the front node and its daemons, which goes with the bed.
-    fn key(&self) -> PathBuf {
-        Path::new(TEMPORARY).join(format!("{}.key", self.name))
-    }
-
-    fn make_key(&self) -> Result<(), String> {
-        let mut secret = [0; 32];
-        let drawn = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret));
-        let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        drawn.and_then(|()| fs::write(self.key(), text)).map_err(|e| format!("cannot make a key for reports: {e}"))
+        reports::receiver(bed::address(ground, self.name)).to_string()
     }
 }
 
@@ -195,7 +175,7 @@ pub(super) struct Beside(Vec<Part>);
 impl Beside {
     /// Starts the server's half of a switch beside each of its servers.
     pub(super) fn start_halves(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
-        let front = address(ground, switch.name).to_string();
+        let front = bed::address(ground, switch.name).to_string();
         let both = arguments(switch.tier, ground, switch.name);
         let others: Vec<String> = switch.passing_on(ground).map(|(_, service)| service.to_string()).collect();
         let mut arguments = vec!["switch", "server", "--front", &front];
@@ -209,12 +189,16 @@ impl Beside {
     /// Starts a load daemon beside each server, if it is to report.
     pub(super) fn start_daemons(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
         let Some(reports) = switch.tier.reports else { return Ok(()) };
-        let (to, key) = (switch.reports(ground), switch.key().display().to_string());
+        let (to, key) = (switch.reports(ground), reports::key().display().to_string());
         let (every, heartbeat) = (reports.every.to_string(), reports.heartbeat.unwrap_or(reports.every).to_string());
         let ask = format!("http://127.0.0.1:{PORT}/load");
         switch.servers.iter().try_for_each(|name| {
             let whose = ["loadd", "--name", name, "--to", &to, "--key", &key, "--ask", &ask];
-            let arguments = [&whose[..], &["--every", &every, "--heartbeat", &heartbeat]].concat();
+            let mut arguments = [&whose[..], &["--every", &every, "--heartbeat", &heartbeat]].concat();
+            let of_clients = reports.client_rates.map(|rates| (log(name).display().to_string(), rates.to_string()));
+            if let Some((log, rates)) = &of_clients {
+                arguments.extend(["--log", log, "--client-rates", rates]);
+            }
             self.start(ground, (name.as_str(), "its load daemon"), switch.program, &arguments)
         })
     }
@@ -226,9 +210,9 @@ impl Beside {
         program: &Path,
         arguments: &[&str],
     ) -> Result<(), String> {
-        let reached = SocketAddr::new(address(ground, name), PORT);
+        let reached = SocketAddr::new(bed::address(ground, name), PORT);
         let part =
-            Part::start_on(ground, (place(ground, name), reached), program, &format!("{name}, {what}"), arguments);
+            Part::start_on(ground, (bed::place(ground, name), reached), program, &format!("{name}, {what}"), arguments);
         self.0.push(part?);
         Ok(())
     }
@@ -245,15 +229,15 @@ pub(super) fn arguments(tier: &Tier, ground: &dyn Ground, front: &str) -> [Strin
     ["--service".into(), entrance.to_string(), "--mode".into(), mode(tier).into()]
 }
 
-/// The own address of a host of an Ethernet.
-pub(super) fn address(ground: &dyn Ground, name: &str) -> IpAddr {
-    ground.address(place(ground, name))
+/// The access log of a server, if it is to have one: the rates of clients that its load daemon reports are counted in it.
+pub(super) fn access_log(system: &System, host: usize) -> Option<PathBuf> {
+    let has_it = |tier: &&Tier| tier.seats.iter().any(|seat| seat.targets.contains(&Target::Host(host)));
+    let tier = system.tiers.iter().filter(|tier| tier.face == Face::Switch).find(has_it)?;
+    tier.reports?.client_rates.map(|_| log(&system.hosts[host].name))
 }
 
-/// A host that may have been given to another part already.
-fn place(ground: &dyn Ground, name: &str) -> Place {
-    let topology = ground.links().expect("a switch is in a bed").topology();
-    Place(topology.find(&as_host(name)).expect("every part has a host") as u32)
+fn log(server: &str) -> PathBuf {
+    Path::new(TEMPORARY).join(format!("{server}.log"))
 }
 
 /// The mode, as `sojourn switch` names it.

@@ -1,4 +1,8 @@
 //! From a place to an open connection: the name, the addresses in turn, TCP, TLS.
+//!
+//! Of several addresses the first that takes the connection has it, as with browsers (RFC 8305): the next one is tried when one
+//! fails, and beside one that has not answered for a while. The price: a server that is slow to answer has connections
+//! opened to it that nothing is asked on.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,14 +10,18 @@ use std::net::SocketAddr;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 use sojourn_stats::{Span, Time};
 
-use super::{RESOLVER, Why, Worker};
+use super::{DECIDED, RESOLVER, Why, Worker};
 use crate::outcome::Outcome;
 use crate::request::url::Scheme;
 use crate::schedule::Source;
 use crate::wire::connection::{Connection, Phase, connect, outcome_of};
-use crate::wire::exchange::Opening;
+use crate::wire::exchange::{Attempt, Opening};
 use crate::wire::resolve::{Found, Unresolved};
 use crate::wire::tls::Session;
+
+/// What is heard of a connection's socket.
+const WATCHED: EpollFlags =
+    EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
 
 impl Worker<'_> {
     /// Begins to open connections for what a plan has due first, of which each request finds one free.
@@ -60,7 +68,7 @@ impl Worker<'_> {
                 connection.opening.addresses = addresses;
                 self.connect_next(place);
             }
-            Found::Asked => {}
+            Found::Asked => self.recorder.connections.resolutions += 1,
             Found::Never => self.opening_failed(place, Outcome::NotResolved),
         }
     }
@@ -106,7 +114,8 @@ impl Worker<'_> {
             let connection = &mut self.connections[place as usize];
             let origin = &self.origins[connection.origin as usize];
             let port = origin.address.map_or(origin.port, |address| address.port());
-            let ip = connection.opening.addresses[connection.opening.tried];
+            connection.opening.at = connection.opening.tried;
+            let ip = connection.opening.addresses[connection.opening.at];
             connection.opening.tried += 1;
             connection.opening.since = self.setting.clock.now();
             connection.phase = Phase::Connecting;
@@ -127,32 +136,68 @@ impl Worker<'_> {
                 0 => None,
                 count => own.clone().nth((client % count) as usize).copied(),
             };
-            let token = u64::from(connection.generation) << 32 | u64::from(place);
-            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+            let token = token(place, connection.generation);
             let opened = connect(SocketAddr::new(ip, port), local)
-                .and_then(|stream| Ok(self.epoll.add(&stream, EpollEvent::new(flags, token)).map(|()| stream)?));
+                .and_then(|stream| Ok(self.epoll.add(&stream, EpollEvent::new(WATCHED, token)).map(|()| stream)?));
             match opened {
                 Ok(stream) => {
                     connection.stream = Some(stream);
                     return;
                 }
-                Err(_) if connection.opening.tried < connection.opening.addresses.len() => {
-                    self.recorder.connections.retried_addresses += 1;
-                }
-                Err(error) => return self.opening_failed(place, outcome_of(&error)),
+                Err(error) if !self.goes_on(place, &error) => return,
+                Err(_) => {}
             }
         }
     }
 
+    /// Whether there is an address to try after one that failed; if not, the opening fails, unless an earlier attempt may
+    /// still succeed.
+    fn goes_on(&mut self, place: u32, error: &io::Error) -> bool {
+        let opening = &self.connections[place as usize].opening;
+        let has_more = opening.tried < opening.addresses.len();
+        if has_more {
+            self.recorder.connections.retried_addresses += 1;
+        } else if opening.earlier.is_empty() {
+            self.opening_failed(place, outcome_of(error));
+        }
+        has_more
+    }
+
     /// The address tried last does not take the connection of `place`.
     pub(super) fn not_connected(&mut self, place: u32, error: &io::Error) {
-        let connection = &mut self.connections[place as usize];
-        connection.stream = None;
-        if connection.opening.tried < connection.opening.addresses.len() {
-            self.recorder.connections.retried_addresses += 1;
-            return self.connect_next(place);
+        self.connections[place as usize].stream = None;
+        if self.goes_on(place, error) {
+            self.connect_next(place);
         }
-        self.opening_failed(place, outcome_of(error));
+    }
+
+    /// Something is said of a socket that is not the connection's own: maybe an attempt at an earlier address is decided.
+    pub(super) fn earlier_attempt(&mut self, place: u32, generation: u32, flags: EpollFlags) {
+        let connection = &mut self.connections[place as usize];
+        let earlier = &mut connection.opening.earlier;
+        let found = earlier.iter().position(|attempt| attempt.generation == generation);
+        let Some(found) = found.filter(|_| connection.phase == Phase::Connecting && flags.intersects(DECIDED)) else {
+            return;
+        };
+        let Attempt { stream, at, .. } = earlier.swap_remove(found);
+        match stream.take_error() {
+            Ok(None) => {
+                // From now on its events are the connection's.
+                connection.generation = connection.generation.wrapping_add(1);
+                let token = token(place, connection.generation);
+                match self.epoll.modify(&stream, &mut EpollEvent::new(WATCHED, token)) {
+                    Ok(()) => {
+                        (connection.stream, connection.opening.at) = (Some(stream), at);
+                        self.connected(place);
+                    }
+                    Err(_) => self.opening_failed(place, Outcome::Local),
+                }
+            }
+            Ok(Some(error)) | Err(error) if earlier.is_empty() && connection.stream.is_none() => {
+                self.opening_failed(place, outcome_of(&error));
+            }
+            Ok(Some(_)) | Err(_) => {}
+        }
     }
 
     /// The TCP connection of `place` stands.
@@ -160,10 +205,13 @@ impl Worker<'_> {
         let now = self.setting.clock.now();
         let user = self.user_of(place);
         let connection = &mut self.connections[place as usize];
-        connection.opening.connected = Some(now);
-        connection.opening.since = now;
-        for dead in &connection.opening.addresses[..connection.opening.tried - 1] {
-            self.resolver.demote(user, connection.origin, *dead);
+        let opening = &mut connection.opening;
+        opening.connected = Some(now);
+        opening.since = now;
+        opening.earlier.clear();
+        if opening.at > 0 {
+            self.recorder.connections.failed_over += 1;
+            self.resolver.prefer(user, connection.origin, opening.addresses[opening.at]);
         }
         let origin = &self.origins[connection.origin as usize];
         if origin.scheme == Scheme::Http {
@@ -217,28 +265,35 @@ impl Worker<'_> {
         }
     }
 
-    /// An address that does not answer has its share of the timeout, so that the next one is tried in time.
+    /// Beside an address that does not answer for a while the next one is tried.
     pub(super) fn look_after_opening(&mut self, place: u32, now: Time) {
-        let connection = &self.connections[place as usize];
-        let opening = &connection.opening;
-        let waited = now.saturating_since(opening.since).0;
-        let left = opening.addresses.len().saturating_sub(opening.tried);
-        if connection.phase == Phase::Connecting
-            && left > 0
-            && waited >= self.setting.timeout.0 / opening.addresses.len() as u64
-        {
-            self.not_connected(place, &io::Error::from(io::ErrorKind::TimedOut));
-        } else if connection.exchange.is_none() && waited >= self.setting.timeout.0 {
+        let connection = &mut self.connections[place as usize];
+        let opening = &mut connection.opening;
+        let waited = now.saturating_since(opening.since);
+        let has_more = opening.tried < opening.addresses.len();
+        if connection.phase == Phase::Connecting && has_more && waited >= self.setting.next_address {
+            let (generation, at) = (connection.generation, opening.at);
+            opening.earlier.extend(connection.stream.take().map(|stream| Attempt { stream, generation, at }));
+            self.recorder.connections.retried_addresses += 1;
+            self.connect_next(place);
+        } else if connection.exchange.is_none() && waited >= self.setting.timeout {
             self.opening_failed(place, Outcome::Timeout);
         }
     }
 
     /// Whose names those of `place` are.
     fn user_of(&self, place: u32) -> u32 {
-        match (&self.source, &self.streams) {
-            (_, Some(_)) => place,
+        match (&self.source, &self.connections[place as usize].exchange) {
+            _ if self.streams.is_some() => place,
             (Source::Sessions(share), _) => place / share.parallel(),
+            // Each request of a plan has a connection of its own, which is its client's.
+            (Source::Plan(_), Some(exchange)) if !self.setting.persistent => exchange.job.request.client,
             _ => place,
         }
     }
+}
+
+/// By which the events of a connection's present socket are known.
+fn token(place: u32, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(place)
 }

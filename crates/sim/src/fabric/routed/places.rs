@@ -1,7 +1,8 @@
 //! Where clients, deciders and servers are, and what the ways between them take.
 
+use sojourn_model::system::one_way;
 use sojourn_model::{Link, System, Wire};
-use sojourn_stats::{Law, Span, Stream, Time};
+use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Workload;
 
 use super::super::link::ClientWires;
@@ -153,9 +154,7 @@ impl Places {
         }
         let Way { rtt, rate, .. } = &self.paths[home * self.regions + region];
         self.links[place].get_or_insert_with(|| {
-            let mut stream =
-                Stream::new(self.seed, &format!("client {client}"), &format!("round trip to region {region}"));
-            let link = Link { delay: Span::from_secs_f64(rtt.sample(&mut stream).max(0.0) / 2.0), rate: *rate };
+            let link = Link { delay: one_way(rtt, self.seed, client, region), rate: *rate };
             (link, Wire::new(link))
         })
     }

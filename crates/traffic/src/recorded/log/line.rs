@@ -18,6 +18,9 @@ pub enum Method {
     Other,
 }
 
+/// The months, as a line names them.
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
 /// Why a line is bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
@@ -163,21 +166,7 @@ fn time(text: &[u8]) -> Option<(i64, i32)> {
         let (tens, ones) = (text[at].wrapping_sub(b'0'), text[at + 1].wrapping_sub(b'0'));
         (tens < 10 && ones < 10).then(|| i64::from(tens) * 10 + i64::from(ones))
     };
-    let month = match &text[4..7] {
-        b"Jan" => 1,
-        b"Feb" => 2,
-        b"Mar" => 3,
-        b"Apr" => 4,
-        b"May" => 5,
-        b"Jun" => 6,
-        b"Jul" => 7,
-        b"Aug" => 8,
-        b"Sep" => 9,
-        b"Oct" => 10,
-        b"Nov" => 11,
-        b"Dec" => 12,
-        _ => return None,
-    };
+    let month = MONTHS.iter().position(|month| month.as_bytes() == &text[4..7])? as i64 + 1;
     let (day, year) = (two(1)?, two(8)? * 100 + two(10)?);
     let (hour, minute, second) = (two(13)?, two(16)?, two(19)?);
     let (zone_hours, zone_minutes) = (two(23)?, two(25)?);
@@ -193,6 +182,14 @@ fn time(text: &[u8]) -> Option<(i64, i32)> {
     };
     let local_s = ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
     Some((local_s - zone_s, zone_s as i32))
+}
+
+/// The date of a log's line, `[01/Aug/1995:06:00:00 +0000]`, of so many seconds since 1970 in UTC.
+pub fn date(time_s: i64) -> String {
+    let (days, second) = (time_s.div_euclid(86_400), time_s.rem_euclid(86_400));
+    let (year, month, day) = civil_from_days(days);
+    let (month, hour, minute, second) = (MONTHS[month as usize - 1], second / 3600, second / 60 % 60, second % 60);
+    format!("[{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000]")
 }
 
 /// The day that `1995-08-01` writes, in days since 1970-01-01.

@@ -1,0 +1,260 @@
+//! The DNS of a live run.
+//!
+//! One that gives each client an address for the whole run, or the next one at each request, is no process: the load generator
+//! rotates. Any other is `sojourn dns` on a host of the bed: clients ask it for the name of the service from their own
+//! hosts, whose addresses are those of their regions, and the front nodes that it names report to it as each its site. The
+//! price: what it answers with has to be at one port, so its sites are packet switches.
+
+use std::fmt::Write;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use sojourn_bed::Ground;
+use sojourn_bed::namespace::TEMPORARY;
+use sojourn_load::Rotation;
+use sojourn_model::System;
+use sojourn_model::system::{Face, Probes, Reports, Resolves, Target, Tier, TtlRule};
+use sojourn_stats::Span;
+
+use super::part::Part;
+use super::{bed, reports};
+use crate::spec::SystemQuestion;
+use crate::topology::name_of;
+
+/// The zone, and the name of the service in it (RFC 6761 keeps `test` for such).
+const ZONE: &str = "sojourn.test";
+const SERVICE: &str = "www";
+
+/// The name of its server, which is outside: inside, the zone would have to say its address.
+const NAME_SERVER: &str = "ns.sojourn-dns.test";
+
+/// The port of name servers.
+const PORT: u16 = 53;
+
+/// How clients find out where to go.
+pub(super) enum Naming {
+    /// The load generator deals addresses to them.
+    Rotated(Rotation),
+    /// They ask a DNS.
+    Served,
+}
+
+/// How the clients of the DNS in front of a system find out where to go, in a run of so long.
+///
+/// # Errors
+/// What live does not have.
+pub(super) fn naming(dns: &Tier, asked: &SystemQuestion, duration: Span) -> Result<Naming, String> {
+    let system = &asked.system;
+    let rotated = rotation(dns, system, duration);
+    if rotated.is_ok() && dns.reports.is_none() && dns.probes.is_none() {
+        return rotated.map(Naming::Rotated);
+    }
+    if system.resolvers.is_empty() && bed::is_needed(asked) && has_switches(dns, system) {
+        return check(dns, system).map(|()| Naming::Served);
+    }
+    rotated.and_then(|_| not_yet("reports and probes but those of a DNS over packet switches on paths"))
+}
+
+/// The name of the service as a URL.
+pub(super) fn url() -> String {
+    format!("http://{SERVICE}.{ZONE}/")
+}
+
+fn not_yet<T>(what: &str) -> Result<T, String> {
+    Err(format!("not there yet: live has no {what}; leave `live` out of `by`"))
+}
+
+/// Whether all that it can answer with are packet switches, on Ethernets of a bed.
+fn has_switches(dns: &Tier, system: &System) -> bool {
+    let is_switch =
+        |target: &Target| matches!(*target, Target::Seat { tier, .. } if system.tiers[tier].face == Face::Switch);
+    !system.paths.is_empty() && dns.seats.iter().flat_map(|seat| &seat.targets).all(is_switch)
+}
+
+/// How the load generator's clients take the answers of a DNS that rotates: one each for the whole run, or the next one at
+/// each request.
+fn rotation(dns: &Tier, system: &System, duration: Span) -> Result<Rotation, String> {
+    let equal = dns.weights.windows(2).all(|pair| pair[0] == pair[1]);
+    if dns.policy.trim() != "round-robin" || !equal {
+        return Err(
+            "not there yet: live has no DNS but rotation, and `sojourn dns` over packet switches on paths; use \
+                    policy = \"round-robin\" with equal weights, or leave `live` out of `by`"
+                .into(),
+        );
+    }
+    if !system.resolvers.is_empty() {
+        return Err("not there yet: live has no resolvers; leave `live` out of `by`".into());
+    }
+    match system.rules.resolves {
+        Resolves::EachRequest => Ok(Rotation::Request),
+        Resolves::Ttl if dns.ttl >= duration => Ok(Rotation::Client),
+        Resolves::Every(span) if span >= duration => Ok(Rotation::Client),
+        Resolves::Ttl | Resolves::Every(_) => Err(format!(
+            "not there yet: live's clients keep an address for the whole run of {duration}; give a longer ttl, or resolves = \
+             \"request\""
+        )),
+    }
+}
+
+/// Refuses what `sojourn dns` cannot do as the simulator does.
+fn check(dns: &Tier, system: &System) -> Result<(), String> {
+    if dns.seats.len() > 1 || dns.dispatchers > 1 {
+        return not_yet("several DNS servers");
+    }
+    if dns.polled.is_some() {
+        return not_yet("DNS that polls");
+    }
+    if dns.limit.is_some() {
+        return not_yet("limit of a DNS");
+    }
+    if dns.ttl.0 % 1_000_000_000 != 0 || (dns.ttl == Span::ZERO && system.rules.resolves == Resolves::Ttl) {
+        return Err(format!(
+            "live's DNS says its TTL in whole seconds (RFC 1035), not as {}: write e.g. `ttl = \"60 s\"`, or leave `live` out \
+             of `by`",
+            dns.ttl
+        ));
+    }
+    match dns.reports {
+        Some(Reports { hidden_load: true, .. }) => not_yet("hidden load of resolvers (`hidden_load`)"),
+        Some(Reports { cost, lossy, .. }) if cost > Span::ZERO || lossy => Err(reports::COST_WHAT_THEY_COST.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A DNS that is to be started.
+pub(super) struct Dns<'a> {
+    pub(super) program: &'a Path,
+    pub(super) tier: &'a Tier,
+    pub(super) seed: u64,
+    /// Where it records its decisions, if it does.
+    pub(super) record: Option<&'a Path>,
+    /// The names of its sites and the addresses that it answers with.
+    pub(super) sites: &'a [(String, SocketAddr)],
+}
+
+impl Dns<'_> {
+    /// Starts it on its host; clients ask at the address of the part.
+    pub(super) fn start(&self, ground: &mut dyn Ground) -> Result<Part, String> {
+        let name = name_of(self.tier, 0);
+        let host = ground.host(&name).map_err(|e| e.to_string())?;
+        let address = SocketAddr::new(ground.address(host), PORT);
+        if self.tier.reports.is_some() {
+            reports::make_key()?;
+        }
+        let file = Path::new(TEMPORARY).join(format!("{name}.toml"));
+        fs::write(&file, self.config(address)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        let arguments = ["dns", "--config", &file.display().to_string()];
+        Part::start_on(ground, (host, address), self.program, &name, &arguments)
+    }
+
+    /// Its configuration.
+    fn config(&self, listen: SocketAddr) -> String {
+        let tier = self.tier;
+        let ttl = match tier.ttl_rule {
+            TtlRule::Constant => tier.ttl.to_string(),
+            TtlRule::Variable => format!("variable({})", tier.ttl),
+            TtlRule::Adaptive => format!("adaptive({})", tier.ttl),
+        };
+        let mut text = String::new();
+        let mut line = |line: String| writeln!(text, "{line}").expect("a text takes all");
+        line(format!("listen = [\"{listen}\"]"));
+        line(format!("seed = {}", self.seed));
+        if tier.reports.is_some() {
+            line("[reports]".into());
+            line(format!("listen = \"{}\"", reports::receiver(listen.ip())));
+            line(format!("key_file = {}", quoted(&reports::key().display().to_string())));
+        }
+        line("[[zone]]".into());
+        line(format!("name = \"{ZONE}\""));
+        line(format!("ns = [\"{NAME_SERVER}\"]"));
+        line("[[zone.service]]".into());
+        line(format!("name = \"{SERVICE}\""));
+        line(format!("policy = {}", quoted(&tier.policy)));
+        line(format!("ttl = \"{ttl}\""));
+        if let Some(Probes { at_most, refresh }) = tier.probes {
+            line(format!("probes = {{ at_most = {at_most}, refresh = \"{refresh}\" }}"));
+        }
+        if let Some(every) = tier.reports.and_then(|reports| reports.client_rates) {
+            line(format!("client_rates = \"{every}\""));
+        }
+        if let Some(record) = self.record {
+            line(format!("record = {}", quoted(&record.display().to_string())));
+        }
+        for (place, (name, address)) in self.sites.iter().enumerate() {
+            let weight = tier.weights.get(place).copied().unwrap_or(1.0);
+            line("[[zone.service.site]]".into());
+            line(format!("name = {}", quoted(name)));
+            line(format!("address = [\"{}\"]", address.ip()));
+            line(format!("weight = {weight}"));
+        }
+        text
+    }
+}
+
+/// What the front node of a site is told besides, so that it reports to the DNS in front of it.
+pub(super) fn reporting(system: &System, ground: &dyn Ground, name: &str) -> Vec<String> {
+    let Some(dns) = system.tiers.first().filter(|tier| tier.face == Face::Dns) else { return Vec::new() };
+    let Some(Reports { every, heartbeat, client_rates, .. }) = dns.reports else { return Vec::new() };
+    let to = reports::receiver(bed::address(ground, &name_of(dns, 0)));
+    let mut arguments = vec!["--report-to".into(), to.to_string(), "--name".into(), name.into()];
+    let mut add = |flag: &str, value: String| arguments.extend([flag.into(), value]);
+    add("--report-every", every.to_string());
+    add("--report-heartbeat", heartbeat.unwrap_or(every).to_string());
+    if let Some(rates) = client_rates {
+        add("--report-client-rates", rates.to_string());
+    }
+    if let Some(Probes { refresh, .. }) = dns.probes {
+        // Ordered anew each `refresh`, now a moment earlier and now later: half of it is never too soon.
+        add("--echo-refresh", Span(refresh.0 / 2).to_string());
+    }
+    arguments
+}
+
+/// As a text of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_configuration_says_what_the_tier_says() {
+        let probes = Some(Probes { at_most: 3, refresh: Span::from_secs_f64(120.0) });
+        let rates = Some(Span::from_secs_f64(64.0));
+        let every = Span::from_secs_f64(0.5);
+        let reports = Some(Reports {
+            every,
+            heartbeat: None,
+            client_rates: rates,
+            hidden_load: false,
+            cost: Span::ZERO,
+            lossy: false,
+        });
+        let tier = Tier {
+            ttl: Span::from_secs_f64(60.0),
+            ttl_rule: TtlRule::Variable,
+            weights: vec![1.0, 2.5],
+            probes,
+            reports,
+            ..Tier::new(Face::Dns, "weighted(by = \"x\")")
+        };
+        let site = |name: &str, address: &str| (name.to_owned(), address.parse().unwrap());
+        let sites = [site("c1", "194.0.0.9:80"), site("c2", "198.0.0.9:80")];
+        let dns =
+            Dns { program: Path::new("x"), tier: &tier, seed: 7, record: Some(Path::new("/r/d.jsonl")), sites: &sites };
+        let config: toml::Table = dns.config("194.0.0.1:53".parse().unwrap()).parse().unwrap();
+        assert_eq!(config["listen"][0].as_str(), Some("194.0.0.1:53"));
+        assert_eq!(config["reports"]["listen"].as_str(), Some("194.0.0.1:7400"));
+        let service = &config["zone"][0]["service"][0];
+        assert_eq!(service["policy"].as_str(), Some("weighted(by = \"x\")"));
+        assert_eq!(service["ttl"].as_str(), Some("variable(60 s)"));
+        assert_eq!(service["probes"]["refresh"].as_str(), Some("120 s"));
+        assert_eq!(service["client_rates"].as_str(), Some("64 s"));
+        assert_eq!(service["record"].as_str(), Some("/r/d.jsonl"));
+        assert_eq!(service["site"][1]["address"][0].as_str(), Some("198.0.0.9"));
+        assert_eq!(service["site"][1]["weight"].as_float(), Some(2.5));
+    }
+}

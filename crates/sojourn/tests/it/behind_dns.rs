@@ -1,0 +1,82 @@
+//! A DNS in front of packet switches in an experiment: live in a bed, against its twin.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufReader;
+
+use serde_json::Value;
+use sojourn_dispatch::record;
+
+use crate::skip::skipped;
+use crate::sojourn::{estimates, experiment, file, sojourn, stderr};
+
+/// Sites by their place in the file, and the first eight bits of what is nearest to each by address, ends of two regions.
+const NEAREST: [(u64, [u8; 2]); 3] = [(0, [194, 195]), (1, [198, 199]), (2, [202, 203])];
+
+#[test]
+fn clients_ask_a_dns_that_sends_them_to_the_nearest_site() {
+    let bed = sojourn(&["bed", "run", "cluster", "client", "--", "true"]);
+    if !bed.status.success() || !["/usr/sbin/nft", "/usr/sbin/iptables"].iter().all(|tool| fs::exists(tool).unwrap()) {
+        return skipped(format!("no bed, nftables or iptables: {}", stderr(&bed)));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(experiment("agarwal-2001/nearest.toml")).unwrap();
+    let (text, _) = text.split_once("[vary]").expect("the experiment varies its policy");
+    // Nothing is lost, so that a run is over soon after its end; rates are told in the time that it lasts.
+    let loss = [", loss = \"5 %\", loss_correlation = 0.9", ", loss = \"10 %\", loss_correlation = 0.85"];
+    let text = loss.iter().fold(text.to_owned(), |text, loss| text.replace(loss, ""));
+    let text = text.replace("client_rates = \"64 s\"", "client_rates = \"1 s\"");
+    let run = "[run]\nlive = { duration = \"12 s\", warm_up = \"1 s\", tcp = \"kernel\", record = true }\n";
+    let text = text.replace("resolves = \"60 s\"", "resolves = \"4 s\"") + run;
+    let path = file(folder.path(), "nearest.toml", text);
+    let out = folder.path().join("out");
+    let output = sojourn(&["run", &path, "--out", out.to_str().unwrap(), "--by", "live"]);
+    // A live run on a busy machine may be SUSPECT: that is an answer too.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    assert_eq!(estimates(&out, "live", "error_ratio"), [0.0]);
+    let [live, twin] = ["live", "twin"].map(|engine| estimates(&out, engine, "response_time_mean")[0]);
+    assert!((live / twin - 1.0).abs() < 0.5, "{live} s, and in the twin {twin} s");
+
+    let kept = out.join("decisions-1.jsonl");
+    let replay = record::replay(BufReader::new(File::open(&kept).unwrap())).unwrap();
+    assert!(replay.first_difference.is_none(), "{replay:?}");
+    let text = fs::read_to_string(&kept).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().filter_map(|line| line.get(kind).cloned()).collect::<Vec<_>>();
+    // 60 processes ask at the start, and again 4 s and 8 s later; one that waits for a long reply may have asked once less.
+    let choices = of("choose");
+    assert!((150..=180).contains(&choices.len()), "{} questions", choices.len());
+    // By address as long as no round trip is known, and then by those where there is room.
+    let (mut machines, mut by_address) = (BTreeSet::new(), 0);
+    for choice in &choices {
+        let origin = choice["request"]["origin"]["address"].as_str().unwrap();
+        let first: u8 = origin.split('.').next().unwrap().parse().unwrap();
+        let site = choice["decision"]["action"]["forward"].as_u64().unwrap();
+        machines.insert(origin.to_owned());
+        if choice["decision"]["reason"]["code"] != "longest-prefix" {
+            continue;
+        }
+        // Clients elsewhere (128) are as near to each site.
+        let is_near = |(near, range): (u64, [u8; 2])| range.contains(&first) && near == site;
+        assert!(first == 128 || NEAREST.into_iter().any(is_near), "{origin} is sent to {site}");
+        by_address += 1;
+    }
+    assert_eq!(machines.len(), 11, "{machines:?}");
+    assert!(by_address >= 60, "{by_address}");
+    // What front nodes tell: their load, and how often machines ask; and round trips, measured when the DNS orders it.
+    let sites: BTreeSet<u64> = of("report").iter().filter_map(|of| of["backend"].as_u64()).collect();
+    assert_eq!(sites.len(), 3, "each site reports");
+    let rates = of("rate");
+    assert!(rates.len() > 3, "{} rates", rates.len());
+    let round_trips = of("round_trip");
+    assert!(round_trips.len() > 3, "{} round trips", round_trips.len());
+    assert!(round_trips.iter().all(|of| of["span"].as_u64().unwrap() >= 10_000_000), "no path is shorter than 10 ms");
+    let run: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    let live = &run["variants"][0]["live"];
+    let is_named = live["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty());
+    assert!(live["verdict"] == "VALID" || is_named, "{live}");
+    let facts: Vec<[String; 2]> = serde_json::from_value(live["facts"].clone()).unwrap();
+    let asked = facts.iter().find(|[name, _]| name == "questions to the DNS").expect("questions are counted");
+    assert_eq!(asked[1], choices.len().to_string());
+    assert!(facts.iter().any(|[name, _]| name.starts_with("TCP")), "{facts:?}");
+}
