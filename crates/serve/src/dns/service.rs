@@ -1,44 +1,37 @@
 //! A service: a name whose addresses are chosen, by the very object that the simulator runs.
 //!
 //! One dispatcher behind a lock serves all threads: a choice takes a microsecond, and one decider that has seen everything
-//! decides better than several that have each seen a part. The policy is told what the simulator's DNS is told: the client, where it is, and for how long the answer will be
-//! kept; it hears of reports, rates and round trips, and never of a request's end.
+//! decides better than several that have each seen a part. The policy is told what the simulator's DNS is told: the client, where
+//! it is, and for how long the answer will be kept; it hears of reports, rates and round trips, and never of a request's end.
 //!
 //! The client is its network where the resolver tells it (RFC 7871), else who asked. A resolver that tells lies about its
 //! clients' networks changes what it is answered itself, and what is remembered of so many clients.
 
+mod choosing;
+mod making;
 mod sites;
+mod why;
 
-use std::fs::File;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{
-    BackendId, ClientRules, Command, DispatchError, Dispatcher, Information, Origin, Remembered, Request, Signals,
-    TtlRule,
-};
-use sojourn_stats::{Span, Time};
+use sojourn_dispatch::{BackendId, Dispatcher, Remembered};
+use sojourn_stats::Time;
 use tokio::sync::mpsc;
 
 use super::chooser::{Answered, Asker, Family};
-use super::config::{NoneUp, ServiceConfig};
-use super::journal::{Decided, Journal};
+use super::config::ServiceConfig;
+use super::journal::Journal;
 use super::places::Places;
 use super::subnet::Client;
-use crate::report::{self, Probed, Told};
+use crate::report::{Probed, Told};
 use crate::{ServeError, clock};
+pub(super) use making::check;
+use making::{begin_record, dispatcher};
 use sites::Sites;
 pub(super) use sites::{Change, SiteState};
-
-/// Reports of the rates of clients without news of one after which its rate is forgotten.
-const SILENT_REPORTS: u64 = 3;
-
-/// The longest TTL that a rule may make: a day.
-const TTL_MAX_S: u64 = 86_400;
 
 /// A round trip that a site is to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,60 +89,6 @@ pub(super) struct Counts {
     pub(super) probes_dropped: u64,
     /// Round trips that were measured.
     pub(super) round_trips: u64,
-}
-
-/// What a DNS tells policies.
-fn signals(has_reports: bool, has_rates: bool) -> Signals {
-    let seen = Signals::DNS | Signals::ORIGIN;
-    let told = if has_reports {
-        report::SIGNALS.difference(Signals::CLIENT_RATES) | Signals::ROUND_TRIPS
-    } else {
-        Signals::empty()
-    };
-    let rates = if has_reports && has_rates { Signals::CLIENT_RATES } else { Signals::empty() };
-    seen | told | rates
-}
-
-/// Whether a service can be followed.
-///
-/// # Errors
-/// In words: what its policy lacks.
-pub(super) fn check(config: &ServiceConfig) -> Result<(), String> {
-    let has_reports = config.sites.iter().any(|site| site.reports);
-    dispatcher(config, 1, has_reports).map(drop).map_err(|error| {
-        let text = error.to_string();
-        match () {
-            () if text.contains("(client-rates)") => {
-                format!("{text}; add `client_rates`, e.g. `64 s`, and `[reports]`")
-            }
-            () if matches!(error, DispatchError::MissingSignal(_)) && !has_reports => {
-                format!("{text}; add `[reports]`")
-            }
-            () => text,
-        }
-    })
-}
-
-fn dispatcher(config: &ServiceConfig, seed: u64, has_reports: bool) -> Result<Dispatcher, DispatchError> {
-    let sites: Vec<_> = config.sites.iter().map(|site| (site.name.clone(), site.weight)).collect();
-    let signals = signals(has_reports, config.client_rates.is_some());
-    // The simulator's first dispatcher bears the same name, so that both draw the same numbers.
-    Dispatcher::new(&config.policy, &sites, Information::Immediate, signals, seed, "dispatcher 0")
-}
-
-/// Begins the record of a dispatcher, if there is to be one, when there were so many of its name; gives how many there are.
-fn begin_record(dispatcher: &mut Dispatcher, config: &ServiceConfig, before: u32) -> Result<u32, ServeError> {
-    let Some(path) = &config.record else { return Ok(0) };
-    let path = match before {
-        0 => path.clone(),
-        further => PathBuf::from(format!("{}.{further}", path.display())),
-    };
-    let cannot = || format!("cannot record to {}", path.display());
-    let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
-    let file = File::create(&path).map_err(ServeError::system(cannot()))?;
-    let begun = dispatcher.record_to(Box::new(file), detail);
-    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
-    Ok(before + 1)
 }
 
 impl Service {
@@ -302,102 +241,9 @@ impl Service {
 }
 
 impl Inside {
-    /// Tells the dispatcher what it knows from the start.
-    fn begin(&mut self) {
-        self.dispatcher.keep_clients(ClientRules {
-            at_most: self.around.clients,
-            rates_expire: self.config.client_rates.map(|every| Span(every.0.saturating_mul(SILENT_REPORTS))),
-            sites_probed: self.config.sites_probed,
-            refresh: self.config.refresh,
-        });
-        self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.dispatcher, self.latest);
-    }
-
     fn time(&mut self, now: Time) -> Time {
         self.latest = self.latest.max(now);
         self.latest
-    }
-
-    fn choose(&mut self, client: Client, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
-        list.clear();
-        if !self.sites.have(family) {
-            return Answered::Addresses { ttl: self.config.ttl, scope: 0 };
-        }
-        let scope = if self.reads_clients() { client.scope } else { 0 };
-        if let Some(decided) = self.journal.pair(client, family, now) {
-            self.sites.addresses(&decided.sites, family, list);
-            if !list.is_empty() {
-                decided.is_paired = true;
-                self.counts.paired += 1;
-                let left = decided.ttl.0.saturating_sub(now.saturating_since(decided.at).0);
-                return Answered::Addresses { ttl: whole_seconds(Span(left)), scope };
-            }
-        }
-        let request = self.request(client);
-        let decision = self.dispatcher.choose(&request, self.sites.without(family), now);
-        self.counts.decisions += 1;
-        let chosen = decision.chosen();
-        let ttl = match chosen {
-            Some(first) => self.ttl(client, first),
-            None => self.config.ttl,
-        };
-        let Inside { dispatcher, journal, sites, config, .. } = self;
-        let decided = journal.add(|number, mut named| {
-            if let Some(first) = chosen {
-                sites.in_order(dispatcher, &request, first, family, config.answers, now, &mut named);
-            }
-            Decided { number, at: now, client, family, decision, ttl, sites: named, is_paired: false }
-        });
-        sites.addresses(&decided.sites, family, list);
-        self.obey(client, now);
-        match (chosen, self.config.none_up) {
-            (Some(_), _) => Answered::Addresses { ttl, scope },
-            (None, NoneUp::All) => {
-                self.counts.none_up += 1;
-                self.sites.all(family, list);
-                Answered::Addresses { ttl, scope: 0 }
-            }
-            (None, NoneUp::ServFail) => {
-                self.counts.none_up += 1;
-                Answered::Nothing
-            }
-        }
-    }
-
-    /// What the policy is asked. Places are looked up only for those that read them.
-    fn request(&self, client: Client) -> Request {
-        let reads_places = self.dispatcher.requires().contains(Signals::ORIGIN);
-        let origin = if reads_places { self.around.places.origin(client.address) } else { Origin::default() };
-        Request { client: client.key, origin, lease: Some(self.config.ttl), ..Request::default() }
-    }
-
-    /// Whether an answer depends on who asks.
-    fn reads_clients(&self) -> bool {
-        const OF_CLIENTS: Signals =
-            Signals::ADDRESS.union(Signals::ORIGIN).union(Signals::CLIENT_RATES).union(Signals::ROUND_TRIPS);
-        self.dispatcher.requires().intersects(OF_CLIENTS) || self.config.ttl_rule == TtlRule::Adaptive
-    }
-
-    /// How long `client` may keep an answer that names `first`: whole seconds.
-    fn ttl(&self, client: Client, first: BackendId) -> Span {
-        let (table, clients) = (self.dispatcher.table(), self.dispatcher.clients());
-        whole_seconds(self.config.ttl_rule.ttl(self.config.ttl, client.key, first, table, clients))
-    }
-
-    /// Hands on the round trips to a client that the policy wants measured.
-    fn obey(&mut self, client: Client, now: Time) {
-        if self.dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
-            return;
-        }
-        for command in self.dispatcher.poll(now) {
-            let Command::Measure { client: of, from } = command else { continue };
-            let order = self.sites.sender(from).zip(client.host()).filter(|_| of == client.key);
-            let Some((sender, address)) = order else { continue };
-            match self.around.orders.try_send(Order { sender, client: address }) {
-                Ok(()) => self.counts.probes += 1,
-                Err(_) => self.counts.probes_dropped += 1,
-            }
-        }
     }
 
     fn hear(&mut self, told: &Told, now: Time) {
@@ -457,67 +303,6 @@ impl Inside {
         }
     }
 
-    fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
-        let is_kept = [
-            self.config.policy == config.policy,
-            self.config.client_rates == config.client_rates,
-            (self.config.sites_probed, self.config.refresh) == (config.sites_probed, config.refresh),
-            (&self.config.record, self.config.explain) == (&config.record, config.explain),
-            (self.around.seed, self.around.clients) == (around.seed, around.clients),
-            self.around.takes_reports == around.takes_reports,
-        ];
-        if is_kept.into_iter().all(|is_same| is_same) {
-            return Ok(None);
-        }
-        let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
-        let before = if self.config.record == config.record { self.records } else { 0 };
-        let records = begin_record(&mut dispatcher, config, before)?;
-        Ok(Some((Box::new(dispatcher), records)))
-    }
-
-    fn reload(&mut self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
-        let now = self.time(clock::now());
-        let Some((dispatcher, records)) = prepared else {
-            (self.config, self.around) = (config.clone(), around.clone());
-            return self.sites.reload(&config.sites, &around.places, &mut self.dispatcher, now);
-        };
-        // Another policy knows nothing of what this one has learned; what sites have reported it is told again.
-        self.finish_record();
-        let before = std::mem::replace(&mut self.dispatcher, *dispatcher);
-        (self.config, self.around, self.records) = (config.clone(), around.clone(), records);
-        let sites = std::mem::take(&mut self.sites);
-        self.journal.clear();
-        self.begin();
-        self.sites.inherit(&sites, &before, &mut self.dispatcher, now);
-    }
-
-    fn why(&mut self, client: Client, now: Time) -> Vec<String> {
-        let request = self.request(client);
-        let origin = request.origin;
-        let place = match (origin.region, origin.location) {
-            (Some(region), _) => format!(", region {}", self.around.places.region(region)),
-            (None, Some(_)) => ", no region".into(),
-            (None, None) => String::new(),
-        };
-        let rate = self.dispatcher.clients().rate(client.key);
-        let rate = rate.map_or(String::new(), |rate| format!(", {rate:.2} requests/s"));
-        let mut lines = vec![format!("{} by {}: you are {client}{place}{rate}", self.config.name, self.config.policy)];
-        if let Some(decided) = self.journal.of(client) {
-            lines.push(decided.in_words(|id| self.sites.name(id).to_owned(), now));
-        }
-        let explanation = self.dispatcher.explain(&request, &[], now);
-        for candidate in explanation.candidates {
-            let terms: Vec<String> =
-                candidate.terms.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
-            let terms = if terms.is_empty() { "it can be chosen".into() } else { terms.join(", ") };
-            lines.push(format!("{}: {terms}", self.sites.name(candidate.backend)));
-        }
-        lines.extend(self.sites.out(&self.dispatcher));
-        lines.iter_mut().for_each(|line| line.truncate(line.floor_char_boundary(LINE_MAX)));
-        lines.truncate(LINES_MAX);
-        lines
-    }
-
     /// Says once that the record is not written any more.
     fn notice_record(&mut self) {
         if let Some(why) = self.dispatcher.record_error().map(ToString::to_string) {
@@ -537,22 +322,4 @@ impl Inside {
             self.around.events.emit(&event);
         }
     }
-}
-
-/// Bytes of a line of TXT (RFC 1035, section 3.3.14).
-const LINE_MAX: usize = 255;
-
-/// Lines of an answer that says why: so many fit into a datagram.
-const LINES_MAX: usize = 16;
-
-/// A number to four digits after the point, without zeros at its end.
-fn number(value: f64) -> String {
-    let text = format!("{value:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A TTL of the wire, at least a second.
-fn whole_seconds(ttl: Span) -> Span {
-    let seconds = ttl.as_secs_f64().round() as u64;
-    Span(seconds.clamp(1, TTL_MAX_S.max(1)) * 1_000_000_000)
 }

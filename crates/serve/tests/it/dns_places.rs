@@ -245,7 +245,7 @@ fn what_is_known_of_clients_outlasts_a_restart() {
     let (folder, path) = (running.folder, running.file);
     running.dns.stop();
     // The sites have changed places meanwhile.
-    fs::write(&path, text(&[("c2", ""), ("c1", "")])).expect("a file");
+    fs::write(&path, text(&[("c3", ""), ("c2", ""), ("c1", "")])).expect("a file");
     let begin = || {
         let config = DnsConfig::read(&path).expect("the file is right");
         Dns::start(config, Some(path.clone()), Events::nowhere()).expect("it starts")
