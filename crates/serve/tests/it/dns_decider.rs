@@ -294,7 +294,8 @@ fn a_drained_site_stays_drained() {
     assert!(tell("{\"ask\": \"state\"}").contains("\"wire\""));
 }
 
-/// `_why`, the explanation and the record say the same of a decision, and the record replays to the same choices, reloads and all.
+/// `_why`, the explanation and the record say the same of a decision, and the record replays to the same choices, reloads
+/// and all.
 #[test]
 fn the_record_replays_and_says_what_is_said() {
     let text = file(

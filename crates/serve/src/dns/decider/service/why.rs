@@ -2,8 +2,8 @@
 
 use sojourn_stats::Time;
 
-use super::super::subnet::Client;
 use super::Inside;
+use crate::dns::subnet::Client;
 
 /// Bytes of a line of TXT (RFC 1035, section 3.3.14).
 const LINE_MAX: usize = 255;

@@ -7,9 +7,9 @@ use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{ClientRules, DispatchError, Dispatcher, Information, Signals};
 use sojourn_stats::Span;
 
-use super::super::config::ServiceConfig;
 use super::sites::Sites;
 use super::{Inside, Prepared, Surroundings};
+use crate::dns::config::ServiceConfig;
 use crate::{ServeError, clock, report};
 
 /// Reports of the rates of clients without news of one after which its rate is forgotten.
@@ -19,7 +19,7 @@ const SILENT_REPORTS: u64 = 3;
 ///
 /// # Errors
 /// In words: what its policy lacks.
-pub(in super::super) fn check(config: &ServiceConfig) -> Result<(), String> {
+pub(in crate::dns) fn check(config: &ServiceConfig) -> Result<(), String> {
     let has_reports = config.sites.iter().any(|site| site.reports);
     dispatcher(config, 1, has_reports).map(drop).map_err(|error| {
         let text = error.to_string();

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use sojourn_dispatch::{BackendId, Command, Origin, Request, Signals, TtlRule};
 use sojourn_stats::{Span, Time};
 
-use super::super::chooser::{Answered, Family};
-use super::super::config::NoneUp;
 use super::super::journal::Decided;
-use super::super::subnet::Client;
 use super::{Inside, Order};
+use crate::dns::chooser::{Answered, Family};
+use crate::dns::config::NoneUp;
+use crate::dns::subnet::Client;
 
 /// The longest TTL that a rule may make: a day.
 const TTL_MAX_S: u64 = 86_400;

@@ -21,39 +21,39 @@ use sojourn_dispatch::{BackendId, Dispatcher, Remembered};
 use sojourn_stats::Time;
 use tokio::sync::mpsc;
 
-use super::chooser::{Answered, Asker, Family};
-use super::config::ServiceConfig;
 use super::journal::Journal;
 use super::places::Places;
-use super::subnet::Client;
+use crate::dns::chooser::{Answered, Asker, Family};
+use crate::dns::config::ServiceConfig;
+use crate::dns::subnet::Client;
 use crate::report::{Probed, Told};
 use crate::{ServeError, clock};
-pub(super) use making::check;
+pub(in crate::dns) use making::check;
 use making::{begin_record, dispatcher};
 use sites::Sites;
-pub(super) use sites::{Change, SiteState};
+pub(in crate::dns) use sites::{Change, SiteState};
 
 /// A round trip that a site is to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(in crate::dns) struct Order {
     /// The number by which the receiver of reports knows the site.
-    pub(super) sender: BackendId,
-    pub(super) client: IpAddr,
+    pub(in crate::dns) sender: BackendId,
+    pub(in crate::dns) client: IpAddr,
 }
 
 /// What a service is made of besides its own part of the file.
 #[derive(Clone)]
-pub(super) struct Surroundings {
-    pub(super) seed: u64,
-    pub(super) clients: std::num::NonZeroUsize,
-    pub(super) takes_reports: bool,
-    pub(super) places: Arc<Places>,
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) events: Events,
+pub(in crate::dns) struct Surroundings {
+    pub(in crate::dns) seed: u64,
+    pub(in crate::dns) clients: std::num::NonZeroUsize,
+    pub(in crate::dns) takes_reports: bool,
+    pub(in crate::dns) places: Arc<Places>,
+    pub(in crate::dns) orders: mpsc::Sender<Order>,
+    pub(in crate::dns) events: Events,
 }
 
 /// A service.
-pub(super) struct Service {
+pub(in crate::dns) struct Service {
     inside: Mutex<Inside>,
 }
 
@@ -72,27 +72,27 @@ struct Inside {
 }
 
 /// The dispatcher of a new configuration, with the number of records, where the old one cannot go on.
-pub(super) type Prepared = Option<(Box<Dispatcher>, u32)>;
+pub(in crate::dns) type Prepared = Option<(Box<Dispatcher>, u32)>;
 
 /// What a service has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(super) struct Counts {
+pub(in crate::dns) struct Counts {
     /// Questions to the policy.
-    pub(super) decisions: u64,
+    pub(in crate::dns) decisions: u64,
     /// Queries answered as the one for the other family a moment before.
-    pub(super) paired: u64,
+    pub(in crate::dns) paired: u64,
     /// Questions when no site was up.
-    pub(super) none_up: u64,
+    pub(in crate::dns) none_up: u64,
     /// Orders to measure a round trip.
-    pub(super) probes: u64,
+    pub(in crate::dns) probes: u64,
     /// Orders that were not given: too many waited.
-    pub(super) probes_dropped: u64,
+    pub(in crate::dns) probes_dropped: u64,
     /// Round trips that were measured.
-    pub(super) round_trips: u64,
+    pub(in crate::dns) round_trips: u64,
 }
 
 impl Service {
-    pub(super) fn new(config: &ServiceConfig, around: &Surroundings) -> Result<Service, ServeError> {
+    pub(in crate::dns) fn new(config: &ServiceConfig, around: &Surroundings) -> Result<Service, ServeError> {
         let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
         let records = begin_record(&mut dispatcher, config, 0)?;
         let mut inside = Inside {
@@ -111,7 +111,7 @@ impl Service {
     }
 
     /// Chooses: see [`super::Chooser::choose`].
-    pub(super) fn choose(&self, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
+    pub(in crate::dns) fn choose(&self, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
         let client = Client::of(asker);
         let mut inside = self.lock();
         let now = inside.time(now);
@@ -119,14 +119,14 @@ impl Service {
     }
 
     /// What it would say to who asks why.
-    pub(super) fn why(&self, asker: &Asker, now: Time) -> Vec<String> {
+    pub(in crate::dns) fn why(&self, asker: &Asker, now: Time) -> Vec<String> {
         let mut inside = self.lock();
         let now = inside.time(now);
         inside.why(Client::of(asker), now)
     }
 
     /// Hears what a report tells; `sender` numbers are the receiver's.
-    pub(super) fn hear(&self, told: &Told, now: Time) {
+    pub(in crate::dns) fn hear(&self, told: &Told, now: Time) {
         let mut inside = self.lock();
         let now = inside.time(now);
         inside.hear(told, now);
@@ -136,12 +136,16 @@ impl Service {
     ///
     /// # Errors
     /// When the policy cannot be followed, or a new record cannot be made.
-    pub(super) fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
+    pub(in crate::dns) fn prepare(
+        &self,
+        config: &ServiceConfig,
+        around: &Surroundings,
+    ) -> Result<Prepared, ServeError> {
         self.lock().prepare(config, around)
     }
 
     /// Takes a new configuration.
-    pub(super) fn reload(&self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
+    pub(in crate::dns) fn reload(&self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
         self.lock().reload(config, around, prepared);
     }
 
@@ -149,29 +153,29 @@ impl Service {
     ///
     /// # Errors
     /// In words, where there is no such site or it cannot be so.
-    pub(super) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
+    pub(in crate::dns) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
         let mut inside = self.lock();
         let now = inside.time(now);
         inside.change(site, change, now)
     }
 
     /// Whether a site has this name.
-    pub(super) fn has(&self, site: &str) -> bool {
+    pub(in crate::dns) fn has(&self, site: &str) -> bool {
         self.lock().sites.find(site).is_some()
     }
 
     /// Numbers a sender of reports.
-    pub(super) fn expect(&self, mut number: impl FnMut(&str) -> BackendId) {
+    pub(in crate::dns) fn expect(&self, mut number: impl FnMut(&str) -> BackendId) {
         self.lock().sites.number(&mut number);
     }
 
     /// The sites that are to be tried at a port: address and port.
-    pub(super) fn checks(&self) -> Vec<(String, std::net::SocketAddr)> {
+    pub(in crate::dns) fn checks(&self) -> Vec<(String, std::net::SocketAddr)> {
         self.lock().sites.checks()
     }
 
     /// Its state as JSON.
-    pub(super) fn state(&self, now: Time) -> Value {
+    pub(in crate::dns) fn state(&self, now: Time) -> Value {
         let inside = self.lock();
         let sites: Vec<SiteState> = inside.sites.states(&inside.dispatcher, now);
         let clients = inside.dispatcher.clients();
@@ -188,7 +192,7 @@ impl Service {
     }
 
     /// The last decisions, the oldest first, as JSON and in words.
-    pub(super) fn last(&self, count: usize, now: Time) -> Vec<Value> {
+    pub(in crate::dns) fn last(&self, count: usize, now: Time) -> Vec<Value> {
         let inside = self.lock();
         let name = |id: BackendId| inside.sites.name(id).to_owned();
         let decided = inside.journal.last(count).map(|one| {
@@ -201,7 +205,7 @@ impl Service {
     }
 
     /// Takes what was known of a client before a restart; false where nothing of it counts any more.
-    pub(super) fn recall(&self, sites: &[String], mut client: Remembered, now: Time) -> bool {
+    pub(in crate::dns) fn recall(&self, sites: &[String], mut client: Remembered, now: Time) -> bool {
         let mut inside = self.lock();
         let now = inside.time(now);
         if inside.dispatcher.clients().rules().rates_expire.is_some_and(|expire| client.rate_age >= expire) {
@@ -220,7 +224,7 @@ impl Service {
     }
 
     /// Its name, its sites by number, and what is known of its clients.
-    pub(super) fn remembered(&self, now: Time) -> (String, Vec<String>, Vec<Remembered>) {
+    pub(in crate::dns) fn remembered(&self, now: Time) -> (String, Vec<String>, Vec<Remembered>) {
         let mut inside = self.lock();
         let now = inside.time(now);
         let table = inside.dispatcher.table();
@@ -229,7 +233,7 @@ impl Service {
     }
 
     /// Ends its record; false where it lacks something.
-    pub(super) fn finish(&self) -> bool {
+    pub(in crate::dns) fn finish(&self) -> bool {
         let mut inside = self.lock();
         inside.finish_record();
         !inside.record_failed
