@@ -178,6 +178,12 @@ fn what_is_delegated_is_referred_to_its_servers() {
     ] {
         assert_eq!(bench.ask(name, kind), referral, "{name} {kind}");
     }
+    // Where no name has more labels than the delegated one.
+    let text = "@ 60 SOA ns.x. root.x. 1 1 1 1 5\n@ 60 NS ns.x.\nsub 60 NS ns.x.\n";
+    bench.zones = Zones::new(vec![Zone::parse("example.org", text, &[]).expect("a zone")]).expect("zones");
+    for name in ["sub.example.org.", "x.sub.example.org.", "z.y.x.sub.example.org."] {
+        assert_eq!(bench.ask(name, "A"), "NoError\nauthority sub.example.org. 60 NS ns.x.", "{name}");
+    }
 }
 
 /// A zone below another one, both here: what the upper one says of it does not count.

@@ -118,6 +118,17 @@ fn a_zone_can_be_made_without_a_file() {
     assert!(none.contains("has no name server"), "{none}");
 }
 
+#[test]
+fn the_zone_of_the_guide_is_one() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dns-wire.md");
+    let guide = std::fs::read_to_string(guide).expect("a guide");
+    let zone = guide.split("```").nth(1).expect("an example");
+    let mut bench = Bench::new(open());
+    bench.zones = Zones::new(vec![Zone::parse("example.org", zone, &[]).expect("a zone")]).expect("zones");
+    assert_eq!(bench.ask("x.users.example.org.", "A"), "NoError aa\nx.users.example.org. 300 A 192.0.2.77");
+    assert_eq!(bench.ask("lab.example.org.", "A"), "NoError\nauthority lab.example.org. 300 NS ns.example.net.");
+}
+
 /// Origins, times, comments, parentheses, quotes and escapes are read as in the standard.
 #[test]
 fn all_forms_of_lines_are_read() {
