@@ -168,7 +168,9 @@ impl Decider {
 
     /// Ends all records; false where one lacks something.
     pub(super) fn finish(&self) -> bool {
-        self.read().all().map(|service| service.finish()).fold(true, |whole, is_whole| whole && is_whole)
+        // Each is ended, also after one that lacks something.
+        let whole: Vec<bool> = self.read().all().map(|service| service.finish()).collect();
+        whole.into_iter().all(|is_whole| is_whole)
     }
 
     fn service(&self, id: ServiceId) -> Option<Arc<Service>> {

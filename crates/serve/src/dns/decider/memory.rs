@@ -57,9 +57,9 @@ pub(in crate::dns) fn recall(path: &Path, decider: &Decider) -> Result<u64, Stri
         let line = line.map_err(|error| wrong(number + 2, error.to_string()))?;
         let Line { service, sites, mut client } =
             serde_json::from_str(&line).map_err(|error| wrong(number + 2, error.to_string()))?;
-        client.rate_age = client.rate_age + since;
+        client.rate_age += since;
         client.probed_age = client.probed_age.map(|age| age + since);
-        client.round_trips.iter_mut().for_each(|trip| trip.age = trip.age + since);
+        client.round_trips.iter_mut().for_each(|trip| trip.age += since);
         count += u64::from(decider.recall(&service, &sites, client, clock::now()));
     }
     Ok(count)

@@ -34,10 +34,16 @@ impl Inside {
             lines.push(format!("{}: {terms}", self.sites.name(candidate.backend)));
         }
         lines.extend(self.sites.out(&self.dispatcher));
-        lines.iter_mut().for_each(|line| line.truncate(line.floor_char_boundary(LINE_MAX)));
+        lines.iter_mut().for_each(shorten);
         lines.truncate(LINES_MAX);
         lines
     }
+}
+
+/// Cuts a line that is too long for TXT, between two letters.
+fn shorten(line: &mut String) {
+    let end = (0..=LINE_MAX.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
+    line.truncate(end.unwrap_or(0));
 }
 
 /// A number to four digits after the point, without zeros at its end.
