@@ -180,6 +180,8 @@ impl Clients {
         }
         let order = |of: &RoundTrip| (of.span, Reverse(of.answers));
         let place = round_trips.partition_point(|(_, other)| order(other) <= order(&round_trip));
+        // There are many clients, and each has few.
+        round_trips.reserve_exact(1);
         round_trips.insert(place, (from, round_trip));
         round_trips.truncate(at_most);
     }

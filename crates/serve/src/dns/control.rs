@@ -18,8 +18,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
+use super::decider::Change;
 use super::running::Running;
-use super::service::Change;
 use crate::{ServeError, clock};
 
 /// Decisions that are explained where nothing else is asked for.

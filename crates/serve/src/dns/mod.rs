@@ -3,8 +3,8 @@
 //!
 //! Two halves that share one trait ([`Chooser`]). The wire ([`Server`]) turns queries into replies and knows no policy; the
 //! decider knows no packet. Threads of the wire choose under one lock per service; one further thread, with a runtime, hears
-//! reports, orders probes, tries sites, and answers people and Prometheus. Several DNS servers of one zone share what sites report
-//! to each and nothing else: each remembers the clients that asked it, and their turns and draws are their own.
+//! reports, orders probes, tries sites, and answers people and Prometheus. Several DNS servers of one zone share what sites
+//! report to each and nothing else: each remembers the clients that asked it, and their turns and draws are their own.
 //!
 //! The price of one lock: choices are made one at a time, a microsecond each. Agarwal, A test bed for performance evaluation of
 //! load balancing strategies for web server systems, 2001, sections 3.5.1 and 4.3.3.
@@ -15,15 +15,9 @@ mod chooser;
 mod config;
 mod control;
 mod decider;
-mod file;
-mod journal;
-mod memory;
 mod metrics;
-mod names;
-mod places;
 mod running;
 mod server;
-mod service;
 mod subnet;
 mod wire;
 mod zone;
@@ -49,8 +43,8 @@ use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, listen};
 use control::Door;
+use decider::Order;
 use running::Running;
-use service::Order;
 
 /// Orders to measure round trips that may wait to be sent.
 const ORDERS: usize = 1024;
@@ -80,7 +74,7 @@ impl DnsConfig {
     /// # Errors
     /// In one line.
     pub fn check(&self) -> Result<(), String> {
-        places::Places::new(&self.regions, self.geo.as_deref())?;
+        decider::Places::new(&self.regions, self.geo.as_deref())?;
         running::zones(self, |zone| zone.services.iter().map(|of| (of.label.clone(), ServiceId(0))).collect()).map(drop)
     }
 }

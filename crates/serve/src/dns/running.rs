@@ -14,11 +14,8 @@ use sojourn_bed::Events;
 use tokio::sync::mpsc;
 
 use super::config::{DnsConfig, ZoneConfig};
-use super::decider::{Decider, Numbers};
-use super::memory;
-use super::places::Places;
+use super::decider::{Decider, Numbers, Order, Places, Surroundings, memory};
 use super::server::Server;
-use super::service::{Order, Surroundings};
 use super::zone::{Zone, Zones};
 use crate::report::Ears;
 use crate::{ServeError, clock};

@@ -198,14 +198,20 @@ fn regions_are_ranges_of_addresses() {
     assert!(why[0].contains("you are 198.18.1.1, region inner"), "{why:?}");
 }
 
-/// Threads read the clock before they wait for each other: an earlier time after a later one changes nothing.
+/// Threads read the clock before they wait for each other: what is decided never goes back in time.
 #[test]
 fn time_that_seems_to_run_backwards_is_no_harm() {
-    let running = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
+    let running = start(&file("", &service("round-robin", "record = \"decisions.jsonl\"", &[("c1", ""), ("c2", "")])));
     let at = now() + Span(10 * SECOND);
     for at in [at, Time(at.0 - 5 * SECOND), Time::ZERO, at] {
         assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V4, at).0.len(), 1);
     }
+    let path = running.folder.path().join("decisions.jsonl");
+    running.dns.stop();
+    let text = fs::read_to_string(path).expect("the record");
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let times: Vec<u64> = lines.filter_map(|line| line["choose"]["now"].as_u64()).collect();
+    assert_eq!(times, [at.0; 4]);
 }
 
 /// A reload adds, removes and changes sites; those that stay go on. A file with a mistake changes nothing, and says so in a line.
@@ -222,6 +228,11 @@ fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
         (file("", &service("round-robin", "", &[])), "has no site"),
         (file("threads = 2", &service("round-robin", "", &[("c1", "")])), "threads cannot change"),
         ("listen = [".into(), "dns.toml:1"),
+        (
+            file("", &service("round-robin", "", &[("c1", "")]))
+                .replace("ns = [\"ns.elsewhere.test\"]", "file = \"no.zone\""),
+            "no.zone",
+        ),
         (file("geo = { file = \"missing.mmdb\" }", &service("round-robin", "", &[("c1", "")])), "missing.mmdb"),
     ] {
         running.rewrite(&text);
@@ -283,7 +294,8 @@ fn a_drained_site_stays_drained() {
     assert!(tell("{\"ask\": \"state\"}").contains("\"wire\""));
 }
 
-/// `_why`, the explanation and the record say the same of a decision, and the record replays to the same choices, reloads and all.
+/// `_why`, the explanation and the record say the same of a decision, and the record replays to the same choices, reloads
+/// and all.
 #[test]
 fn the_record_replays_and_says_what_is_said() {
     let text = file(

@@ -167,8 +167,8 @@ fn regions_are_countries_and_continents() {
     assert_eq!(got.len(), 3, "{got:?}");
 }
 
-/// Where regions say nothing, the nearest by great-circle distance is named: over the Pacific, too, and of sites whose coordinates
-/// are known before others.
+/// Where regions say nothing, the nearest by great-circle distance is named: over the Pacific, too, and of sites whose
+/// coordinates are known before others.
 #[test]
 fn distance_is_on_the_globe() {
     let at = |(latitude, longitude): (f64, f64)| format!("location = [{latitude:?}, {longitude:?}]");
@@ -224,8 +224,8 @@ fn a_damaged_table_is_refused_or_knows_nothing() {
     assert!(begun > 0, "some damage is seen only where one looks");
 }
 
-/// Rates and round trips outlast a restart, under the names of the sites, and the record with them replays. A file that is damaged
-/// is said and passed over.
+/// Rates and round trips outlast a restart, under the names of the sites, and the record with them replays. A file that is
+/// damaged is said and passed over.
 #[test]
 fn what_is_known_of_clients_outlasts_a_restart() {
     let keys = "client_rates = \"64 s\"\nrecord = \"decisions.jsonl\"";
@@ -245,7 +245,7 @@ fn what_is_known_of_clients_outlasts_a_restart() {
     let (folder, path) = (running.folder, running.file);
     running.dns.stop();
     // The sites have changed places meanwhile.
-    fs::write(&path, text(&[("c2", ""), ("c1", "")])).expect("a file");
+    fs::write(&path, text(&[("c3", ""), ("c2", ""), ("c1", "")])).expect("a file");
     let begin = || {
         let config = DnsConfig::read(&path).expect("the file is right");
         Dns::start(config, Some(path.clone()), Events::nowhere()).expect("it starts")

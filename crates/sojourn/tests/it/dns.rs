@@ -96,16 +96,16 @@ fn dig_reaches_the_nearest_and_is_told_why() {
     assert_eq!((replay.choices, replay.first_difference), (4, None));
 }
 
-/// unbound, whose clients ask it and not the DNS: it finds the zone, holds the answer for its TTL, and asks for the next one after a
-/// site was drained and its own memory was emptied.
+/// unbound, whose clients ask it and not the DNS: it finds the zone, holds the answer for its TTL, and asks for the next one
+/// after a site was drained and its own memory was emptied.
 #[test]
 fn a_resolver_stands_in_front() {
     let folder = tempfile::tempdir().unwrap();
     let dns = start(&folder, &config("", "round-robin", "", &two()));
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let text = format!(
-        "server:\n  directory: \"{0}\"\n  chroot: \"\"\n  username: \"\"\n  pidfile: \"\"\n  use-syslog: no\n  do-daemonize: no\n  \
-         interface: 127.0.0.1\n  port: {port}\n  do-not-query-localhost: no\n  module-config: \"iterator\"\n  do-ip6: no\n\
+        "server:\n  directory: \"{0}\"\n  chroot: \"\"\n  username: \"\"\n  pidfile: \"\"\n  use-syslog: no\n  \
+         do-daemonize: no\n  interface: 127.0.0.1\n  port: {port}\n  do-not-query-localhost: no\n  module-config: \"iterator\"\n  do-ip6: no\n\
          stub-zone:\n  name: \"geo.example.org\"\n  stub-addr: 127.0.0.1@{1}\n",
         folder.path().display(),
         dns.port()
@@ -133,8 +133,8 @@ fn a_resolver_stands_in_front() {
     unbound.wait().unwrap();
 }
 
-/// Two lone servers with a load daemon beside each: their reports decide, they measure the round trip to a client whose rate their
-/// logs tell, and one that is killed is named no more after two heartbeats.
+/// Two lone servers with a load daemon beside each: their reports decide, they measure the round trip to a client whose rate
+/// their logs tell, and one that is killed is named no more after two heartbeats.
 #[test]
 fn lone_servers_report_measure_and_are_missed() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,8 +199,8 @@ fn lone_servers_report_measure_and_are_missed() {
     );
 }
 
-/// A cluster whose front node reports for it, and a lone server, side by side: both are named in turn until the cluster says that its
-/// last server is gone, and again when the cluster has one.
+/// A cluster whose front node reports for it, and a lone server, side by side: both are named in turn until the cluster says
+/// that its last server is gone, and again when the cluster has one.
 #[test]
 fn clusters_and_lone_servers_mix() {
     let folder = tempfile::tempdir().unwrap();
@@ -378,10 +378,7 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
             let message = stderr(&output);
             assert_eq!(output.status.code(), Some(2), "{needle}: {message}");
             assert!(message.contains(needle) && message.lines().count() == 1, "{needle}: {message}");
-            assert!(
-                message.contains("dns.toml") || message.contains("missing.") || message.contains("bad.zone"),
-                "{message}"
-            );
+            assert!(message.contains(&folder.path().display().to_string()), "it says the file: {message}");
             assert_eq!(stdout(&output), "", "nothing has begun");
         }
         assert!(!folder.path().join("dns.sock").exists() && !folder.path().join("decisions.jsonl").exists());

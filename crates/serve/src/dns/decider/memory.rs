@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use sojourn_dispatch::Remembered;
 use sojourn_stats::Span;
 
-use super::decider::Decider;
 use crate::clock;
+use crate::dns::decider::Decider;
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
@@ -37,7 +37,7 @@ const FORMAT: u32 = 1;
 ///
 /// # Errors
 /// When it cannot be read; what came before the mistake was taken.
-pub(super) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
+pub(in crate::dns) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
     let wrong = |line: usize, why: String| format!("{}:{line}: {why}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
@@ -57,9 +57,9 @@ pub(super) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
         let line = line.map_err(|error| wrong(number + 2, error.to_string()))?;
         let Line { service, sites, mut client } =
             serde_json::from_str(&line).map_err(|error| wrong(number + 2, error.to_string()))?;
-        client.rate_age = client.rate_age + since;
+        client.rate_age += since;
         client.probed_age = client.probed_age.map(|age| age + since);
-        client.round_trips.iter_mut().for_each(|trip| trip.age = trip.age + since);
+        client.round_trips.iter_mut().for_each(|trip| trip.age += since);
         count += u64::from(decider.recall(&service, &sites, client, clock::now()));
     }
     Ok(count)
@@ -69,7 +69,7 @@ pub(super) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
 ///
 /// # Errors
 /// When the file cannot be written; the old one is there then.
-pub(super) fn keep(path: &Path, decider: &Decider) -> io::Result<()> {
+pub(in crate::dns) fn keep(path: &Path, decider: &Decider) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     let mut out = BufWriter::new(File::create(&name)?);
