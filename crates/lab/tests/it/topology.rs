@@ -7,6 +7,7 @@ use sojourn_bed::link::LinkSpec;
 use sojourn_lab::{Experiment, topology};
 use sojourn_model::System;
 use sojourn_model::system::one_way;
+use sojourn_stats::Span;
 
 const SEED: u64 = 2001;
 
@@ -30,6 +31,10 @@ fn link<'a>(topology: &'a Topology, from: &str, to: &str) -> &'a LinkSpec {
     let [from, to] = [from, to].map(|name| topology.find(name).unwrap_or_else(|| panic!("{name}")));
     let [link] = topology.routes[&(from, to)][..] else { panic!("one link joins two hosts") };
     &topology.links[link]
+}
+
+fn delay(link: &LinkSpec) -> Span {
+    Span::from_secs_f64(link.delay.mean())
 }
 
 #[test]
@@ -59,9 +64,9 @@ fn a_machine_has_the_round_trips_and_losses_that_the_simulator_gives_it() {
     for (host, first, home) in [("europe-1", 0, 0), ("europe-2", 6, 0), ("america-1", 18, 1), ("elsewhere-3", 55, 3)] {
         for (site, region) in [("front-node-1-router", 0), ("front-node-3-router", 2)] {
             let path = system.paths.between(home, region).unwrap();
-            let expected = one_way(&path.rtt, SEED, first, region).as_secs_f64();
+            let expected = one_way(&path.rtt, SEED, first, region);
             for link in [link(&topology, host, site), link(&topology, site, host)] {
-                assert_eq!(link.delay.mean(), expected, "{}", link.name);
+                assert_eq!(delay(link), expected, "{}", link.name);
                 assert_eq!(link.loss, path.loss_each_way(), "{}", link.name);
             }
         }
@@ -73,12 +78,12 @@ fn the_ways_of_a_dns_lose_nothing_and_its_clients_are_near() {
     let topology = topology(&system(&nearest()), SEED).unwrap();
     for host in ["europe-1", "elsewhere-2"] {
         let link = link(&topology, host, "dns");
-        assert_eq!((link.delay.mean(), link.loss.share), (0.0, 0.0), "{host}");
+        assert_eq!((delay(link), link.loss.share), (Span::ZERO, 0.0), "{host}");
     }
     // The mean of what lies between their regions, half of it: 50 ms to 250 ms, and 10 ms to 50 ms.
-    for (site, one_way_s) in [("front-node-2-router", 0.075), ("front-node-1-router", 0.015)] {
+    for (site, one_way_ms) in [("front-node-2-router", 75), ("front-node-1-router", 15)] {
         let link = link(&topology, site, "dns");
-        assert_eq!((link.delay.mean(), link.loss.share), (one_way_s, 0.0), "{site}");
+        assert_eq!((delay(link), link.loss.share), (Span(one_way_ms * 1_000_000), 0.0), "{site}");
     }
 }
 
@@ -88,7 +93,7 @@ fn clients_of_a_region_are_one_host_where_their_machines_do_not_matter() {
     let plain = [", machines = 3", ", machines = 2"].iter().fold(plain, |text, machines| text.replace(machines, ""));
     let topology = topology(&system(&plain), SEED).unwrap();
     assert_eq!(names(&topology)[..5], ["europe", "america", "pacific", "elsewhere", "dns"]);
-    assert_eq!(link(&topology, "elsewhere", "front-node-1-router").delay.mean(), 0.075);
+    assert_eq!(delay(link(&topology, "elsewhere", "front-node-1-router")), Span(75_000_000));
 }
 
 #[test]

@@ -46,14 +46,18 @@ pub(crate) struct Resolver {
     names: Arc<Names>,
     resolves: Resolves,
     socket: Option<UdpSocket>,
-    /// By user and origin.
-    cache: HashMap<(u32, u32), Cached>,
-    /// By the place of the connection that needs it.
-    lookups: HashMap<u32, Lookup>,
-    /// Question number to place.
-    questions: HashMap<u16, u32>,
+    cache: HashMap<Whose, Cached>,
+    /// Questions under way: of a user one for each origin, however many of its connections wait for the answer.
+    lookups: HashMap<Whose, Lookup>,
+    /// What the connection at each place waits for.
+    waits: HashMap<u32, Whose>,
+    /// By the numbers of the packets.
+    questions: HashMap<u16, Whose>,
     next_id: u16,
 }
+
+/// A user and an origin.
+type Whose = (u32, u32);
 
 #[derive(Debug)]
 struct Cached {
@@ -63,7 +67,8 @@ struct Cached {
 
 #[derive(Debug)]
 struct Lookup {
-    key: (u32, u32),
+    /// Those that wait for it, by the places of their connections.
+    places: Vec<u32>,
     name: Name,
     /// A and AAAA: their numbers, and what came.
     halves: [(u16, Option<Answer>); 2],
@@ -75,8 +80,10 @@ struct Lookup {
 pub(crate) enum Found {
     /// These addresses, without asking.
     Known(Vec<IpAddr>),
-    /// The server is being asked.
+    /// The server is being asked from now on.
     Asked,
+    /// The server is being asked already.
+    Awaited,
     /// Nothing to be found.
     Never,
 }
@@ -92,28 +99,29 @@ impl Resolver {
             socket: None,
             cache: HashMap::new(),
             lookups: HashMap::new(),
+            waits: HashMap::new(),
             questions: HashMap::new(),
             next_id: 0,
         }
     }
 
-    /// Finds addresses of `host` for the connection at `place`, which belongs to `user`. A new socket for the answers
+    /// Finds addresses of `host`, an origin of a user, for the connection at `place`. A new socket for the answers
     /// is handed to `register`.
     pub(crate) fn look_up(
         &mut self,
         place: u32,
-        (user, origin): (u32, u32),
+        whose: Whose,
         host: &str,
         now: Time,
         register: impl FnOnce(&UdpSocket) -> bool,
     ) -> Found {
-        if let Some(cached) = self.cache.get(&(user, origin))
+        if let Some(cached) = self.cache.get(&whose)
             && cached.until > now
         {
             return Found::Known(cached.addresses.clone());
         }
         if let Some(known) = self.names.known(host) {
-            self.cache.insert((user, origin), Cached { addresses: known.clone(), until: Time::NEVER });
+            self.cache.insert(whose, Cached { addresses: known.clone(), until: Time::NEVER });
             return Found::Known(known);
         }
         let Ok(name) = name_of(host) else { return Found::Never };
@@ -125,21 +133,39 @@ impl Resolver {
             self.socket = Some(socket);
         }
         self.forget(place);
-        let (Some(a), Some(aaaa)) = (self.number(place), self.number(place)) else { return Found::Never };
+        self.waits.insert(place, whose);
+        if let Some(lookup) = self.lookups.get_mut(&whose) {
+            lookup.places.push(place);
+            return Found::Awaited;
+        }
+        let (Some(a), Some(aaaa)) = (self.number(whose), self.number(whose)) else { return Found::Never };
         let halves = [(a, None), (aaaa, None)];
-        let lookup = Lookup { key: (user, origin), name, halves, asked_at: now, attempts: 1 };
+        let lookup = Lookup { places: vec![place], name, halves, asked_at: now, attempts: 1 };
         self.ask(&lookup);
-        self.lookups.insert(place, lookup);
+        self.lookups.insert(whose, lookup);
         Found::Asked
     }
 
-    /// `place` waits no more.
+    /// `place` waits no more. What nothing waits for is asked no more.
     pub(crate) fn forget(&mut self, place: u32) {
-        if let Some(lookup) = self.lookups.remove(&place) {
-            for (id, _) in lookup.halves {
-                self.questions.remove(&id);
-            }
+        let Some(whose) = self.waits.remove(&place) else { return };
+        let Some(lookup) = self.lookups.get_mut(&whose) else { return };
+        lookup.places.retain(|other| *other != place);
+        if lookup.places.is_empty() {
+            self.end(whose);
         }
+    }
+
+    /// Ends a question, with whatever has come of it.
+    fn end(&mut self, whose: Whose) -> Lookup {
+        let lookup = self.lookups.remove(&whose).expect("only a question under way ends");
+        for (id, _) in &lookup.halves {
+            self.questions.remove(id);
+        }
+        for place in &lookup.places {
+            self.waits.remove(place);
+        }
+        lookup
     }
 
     /// `address` took the connection of `user`: it goes first until the answer ends, and those that were tried before it go last.
@@ -162,15 +188,15 @@ impl Resolver {
                 Err(_) => return,
             };
             let Some((id, answer)) = read_answer(&buffer[..read]) else { continue };
-            let Some(&place) = self.questions.get(&id) else { continue };
-            let lookup = self.lookups.get_mut(&place).expect("a question has its lookup");
+            let Some(&whose) = self.questions.get(&id) else { continue };
+            let lookup = self.lookups.get_mut(&whose).expect("a question has its lookup");
             for half in &mut lookup.halves {
                 if half.0 == id {
                     half.1.get_or_insert(answer.clone());
                 }
             }
             if lookup.halves.iter().all(|(_, answer)| answer.is_some()) {
-                resolved.push((place, self.settle(place, now)));
+                self.settle(whose, now, resolved);
             }
         }
     }
@@ -179,46 +205,46 @@ impl Resolver {
     pub(crate) fn sweep(&mut self, now: Time, resolved: &mut Vec<Resolved>) {
         let mut over = Vec::new();
         let mut again = Vec::new();
-        for (&place, lookup) in &mut self.lookups {
+        for (&whose, lookup) in &mut self.lookups {
             if now.saturating_since(lookup.asked_at) < self.names.retry {
                 continue;
             }
             if lookup.attempts == ATTEMPTS {
-                over.push(place);
+                over.push(whose);
             } else {
                 lookup.attempts += 1;
                 lookup.asked_at = now;
-                again.push(place);
+                again.push(whose);
             }
         }
-        for place in again {
-            self.ask(&self.lookups[&place]);
+        for whose in again {
+            self.ask(&self.lookups[&whose]);
         }
         over.sort_unstable();
-        for place in over {
-            resolved.push((place, self.settle(place, now)));
+        for whose in over {
+            self.settle(whose, now, resolved);
         }
     }
 
-    /// What the answers of `place` come to, kept for as long as they say.
-    fn settle(&mut self, place: u32, now: Time) -> Result<Vec<IpAddr>, Unresolved> {
-        let lookup = self.lookups.get(&place).expect("only a lookup is settled");
-        let answers: Vec<Answer> = lookup.halves.iter().filter_map(|(_, answer)| answer.clone()).collect();
-        let key = lookup.key;
-        self.forget(place);
+    /// What the answers to a question come to, kept for as long as they say, goes to all that wait for it.
+    fn settle(&mut self, whose: Whose, now: Time, resolved: &mut Vec<Resolved>) {
+        let Lookup { places, halves, .. } = self.end(whose);
+        let answers: Vec<Answer> = halves.into_iter().filter_map(|(_, answer)| answer).collect();
         let good: Vec<&Answer> = answers.iter().filter(|answer| !answer.addresses.is_empty()).collect();
-        let Some(ttl_s) = good.iter().map(|answer| answer.ttl_s).min() else {
-            return Err(answers.first().map_or(Unresolved::NoAnswer, Answer::failure));
+        let found = match good.iter().map(|answer| answer.ttl_s).min() {
+            None => Err(answers.first().map_or(Unresolved::NoAnswer, Answer::failure)),
+            Some(ttl_s) => {
+                let addresses: Vec<IpAddr> = good.iter().flat_map(|answer| answer.addresses.clone()).collect();
+                let kept = match self.resolves {
+                    Resolves::Ttl => Span(u64::from(ttl_s) * 1_000_000_000),
+                    Resolves::Every(span) => span,
+                    Resolves::EachConnection => Span::ZERO,
+                };
+                self.cache.insert(whose, Cached { addresses: addresses.clone(), until: now + kept });
+                Ok(addresses)
+            }
         };
-        let addresses: Vec<IpAddr> = good.iter().flat_map(|answer| answer.addresses.clone()).collect();
-        let kept = match self.resolves {
-            Resolves::Ttl => Span(u64::from(ttl_s) * 1_000_000_000),
-            Resolves::Every(span) => span,
-            Resolves::EachConnection => Span::ZERO,
-        };
-        let until = now + kept;
-        self.cache.insert(key, Cached { addresses: addresses.clone(), until });
-        Ok(addresses)
+        resolved.extend(places.into_iter().map(|place| (place, found.clone())));
     }
 
     /// Sends what is not answered yet. What cannot be sent now is sent again when it is overdue.
@@ -232,11 +258,11 @@ impl Resolver {
     }
 
     /// A free question number; none when all are taken.
-    fn number(&mut self, place: u32) -> Option<u16> {
+    fn number(&mut self, whose: Whose) -> Option<u16> {
         for _ in 0..=u16::MAX {
             self.next_id = self.next_id.wrapping_add(1);
             if !self.questions.contains_key(&self.next_id) {
-                self.questions.insert(self.next_id, place);
+                self.questions.insert(self.next_id, whose);
                 return Some(self.next_id);
             }
         }

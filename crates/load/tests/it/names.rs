@@ -10,7 +10,7 @@ use std::time::Duration;
 use hickory_proto::op::{Message, OpCode, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, CNAME};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use sojourn_load::{Load, LoadError, Method, Outcome, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_stats::Span;
 
@@ -205,6 +205,8 @@ fn an_address_that_answers_late_is_still_taken() {
     let server = closing();
     let late = Ipv4Addr::new(127, 7, 8, 2);
     let (listener, waiting) = deaf(&server, late);
+    // An attempt that is given up does not come.
+    SockRef::from(&listener).set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     // Where nothing listens: when that one has failed, the first is all there is.
     let names = NameServer::constant(3600, &[late.into(), Ipv4Addr::new(127, 7, 8, 3).into()]);
     let relenting = std::thread::spawn(move || {

@@ -69,6 +69,7 @@ impl Worker<'_> {
                 self.connect_next(place);
             }
             Found::Asked => self.recorder.connections.resolutions += 1,
+            Found::Awaited => {}
             Found::Never => self.opening_failed(place, Outcome::NotResolved),
         }
     }
