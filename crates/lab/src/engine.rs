@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sojourn_model::System;
 use sojourn_model::system::Fault;
 use sojourn_traffic::Workload;
 

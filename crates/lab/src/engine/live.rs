@@ -388,15 +388,14 @@ fn load(
         warm_up: live.warm_up,
         timeout: asked.system.rules.timeout.map_or(live.timeout, |timeout| timeout.min(live.timeout)),
         stop: Stop::After(live.duration),
-        // Whatever a server may still answer, it has the time to.
-        grace: live.timeout,
+        // Whatever a server may still answer, it has the time to, and clients have theirs.
+        grace: live.timeout.max(grace(&asked.workload)),
         connections_max: live.connections,
         limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some(),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.
         allowed: if host.is_some() { Allowed::Anywhere } else { Allowed::default() },
-        grace: grace(&asked.workload),
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..match entrances {
             Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
