@@ -21,16 +21,7 @@ impl Cores {
     /// Reads it; nothing where the machine does not tell.
     pub(crate) fn read() -> Cores {
         let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        let mut cores = Vec::new();
-        for line in text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")) {
-            // user nice system idle iowait irq softirq steal (guest time is in user already)
-            let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-            if ticks.len() < 8 {
-                continue;
-            }
-            cores.push([ticks[3] + ticks[4], ticks[7]]);
-        }
-        Cores { at: Time(monotonic_ns()), ticks: cores }
+        Cores { at: Time(monotonic_ns()), ticks: ticks(&text) }
     }
 
     /// Busy and stolen share of each core since `earlier`; nothing when no tick has passed.
@@ -43,6 +34,18 @@ impl Cores {
         let share = |now: u64, then: u64| (now.saturating_sub(then) as f64 / ticks).min(1.0);
         cores.map(|(now, then)| (1.0 - share(now[0], then[0]), share(now[1], then[1]))).collect()
     }
+}
+
+/// Idle and stolen ticks of each core, as `/proc/stat` tells them: a core that waits for a disk is idle.
+fn ticks(stat: &str) -> Vec<[u64; 2]> {
+    let cores = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+    cores
+        .filter_map(|line| {
+            // user nice system idle iowait irq softirq steal (guest time is in user already)
+            let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+            (ticks.len() >= 8).then(|| [ticks[3] + ticks[4], ticks[7]])
+        })
+        .collect()
 }
 
 /// Which machine this is: its kernel's boot id, empty where that cannot be read.
@@ -84,6 +87,12 @@ pub(crate) fn allow_files(files: u64) -> Result<(), u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn idle_is_what_waits_for_a_disk_too() {
+        let stat = "cpu  9 0 9 900 90 0 0 5 0 0\ncpu0 5 0 4 500 60 1 2 3 7 0\ncpu1 4 0 5 400 30 0 0 2 0 0\ncpu2 1 2 3\nintr 1\n";
+        assert_eq!(ticks(stat), [[560, 3], [430, 2]]);
+    }
 
     #[test]
     fn a_core_is_busy_when_it_is_not_idle() {

@@ -80,6 +80,77 @@ fn a_server_breaks_when_it_was_planned_and_the_twin_has_it_so() {
     assert!(!reasons.contains("server-1") && !reasons.contains("failed") && !reasons.contains("refused"), "{reasons}");
 }
 
+/// One server with two inside on average, 20 requests/s; the faults follow.
+const SLOW_SERVER: &str = r#"
+name = "faults one after the other"
+seed = 5
+[workload]
+kind = "open"
+arrivals = "constant(rate = 20 /s)"
+[client]
+timeout = "2 s"
+TIER
+[system.server]
+discipline = "ps"
+demand = "100 ms"
+[run]
+by = ["live"]
+live = { duration = "2.4 s", warm_up = "0 s" }
+"#;
+
+/// Runs it with these faults as `at, until, what`; its folder, and a fact of it by name (0 where it is not told).
+fn with_faults(folder: &Path, tier: &str, faults: &[(&str, &str, &str)]) -> impl Fn(&str) -> u64 + use<> {
+    let subject = if tier.is_empty() { "server = 1" } else { "tier = \"front\"" };
+    let fault = |(at, until, what): &(&str, &str, &str)| {
+        let until = if until.is_empty() { String::new() } else { format!("until = \"{until}\"\n") };
+        format!("[[fault]]\nat = \"{at}\"\n{until}{subject}\nwhat = \"{what}\"\n")
+    };
+    let text = SLOW_SERVER.replace("TIER", tier) + &faults.iter().map(fault).collect::<String>();
+    let path = file(folder, "faults.toml", text);
+    let output = sojourn(&["run", &path, "--out", &folder.join("out").display().to_string()]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
+    let run: Value = serde_json::from_slice(&fs::read(folder.join("out/run.json")).unwrap()).unwrap();
+    let reasons = run["reasons"].to_string();
+    assert!(!reasons.contains("failed") && !reasons.contains("did not answer"), "{reasons}");
+    let facts = run["variants"][0]["live"]["facts"].clone();
+    move |name: &str| {
+        let fact = facts.as_array().unwrap().iter().find(|fact| fact[0] == name);
+        fact.map_or(0, |fact| fact[1].as_str().unwrap().parse().unwrap())
+    }
+}
+
+/// Of two faults that meet the first is over before the second begins; what is frozen beyond the end of the run is told to stop
+/// all the same, and nothing is done after the end.
+#[test]
+fn faults_follow_each_other_and_end_with_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = [("300 ms", "700 ms", "down"), ("700 ms", "1.1 s", "down"), ("2.2 s", "9 s", "frozen")];
+    let fact = with_faults(folder.path(), "", &faults);
+    let told: Vec<String> =
+        told(&folder.path().join("out")).iter().map(|(what, is, ..)| format!("{what} {is}")).collect();
+    assert_eq!(told, ["down begun", "down over", "down begun", "down over", "frozen begun"]);
+    // The server is not there for twice 0.4 s: 16 requests, or more where another one listens late.
+    assert!(fact("requests, refused") >= 12, "{} were refused", fact("requests, refused"));
+}
+
+/// What a server has when it is drained it ends: those that fail are refused, and none is broken off.
+#[test]
+fn a_drained_server_ends_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let fact = with_faults(folder.path(), "", &[("1 s", "1.5 s", "drained")]);
+    let [refused, reset, early] = ["refused", "reset", "closed early"].map(|cause| fact(&format!("requests, {cause}")));
+    assert!(refused >= 5 && (reset, early) == (0, 0), "{refused} refused, {reset} reset, {early} closed early");
+}
+
+/// A tier that is down takes its deciders with it: while it is, its clients are refused.
+#[test]
+fn a_tier_that_is_down_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let tier = "[[system.tier]]\nname = \"front\"\nface = \"gateway\"\npolicy = \"random\"\ntargets = { servers = 1 }";
+    let fact = with_faults(folder.path(), tier, &[("1 s", "1.5 s", "down")]);
+    assert!(fact("requests, refused") >= 5, "{}", fact("requests, refused"));
+}
+
 /// 100 requests/s of two regions for 3.6 s: one region is cut off, the server fails, it stands still, and the other path loses.
 const LINKS: &str = r#"
 name = "paths that break"

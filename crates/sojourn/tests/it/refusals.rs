@@ -59,8 +59,9 @@ fn what_a_limit_refuses_is_outcome_and_what_fails_besides_is_a_doubt() {
 
     // Those who come in and wait for the server need more than these 30 ms.
     let (reasons, number) = live(&out("late"), &path, &["--set", "run.live.timeout=30 ms"]);
-    let (refused, late) = (number("front, over limit"), number("requests, timeout"));
-    assert!(refused > 100 && late > 10, "{refused} refused, {late} late");
+    // On a slow machine a client does not wait for its refusal either.
+    let (refused, late) = (number("requests, status 5xx"), number("requests, timeout"));
+    assert!(refused > 50 && late > 10, "{refused} refused, {late} late");
     assert!(reasons.contains(&format!("a limit refused {refused}; the other {late} are a doubt")), "{reasons}");
     // One that is said to be none is none.
     let set = ["--set", "run.live.timeout=30 ms", "--set", "run.live.limits.errors=90%"];
