@@ -63,6 +63,7 @@ fn main() -> Result<()> {
     sites.tell_rates()?;
     // Each client asks once.
     let met = ask(own.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    sites.settle()?;
     let per_client = (own.memory()? - before) as f64 / CLIENTS as f64;
     println!("{} of {CLIENTS} clients met, {per_client:.0} bytes for each", met.answered);
     bars.at_most("bytes of memory per known client", per_client, MEMORY_MOST);
@@ -101,6 +102,7 @@ fn main() -> Result<()> {
     let mut sites = Sites::report_to(&two)?;
     sites.tell_rates()?;
     ask(two.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    sites.settle()?;
     // The client takes a core itself: what two threads could answer follows from what each answer costs them.
     let mut costs = Vec::new();
     for _ in 0..ROUNDS {
@@ -238,6 +240,7 @@ struct Sites {
     start: Instant,
     /// When to hear orders, and when to report.
     next: [Instant; 2],
+    orders: usize,
     /// Of reports, orders and round trips, and of queries and answers beside them.
     bytes: usize,
     beside: usize,
@@ -254,7 +257,7 @@ impl Sites {
             senders.push((socket, Sender::new(Key::new(KEY), &format!("s{n}"), EPOCH, 1)?));
         }
         let now = Instant::now();
-        let mut sites = Sites { senders, start: now, next: [now; 2], bytes: 0, beside: 0 };
+        let mut sites = Sites { senders, start: now, next: [now; 2], orders: 0, bytes: 0, beside: 0 };
         // The first datagram is answered by a challenge, the second is believed.
         for _ in 0..10 {
             sites.next = [Instant::now(); 2];
@@ -282,6 +285,21 @@ impl Sites {
         Ok(())
     }
 
+    /// Obeys until what was ordered for clients that are new is done, at most a minute; that is no longer counted then.
+    fn settle(&mut self) -> Result<()> {
+        for _ in 0..600 {
+            let before = self.orders;
+            std::thread::park_timeout(Duration::from_millis(100));
+            self.look()?;
+            if self.orders - before < 10 {
+                break;
+            }
+        }
+        println!("{} round trips ordered", self.orders);
+        (self.bytes, self.beside) = (0, 0);
+        Ok(())
+    }
+
     /// Reports every four seconds, and obeys orders soon.
     fn look(&mut self) -> Result<()> {
         let now = Instant::now();
@@ -299,6 +317,7 @@ impl Sites {
             while let Ok(length) = socket.recv(&mut buffer) {
                 self.bytes += length;
                 if let Heard::Order { order, client } = sender.hear(0, &buffer[..length]) {
+                    self.orders += 1;
                     let mean = Span((5 + 37 * number as u64 % 97) * 1_000_000);
                     let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean, answers: 3 };
                     let datagram = sender.echoes(0, measured, echoes);
