@@ -58,6 +58,8 @@ fn main() -> Result<()> {
     let mut sites = Sites::report_to(&own)?;
     let mut bars = Bars::default();
 
+    // Buffers and the like are there whatever is known.
+    ask(own.address, &[query("www")], &Pace::Outstanding(OUTSTANDING), Until::Asked(10_000), &mut sites)?;
     let before = own.memory()?;
     let known = queries_of_clients();
     sites.tell_rates()?;
