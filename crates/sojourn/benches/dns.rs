@@ -12,7 +12,7 @@
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -42,6 +42,8 @@ const NAMES: usize = 100;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(3);
 const OUTSTANDING: usize = 100;
+/// How long answers are waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
 const KEY: &[u8] = b"a key of benchmarks";
 /// When the sites began, by their own clocks (ns since 1970).
 const EPOCH: u64 = 1_700_000_000_000_000_000;
@@ -56,10 +58,14 @@ fn main() -> Result<()> {
     let mut sites = Sites::report_to(&own)?;
     let mut bars = Bars::default();
 
+    // Buffers and the like are there whatever is known.
+    ask(own.address, &[query("www")], &Pace::Outstanding(OUTSTANDING), Until::Asked(10_000), &mut sites)?;
     let before = own.memory()?;
     let known = queries_of_clients();
-    // Each client is met once; the policy knows it from then on.
+    sites.tell_rates()?;
+    // Each client asks once.
     let met = ask(own.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    sites.settle()?;
     let per_client = (own.memory()? - before) as f64 / CLIENTS as f64;
     println!("{} of {CLIENTS} clients met, {per_client:.0} bytes for each", met.answered);
     bars.at_most("bytes of memory per known client", per_client, MEMORY_MOST);
@@ -96,7 +102,9 @@ fn main() -> Result<()> {
     drop((own, sites));
     let two = sojourn(folder.path(), 2)?;
     let mut sites = Sites::report_to(&two)?;
+    sites.tell_rates()?;
     ask(two.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    sites.settle()?;
     // The client takes a core itself: what two threads could answer follows from what each answer costs them.
     let mut costs = Vec::new();
     for _ in 0..ROUNDS {
@@ -234,6 +242,7 @@ struct Sites {
     start: Instant,
     /// When to hear orders, and when to report.
     next: [Instant; 2],
+    orders: usize,
     /// Of reports, orders and round trips, and of queries and answers beside them.
     bytes: usize,
     beside: usize,
@@ -250,7 +259,7 @@ impl Sites {
             senders.push((socket, Sender::new(Key::new(KEY), &format!("s{n}"), EPOCH, 1)?));
         }
         let now = Instant::now();
-        let mut sites = Sites { senders, start: now, next: [now; 2], bytes: 0, beside: 0 };
+        let mut sites = Sites { senders, start: now, next: [now; 2], orders: 0, bytes: 0, beside: 0 };
         // The first datagram is answered by a challenge, the second is believed.
         for _ in 0..10 {
             sites.next = [Instant::now(); 2];
@@ -259,6 +268,38 @@ impl Sites {
         }
         sites.bytes = 0;
         Ok(sites)
+    }
+
+    /// Tells the rates of all clients, each site of those that ask it: from then on they are known.
+    fn tell_rates(&mut self) -> Result<()> {
+        let all: Vec<(String, f64)> = (0..CLIENTS).map(|n| (client(n).to_string(), 0.01)).collect();
+        for (number, part) in all.chunks(CLIENTS.div_ceil(SITES)).enumerate() {
+            let measured = EPOCH + self.start.elapsed().as_nanos() as u64;
+            let (socket, sender) = &mut self.senders[number];
+            for datagram in sender.rates(0, measured, part.to_vec()) {
+                self.bytes += datagram.len();
+                socket.send(&datagram)?;
+            }
+            // They shall all be heard, and what is ordered obeyed.
+            std::thread::park_timeout(Duration::from_millis(50));
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Obeys until what was ordered for clients that are new is done, at most a minute; that is no longer counted then.
+    fn settle(&mut self) -> Result<()> {
+        for _ in 0..600 {
+            let before = self.orders;
+            std::thread::park_timeout(Duration::from_millis(100));
+            self.look()?;
+            if self.orders - before < 10 {
+                break;
+            }
+        }
+        println!("{} round trips ordered", self.orders);
+        (self.bytes, self.beside) = (0, 0);
+        Ok(())
     }
 
     /// Reports every four seconds, and obeys orders soon.
@@ -278,6 +319,7 @@ impl Sites {
             while let Ok(length) = socket.recv(&mut buffer) {
                 self.bytes += length;
                 if let Heard::Order { order, client } = sender.hear(0, &buffer[..length]) {
+                    self.orders += 1;
                     let mean = Span((5 + 37 * number as u64 % 97) * 1_000_000);
                     let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean, answers: 3 };
                     let datagram = sender.echoes(0, measured, echoes);
@@ -302,15 +344,18 @@ impl Sites {
     }
 }
 
-/// Queries of as many clients as are known, each by the network that its resolver tells.
+/// Clients that follow are far from each other.
+fn client(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0000 + (number * 40_503 % (1 << 24)) as u32)
+}
+
+/// Queries of all clients, each as its resolver tells of it.
 fn queries_of_clients() -> Vec<Vec<u8>> {
-    let of = |n: usize| {
-        // Networks that follow are far from each other.
-        let network = (n * 40_503 % (1 << 24)) as u32;
-        let [_, a, b, c] = network.to_be_bytes();
+    let of = |number: usize| {
         let mut packet = query("www");
         packet[11] = 1;
-        packet.extend_from_slice(&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 11, 0, 8, 0, 7, 0, 1, 24, 0, a, b, c]);
+        packet.extend_from_slice(&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 12, 0, 8, 0, 8, 0, 1, 32, 0]);
+        packet.extend_from_slice(&client(number).octets());
         packet
     };
     (0..CLIENTS).map(of).collect()
@@ -328,41 +373,37 @@ fn query(label: &str) -> Vec<u8> {
     packet
 }
 
-/// Asks, and counts what is answered.
+/// Asks, and counts what is answered. It looks without waiting: the client has a core for itself.
 fn ask(to: SocketAddr, packets: &[Vec<u8>], pace: &Pace, until: Until, sites: &mut Sites) -> Result<Seen> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.connect(to)?;
+    socket.set_nonblocking(true)?;
     let start = Instant::now();
     let (mut asked, mut answered, mut buffer) = (0, 0, [0; 4096]);
-    loop {
+    let mut over: Option<Instant> = None;
+    while over.is_none_or(|since| answered < asked && since.elapsed() < PATIENCE) {
         let elapsed = start.elapsed();
-        let is_over = match until {
-            Until::Asked(most) => asked >= most,
-            Until::Elapsed(most) => elapsed >= most,
-        };
         let due = match pace {
             Pace::Outstanding(most) => answered + most,
             Pace::Rate(rate) => (elapsed.as_secs_f64() * rate) as usize,
         };
-        while !is_over && asked < due {
+        let is_over = match until {
+            Until::Asked(most) => asked >= most,
+            Until::Elapsed(most) => elapsed >= most,
+        };
+        if is_over {
+            over.get_or_insert_with(Instant::now);
+        }
+        while over.is_none() && asked < due {
             let packet = &packets[asked % packets.len()];
             sites.beside += packet.len();
             socket.send(packet)?;
             asked += 1;
         }
-        if is_over && answered == asked {
-            break;
-        }
         sites.look()?;
-        socket.set_read_timeout(Some(if is_over { Duration::from_millis(500) } else { Duration::from_micros(100) }))?;
-        match socket.recv(&mut buffer) {
-            Ok(length) => {
-                answered += 1;
-                sites.beside += length;
-            }
-            Err(_) if is_over => break,
-            // With a fixed number outstanding, those lost are not waited for.
-            Err(_) => {}
+        while let Ok(length) = socket.recv(&mut buffer) {
+            answered += 1;
+            sites.beside += length;
         }
     }
     Ok(Seen { asked, answered, rate: answered as f64 / start.elapsed().as_secs_f64(), cost_us: f64::NAN })

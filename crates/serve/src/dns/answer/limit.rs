@@ -68,7 +68,7 @@ impl Limiter {
         let over = self.over.fetch_add(1, Ordering::Relaxed);
         // Drawn, not in turns: two networks in turn would else always get the same.
         let drawn = self.hasher.hash_one(over);
-        if self.slip > 0 && drawn % u64::from(self.slip) == 0 { Verdict::Slip } else { Verdict::Drop }
+        if self.slip > 0 && drawn.is_multiple_of(u64::from(self.slip)) { Verdict::Slip } else { Verdict::Drop }
     }
 
     fn take(&self, from: IpAddr, now: Time) -> bool {

@@ -9,7 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::ServeError;
 use crate::listen::listeners;
 
-/// Bytes of queries that may wait; the system may allow less.
+/// Bytes of queries that may wait, with what the system needs for each; it may allow less.
 const BUFFER: usize = 4 << 20;
 /// How often a free port is looked for that is free for both.
 const TRIES: usize = 16;
@@ -56,7 +56,10 @@ fn try_open(asked: SocketAddr, threads: usize) -> Result<Sockets, ServeError> {
 fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_port(shared)?;
-    let _ = socket.set_recv_buffer_size(BUFFER);
+    // Beyond the usual most only for root; less than asked for is no failure.
+    if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).is_err() {
+        let _ = setsockopt(&socket, sockopt::RcvBuf, &BUFFER);
+    }
     if address.ip().is_unspecified() {
         match address {
             SocketAddr::V4(_) => setsockopt(&socket, sockopt::Ipv4PacketInfo, &true)?,

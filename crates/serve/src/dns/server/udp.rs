@@ -47,7 +47,7 @@ impl Half {
         let mut incoming = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
         let mut outgoing = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
         let mut buffer = vec![0; BATCH * LONGEST];
-        let mut replies = vec![Vec::with_capacity(LONGEST); BATCH];
+        let mut replies = vec![Vec::new(); BATCH];
         let mut lengths = [0; BATCH];
         let mut askers = [None; BATCH];
         loop {

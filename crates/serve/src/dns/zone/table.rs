@@ -172,10 +172,11 @@ impl Zones {
         let ours: Vec<(Name, usize)> = ours.map(|(name, place)| (name.clone(), *place)).collect();
         for (name, place) in ours {
             self.nodes[place].cut = zone.cut(&name).map(|cut| self.names[cut.wire()]);
-            if let (true, Some(above)) = (name.wire().starts_with(b"\x01*"), parent(name.wire())) {
-                if let Some(above) = self.names.get(above).filter(|above| self.nodes[**above].zone == number) {
-                    self.nodes[*above].wildcard = Some(place);
-                }
+            let above = parent(name.wire()).filter(|_| name.wire().starts_with(b"\x01*"));
+            let above =
+                above.and_then(|above| self.names.get(above)).filter(|above| self.nodes[**above].zone == number);
+            if let Some(above) = above {
+                self.nodes[*above].wildcard = Some(place);
             }
             let servers = zone.names.get(&name).and_then(|content| content.sets.get(&kind::NS));
             let servers = servers.into_iter().flat_map(|servers| &servers.data);
