@@ -253,6 +253,8 @@ fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
     running.rewrite(&file("", &service("random", "", &[("c2", "")])));
     running.dns.reload().expect("the file is right");
     assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1"]);
+    let last = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.9"), now());
+    assert!(last.iter().any(|line| line.ends_with("drawn at random among 1")), "{last:?}");
     let renamed = service("random", "", &[("c1", "")]).replace("\"www\"", "\"other\"");
     running.rewrite(&file("", &renamed));
     running.dns.reload().expect("the file is right");
@@ -414,6 +416,11 @@ fn reports_decide_and_silence_ends_a_site() {
         running.site("c1")["room_per_s"] == 20.0 && running.site("c2")["room_per_s"] == 60.0
     });
     assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
+    // Where no rates are waited for, none are kept: they would never expire.
+    one.tell_rates(&[("10.0.1.200", 3.0)]);
+    one.tell(100.0, 21.0);
+    until("what came before is known", || running.site("c1")["room_per_s"] == 21.0);
+    assert_eq!(running.dns.state()["services"][0]["clients"], 0);
     until("c2 is missed", || {
         one.tell(100.0, 20.0);
         running.site("c2")["state"] == "down"
@@ -495,6 +502,19 @@ fn threads_share_one_decider() {
         }
     });
     assert_eq!((running.site("c1")["chosen"].as_u64(), running.site("c2")["chosen"].as_u64()), (Some(500), Some(500)));
+}
+
+/// A line of TXT has 255 bytes: what is longer is cut between two letters.
+#[test]
+fn why_is_said_in_lines_that_fit() {
+    let long = "c1-".to_owned() + &"\u{e4}".repeat(30);
+    let names: Vec<String> = (1..8).map(|n| format!("c{n}-{}", &long[3..])).collect();
+    let site = |name: &String| format!("[[zone.service.site]]\nname = \"{name}\"\naddress = \"10.0.1.1\"\n");
+    let sites: String = names.iter().map(site).collect();
+    let running = start(&file("", &(service("round-robin", "answers = 8", &[]) + &sites)));
+    assert_eq!(running.ask("10.9.9.9").len(), 7);
+    let why = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.9"), now());
+    assert!(why.iter().all(|line| line.len() <= 255) && why.iter().any(|line| line.len() > 250), "{why:?}");
 }
 
 /// Numbers for Prometheus.

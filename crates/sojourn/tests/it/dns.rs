@@ -105,7 +105,8 @@ fn a_resolver_stands_in_front() {
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let text = format!(
         "server:\n  directory: \"{0}\"\n  chroot: \"\"\n  username: \"\"\n  pidfile: \"\"\n  use-syslog: no\n  \
-         do-daemonize: no\n  interface: 127.0.0.1\n  port: {port}\n  do-not-query-localhost: no\n  module-config: \"iterator\"\n  do-ip6: no\n\
+         do-daemonize: no\n  interface: 127.0.0.1\n  port: {port}\n  do-not-query-localhost: no\n  \
+         module-config: \"iterator\"\n  do-ip6: no\n\
          stub-zone:\n  name: \"geo.example.org\"\n  stub-addr: 127.0.0.1@{1}\n",
         folder.path().display(),
         dns.port()
