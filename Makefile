@@ -5,8 +5,8 @@ SHELL := bash
 CARGO ?= cargo
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils dnsmasq-base nftables iptables tcpdump
-BENCH_PACKAGES := wrk haproxy
+PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils unbound dnsmasq-base nftables iptables tcpdump
+BENCH_PACKAGES := wrk haproxy pdns-server pdns-backend-bind dnsperf
 
 .PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal setup setup-bench clean
 

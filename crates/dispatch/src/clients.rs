@@ -10,6 +10,8 @@
 //! (Agarwal 2001, section 3.5.1, `update_rtts`); one that is measured anew replaces the last to the same backend, whichever
 //! is shorter.
 
+mod remembered;
+
 use std::cmp::Reverse;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
@@ -19,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::BackendId;
+pub use remembered::{Remembered, RememberedTrip};
 
 /// What is kept of clients, and when it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +180,8 @@ impl Clients {
         }
         let order = |of: &RoundTrip| (of.span, Reverse(of.answers));
         let place = round_trips.partition_point(|(_, other)| order(other) <= order(&round_trip));
+        // There are many clients, and each has few.
+        round_trips.reserve_exact(1);
         round_trips.insert(place, (from, round_trip));
         round_trips.truncate(at_most);
     }

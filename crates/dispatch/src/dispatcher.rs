@@ -10,8 +10,8 @@ use sojourn_stats::{Span, Stream, Time};
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
     Action, Ask, BackendId, Catalogue, ClientRules, Clients, Code, Command, Decision, DispatchError, Event,
-    Explanation, Hardware, Hold, Information, Limit, Origin, Policy, Reason, Report, Request, RoundTrip, Signals,
-    State, Table,
+    Explanation, Hardware, Hold, Information, Limit, Origin, Policy, Reason, Remembered, Report, Request, RoundTrip,
+    Signals, State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -249,6 +249,24 @@ impl Dispatcher {
             }
         }
         taken
+    }
+
+    /// What was known of a client before a restart: call it before the first choice, the oldest rate first. It orders nothing.
+    ///
+    /// # Panics
+    /// When a backend's number was never given.
+    pub fn recall(&mut self, remembered: &Remembered, now: Time) {
+        assert!(
+            remembered.round_trips.iter().all(|trip| self.table.knows(trip.from)),
+            "round trips are of known backends"
+        );
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.recall(remembered, now);
+        }
+        self.clients.recall(remembered, now);
+        self.reschedule();
     }
 
     /// A round trip between a client and a backend was measured.

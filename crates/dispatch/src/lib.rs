@@ -130,7 +130,7 @@ mod window;
 
 pub use backend::{BackendId, Hardware, Information, State, Totals};
 pub use catalogue::{Catalogue, Params};
-pub use clients::{ClientRules, Clients, RoundTrip};
+pub use clients::{ClientRules, Clients, Remembered, RememberedTrip, RoundTrip};
 pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason, Terms};
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::{
     BackendId, ClientRules, Command, Decision, DispatchError, Event, Explanation, Hardware, Information, Limit, Origin,
-    Report, Request, RoundTrip, Signals,
+    Remembered, Report, Request, RoundTrip, Signals,
 };
 pub use replay::{Difference, Replay, replay, replay_with};
 
@@ -110,6 +110,10 @@ enum Line<D> {
         measured: Time,
         #[serde(default, skip_serializing_if = "crate::request::is_default")]
         answers: u32,
+    },
+    Recall {
+        now: Time,
+        client: Remembered,
     },
     Limit {
         limit: Limit,
@@ -261,6 +265,11 @@ impl<W: Write> Recorder<W> {
     pub fn round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
         let RoundTrip { span, measured, answers } = round_trip;
         self.write(&Line::RoundTrip { now, client, from, span, measured, answers });
+    }
+
+    /// What was known of a client before a restart was told.
+    pub fn recall(&mut self, client: &Remembered, now: Time) {
+        self.write(&Line::Recall { now, client: client.clone() });
     }
 
     /// The limit of each backend was told.

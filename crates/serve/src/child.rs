@@ -184,6 +184,11 @@ pub fn dns(
     if let Some(metrics) = dns.metrics_address() {
         ready["metrics"] = json!(metrics);
     }
+    match dns.recalled() {
+        Some(Ok(clients)) => ready["recalled"] = json!(clients),
+        Some(Err(why)) => ready["state_ignored"] = json!(why),
+        None => {}
+    }
     let (asked, teller) = (dns.teller(), events.clone());
     let heard = move |said: &Value| {
         if said["ask"] == "state" {

@@ -122,6 +122,13 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
             dispatcher.tell_round_trip(client, from, RoundTrip { span, measured, answers }, now);
             None
         }),
+        Line::Recall { now, client } => {
+            let from: Vec<BackendId> = client.round_trips.iter().map(|trip| trip.from).collect();
+            known(dispatcher, &from).map(|()| {
+                dispatcher.recall(&client, now);
+                None
+            })
+        }
         Line::Limit { limit } => dispatcher.limit(limit).map(|()| None).map_err(|error| error.to_string()),
         Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {
             dispatcher.set_hardware(backend, hardware);

@@ -52,7 +52,7 @@ pub(crate) const AT_DNS: Signals = Signals::ADDRESS
     .union(Signals::LEASES);
 
 /// Policies that read what only such a DNS is told, with parameters.
-pub(crate) const OF_SITES: [&str; 11] = [
+pub(crate) const OF_SITES: [&str; 12] = [
     "weighted(by = free-capacity)",
     "nearest",
     "nearest(bits = 7, probes = false)",
@@ -64,6 +64,7 @@ pub(crate) const OF_SITES: [&str; 11] = [
     "busiest-to-largest",
     "free-capacity",
     "remaining-capacity",
+    "geographic",
 ];
 
 /// Where the next `count` requests go at time 0, as letters: A for the first backend.

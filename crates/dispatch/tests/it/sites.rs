@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use sojourn_dispatch::{
-    BackendId, ClientRules, Code, Command, Dispatcher, Event, Information, Origin, Report, Request, RoundTrip, State,
+    BackendId, ClientRules, Code, Command, Dispatcher, Event, Information, Location, Origin, Report, Request,
+    RoundTrip, State,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -413,4 +414,62 @@ fn a_dead_site_is_the_next_ones_load_or_everyones() {
     // Binomial(1000, 1/2): beyond 4.9 standard deviations once in a million times.
     let spread = share_of_neighbour("free-capacity");
     assert!((423..=577).contains(&spread), "{spread}");
+}
+
+/// Published distances between airports' cities (great circles, km), over the poles and the date line as well.
+#[test]
+fn distances_are_on_the_globe() {
+    let at = |latitude, longitude| Location::new(latitude, longitude).expect("a place");
+    for (one, other, km) in [
+        (at(51.47, -0.45), at(40.64, -73.78), 5540.0),
+        (at(35.55, 139.78), at(37.62, -122.38), 8270.0),
+        (at(61.17, -149.99), at(60.32, 24.96), 6500.0),
+        (at(0.0, 179.5), at(0.0, -179.5), 111.2),
+        (at(90.0, 0.0), at(-90.0, 77.0), 20_015.1),
+        (at(12.34, 56.78), at(12.34, 56.78), 0.0),
+    ] {
+        assert!(
+            (one.distance_km(other) - km).abs() < 0.005 * km + 1e-9,
+            "{one:?} {other:?}: {}",
+            one.distance_km(other)
+        );
+        assert_eq!(one.distance_km(other), other.distance_km(one));
+    }
+    for (latitude, longitude) in [(90.01, 0.0), (0.0, 180.01), (f64::NAN, 0.0), (0.0, f64::NEG_INFINITY)] {
+        assert_eq!(Location::new(latitude, longitude), None);
+    }
+}
+
+/// The nearest of those in the client's region, against a scan that computes each distance; where none is there, of all.
+#[test]
+fn the_geographic_policy_chooses_the_nearest_in_the_region() {
+    let mut stream = Stream::new(17, "places", "test");
+    for _ in 0..200 {
+        let place = |stream: &mut Stream| Origin {
+            region: (stream.below(4) > 0).then(|| stream.below(3) as u16),
+            location: (stream.below(4) > 0)
+                .then(|| Location::new(stream.uniform() * 180.0 - 90.0, stream.uniform() * 360.0 - 180.0))
+                .flatten(),
+            ..Origin::default()
+        };
+        let mut dispatcher =
+            Dispatcher::new("geographic", &equal(8), Information::Immediate, AT_DNS, 1, "places").unwrap();
+        let places: Vec<Origin> = (0..8).map(|_| place(&mut stream)).collect();
+        places.iter().zip(0..).for_each(|(origin, id)| dispatcher.set_origin(BackendId(id), *origin));
+        dispatcher.observe(Event::Down { backend: BackendId(stream.below(8) as u32) }, Time::ZERO);
+        let request = Request { origin: place(&mut stream), ..Request::default() };
+        let chosen = dispatcher.choose(&request, &[], Time(1)).forwarded_to().expect("seven are up");
+        let up: Vec<BackendId> = dispatcher.table().eligible().to_vec();
+        let origin = |id: &BackendId| places[id.0 as usize];
+        let is_home = |id: &&BackendId| request.origin.region.is_some() && origin(id).region == request.origin.region;
+        let home: Vec<BackendId> = up.iter().filter(is_home).copied().collect();
+        let among = if home.is_empty() { up } else { home };
+        let km = |id: &BackendId| {
+            let (here, there) = request.origin.location.zip(origin(id).location)?;
+            Some(here.distance_km(there))
+        };
+        let least = among.iter().filter_map(km).fold(f64::INFINITY, f64::min);
+        assert!(among.contains(&chosen));
+        assert!(km(&chosen).map_or(least == f64::INFINITY, |km| km <= least + 1e-3), "{chosen:?} {least}");
+    }
 }

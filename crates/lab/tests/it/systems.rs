@@ -559,7 +559,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         "remaining-capacity" | "free-capacity" | "least-load" | "busiest-to-largest" | "nearest-with-room" => {
             ["(reports)"; 4]
         }
-        "nearest" => ["(origin)"; 4],
+        "nearest" | "geographic" => ["(origin)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };
     for policy in POLICIES {

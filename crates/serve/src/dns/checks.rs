@@ -13,8 +13,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::decider::Decider;
-use super::service::Change;
+use super::decider::{Change, Decider};
 use crate::clock;
 
 /// Time between two checks of a site.

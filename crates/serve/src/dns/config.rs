@@ -1,4 +1,7 @@
-//! What a DNS is: zones, the services in them, and the sites that each service may name. [`super::file`] reads it.
+//! What a DNS is: zones, the services in them, and the sites that each service may name. [`file`] reads it.
+
+mod file;
+mod names;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;

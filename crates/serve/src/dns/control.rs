@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,12 +18,15 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
+use super::decider::Change;
 use super::running::Running;
-use super::service::Change;
 use crate::{ServeError, clock};
 
 /// Decisions that are explained where nothing else is asked for.
 const LAST: usize = 10;
+
+/// Time between two attempts to take a connection in.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// Bytes of the longest question.
 const QUESTION_MAX: u64 = 4096;
@@ -80,7 +84,11 @@ impl Door {
         let listener = UnixListener::from_std(self.listener.try_clone()?)?;
         let mut open = JoinSet::new();
         loop {
-            let (stream, _) = listener.accept().await?;
+            let Ok((stream, _)) = listener.accept().await else {
+                // Out of descriptors: it stays in the backlog until some are free again.
+                tokio::time::sleep(RETRY).await;
+                continue;
+            };
             while open.try_join_next().is_some() {}
             open.spawn_local(converse(stream, Arc::clone(&running)));
         }

@@ -1,18 +1,25 @@
 //! All services of a DNS: what the wire asks, and what reports, checks and people tell.
 
+mod journal;
+pub(super) mod memory;
+mod places;
+mod service;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, Remembered};
 use sojourn_stats::Time;
 
 use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
 use super::config::{DnsConfig, ServiceConfig};
-use super::service::{Change, Prepared, Service, Surroundings};
 use crate::ServeError;
 use crate::report::Told;
+pub(super) use places::Places;
+pub(super) use service::{Change, Order, Surroundings, check};
+use service::{Prepared, Service};
 
 /// All services.
 pub(super) struct Decider {
@@ -146,9 +153,24 @@ impl Decider {
         last.split_off(last.len().saturating_sub(count))
     }
 
+    /// Takes what was known of a client of a service before a restart, whose backends are numbers of `sites`; false where
+    /// there is no such service, or nothing of it counts any more.
+    pub(super) fn recall(&self, service: &str, sites: &[String], client: Remembered, now: Time) -> bool {
+        let services = self.read();
+        let id = services.by_name.get(service).map(|id| id.0 as usize);
+        id.and_then(|id| services.by_id[id].as_ref()).is_some_and(|service| service.recall(sites, client, now))
+    }
+
+    /// What is known of clients: of each service its name, its sites by number, and its clients.
+    pub(super) fn remembered(&self, now: Time) -> Vec<(String, Vec<String>, Vec<Remembered>)> {
+        self.read().all().map(|service| service.remembered(now)).collect()
+    }
+
     /// Ends all records; false where one lacks something.
     pub(super) fn finish(&self) -> bool {
-        self.read().all().map(|service| service.finish()).fold(true, |whole, is_whole| whole && is_whole)
+        // Each is ended, also after one that lacks something.
+        let whole: Vec<bool> = self.read().all().map(|service| service.finish()).collect();
+        whole.into_iter().all(|is_whole| is_whole)
     }
 
     fn service(&self, id: ServiceId) -> Option<Arc<Service>> {

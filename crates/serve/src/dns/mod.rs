@@ -3,8 +3,8 @@
 //!
 //! Two halves that share one trait ([`Chooser`]). The wire ([`Server`]) turns queries into replies and knows no policy; the
 //! decider knows no packet. Threads of the wire choose under one lock per service; one further thread, with a runtime, hears
-//! reports, orders probes, tries sites, and answers people and Prometheus. Several DNS servers of one zone share what sites report
-//! to each and nothing else: each remembers the clients that asked it, and their turns and draws are their own.
+//! reports, orders probes, tries sites, and answers people and Prometheus. Several DNS servers of one zone share what sites
+//! report to each and nothing else: each remembers the clients that asked it, and their turns and draws are their own.
 //!
 //! The price of one lock: choices are made one at a time, a microsecond each. Agarwal, A test bed for performance evaluation of
 //! load balancing strategies for web server systems, 2001, sections 3.5.1 and 4.3.3.
@@ -15,14 +15,9 @@ mod chooser;
 mod config;
 mod control;
 mod decider;
-mod file;
-mod journal;
 mod metrics;
-mod names;
-mod places;
 mod running;
 mod server;
-mod service;
 mod subnet;
 mod wire;
 mod zone;
@@ -48,8 +43,8 @@ use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, listen};
 use control::Door;
+use decider::Order;
 use running::Running;
-use service::Order;
 
 /// Orders to measure round trips that may wait to be sent.
 const ORDERS: usize = 1024;
@@ -60,6 +55,7 @@ pub struct Dns {
     addresses: Vec<SocketAddr>,
     reports: Option<SocketAddr>,
     metrics: Option<SocketAddr>,
+    recalled: Option<Result<u64, String>>,
     desk: Threads,
 }
 
@@ -78,7 +74,7 @@ impl DnsConfig {
     /// # Errors
     /// In one line.
     pub fn check(&self) -> Result<(), String> {
-        places::Places::new(&self.regions, self.geo.as_deref())?;
+        decider::Places::new(&self.regions, self.geo.as_deref())?;
         running::zones(self, |zone| zone.services.iter().map(|of| (of.label.clone(), ServiceId(0))).collect()).map(drop)
     }
 }
@@ -104,8 +100,10 @@ impl Dns {
             limits: config.limits.clone(),
             cookie_secret: None,
         };
+        let state = config.state.clone();
         let (running, zones) = Running::begin(config, file, ears.clone(), orders, events)?;
         let running = Arc::new(running);
+        let recalled = state.as_deref().map(|path| running.recall(path));
         let decider: Arc<dyn Chooser> = Arc::clone(&running.decider) as Arc<dyn Chooser>;
         let server = Server::start(wire, zones, decider)?;
         let addresses = server.addresses().to_vec();
@@ -116,7 +114,7 @@ impl Dns {
             let desk = desk.lock().unwrap_or_else(PoisonError::into_inner).take().expect("there is one thread");
             Ok(Box::pin(desk.work(Arc::clone(&shared), ears.clone(), stop)) as Work)
         })?;
-        Ok(Dns { running, addresses, reports, metrics, desk })
+        Ok(Dns { running, addresses, reports, metrics, recalled, desk })
     }
 
     /// Where it listens.
@@ -132,6 +130,16 @@ impl Dns {
     /// Where its numbers are, if they are told.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics
+    }
+
+    /// Of how many clients it knows from before a restart, or why not of all; none where nothing is kept.
+    pub fn recalled(&self) -> Option<&Result<u64, String>> {
+        self.recalled.as_ref()
+    }
+
+    /// What chooses, for those who ask without packets; services are numbered in the order of the configuration.
+    pub fn chooser(&self) -> Arc<dyn Chooser> {
+        Arc::clone(&self.running.decider) as Arc<dyn Chooser>
     }
 
     /// What reads the file anew and takes it, from any thread; what becomes of it is said as an event.
@@ -169,6 +177,7 @@ impl Dns {
         });
         let mut state = self.running.state();
         state["wire"] = json!(counts);
+        self.running.keep();
         (state, self.running.decider.finish())
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A new configuration is read and got ready whole before any of it is in force: the zones, the services and their records.
 //! Then services are taken, zones are swapped in one step, and services that are there no more are let go. What is wrong leaves
-//! everything as it was. What the file cannot change in a running DNS (addresses to listen at, threads, the key) it refuses.
+//! everything as it was. What the file cannot change in a running DNS (addresses to listen at, threads, limits) is
+//! refused; the key is read at the start.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -13,10 +14,8 @@ use sojourn_bed::Events;
 use tokio::sync::mpsc;
 
 use super::config::{DnsConfig, ZoneConfig};
-use super::decider::{Decider, Numbers};
-use super::places::Places;
+use super::decider::{Decider, Numbers, Order, Places, Surroundings, memory};
 use super::server::Server;
-use super::service::{Order, Surroundings};
 use super::zone::{Zone, Zones};
 use crate::report::Ears;
 use crate::{ServeError, clock};
@@ -132,6 +131,22 @@ impl Running {
         }
         let zones = zones(config, |zone| self.decider.numbers(&zone.services)).map_err(ServeError::Config)?;
         Ok(Arc::new(zones))
+    }
+
+    /// Takes what was known of clients before a restart; gives of how many, or why not of all.
+    pub(super) fn recall(&self, path: &Path) -> Result<u64, String> {
+        memory::recall(path, &self.decider)
+    }
+
+    /// Keeps what is known of clients for the next start, if that is wanted.
+    pub(super) fn keep(&self) {
+        let path = self.config.lock().unwrap_or_else(PoisonError::into_inner).state.clone();
+        if let Some(path) = path
+            && let Err(error) = memory::keep(&path, &self.decider)
+        {
+            let why = format!("{}: {error}", path.display());
+            self.events.emit(&json!({"event": "state_not_kept", "why": why}));
+        }
     }
 
     /// What it knows and has done, as JSON.

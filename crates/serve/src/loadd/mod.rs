@@ -9,8 +9,8 @@
 //! named, of the whole machine.
 //!
 //! A server that is not there (no program listens, no process has its name, it does not answer) is not told of: after two
-//! heartbeats those in front take it for down. On the orders of a DNS in front it measures round trips to clients, as a front node
-//! does ([`crate::upstream`]). Agarwal, A test bed for performance evaluation of load balancing strategies for
+//! heartbeats those in front take it for down. On the orders of a DNS in front it measures round trips to clients, as a
+//! front node does ([`crate::upstream`]). Agarwal, A test bed for performance evaluation of load balancing strategies for
 //! web server systems, 2001, section 3.5.
 
 mod access_log;

@@ -11,6 +11,7 @@ mod clusters;
 mod compare;
 mod daemons;
 mod demo;
+mod dns;
 mod docs;
 mod doubts;
 mod failure;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -53,7 +54,7 @@ struct Place {
 }
 
 impl Half {
-    /// Serves until told to stop; replies that are due are sent, for as long as the caller waits.
+    /// Serves until told to stop.
     pub(super) async fn serve(self, stop: watch::Receiver<bool>) {
         let shared = Rc::new(Shared {
             answering: RefCell::new((self.responder, self.view)),
@@ -110,6 +111,8 @@ async fn answer(mut stream: TcpStream, from: SocketAddr, shared: &Shared) -> boo
     // Replies leave whole.
     let _ = stream.set_nodelay(true);
     let idle = shared.limits.tcp_idle.as_std();
+    // What a client leaves untaken, the system keeps for minutes else.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(2 * idle));
     let from = from.ip().to_canonical();
     let (mut heard, mut reply, mut out) = (Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -143,7 +146,11 @@ async fn answer(mut stream: TcpStream, from: SocketAddr, shared: &Shared) -> boo
         match timeout(idle, stream.write_all(&out)).await {
             Ok(Ok(())) => out.clear(),
             Ok(Err(_)) => return false,
-            Err(_) => return true,
+            Err(_) => {
+                // What it does not take is thrown away.
+                let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+                return true;
+            }
         }
     }
 }

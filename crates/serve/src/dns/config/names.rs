@@ -7,7 +7,7 @@ const NAME_MAX: usize = 253;
 ///
 /// # Errors
 /// In words, where it is none.
-pub(super) fn name(text: &str) -> Result<String, String> {
+pub(in crate::dns) fn name(text: &str) -> Result<String, String> {
     let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
     let is_label = |label: &str| {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -23,7 +23,7 @@ pub(super) fn name(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// In words, where it is no name, or not in the zone.
-pub(super) fn under(label: &str, zone: &str) -> Result<String, String> {
+pub(in crate::dns) fn under(label: &str, zone: &str) -> Result<String, String> {
     let whole = match label {
         "@" => zone.to_owned(),
         _ if label.ends_with('.') => name(label)?,
@@ -36,12 +36,12 @@ pub(super) fn under(label: &str, zone: &str) -> Result<String, String> {
 }
 
 /// Whether a name is in a zone.
-pub(super) fn is_within(name: &str, zone: &str) -> bool {
+pub(in crate::dns) fn is_within(name: &str, zone: &str) -> bool {
     name == zone || name.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// A name in a zone as it is written under it.
-pub(super) fn label(name: &str, zone: &str) -> String {
+pub(in crate::dns) fn label(name: &str, zone: &str) -> String {
     match name.strip_suffix(zone) {
         Some("") => "@".into(),
         Some(rest) => rest.trim_end_matches('.').into(),

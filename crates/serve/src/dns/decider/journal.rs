@@ -11,51 +11,54 @@ use serde_json::{Value, json};
 use sojourn_dispatch::{BackendId, Decision};
 use sojourn_stats::{Span, Time};
 
-use super::chooser::Family;
-use super::subnet::Client;
+use crate::dns::chooser::Family;
+use crate::dns::subnet::Client;
 
 /// How many decisions are kept.
 const KEPT: usize = 8192;
 
 /// How long a query for the other family belongs to the one before.
-const PAIRED: Span = Span(1_000_000_000);
+const PAIRED: Span = Span(SECOND);
+
+/// In ns.
+const SECOND: u64 = 1_000_000_000;
 
 /// A decision.
 #[derive(Clone, Debug)]
-pub(super) struct Decided {
+pub(in crate::dns) struct Decided {
     /// Counts the service's decisions, from 1.
-    pub(super) number: u64,
-    pub(super) at: Time,
-    pub(super) client: Client,
-    pub(super) family: Family,
-    pub(super) decision: Decision,
+    pub(in crate::dns) number: u64,
+    pub(in crate::dns) at: Time,
+    pub(in crate::dns) client: Client,
+    pub(in crate::dns) family: Family,
+    pub(in crate::dns) decision: Decision,
     /// How long its answer may be kept.
-    pub(super) ttl: Span,
+    pub(in crate::dns) ttl: Span,
     /// The sites that it names, best first.
-    pub(super) sites: Vec<BackendId>,
+    pub(in crate::dns) sites: Vec<BackendId>,
     /// Another query has had it too.
-    pub(super) is_paired: bool,
+    pub(in crate::dns) is_paired: bool,
 }
 
 /// The last decisions.
-pub(super) struct Journal {
+pub(in crate::dns) struct Journal {
     kept: VecDeque<Decided>,
     next: u64,
     slots: Vec<u64>,
 }
 
 impl Journal {
-    pub(super) fn new() -> Journal {
+    pub(in crate::dns) fn new() -> Journal {
         Journal { kept: VecDeque::with_capacity(KEPT), next: 1, slots: vec![0; KEPT] }
     }
 
     /// How many decisions there were.
-    pub(super) fn count(&self) -> u64 {
+    pub(in crate::dns) fn count(&self) -> u64 {
         self.next - 1
     }
 
     /// Adds a decision, and gives its number.
-    pub(super) fn add(&mut self, decided: impl FnOnce(u64, Vec<BackendId>) -> Decided) -> &Decided {
+    pub(in crate::dns) fn add(&mut self, decided: impl FnOnce(u64, Vec<BackendId>) -> Decided) -> &Decided {
         // The memory of the oldest is that of the newest.
         let spare = if self.kept.len() == KEPT { self.kept.pop_front() } else { None };
         let mut sites = spare.map_or_else(Vec::new, |oldest| oldest.sites);
@@ -68,7 +71,7 @@ impl Journal {
     }
 
     /// The decision of which this query is the second half, if there is one.
-    pub(super) fn pair(&mut self, client: Client, family: Family, now: Time) -> Option<&mut Decided> {
+    pub(in crate::dns) fn pair(&mut self, client: Client, family: Family, now: Time) -> Option<&mut Decided> {
         let place = self.place(client)?;
         let decided = &mut self.kept[place];
         let is_pair = decided.family != family && !decided.is_paired && now.saturating_since(decided.at) < PAIRED;
@@ -76,17 +79,17 @@ impl Journal {
     }
 
     /// The last decision for a client.
-    pub(super) fn of(&self, client: Client) -> Option<&Decided> {
+    pub(in crate::dns) fn of(&self, client: Client) -> Option<&Decided> {
         self.place(client).map(|place| &self.kept[place])
     }
 
     /// The last so many, the oldest first.
-    pub(super) fn last(&self, count: usize) -> impl Iterator<Item = &Decided> {
+    pub(in crate::dns) fn last(&self, count: usize) -> impl Iterator<Item = &Decided> {
         self.kept.iter().skip(self.kept.len().saturating_sub(count))
     }
 
     /// Forgets all: their sites mean nothing any more.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::dns) fn clear(&mut self) {
         self.kept.clear();
         self.slots.fill(0);
     }
@@ -106,10 +109,10 @@ fn slot(client: Client) -> usize {
 
 impl Decided {
     /// It in one line, as `_why` and `explain` say it.
-    pub(super) fn in_words(&self, name: impl Fn(BackendId) -> String, now: Time) -> String {
+    pub(in crate::dns) fn in_words(&self, name: impl Fn(BackendId) -> String, now: Time) -> String {
         let ago = now.saturating_since(self.at).as_secs_f64();
         let sites: Vec<String> = self.sites.iter().map(|id| name(*id)).collect();
-        let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.as_secs_f64());
+        let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.0 / SECOND);
         match sites.split_first() {
             None => format!("decision {number}, {ago:.1} s ago: {client} got no site: {reason}"),
             Some((first, [])) => {
@@ -123,14 +126,14 @@ impl Decided {
     }
 
     /// It as JSON; the decision itself as the record has it.
-    pub(super) fn json(&self, name: impl Fn(BackendId) -> String, now: Time) -> Value {
+    pub(in crate::dns) fn json(&self, name: impl Fn(BackendId) -> String, now: Time) -> Value {
         json!({
             "number": self.number,
             "at": self.at,
             "age_s": now.saturating_since(self.at).as_secs_f64(),
             "client": self.client.to_string(),
             "sites": self.sites.iter().map(|id| name(*id)).collect::<Vec<_>>(),
-            "ttl_s": self.ttl.as_secs_f64(),
+            "ttl_s": self.ttl.0 / SECOND,
             "decision": self.decision,
             "reason": self.decision.reason.to_string(),
         })

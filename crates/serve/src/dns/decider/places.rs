@@ -12,11 +12,11 @@ use maxminddb::Reader;
 use serde::Deserialize;
 use sojourn_dispatch::{Location, Origin};
 
-use super::config::Region;
-use super::subnet::contains;
+use crate::dns::config::Region;
+use crate::dns::subnet::contains;
 
 /// Where addresses are.
-pub(super) struct Places {
+pub(in crate::dns) struct Places {
     regions: Vec<Region>,
     table: Option<Reader<Vec<u8>>>,
 }
@@ -56,7 +56,7 @@ impl Places {
     ///
     /// # Errors
     /// In one line, where the file cannot be read or is no such table.
-    pub(super) fn new(regions: &[Region], table: Option<&Path>) -> Result<Places, String> {
+    pub(in crate::dns) fn new(regions: &[Region], table: Option<&Path>) -> Result<Places, String> {
         let open = |path: &Path| {
             let wrong = |why: String| {
                 format!("{}: {why}; it is a table in MaxMind's format, as GeoLite2-City.mmdb", path.display())
@@ -68,7 +68,7 @@ impl Places {
     }
 
     /// Where an address is.
-    pub(super) fn origin(&self, address: IpAddr) -> Origin {
+    pub(in crate::dns) fn origin(&self, address: IpAddr) -> Origin {
         let plain = match address {
             IpAddr::V4(address) => Some(address),
             IpAddr::V6(_) => None,
@@ -95,7 +95,7 @@ impl Places {
     }
 
     /// The name of a region.
-    pub(super) fn region(&self, number: u16) -> &str {
+    pub(in crate::dns) fn region(&self, number: u16) -> &str {
         self.regions.get(usize::from(number)).map_or("?", |region| &region.name)
     }
 }

@@ -10,13 +10,13 @@ use serde::Serialize;
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Request, State};
 use sojourn_stats::Time;
 
-use super::super::chooser::Family;
-use super::super::config::SiteConfig;
 use super::super::places::Places;
+use crate::dns::chooser::Family;
+use crate::dns::config::SiteConfig;
 
 /// The sites, by backend.
 #[derive(Default)]
-pub(in super::super) struct Sites {
+pub(in crate::dns) struct Sites {
     all: Vec<Site>,
     /// Those without an address of each family: they are no candidates for it.
     without: [Vec<BackendId>; 2],
@@ -36,7 +36,7 @@ struct Site {
 
 /// Something that a site does, or that is done to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) enum Change {
+pub(in crate::dns) enum Change {
     /// It is to keep its clients and be named no more, or again.
     Drained(bool),
     /// It has ceased to report, or reports again.
@@ -49,25 +49,25 @@ pub(in super::super) enum Change {
 
 /// A site's state, for those who ask.
 #[derive(Clone, Debug, Serialize)]
-pub(in super::super) struct SiteState {
-    pub(in super::super) name: String,
-    pub(in super::super) addresses: Vec<IpAddr>,
-    pub(in super::super) state: &'static str,
-    pub(in super::super) weight: f64,
+pub(in crate::dns) struct SiteState {
+    pub(in crate::dns) name: String,
+    pub(in crate::dns) addresses: Vec<IpAddr>,
+    pub(in crate::dns) state: &'static str,
+    pub(in crate::dns) weight: f64,
     /// How often it was the first of an answer.
-    pub(in super::super) chosen: u64,
+    pub(in crate::dns) chosen: u64,
     /// How old its last report is, and what that says; nothing where it has not reported.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in super::super) report_age_s: Option<f64>,
+    pub(in crate::dns) report_age_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in super::super) cpu: Option<f32>,
+    pub(in crate::dns) cpu: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in super::super) capacity_per_s: Option<f32>,
+    pub(in crate::dns) capacity_per_s: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in super::super) room_per_s: Option<f32>,
+    pub(in crate::dns) room_per_s: Option<f32>,
     /// The room that is left after what was promised since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in super::super) believed_room_per_s: Option<f32>,
+    pub(in crate::dns) believed_room_per_s: Option<f32>,
 }
 
 impl Site {

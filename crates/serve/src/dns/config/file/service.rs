@@ -9,10 +9,10 @@ use sojourn_dispatch::{ClientRules, TtlRule};
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
-use super::super::config::{NoneUp, Region, ServiceConfig, SiteConfig};
 use super::super::names::{label, under};
-use super::super::service::check;
 use super::{Place, ip, location};
+use crate::dns::config::{NoneUp, Region, ServiceConfig, SiteConfig};
+use crate::dns::decider::check;
 use crate::report::NAME_MAX;
 
 /// The most sites that an answer names.

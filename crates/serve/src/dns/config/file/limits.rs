@@ -5,8 +5,8 @@ use sojourn_stats::Span;
 use sojourn_stats::{Dimension, quantity};
 use toml::Spanned;
 
-use super::super::server::Limits;
 use super::Place;
+use crate::dns::server::Limits;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -14,11 +14,11 @@ use sojourn_dispatch::Location;
 use sojourn_stats::nearest;
 use toml::Spanned;
 
-use super::config::{DnsConfig, Region, ZoneConfig};
 use super::names::{is_within, name};
-use super::server::Limits;
-use super::subnet::prefix;
 use crate::ReportsConfig;
+use crate::dns::config::{DnsConfig, Region, ZoneConfig};
+use crate::dns::server::Limits;
+use crate::dns::subnet::prefix;
 use crate::report::Key;
 use limits::RawLimits;
 use service::{Known, RawService};
@@ -88,19 +88,19 @@ struct RawZone {
 }
 
 /// Where mistakes are.
-pub(super) struct Place<'a> {
+pub(in crate::dns) struct Place<'a> {
     text: &'a str,
     file: &'a Path,
 }
 
 impl Place<'_> {
     /// One line: where, the key, and what is wrong and would be right.
-    pub(super) fn wrong(&self, at: Range<usize>, key: &str, what: impl std::fmt::Display) -> String {
+    pub(in crate::dns) fn wrong(&self, at: Range<usize>, key: &str, what: impl std::fmt::Display) -> String {
         format!("{}:{}: {key}: {what}", self.file.display(), self.line(at.start))
     }
 
     /// A path of the file, which starts where the file is.
-    pub(super) fn path(&self, path: &Path) -> PathBuf {
+    pub(in crate::dns) fn path(&self, path: &Path) -> PathBuf {
         self.file.parent().map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
@@ -259,13 +259,13 @@ fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfi
 }
 
 /// Reads an address, in whatever key it stands.
-pub(super) fn ip(text: &Spanned<String>, key: &str, place: &Place<'_>) -> Result<IpAddr, String> {
+pub(in crate::dns) fn ip(text: &Spanned<String>, key: &str, place: &Place<'_>) -> Result<IpAddr, String> {
     let wrong = || place.wrong(text.span(), key, format!("`{}` is no IP address", text.get_ref()));
     text.get_ref().parse().map_err(|_| wrong())
 }
 
 /// Reads where on Earth something is.
-pub(super) fn location(at: &Spanned<[f64; 2]>, key: &str, place: &Place<'_>) -> Result<Location, String> {
+pub(in crate::dns) fn location(at: &Spanned<[f64; 2]>, key: &str, place: &Place<'_>) -> Result<Location, String> {
     let [latitude, longitude] = *at.get_ref();
     let wrong = || place.wrong(at.span(), key, "degrees north (-90 to 90) and east (-180 to 180), as [48.1, 11.6]");
     Location::new(latitude, longitude).ok_or_else(wrong)

@@ -1,0 +1,329 @@
+//! A service: a name whose addresses are chosen, by the very object that the simulator runs.
+//!
+//! One dispatcher behind a lock serves all threads: a choice takes a microsecond, and one decider that has seen everything
+//! decides better than several that have each seen a part. The policy is told what the simulator's DNS is told: the client, where
+//! it is, and for how long the answer will be kept; it hears of reports, rates and round trips, and never of a request's end.
+//!
+//! The client is its network where the resolver tells it (RFC 7871), else who asked. A resolver that tells lies about its
+//! clients' networks changes what it is answered itself, and what is remembered of so many clients.
+
+mod choosing;
+mod making;
+mod sites;
+mod why;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use sojourn_bed::Events;
+use sojourn_dispatch::{BackendId, Dispatcher, Remembered};
+use sojourn_stats::Time;
+use tokio::sync::mpsc;
+
+use super::journal::Journal;
+use super::places::Places;
+use crate::dns::chooser::{Answered, Asker, Family};
+use crate::dns::config::ServiceConfig;
+use crate::dns::subnet::Client;
+use crate::report::{Probed, Told};
+use crate::{ServeError, clock};
+pub(in crate::dns) use making::check;
+use making::{begin_record, dispatcher};
+use sites::Sites;
+pub(in crate::dns) use sites::{Change, SiteState};
+
+/// A round trip that a site is to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::dns) struct Order {
+    /// The number by which the receiver of reports knows the site.
+    pub(in crate::dns) sender: BackendId,
+    pub(in crate::dns) client: IpAddr,
+}
+
+/// What a service is made of besides its own part of the file.
+#[derive(Clone)]
+pub(in crate::dns) struct Surroundings {
+    pub(in crate::dns) seed: u64,
+    pub(in crate::dns) clients: std::num::NonZeroUsize,
+    pub(in crate::dns) takes_reports: bool,
+    pub(in crate::dns) places: Arc<Places>,
+    pub(in crate::dns) orders: mpsc::Sender<Order>,
+    pub(in crate::dns) events: Events,
+}
+
+/// A service.
+pub(in crate::dns) struct Service {
+    inside: Mutex<Inside>,
+}
+
+struct Inside {
+    config: ServiceConfig,
+    around: Surroundings,
+    dispatcher: Dispatcher,
+    sites: Sites,
+    journal: Journal,
+    /// Threads read the clock before they wait for the lock; a dispatcher's time must not run backwards.
+    latest: Time,
+    counts: Counts,
+    /// How many records there were: a new dispatcher begins a new one.
+    records: u32,
+    record_failed: bool,
+}
+
+/// The dispatcher of a new configuration, with the number of records, where the old one cannot go on.
+pub(in crate::dns) type Prepared = Option<(Box<Dispatcher>, u32)>;
+
+/// What a service has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub(in crate::dns) struct Counts {
+    /// Questions to the policy.
+    pub(in crate::dns) decisions: u64,
+    /// Queries answered as the one for the other family a moment before.
+    pub(in crate::dns) paired: u64,
+    /// Questions when no site was up.
+    pub(in crate::dns) none_up: u64,
+    /// Orders to measure a round trip.
+    pub(in crate::dns) probes: u64,
+    /// Orders that were not given: too many waited.
+    pub(in crate::dns) probes_dropped: u64,
+    /// Round trips that were measured.
+    pub(in crate::dns) round_trips: u64,
+}
+
+impl Service {
+    pub(in crate::dns) fn new(config: &ServiceConfig, around: &Surroundings) -> Result<Service, ServeError> {
+        let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
+        let records = begin_record(&mut dispatcher, config, 0)?;
+        let mut inside = Inside {
+            dispatcher,
+            config: config.clone(),
+            around: around.clone(),
+            sites: Sites::default(),
+            journal: Journal::new(),
+            latest: clock::now(),
+            counts: Counts::default(),
+            records,
+            record_failed: false,
+        };
+        inside.begin();
+        Ok(Service { inside: Mutex::new(inside) })
+    }
+
+    /// Chooses: see [`super::Chooser::choose`].
+    pub(in crate::dns) fn choose(&self, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
+        let client = Client::of(asker);
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        inside.choose(client, family, now, list)
+    }
+
+    /// What it would say to who asks why.
+    pub(in crate::dns) fn why(&self, asker: &Asker, now: Time) -> Vec<String> {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        inside.why(Client::of(asker), now)
+    }
+
+    /// Hears what a report tells; `sender` numbers are the receiver's.
+    pub(in crate::dns) fn hear(&self, told: &Told, now: Time) {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        inside.hear(told, now);
+    }
+
+    /// Gets ready for a new configuration: what can fail is done here, and nothing of it is in force yet.
+    ///
+    /// # Errors
+    /// When the policy cannot be followed, or a new record cannot be made.
+    pub(in crate::dns) fn prepare(
+        &self,
+        config: &ServiceConfig,
+        around: &Surroundings,
+    ) -> Result<Prepared, ServeError> {
+        self.lock().prepare(config, around)
+    }
+
+    /// Takes a new configuration.
+    pub(in crate::dns) fn reload(&self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
+        self.lock().reload(config, around, prepared);
+    }
+
+    /// Does something to a site.
+    ///
+    /// # Errors
+    /// In words, where there is no such site or it cannot be so.
+    pub(in crate::dns) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        inside.change(site, change, now)
+    }
+
+    /// Whether a site has this name.
+    pub(in crate::dns) fn has(&self, site: &str) -> bool {
+        self.lock().sites.find(site).is_some()
+    }
+
+    /// Numbers a sender of reports.
+    pub(in crate::dns) fn expect(&self, mut number: impl FnMut(&str) -> BackendId) {
+        self.lock().sites.number(&mut number);
+    }
+
+    /// The sites that are to be tried at a port: address and port.
+    pub(in crate::dns) fn checks(&self) -> Vec<(String, std::net::SocketAddr)> {
+        self.lock().sites.checks()
+    }
+
+    /// Its state as JSON.
+    pub(in crate::dns) fn state(&self, now: Time) -> Value {
+        let inside = self.lock();
+        let sites: Vec<SiteState> = inside.sites.states(&inside.dispatcher, now);
+        let clients = inside.dispatcher.clients();
+        json!({
+            "name": inside.config.name,
+            "policy": inside.config.policy,
+            "ttl_s": inside.config.ttl.0 / 1_000_000_000,
+            "decisions": inside.journal.count(),
+            "clients": clients.len(),
+            "mean_client_rate_per_s": clients.mean_rate(),
+            "counts": inside.counts,
+            "sites": sites,
+        })
+    }
+
+    /// The last decisions, the oldest first, as JSON and in words.
+    pub(in crate::dns) fn last(&self, count: usize, now: Time) -> Vec<Value> {
+        let inside = self.lock();
+        let name = |id: BackendId| inside.sites.name(id).to_owned();
+        let decided = inside.journal.last(count).map(|one| {
+            let mut json = one.json(name, now);
+            json["service"] = json!(inside.config.name);
+            json["words"] = json!(one.in_words(name, now));
+            json
+        });
+        decided.collect()
+    }
+
+    /// Takes what was known of a client before a restart; false where nothing of it counts any more.
+    pub(in crate::dns) fn recall(&self, sites: &[String], mut client: Remembered, now: Time) -> bool {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        if inside.dispatcher.clients().rules().rates_expire.is_some_and(|expire| client.rate_age >= expire) {
+            client.rate = None;
+        }
+        client.round_trips.retain_mut(|trip| {
+            let site = sites.get(trip.from.0 as usize).and_then(|name| inside.sites.find(name));
+            trip.from = site.unwrap_or_default();
+            site.is_some()
+        });
+        let counts = client.rate.is_some() || !client.round_trips.is_empty();
+        if counts {
+            inside.dispatcher.recall(&client, now);
+        }
+        counts
+    }
+
+    /// Its name, its sites by number, and what is known of its clients.
+    pub(in crate::dns) fn remembered(&self, now: Time) -> (String, Vec<String>, Vec<Remembered>) {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        let table = inside.dispatcher.table();
+        let sites = (0..table.len() as u32).map(|id| table.name(BackendId(id)).to_owned()).collect();
+        (inside.config.name.clone(), sites, inside.dispatcher.clients().remembered(now))
+    }
+
+    /// Ends its record; false where it lacks something.
+    pub(in crate::dns) fn finish(&self) -> bool {
+        let mut inside = self.lock();
+        inside.finish_record();
+        !inside.record_failed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    fn time(&mut self, now: Time) -> Time {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    fn hear(&mut self, told: &Told, now: Time) {
+        match told {
+            // What is not waited for would never expire.
+            Told::Rate { .. } if self.config.client_rates.is_none() => {}
+            Told::Rate { client, rate } => {
+                // Whose name is no address asks no DNS by it.
+                let Ok(address) = client.parse() else { return };
+                let client = Client::at(address);
+                let origin = self.around.places.origin(address);
+                self.dispatcher.tell_rate(client.key, origin, *rate, now);
+                self.obey(client, now);
+            }
+            Told::Report { backend, report, .. } => {
+                if let Some(id) = self.sites.of_sender(*backend) {
+                    self.dispatcher.report(id, report, now);
+                }
+            }
+            Told::Echoes { backend, client, probed: Probed::Measured { round_trip, .. }, .. } => {
+                let address = client.parse().ok().filter(|_| round_trip.answers > 0);
+                if let Some((id, address)) = self.sites.of_sender(*backend).zip(address) {
+                    self.counts.round_trips += 1;
+                    self.dispatcher.tell_round_trip(Client::at(address).key, id, *round_trip, now);
+                }
+            }
+            Told::Echoes { .. } => {}
+            Told::Lost { backend, is_empty } => {
+                let why = if *is_empty { "it has no server left" } else { "its reports have ceased" };
+                if let Some(id) = self.sites.of_sender(*backend) {
+                    self.set(id, Change::Silent(true), why, now);
+                }
+            }
+            Told::Found { backend } => {
+                if let Some(id) = self.sites.of_sender(*backend) {
+                    self.set(id, Change::Silent(false), "it reports", now);
+                }
+            }
+        }
+        self.notice_record();
+    }
+
+    fn change(&mut self, site: &str, change: Change, now: Time) -> Result<(), String> {
+        let id = self.sites.find(site).ok_or_else(|| self.sites.unknown(site, &self.config.name))?;
+        if let Change::Weight(weight) = change {
+            self.dispatcher.join(site, weight, now).map_err(|error| error.to_string())?;
+        }
+        self.set(id, change, "by hand", now);
+        Ok(())
+    }
+
+    /// Changes a site, and says so where that makes it up or down.
+    fn set(&mut self, id: BackendId, change: Change, why: &str, now: Time) {
+        if let Some(event) = self.sites.set(id, change, &mut self.dispatcher, now) {
+            let (site, service) = (self.sites.name(id), &self.config.name);
+            self.around.events.emit(&json!({"event": event, "site": site, "service": service, "why": why}));
+        }
+    }
+
+    /// Says once that the record is not written any more.
+    fn notice_record(&mut self) {
+        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string) {
+            self.record_fails(&why);
+        }
+    }
+
+    fn finish_record(&mut self) {
+        if let Err(error) = self.dispatcher.finish_record() {
+            self.record_fails(&error.to_string());
+        }
+    }
+
+    fn record_fails(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.record_failed, true) {
+            let event = json!({"event": "record_failed", "service": self.config.name, "why": why});
+            self.around.events.emit(&event);
+        }
+    }
+}

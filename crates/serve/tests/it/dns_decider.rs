@@ -1,0 +1,556 @@
+//! What a DNS decides: turns, pairs of queries, sites that come and go, what is said of it, and the record of it. Queries are
+//! asked without packets; reports come over sockets.
+
+use std::fs;
+use std::io::{BufReader, Write};
+use std::net::{IpAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sojourn_dispatch::record;
+use sojourn_serve::dns::{Answered, Asker, Chooser, Dns, DnsConfig, Family, ServiceId};
+use sojourn_serve::report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
+use sojourn_serve::{Events, now};
+use sojourn_stats::{Span, Time};
+
+use crate::support::{Lines, until};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A DNS of a file in a folder of its own.
+pub(crate) struct Running {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) file: PathBuf,
+    pub(crate) dns: Dns,
+    pub(crate) lines: Lines,
+}
+
+/// The head of a file: it listens at a free port, and has a zone without a file.
+const HEAD: &str = "listen = [\"127.0.0.1:0\"]\ncontrol = \"dns.sock\"\n";
+const ZONE: &str = "[[zone]]\nname = \"geo.test\"\nns = [\"ns.elsewhere.test\"]\n";
+
+/// A service of this policy over sites `c1`, `c2`, ... at 10.0.N.1, with further keys of the service and of each site.
+pub(crate) fn service(policy: &str, keys: &str, sites: &[(&str, &str)]) -> String {
+    let site = |(name, keys): &(&str, &str)| {
+        let number = &name[1..];
+        let address =
+            if keys.contains("address =") { String::new() } else { format!("address = \"10.0.{number}.1\"\n") };
+        format!("[[zone.service.site]]\nname = \"{name}\"\n{address}{keys}\n")
+    };
+    let sites: String = sites.iter().map(site).collect();
+    let ttl = if keys.contains("ttl =") { "" } else { "ttl = \"60 s\"\n" };
+    format!("[[zone.service]]\nname = \"www\"\npolicy = \"{policy}\"\n{ttl}{keys}\n{sites}")
+}
+
+/// A whole file.
+pub(crate) fn file(head: &str, services: &str) -> String {
+    format!("{HEAD}{head}\n{ZONE}{services}")
+}
+
+pub(crate) fn start(text: &str) -> Running {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("dns.toml");
+    fs::write(folder.path().join("key"), "a secret of tests").expect("a file");
+    fs::write(&file, text).expect("a file");
+    let config = DnsConfig::read(&file).unwrap_or_else(|why| panic!("{why}"));
+    let lines = Lines::default();
+    let dns = Dns::start(config, Some(file.clone()), Events::to(lines.clone())).expect("it starts");
+    Running { folder, file, dns, lines }
+}
+
+fn asker(from: &str) -> Asker {
+    Asker { from: from.parse().expect("an address"), subnet: None }
+}
+
+impl Running {
+    fn ask_as(&self, asker: &Asker, family: Family, at: Time) -> (Vec<String>, Answered) {
+        let mut list = Vec::new();
+        let answered = self.dns.chooser().choose(ServiceId(0), asker, family, at, &mut list);
+        (list.iter().map(IpAddr::to_string).collect(), answered)
+    }
+
+    /// The addresses that this client gets.
+    pub(crate) fn ask(&self, from: &str) -> Vec<String> {
+        self.ask_as(&asker(from), Family::V4, now()).0
+    }
+
+    pub(crate) fn rewrite(&self, text: &str) {
+        fs::write(&self.file, text).expect("a file");
+    }
+
+    /// The state of a site of the first service.
+    pub(crate) fn site(&self, name: &str) -> serde_json::Value {
+        let state = self.dns.state();
+        let sites = state["services"][0]["sites"].as_array().expect("sites").clone();
+        sites.into_iter().find(|site| site["name"] == name).unwrap_or_default()
+    }
+}
+
+fn ttl_s(answered: Answered) -> u64 {
+    match answered {
+        Answered::Addresses { ttl, .. } => ttl.0 / SECOND,
+        Answered::Nothing => panic!("there is an answer"),
+    }
+}
+
+#[test]
+fn round_robin_turns_with_each_question() {
+    let running = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", ""), ("c3", "")])));
+    let answers: Vec<String> = (0..4).flat_map(|_| running.ask("10.9.9.9")).collect();
+    assert_eq!(answers, ["10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.1.1"]);
+}
+
+/// A and AAAA of one client are one question: it gets the same site by both, and no turn is lost. Later it is a new question,
+/// and so is a third one. Where no site has an address of a family, the policy is not asked at all.
+#[test]
+fn the_other_family_is_the_same_question() {
+    let both = |n: u8| format!("address = [\"10.0.{n}.1\", \"fd00::{n}\"]");
+    let [one, two, three] = [both(1), both(2), both(3)];
+    let running = start(&file("", &service("round-robin", "", &[("c1", &one), ("c2", &two), ("c3", &three)])));
+    let (start_at, client) = (now(), asker("10.9.9.9"));
+    let ask = |family, ms: u64| running.ask_as(&client, family, start_at + Span(ms * 1_000_000)).0;
+    assert_eq!(ask(Family::V4, 0), ["10.0.1.1"]);
+    assert_eq!(ask(Family::V6, 5), ["fd00::1"]);
+    assert_eq!(ask(Family::V6, 10), ["fd00::2"], "a pair has two halves");
+    assert_eq!(ask(Family::V4, 20), ["10.0.2.1"], "whichever comes first");
+    assert_eq!(ask(Family::V4, 30), ["10.0.3.1"]);
+    assert_eq!(ask(Family::V6, 1500), ["fd00::1"], "what comes later is a new question");
+    let other = running.ask_as(&asker("10.9.9.8"), Family::V4, start_at + Span(1_501_000_000)).0;
+    assert_eq!(other, ["10.0.2.1"], "of another client it is no pair");
+    let state = running.dns.state();
+    assert_eq!(state["services"][0]["counts"]["paired"], 2);
+    // Two clients that share a slot of what is remembered do not share answers.
+    let slot = |address: &str| sojourn_dispatch::key(address) % 8192;
+    let other = (0..=u16::MAX).map(|n| format!("10.8.{}.{}", n >> 8, n & 255)).find(|of| slot(of) == slot("10.9.9.9"));
+    let (at, other) = (start_at + Span(5_000_000_000), asker(&other.expect("one of 65536 does")));
+    let four = running.ask_as(&client, Family::V4, at).0;
+    assert_ne!(running.ask_as(&other, Family::V6, at).0[0].trim_start_matches("fd00::"), &four[0][5..6]);
+    let plain = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
+    assert_eq!(plain.ask_as(&client, Family::V6, now()).0, Vec::<String>::new());
+    assert_eq!(plain.ask("10.9.9.9"), ["10.0.1.1"]);
+    assert_eq!(plain.dns.state()["services"][0]["decisions"], 1);
+}
+
+/// A host with IPv6 alone is never sent to a site without, even where the other family was asked for first.
+#[test]
+fn a_site_without_the_family_is_no_candidate() {
+    let both = "address = [\"10.0.2.1\", \"fd00::2\"]";
+    let running = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", both)])));
+    let at = now();
+    assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V4, at).0, ["10.0.1.1"]);
+    assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V6, at).0, ["fd00::2"]);
+    assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V6, at).0, ["fd00::2"]);
+}
+
+/// An answer names several sites, the chosen one first, each once, and no site that is out.
+#[test]
+fn further_sites_follow_the_first() {
+    let sites = [("c1", ""), ("c2", ""), ("c3", "drain = true"), ("c4", "")];
+    let running = start(&file("", &service("round-robin", "answers = 4", &sites)));
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.1.1", "10.0.2.1", "10.0.4.1"]);
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1", "10.0.4.1", "10.0.1.1"]);
+    // Nearness orders the whole answer: 10.0.4.1 shares more bits with 10.0.5.7 than the others do.
+    let near = start(&file("", &service("nearest(probes = false)", "answers = 2", &sites)));
+    let answer = near.ask("10.0.5.7");
+    assert_eq!(answer[0], "10.0.4.1");
+    assert_eq!(answer.len(), 2);
+}
+
+#[test]
+fn where_no_site_is_up_the_setting_says_what_is_answered() {
+    let sites = [("c1", "drain = true"), ("c2", "drain = true")];
+    let all = start(&file("", &service("round-robin", "", &sites)));
+    assert_eq!(all.ask("10.9.9.9"), ["10.0.1.1", "10.0.2.1"]);
+    let none = start(&file("", &service("round-robin", "none_up = \"servfail\"", &sites)));
+    let (list, answered) = none.ask_as(&asker("10.9.9.9"), Family::V4, now());
+    assert_eq!((list.len(), answered), (0, Answered::Nothing));
+    assert_eq!(none.dns.state()["services"][0]["counts"]["none_up"], 1);
+}
+
+/// The client is its network where the resolver tells it: the answer is for that network, and says so. A policy that does not
+/// look at clients gives an answer for all.
+#[test]
+fn the_clients_network_counts_where_it_is_told() {
+    let sites = [("c1", "address = \"194.0.0.10\""), ("c2", "address = \"198.0.0.10\"")];
+    let near = start(&file("", &service("nearest(probes = false, bits = 7)", "", &sites)));
+    let told = |text: &str, bits| Asker { from: [194, 1, 1, 1].into(), subnet: Some((text.parse().unwrap(), bits)) };
+    let (list, answered) = near.ask_as(&told("198.51.100.0", 24), Family::V4, now());
+    assert_eq!(list, ["198.0.0.10"]);
+    assert_eq!(answered, Answered::Addresses { ttl: Span(60 * SECOND), scope: 24 });
+    let (list, answered) = near.ask_as(&asker("194.1.1.1"), Family::V4, now());
+    assert_eq!((list, answered), (vec!["194.0.0.10".into()], Answered::Addresses { ttl: Span(60 * SECOND), scope: 0 }));
+    let turns = start(&file("", &service("round-robin", "", &sites)));
+    let (_, answered) = turns.ask_as(&told("198.51.100.0", 24), Family::V4, now());
+    assert_eq!(answered, Answered::Addresses { ttl: Span(60 * SECOND), scope: 0 });
+}
+
+/// Regions by ranges of addresses, and distances by coordinates of sites, without a table of places.
+#[test]
+fn regions_are_ranges_of_addresses() {
+    let regions = "[[region]]\nname = \"west\"\naddresses = [\"198.0.0.0/7\", \"fd01::/16\"]\n[[region]]\nname = \"inner\"\n\
+                   addresses = [\"198.18.0.0/15\"]\n";
+    let sites = [("c1", "region = \"inner\""), ("c2", "region = \"west\""), ("c3", "")];
+    let running = start(&file(regions, &service("geographic", "", &sites)));
+    assert_eq!(running.ask("198.1.1.1"), ["10.0.2.1"]);
+    assert_eq!(running.ask("198.18.1.1"), ["10.0.1.1"], "the longest range counts");
+    assert_eq!(running.ask("fd01::5"), ["10.0.2.1"]);
+    let why = running.dns.chooser().why(ServiceId(0), &asker("198.18.1.1"), now());
+    assert!(why[0].contains("you are 198.18.1.1, region inner"), "{why:?}");
+}
+
+/// Threads read the clock before they wait for each other: what is decided never goes back in time.
+#[test]
+fn time_that_seems_to_run_backwards_is_no_harm() {
+    let running = start(&file("", &service("round-robin", "record = \"decisions.jsonl\"", &[("c1", ""), ("c2", "")])));
+    let at = now() + Span(10 * SECOND);
+    for at in [at, Time(at.0 - 5 * SECOND), Time::ZERO, at] {
+        assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V4, at).0.len(), 1);
+    }
+    let path = running.folder.path().join("decisions.jsonl");
+    running.dns.stop();
+    let text = fs::read_to_string(path).expect("the record");
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let times: Vec<u64> = lines.filter_map(|line| line["choose"]["now"].as_u64()).collect();
+    assert_eq!(times, [at.0; 4]);
+}
+
+/// A reload adds, removes and changes sites; those that stay go on. A file with a mistake changes nothing, and says so in a line.
+#[test]
+fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
+    let running = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.1.1"]);
+    running.rewrite(&file("", &service("round-robin", "", &[("c2", ""), ("c3", "address = \"10.0.33.1\"")])));
+    running.dns.reload().expect("the file is right");
+    let answers: Vec<String> = (0..4).flat_map(|_| running.ask("10.9.9.9")).collect();
+    assert_eq!(answers, ["10.0.2.1", "10.0.33.1", "10.0.2.1", "10.0.33.1"], "it goes on after c1");
+    for (text, needle) in [
+        (file("", &service("round-robbin", "", &[("c1", "")])), "did you mean `round-robin`?"),
+        (file("", &service("round-robin", "", &[])), "has no site"),
+        (file("threads = 2", &service("round-robin", "", &[("c1", "")])), "threads cannot change"),
+        ("listen = [".into(), "dns.toml:1"),
+        (
+            file("", &service("round-robin", "", &[("c1", "")]))
+                .replace("ns = [\"ns.elsewhere.test\"]", "file = \"no.zone\""),
+            "no.zone",
+        ),
+        (file("geo = { file = \"missing.mmdb\" }", &service("round-robin", "", &[("c1", "")])), "missing.mmdb"),
+    ] {
+        running.rewrite(&text);
+        let why = running.dns.reload().expect_err("the file is wrong");
+        assert!(why.contains(needle) && !why.contains('\n'), "{needle}: {why}");
+        assert_eq!(running.ask("10.9.9.9").len(), 1);
+    }
+    let mut answers: Vec<String> = (0..2).flat_map(|_| running.ask("10.9.9.9")).collect();
+    answers.sort();
+    assert_eq!(answers, ["10.0.2.1", "10.0.33.1"], "what was in force still is");
+    let events = running.lines.text();
+    assert_eq!(
+        (events.matches("\"reloaded\"").count(), events.matches("\"reload_failed\"").count()),
+        (1, 5),
+        "{events}"
+    );
+    // Another policy begins anew with the same sites; a service of another name is another service.
+    running.rewrite(&file("", &service("random", "", &[("c2", "")])));
+    running.dns.reload().expect("the file is right");
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1"]);
+    let last = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.9"), now());
+    assert!(last.iter().any(|line| line.ends_with("drawn at random among 1")), "{last:?}");
+    let renamed = service("random", "", &[("c1", "")]).replace("\"www\"", "\"other\"");
+    running.rewrite(&file("", &renamed));
+    running.dns.reload().expect("the file is right");
+    assert_eq!(running.ask_as(&asker("10.9.9.9"), Family::V4, now()).1, Answered::Nothing, "www is there no more");
+    let mut list = Vec::new();
+    running.dns.chooser().choose(ServiceId(1), &asker("10.9.9.9"), Family::V4, now(), &mut list);
+    assert_eq!(list, ["10.0.1.1".parse::<IpAddr>().unwrap()]);
+}
+
+/// What was done by hand outlasts a reload that says nothing of it.
+#[test]
+fn a_drained_site_stays_drained() {
+    let text = file("", &service("round-robin", "", &[("c1", ""), ("c2", "")]));
+    let running = start(&text);
+    let tell = |line: &str| {
+        let mut stream =
+            std::os::unix::net::UnixStream::connect(running.folder.path().join("dns.sock")).expect("it listens");
+        writeln!(stream, "{line}").expect("it reads");
+        let mut said = String::new();
+        std::io::BufRead::read_line(&mut BufReader::new(stream), &mut said).expect("it answers");
+        said
+    };
+    assert!(tell("{\"ask\": \"drain\", \"site\": \"c1\"}").contains("done"));
+    assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
+    assert!(tell("{\"ask\": \"reload\"}").contains("done"));
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1"]);
+    assert!(tell("{\"ask\": \"undrain\", \"site\": \"c1\"}").contains("done"));
+    assert_eq!(running.site("c1")["state"], "up");
+    assert!(tell("{\"ask\": \"weight\", \"site\": \"c1\", \"weight\": 3}").contains("done"));
+    assert_eq!(running.site("c1")["weight"], 3.0);
+    for wrong in [
+        "{\"ask\": \"drain\", \"site\": \"c9\"}",
+        "{\"ask\": \"sing\"}",
+        "no JSON",
+        "{\"ask\": \"weight\", \"site\": \"c1\", \"weight\": -1}",
+    ] {
+        assert!(tell(wrong).contains("refused"), "{wrong}");
+    }
+    assert!(tell("{\"ask\": \"state\"}").contains("\"wire\""));
+}
+
+/// `_why`, the explanation and the record say the same of a decision, and the record replays to the same choices, reloads
+/// and all.
+#[test]
+fn the_record_replays_and_says_what_is_said() {
+    let text = file(
+        "",
+        &service("weighted", "record = \"decisions.jsonl\"\nexplain = true", &[("c1", "weight = 3"), ("c2", "")]),
+    );
+    let running = start(&text);
+    (0..50).for_each(|client| drop(running.ask(&format!("10.9.9.{client}"))));
+    running.rewrite(
+        &text
+            .replace("weight = 3", "weight = 1")
+            .replace("[[zone.service.site]]\nname = \"c2\"", "[[zone.service.site]]\nname = \"c3\""),
+    );
+    running.dns.reload().expect("the file is right");
+    (0..50).for_each(|client| drop(running.ask(&format!("10.9.9.{client}"))));
+    let why = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.7"), now());
+    let before = running.dns.state()["services"][0]["decisions"].clone();
+    assert_eq!(before, 100, "who asks why takes nothing");
+    let last = running.folder.path().join("decisions.jsonl");
+    let (_, is_whole) = running.dns.stop();
+    assert!(is_whole);
+    let text = fs::read_to_string(&last).expect("the record");
+    let replay = record::replay(BufReader::new(text.as_bytes())).expect("a record");
+    assert_eq!((replay.choices, replay.first_difference), (100, None));
+    let choices: Vec<serde_json::Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?.get("choose").cloned())
+        .collect();
+    // Clients asked in order: the 58th decision is the last for 10.9.9.7.
+    let recorded = &choices[57]["decision"];
+    let reason: sojourn_dispatch::Reason = serde_json::from_value(recorded["reason"].clone()).expect("a reason");
+    let said = why.iter().find(|line| line.starts_with("decision 58,")).unwrap_or_else(|| panic!("{why:?}"));
+    assert!(said.ends_with(&format!(": {reason}")), "{said} {reason}");
+    let site = if recorded["action"]["forward"] == 0 { "c1" } else { "c3" };
+    assert!(said.contains(&format!("10.9.9.7 got {site} for 60 s")), "{said} {recorded}");
+    assert!(why.iter().any(|line| line.starts_with("c1: ") && line.contains("chance")), "{why:?}");
+}
+
+/// A site that reports.
+pub(crate) struct Reporter {
+    socket: UdpSocket,
+    sender: Sender,
+    begun: Time,
+}
+
+impl Reporter {
+    pub(crate) fn new(running: &Running, name: &str) -> Reporter {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.connect(running.dns.reports_address().expect("it takes reports")).expect("an address");
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a timeout");
+        let sender = Sender::new(Key::new(b"a secret of tests"), name, 1_700_000_000 * SECOND, 1).expect("a name");
+        let mut reporter = Reporter { socket, sender, begun: now() };
+        reporter.tell(100.0, 50.0);
+        reporter.hear();
+        reporter
+    }
+
+    fn measured(&self) -> u64 {
+        1_700_000_000 * SECOND + now().saturating_since(self.begun).0
+    }
+
+    /// Reports so much capacity and room (1/s), with a heartbeat of 100 ms.
+    pub(crate) fn tell(&mut self, capacity: f64, room: f64) {
+        let mut metrics = Metrics::default();
+        for (metric, value) in [
+            (Metric::Cpu, 1.0 - room / capacity),
+            (Metric::Capacity, capacity),
+            (Metric::Room, room),
+            (Metric::Completed, 0.0),
+        ] {
+            metrics.set(metric, value);
+        }
+        let (every, heartbeat) = (Span(50_000_000), Span(100_000_000));
+        let load = Load { every, heartbeat, metrics, ..Load::default() };
+        let datagram = self.sender.load(0, self.measured(), load);
+        self.socket.send(&datagram).expect("it is sent");
+    }
+
+    pub(crate) fn tell_rates(&mut self, rates: &[(&str, f64)]) {
+        let rates = rates.iter().map(|(client, rate)| ((*client).to_owned(), *rate)).collect();
+        for datagram in self.sender.rates(0, self.measured(), rates) {
+            self.socket.send(&datagram).expect("it is sent");
+        }
+    }
+
+    /// Answers the next order with this round trip.
+    pub(crate) fn answer_order(&mut self, ms: u64) {
+        let Heard::Order { order, client } = self.hear() else { panic!("an order comes") };
+        let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean: Span(ms * 1_000_000), answers: 3 };
+        let datagram = self.sender.echoes(0, self.measured(), echoes);
+        self.socket.send(&datagram).expect("it is sent");
+    }
+
+    /// What the DNS says to it.
+    fn hear(&mut self) -> Heard {
+        let mut buffer = [0; 1500];
+        let length = self.socket.recv(&mut buffer).expect("the DNS answers");
+        self.sender.hear(0, &buffer[..length])
+    }
+}
+
+pub(crate) fn reporting(policy: &str, keys: &str, sites: &[(&str, &str)]) -> String {
+    let head = "reports = { listen = \"127.0.0.1:0\", key_file = \"key\" }";
+    file(head, &service(policy, keys, sites))
+}
+
+/// The load that sites report decides, and a site that is silent for two heartbeats is named no more until it reports again; one
+/// that never reports, too.
+#[test]
+fn reports_decide_and_silence_ends_a_site() {
+    let running = start(&reporting("least-load", "", &[("c1", ""), ("c2", "")]));
+    let (mut one, mut two) = (Reporter::new(&running, "c1"), Reporter::new(&running, "c2"));
+    until("both are known", || {
+        one.tell(100.0, 20.0);
+        two.tell(100.0, 60.0);
+        running.site("c1")["room_per_s"] == 20.0 && running.site("c2")["room_per_s"] == 60.0
+    });
+    assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
+    // Where no rates are waited for, none are kept: they would never expire.
+    one.tell_rates(&[("10.0.1.200", 3.0)]);
+    one.tell(100.0, 21.0);
+    until("what came before is known", || running.site("c1")["room_per_s"] == 21.0);
+    assert_eq!(running.dns.state()["services"][0]["clients"], 0);
+    until("c2 is missed", || {
+        one.tell(100.0, 20.0);
+        running.site("c2")["state"] == "down"
+    });
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.1.1"]);
+    assert!(running.lines.text().contains("\"site_down\""), "{}", running.lines.text());
+    until("c2 is back", || {
+        two.tell(100.0, 60.0);
+        let _ = two.socket.set_read_timeout(Some(std::time::Duration::from_millis(5)));
+        let mut buffer = [0; 1500];
+        if let Ok(length) = two.socket.recv(&mut buffer) {
+            two.sender.hear(0, &buffer[..length]);
+        }
+        one.tell(100.0, 20.0);
+        running.site("c2")["state"] == "up"
+    });
+    assert_eq!(running.ask("10.9.9.9"), ["10.0.2.1"]);
+}
+
+/// Of a client whose rate is told round trips are ordered from the sites with room, by its address; what they measure decides
+/// the next answer; and the TTL that depends on rates is shorter for a busy client.
+#[test]
+fn rates_order_round_trips_and_round_trips_decide() {
+    let keys = "client_rates = \"64 s\"\nprobes = { at_most = 2, refresh = \"120 s\" }\nttl = \"adaptive(60 s)\"";
+    let running = start(&reporting("nearest-with-room", keys, &[("c1", ""), ("c2", "")]));
+    let (mut one, mut two) = (Reporter::new(&running, "c1"), Reporter::new(&running, "c2"));
+    until("both are known", || {
+        one.tell(100.0, 50.0);
+        two.tell(100.0, 50.0);
+        running.site("c1")["room_per_s"] == 50.0 && running.site("c2")["room_per_s"] == 50.0
+    });
+    // 10.0.1.200 is nearer to c1 by address.
+    assert_eq!(running.ask("10.0.1.200"), ["10.0.1.1"]);
+    one.tell_rates(&[("10.0.1.200", 3.0), ("10.0.1.201", 1.0)]);
+    (0..2).for_each(|_| one.answer_order(90));
+    (0..2).for_each(|_| two.answer_order(20));
+    until("four round trips are known", || running.dns.state()["services"][0]["counts"]["round_trips"] == 4);
+    assert_eq!(running.dns.state()["services"][0]["counts"]["probes"], 4);
+    let (list, answered) = running.ask_as(&asker("10.0.1.200"), Family::V4, now());
+    assert_eq!(list, ["10.0.2.1"], "the shortest round trip");
+    // Mean 2 per second, this one 3, equal capacities: two thirds of a minute.
+    assert_eq!(ttl_s(answered), 40);
+    assert_eq!(ttl_s(running.ask_as(&asker("10.0.1.201"), Family::V4, now()).1), 120);
+    let why = running.dns.chooser().why(ServiceId(0), &asker("10.0.1.200"), now());
+    assert!(why[0].contains("3.00 requests/s") && why.iter().any(|line| line.contains("round_trip_s 0.02")), "{why:?}");
+}
+
+/// A site that is tried at a port is out while nothing listens there.
+#[test]
+fn a_site_that_refuses_connections_is_out() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let checked = format!("address = \"127.0.0.1\"\ncheck = \"tcp:{port}\"");
+    let running = start(&file("", &service("round-robin", "", &[("c1", &checked), ("c2", "")])));
+    assert_eq!(running.ask("10.9.9.9"), ["127.0.0.1"]);
+    drop(listener);
+    until("c1 is out", || running.site("c1")["state"] == "down");
+    assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
+    let _back = std::net::TcpListener::bind(("127.0.0.1", port)).expect("the port is free again");
+    until("c1 is back", || running.site("c1")["state"] == "up");
+}
+
+/// One object chooses for all threads, and no choice is lost.
+#[test]
+fn threads_share_one_decider() {
+    let running = start(&file("", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
+    let chooser: Arc<dyn Chooser> = running.dns.chooser();
+    std::thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let chooser = Arc::clone(&chooser);
+            scope.spawn(move || {
+                let mut list = Vec::new();
+                for client in 0..250u8 {
+                    let asker = Asker { from: [10, 1, thread, client].into(), subnet: None };
+                    chooser.choose(ServiceId(0), &asker, Family::V4, now(), &mut list);
+                    assert_eq!(list.len(), 1);
+                }
+            });
+        }
+    });
+    assert_eq!((running.site("c1")["chosen"].as_u64(), running.site("c2")["chosen"].as_u64()), (Some(500), Some(500)));
+}
+
+/// A line of TXT has 255 bytes: what is longer is cut between two letters.
+#[test]
+fn why_is_said_in_lines_that_fit() {
+    let long = "c1-".to_owned() + &"\u{e4}".repeat(30);
+    let names: Vec<String> = (1..8).map(|n| format!("c{n}-{}", &long[3..])).collect();
+    let site = |name: &String| format!("[[zone.service.site]]\nname = \"{name}\"\naddress = \"10.0.1.1\"\n");
+    let sites: String = names.iter().map(site).collect();
+    let running = start(&file("", &(service("round-robin", "answers = 8", &[]) + &sites)));
+    assert_eq!(running.ask("10.9.9.9").len(), 7);
+    let why = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.9"), now());
+    assert!(why.iter().all(|line| line.len() <= 255) && why.iter().any(|line| line.len() > 250), "{why:?}");
+}
+
+/// Numbers for Prometheus.
+#[test]
+fn numbers_are_told() {
+    let running = start(&file("metrics = \"127.0.0.1:0\"", &service("round-robin", "", &[("c1", ""), ("c2", "")])));
+    (0..3).for_each(|_| drop(running.ask("10.9.9.9")));
+    let text = crate::support::get(running.dns.metrics_address().expect("they are told"), "/metrics").text();
+    for line in [
+        "sojourn_dns_decisions_total{service=\"www.geo.test\"} 3",
+        "sojourn_dns_site_chosen_total{service=\"www.geo.test\",site=\"c1\"} 2",
+        "sojourn_dns_site_up{service=\"www.geo.test\",site=\"c2\"} 1",
+        "# TYPE sojourn_dns_queries_total counter",
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
+    assert_eq!(crate::support::get(running.dns.metrics_address().unwrap(), "/").status, 404);
+}
+
+/// Where a socket was left behind it is taken over; where a DNS answers, or another file is, it is not.
+#[test]
+fn the_control_socket_is_taken_over_only_where_it_is_left_behind() {
+    let text = file("", &service("round-robin", "", &[("c1", "")]));
+    let running = start(&text);
+    let again = |path: &Path| Dns::start(DnsConfig::read(path).expect("right"), None, Events::nowhere()).map(drop);
+    let why = again(&running.file).expect_err("one answers there").to_string();
+    assert!(why.contains("another DNS answers there"), "{why}");
+    let socket = running.folder.path().join("dns.sock");
+    let (file, folder) = (running.file.clone(), running.folder);
+    running.dns.stop();
+    assert!(!socket.exists(), "it goes with its DNS");
+    drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket that is left behind"));
+    again(&file).expect("it is taken over");
+    fs::write(&socket, "precious").expect("a file");
+    let why = again(&file).expect_err("a file is there").to_string();
+    assert!(why.contains("no socket"), "{why}");
+    assert_eq!(fs::read_to_string(&socket).unwrap(), "precious");
+    drop(folder);
+}

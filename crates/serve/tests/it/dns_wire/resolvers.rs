@@ -1,0 +1,75 @@
+//! A real resolver in front: unbound, with random case of letters (0x20), minimised names and its own checks.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::open;
+use super::sockets::server;
+use crate::skip::skipped;
+use crate::support::until;
+
+/// Ended when the test does.
+struct Unbound(std::process::Child);
+
+impl Drop for Unbound {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn unbound_resolves_what_the_zone_has() {
+    if !Path::new("/usr/sbin/unbound").exists() {
+        return skipped("unbound is not installed");
+    }
+    let server = server(open());
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
+    let file = folder.path().join("unbound.conf");
+    let text = format!(
+        "server:\n chroot: \"\"\n username: \"\"\n directory: \"{}\"\n pidfile: \"\"\n use-syslog: no\n do-daemonize: no\n \
+         interface: 127.0.0.1\n port: {port}\n num-threads: 1\n module-config: \"iterator\"\n \
+         do-not-query-localhost: no\n use-caps-for-id: yes\n qname-minimisation: yes\n qname-minimisation-strict: yes\n\
+         remote-control:\n control-enable: no\n\
+         stub-zone:\n name: \"example.org\"\n stub-addr: 127.0.0.1@{}\n",
+        folder.path().display(),
+        server.addresses()[0].port()
+    );
+    fs::write(&file, text).expect("written");
+    let mut command = Command::new("/usr/sbin/unbound");
+    command.arg("-d").arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _unbound = Unbound(command.spawn().expect("unbound starts"));
+    let port = port.to_string();
+    let dig = |name: &str, kind: &str, flag: &str| {
+        let flags = ["@127.0.0.1", "-p", &port, "+tries=1", "+time=2", flag, name, kind];
+        String::from_utf8(Command::new("dig").args(flags).output().expect("dig runs").stdout).expect("text")
+    };
+    until("unbound answers", || dig("www.example.org", "A", "+short").contains("198.51.100"));
+    for (name, kind, expected) in [
+        ("www.example.org", "AAAA", "2001:db8:1::2\n"),
+        ("example.org", "A", "198.51.100.3\n"),
+        ("to-wild.q.example.org", "A", ""),
+        ("y.x.wild.example.org", "A", "192.0.2.77\n"),
+        // Minimised names ask for those between too, which exist.
+        ("a.b.c.example.org", "A", "192.0.2.1\n"),
+        ("x.deep.below.example.org", "A", "192.0.2.99\n"),
+        ("to-www.example.org", "AAAA", "www.example.org.\n2001:db8:1::2\n"),
+        ("_sip._tcp.example.org", "SRV", "0 5 5060 mail.example.org.\n"),
+        ("example.org", "CAA", "0 issue \"ca.example.net\"\n"),
+    ] {
+        assert_eq!(dig(name, kind, "+short"), expected, "{name} {kind}");
+    }
+    let mut mail: Vec<String> = dig("alias.example.org", "A", "+short").lines().map(String::from).collect();
+    mail.sort();
+    assert_eq!(mail, ["192.0.2.25", "192.0.2.26", "mail.example.org."]);
+    assert!(dig("nowhere.example.org", "A", "+comments").contains("status: NXDOMAIN"));
+    let empty = dig("mail.example.org", "TXT", "+comments");
+    assert!(empty.contains("status: NOERROR") && empty.contains("ANSWER: 0"), "{empty}");
+    assert!(dig("down.example.org", "A", "+comments").contains("status: SERVFAIL"));
+    assert_eq!(dig("big.example.org", "TXT", "+short").lines().count(), 5);
+    let counts = server.counts();
+    assert_eq!((counts.malformed, counts.replies.get("FORMERR")), (0, None), "{counts:?}");
+}

@@ -1,0 +1,397 @@
+//! What an answer costs: `sojourn dns` with its full policy (nearest with room by measured round trips, 64 sites that report,
+//! 100,000 known clients, told by EDNS client subnet) beside PowerDNS, which answers a static record from its packet cache.
+//!
+//! At 100 outstanding queries, and at half of the most that PowerDNS answers. Both servers have one thread on one core, the
+//! client is on another. The cost is the processor time of the server's threads per answer.
+//!
+//! `cargo bench --profile dev -p sojourn-cli --bench dns`. Three minutes; leave the machine alone. Needs `pdns_server` (with its
+//! bind backend), `dnsperf`, `dig` and `taskset`.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sojourn_serve::report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
+use sojourn_stats::Span;
+
+mod bars;
+mod peers;
+
+use bars::Bars;
+
+/// Cost of an answer by policy over that of PowerDNS's from its cache.
+const COST_MOST: f64 = 1.0;
+/// Queries that may stay without an answer.
+const LOST_MOST: f64 = 0.0001;
+/// Answers per second of two threads over those of one.
+const TWO_LEAST: f64 = 1.7;
+/// Bytes of memory for each client known.
+const MEMORY_MOST: f64 = 200.0;
+/// Bytes of reports and probes per byte of queries and answers.
+const TRAFFIC_MOST: f64 = 0.01;
+
+const SITES: usize = 64;
+const CLIENTS: usize = 100_000;
+const NAMES: usize = 100;
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_secs(3);
+const OUTSTANDING: usize = 100;
+const KEY: &[u8] = b"a key of benchmarks";
+/// When the sites began, by their own clocks (ns since 1970).
+const EPOCH: u64 = 1_700_000_000_000_000_000;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    peers::need(&["dnsperf", "dig", "taskset"])?;
+    let folder = tempfile::tempdir()?;
+    let peer = powerdns(folder.path())?;
+    let own = sojourn(folder.path(), 1)?;
+    let mut sites = Sites::report_to(&own)?;
+    let mut bars = Bars::default();
+
+    let before = own.memory()?;
+    let known = queries_of_clients();
+    // Each client is met once; the policy knows it from then on.
+    let met = ask(own.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    let per_client = (own.memory()? - before) as f64 / CLIENTS as f64;
+    println!("{} of {CLIENTS} clients met, {per_client:.0} bytes for each", met.answered);
+    bars.at_most("bytes of memory per known client", per_client, MEMORY_MOST);
+
+    let fixed = queries_of_names();
+    let (mut full, mut half) = (Vec::new(), Vec::new());
+    let mut lost = (0, 0);
+    for _ in 0..ROUNDS {
+        let busy = Pace::Outstanding(OUTSTANDING);
+        let theirs = peer.cost(&fixed, &busy, &mut sites)?;
+        let ours = own.cost(&known, &busy, &mut sites)?;
+        full.push([ours.cost_us, theirs.cost_us]);
+        let paced = Pace::Rate(theirs.rate / 2.0);
+        let [theirs, ours] = [peer.cost(&fixed, &paced, &mut sites)?, own.cost(&known, &paced, &mut sites)?];
+        half.push([ours.cost_us, theirs.cost_us]);
+        lost = (lost.0 + ours.asked - ours.answered, lost.1 + ours.asked);
+    }
+    for (name, rounds) in [("100 outstanding", &full), ("half of PowerDNS's most", &half)] {
+        let [ours, theirs] = [0, 1].map(|of| median(rounds.iter().map(|round| round[of])));
+        println!("{name}: {ours:.2} us per answer, PowerDNS {theirs:.2}");
+        bars.at_most(
+            &format!("cost over PowerDNS's, {name}"),
+            median(rounds.iter().map(|of| of[0] / of[1])),
+            COST_MOST,
+        );
+    }
+    bars.at_most("lost, paced (per 10,000)", lost.0 as f64 / lost.1 as f64 * 1e4, LOST_MOST * 1e4);
+    let (answered, lost) = dnsperf(own.address, folder.path(), &mut sites)?;
+    println!("dnsperf: {answered:.0} answers, {lost:.0} lost");
+    bars.at_most("lost by dnsperf (per 10,000)", lost / (answered + lost) * 1e4, LOST_MOST * 1e4);
+    let traffic = sites.bytes as f64 / sites.beside as f64;
+    bars.at_most("bytes of reports per 100 bytes of queries", traffic * 1e2, TRAFFIC_MOST * 1e2);
+
+    drop((own, sites));
+    let two = sojourn(folder.path(), 2)?;
+    let mut sites = Sites::report_to(&two)?;
+    ask(two.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
+    // The client takes a core itself: what two threads could answer follows from what each answer costs them.
+    let mut costs = Vec::new();
+    for _ in 0..ROUNDS {
+        costs.push(two.cost(&known, &Pace::Outstanding(OUTSTANDING), &mut sites)?.cost_us);
+    }
+    let cost = median(costs.into_iter());
+    let one = median(full.iter().map(|round| round[0]));
+    println!("one thread {:.0} answers/s, two {:.0}", 1e6 / one, 2e6 / cost);
+    bars.at_least("answers per second of two threads over one", 2.0 * one / cost, TWO_LEAST);
+    bars.judge()
+}
+
+/// A server under test; it ends with this.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    reports: Option<SocketAddr>,
+}
+
+/// What a round saw.
+struct Seen {
+    asked: usize,
+    answered: usize,
+    /// Answers per second.
+    rate: f64,
+    /// Processor time per answer (us).
+    cost_us: f64,
+}
+
+/// How queries follow each other.
+enum Pace {
+    /// So many wait for an answer at any time.
+    Outstanding(usize),
+    /// So many a second.
+    Rate(f64),
+}
+
+enum Until {
+    Asked(usize),
+    Elapsed(Duration),
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Processor time of all its threads (ns).
+    fn busy(&self) -> Result<u64> {
+        let mut sum = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            sum += text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).ok_or("schedstat has no time")?;
+        }
+        Ok(sum)
+    }
+
+    /// Memory in use (bytes).
+    fn memory(&self) -> Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = text.lines().find(|line| line.starts_with("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.split_whitespace().nth(1).ok_or("no number")?.parse::<u64>()? * 1024)
+    }
+
+    fn cost(&self, packets: &[Vec<u8>], pace: &Pace, sites: &mut Sites) -> Result<Seen> {
+        let before = self.busy()?;
+        let mut seen = ask(self.address, packets, pace, Until::Elapsed(ROUND), sites)?;
+        seen.cost_us = (self.busy()? - before) as f64 / 1e3 / seen.answered as f64;
+        Ok(seen)
+    }
+}
+
+/// `sojourn dns` on core 1, or on both with two threads.
+fn sojourn(folder: &Path, threads: usize) -> Result<Server> {
+    fs::write(folder.join("key"), KEY)?;
+    let sites: String =
+        (0..SITES).map(|n| format!("[[zone.service.site]]\nname = \"s{n}\"\naddress = \"198.51.100.{n}\"\n")).collect();
+    let config = format!(
+        "listen = [\"127.0.0.1:0\"]\nthreads = {threads}\nclients = {CLIENTS}\n[reports]\nlisten = \"127.0.0.1:0\"\n\
+         key_file = \"key\"\n[limits]\nreplies_per_second = 0\n[[zone]]\nname = \"example.org\"\nns = [\"ns.example.net\"]\n\
+         [[zone.service]]\nname = \"www\"\npolicy = \"nearest-with-room\"\nttl = \"60 s\"\nclient_rates = \"64 s\"\n{sites}"
+    );
+    let file = folder.join(format!("dns-{threads}.toml"));
+    fs::write(&file, config)?;
+    let mut command = Command::new("taskset");
+    command.args(["-c", if threads == 1 { "1" } else { "0,1" }, env!("CARGO_BIN_EXE_sojourn"), "dns", "--config"]);
+    let mut child = command.arg(&file).arg("--child").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().ok_or("it has an output")?).read_line(&mut line)?;
+    let ready: serde_json::Value = serde_json::from_str(&line)?;
+    let port = ready["port"].as_u64().ok_or(format!("it is not ready: {line}"))?;
+    let reports = ready["reports"].as_str().ok_or(format!("it takes no reports: {line}"))?.parse()?;
+    Ok(Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: Some(reports) })
+}
+
+/// PowerDNS with its packet cache, one thread on core 1.
+fn powerdns(folder: &Path) -> Result<Server> {
+    let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
+    let records: String = (0..NAMES).map(|n| format!("n{n} A 192.0.2.{n}\n")).collect();
+    fs::write(
+        folder.join("zone"),
+        format!("$TTL 3600\n@ SOA ns.x. root.x. 1 3600 900 1209600 60\n@ NS ns.x.\n{records}"),
+    )?;
+    let folder: PathBuf = folder.into();
+    let shown = folder.display();
+    let zones = format!("zone \"example.org\" {{ type master; file \"{shown}/zone\"; }};\n");
+    fs::write(folder.join("named.conf"), zones)?;
+    let settings = format!(
+        "launch=bind\nbind-config={shown}/named.conf\nlocal-address=127.0.0.1\nlocal-port={port}\nsocket-dir={shown}\n\
+         receiver-threads=1\ndistributor-threads=1\ncache-ttl=3600\nguardian=no\ndaemon=no\ndisable-syslog=yes\nloglevel=2\n"
+    );
+    fs::write(folder.join("pdns.conf"), settings)?;
+    let mut command = Command::new("taskset");
+    command.args(["-c", "1", "pdns_server"]).arg(format!("--config-dir={shown}"));
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = child.map_err(|error| format!("pdns_server: {error}"))?;
+    let server = Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: None };
+    let port = port.to_string();
+    let dig = ["@127.0.0.1", "-p", &port, "+short", "+tries=1", "+time=1", "n5.example.org"];
+    let start = Instant::now();
+    while Command::new("dig").args(dig).output()?.stdout != b"192.0.2.5\n" {
+        if start.elapsed() > Duration::from_secs(20) {
+            return Err("pdns_server does not answer; it needs its bind backend".into());
+        }
+    }
+    Ok(server)
+}
+
+/// Sites that report a load with room, and the round trips to clients that they are asked for.
+struct Sites {
+    senders: Vec<(UdpSocket, Sender)>,
+    start: Instant,
+    /// When to hear orders, and when to report.
+    next: [Instant; 2],
+    /// Of reports, orders and round trips, and of queries and answers beside them.
+    bytes: usize,
+    beside: usize,
+}
+
+impl Sites {
+    fn report_to(server: &Server) -> Result<Sites> {
+        let to = server.reports.ok_or("it takes reports")?;
+        let mut senders = Vec::new();
+        for n in 0..SITES {
+            let socket = UdpSocket::bind("127.0.0.1:0")?;
+            socket.connect(to)?;
+            socket.set_nonblocking(true)?;
+            senders.push((socket, Sender::new(Key::new(KEY), &format!("s{n}"), EPOCH, 1)?));
+        }
+        let now = Instant::now();
+        let mut sites = Sites { senders, start: now, next: [now; 2], bytes: 0, beside: 0 };
+        // The first datagram is answered by a challenge, the second is believed.
+        for _ in 0..10 {
+            sites.next = [Instant::now(); 2];
+            sites.look()?;
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        sites.bytes = 0;
+        Ok(sites)
+    }
+
+    /// Reports every four seconds, and obeys orders soon.
+    fn look(&mut self) -> Result<()> {
+        let now = Instant::now();
+        if now < self.next[0] {
+            return Ok(());
+        }
+        self.next[0] = now + Duration::from_millis(100);
+        let is_due = now >= self.next[1];
+        if is_due {
+            self.next[1] = now + Duration::from_secs(4);
+        }
+        let measured = EPOCH + self.start.elapsed().as_nanos() as u64;
+        let mut buffer = [0; 2048];
+        for (number, (socket, sender)) in self.senders.iter_mut().enumerate() {
+            while let Ok(length) = socket.recv(&mut buffer) {
+                self.bytes += length;
+                if let Heard::Order { order, client } = sender.hear(0, &buffer[..length]) {
+                    let mean = Span((5 + 37 * number as u64 % 97) * 1_000_000);
+                    let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean, answers: 3 };
+                    let datagram = sender.echoes(0, measured, echoes);
+                    self.bytes += datagram.len();
+                    socket.send(&datagram)?;
+                }
+            }
+            if is_due {
+                let mut metrics = Metrics::default();
+                for (metric, value) in
+                    [(Metric::Cpu, 0.1), (Metric::Capacity, 1e9), (Metric::Room, 9e8), (Metric::Completed, 0.0)]
+                {
+                    metrics.set(metric, value);
+                }
+                let (every, heartbeat) = (Span(1_000_000_000), Span(4_000_000_000));
+                let datagram = sender.load(0, measured, Load { every, heartbeat, metrics, ..Load::default() });
+                self.bytes += datagram.len();
+                socket.send(&datagram)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Queries of as many clients as are known, each by the network that its resolver tells.
+fn queries_of_clients() -> Vec<Vec<u8>> {
+    let of = |n: usize| {
+        // Networks that follow are far from each other.
+        let network = (n * 40_503 % (1 << 24)) as u32;
+        let [_, a, b, c] = network.to_be_bytes();
+        let mut packet = query("www");
+        packet[11] = 1;
+        packet.extend_from_slice(&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 11, 0, 8, 0, 7, 0, 1, 24, 0, a, b, c]);
+        packet
+    };
+    (0..CLIENTS).map(of).collect()
+}
+
+fn queries_of_names() -> Vec<Vec<u8>> {
+    (0..NAMES).map(|n| query(&format!("n{n}"))).collect()
+}
+
+/// `A` of a name in `example.org`.
+fn query(label: &str) -> Vec<u8> {
+    let mut packet = vec![0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, label.len() as u8];
+    packet.extend_from_slice(label.as_bytes());
+    packet.extend_from_slice(b"\x07example\x03org\x00\x00\x01\x00\x01");
+    packet
+}
+
+/// Asks, and counts what is answered.
+fn ask(to: SocketAddr, packets: &[Vec<u8>], pace: &Pace, until: Until, sites: &mut Sites) -> Result<Seen> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.connect(to)?;
+    let start = Instant::now();
+    let (mut asked, mut answered, mut buffer) = (0, 0, [0; 4096]);
+    loop {
+        let elapsed = start.elapsed();
+        let is_over = match until {
+            Until::Asked(most) => asked >= most,
+            Until::Elapsed(most) => elapsed >= most,
+        };
+        let due = match pace {
+            Pace::Outstanding(most) => answered + most,
+            Pace::Rate(rate) => (elapsed.as_secs_f64() * rate) as usize,
+        };
+        while !is_over && asked < due {
+            let packet = &packets[asked % packets.len()];
+            sites.beside += packet.len();
+            socket.send(packet)?;
+            asked += 1;
+        }
+        if is_over && answered == asked {
+            break;
+        }
+        sites.look()?;
+        socket.set_read_timeout(Some(if is_over { Duration::from_millis(500) } else { Duration::from_micros(100) }))?;
+        match socket.recv(&mut buffer) {
+            Ok(length) => {
+                answered += 1;
+                sites.beside += length;
+            }
+            Err(_) if is_over => break,
+            // With a fixed number outstanding, those lost are not waited for.
+            Err(_) => {}
+        }
+    }
+    Ok(Seen { asked, answered, rate: answered as f64 / start.elapsed().as_secs_f64(), cost_us: f64::NAN })
+}
+
+/// Answers and losses as dnsperf counts them.
+fn dnsperf(to: SocketAddr, folder: &Path, sites: &mut Sites) -> Result<(f64, f64)> {
+    let file = folder.join("queries");
+    fs::write(&file, "www.example.org A\n")?;
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", "0", "dnsperf", "-s", "127.0.0.1", "-q", "100", "-l", "5", "-e"])
+        .arg("-p")
+        .arg(to.port().to_string());
+    let mut child = command.arg("-d").arg(&file).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    while child.try_wait()?.is_none() {
+        sites.look()?;
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    let text = String::from_utf8(child.wait_with_output()?.stdout)?;
+    let number = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.and_then(|line| line.split_whitespace().nth(2)?.parse().ok()).ok_or(format!("dnsperf says no {name}"))
+    };
+    Ok((number("Queries completed:")?, number("Queries lost:")?))
+}
+
+fn median(of: impl Iterator<Item = f64>) -> f64 {
+    let mut all: Vec<f64> = of.collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
