@@ -210,8 +210,10 @@ fn an_address_that_answers_late_is_still_taken() {
     // Where nothing listens: when that one has failed, the first is all there is.
     let names = NameServer::constant(3600, &[late.into(), Ipv4Addr::new(127, 7, 8, 3).into()]);
     let relenting = std::thread::spawn(move || {
-        // The attempt at the other address has been made and refused by then.
-        std::thread::sleep(Duration::from_millis(400));
+        // Nothing comes to those in the queue, and meanwhile the attempt at the other address is made and refused.
+        let mut first = waiting.first().expect("the queue has room for one");
+        first.set_read_timeout(Some(Duration::from_millis(400))).unwrap();
+        assert!(first.read(&mut [0]).is_err());
         waiting.iter().for_each(|_| drop(listener.accept().unwrap()));
         let (mut stream, _) = listener.accept().unwrap();
         let mut head = [0; 1024];
