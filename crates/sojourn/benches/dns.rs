@@ -12,18 +12,20 @@
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sojourn_serve::report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
-use sojourn_stats::Span;
+use sojourn_serve::now;
+use sojourn_stats::{Span, Time};
 
 mod bars;
 mod peers;
+mod sites;
 
 use bars::Bars;
+use sites::{CLIENTS, KEY, SITES, Sites, client};
 
 /// Cost of an answer by policy over that of PowerDNS's from its cache.
 const COST_MOST: f64 = 1.0;
@@ -36,17 +38,12 @@ const MEMORY_MOST: f64 = 200.0;
 /// Bytes of reports and probes per byte of queries and answers.
 const TRAFFIC_MOST: f64 = 0.01;
 
-const SITES: usize = 64;
-const CLIENTS: usize = 100_000;
 const NAMES: usize = 100;
 const ROUNDS: usize = 5;
-const ROUND: Duration = Duration::from_secs(3);
+const ROUND: Span = Span(3_000_000_000);
 const OUTSTANDING: usize = 100;
 /// How long answers are waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
-const KEY: &[u8] = b"a key of benchmarks";
-/// When the sites began, by their own clocks (ns since 1970).
-const EPOCH: u64 = 1_700_000_000_000_000_000;
+const PATIENCE: Span = Span(500_000_000);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -55,7 +52,7 @@ fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let peer = powerdns(folder.path())?;
     let own = sojourn(folder.path(), 1)?;
-    let mut sites = Sites::report_to(&own)?;
+    let mut sites = Sites::report_to(own.reports)?;
     let mut bars = Bars::default();
 
     // Buffers and the like are there whatever is known.
@@ -101,7 +98,7 @@ fn main() -> Result<()> {
 
     drop((own, sites));
     let two = sojourn(folder.path(), 2)?;
-    let mut sites = Sites::report_to(&two)?;
+    let mut sites = Sites::report_to(two.reports)?;
     sites.tell_rates()?;
     ask(two.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
     sites.settle()?;
@@ -144,7 +141,7 @@ enum Pace {
 
 enum Until {
     Asked(usize),
-    Elapsed(Duration),
+    Elapsed(Span),
 }
 
 impl Drop for Server {
@@ -227,126 +224,13 @@ fn powerdns(folder: &Path) -> Result<Server> {
     let server = Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: None };
     let port = port.to_string();
     let dig = ["@127.0.0.1", "-p", &port, "+short", "+tries=1", "+time=1", "n5.example.org"];
-    let start = Instant::now();
+    let start = now();
     while Command::new("dig").args(dig).output()?.stdout != b"192.0.2.5\n" {
-        if start.elapsed() > Duration::from_secs(20) {
+        if now() - start > Span(20_000_000_000) {
             return Err("pdns_server does not answer; it needs its bind backend".into());
         }
     }
     Ok(server)
-}
-
-/// Sites that report a load with room, and the round trips to clients that they are asked for.
-struct Sites {
-    senders: Vec<(UdpSocket, Sender)>,
-    start: Instant,
-    /// When to hear orders, and when to report.
-    next: [Instant; 2],
-    orders: usize,
-    /// Of reports, orders and round trips, and of queries and answers beside them.
-    bytes: usize,
-    beside: usize,
-}
-
-impl Sites {
-    fn report_to(server: &Server) -> Result<Sites> {
-        let to = server.reports.ok_or("it takes reports")?;
-        let mut senders = Vec::new();
-        for n in 0..SITES {
-            let socket = UdpSocket::bind("127.0.0.1:0")?;
-            socket.connect(to)?;
-            socket.set_nonblocking(true)?;
-            senders.push((socket, Sender::new(Key::new(KEY), &format!("s{n}"), EPOCH, 1)?));
-        }
-        let now = Instant::now();
-        let mut sites = Sites { senders, start: now, next: [now; 2], orders: 0, bytes: 0, beside: 0 };
-        // The first datagram is answered by a challenge, the second is believed.
-        for _ in 0..10 {
-            sites.next = [Instant::now(); 2];
-            sites.look()?;
-            std::thread::park_timeout(Duration::from_millis(100));
-        }
-        sites.bytes = 0;
-        Ok(sites)
-    }
-
-    /// Tells the rates of all clients, each site of those that ask it: from then on they are known.
-    fn tell_rates(&mut self) -> Result<()> {
-        let all: Vec<(String, f64)> = (0..CLIENTS).map(|n| (client(n).to_string(), 0.01)).collect();
-        for (number, part) in all.chunks(CLIENTS.div_ceil(SITES)).enumerate() {
-            let measured = EPOCH + self.start.elapsed().as_nanos() as u64;
-            let (socket, sender) = &mut self.senders[number];
-            for datagram in sender.rates(0, measured, part.to_vec()) {
-                self.bytes += datagram.len();
-                socket.send(&datagram)?;
-            }
-            // They shall all be heard, and what is ordered obeyed.
-            std::thread::park_timeout(Duration::from_millis(50));
-            self.look()?;
-        }
-        Ok(())
-    }
-
-    /// Obeys until what was ordered for clients that are new is done, at most a minute; that is no longer counted then.
-    fn settle(&mut self) -> Result<()> {
-        for _ in 0..600 {
-            let before = self.orders;
-            std::thread::park_timeout(Duration::from_millis(100));
-            self.look()?;
-            if self.orders - before < 10 {
-                break;
-            }
-        }
-        println!("{} round trips ordered", self.orders);
-        (self.bytes, self.beside) = (0, 0);
-        Ok(())
-    }
-
-    /// Reports every four seconds, and obeys orders soon.
-    fn look(&mut self) -> Result<()> {
-        let now = Instant::now();
-        if now < self.next[0] {
-            return Ok(());
-        }
-        self.next[0] = now + Duration::from_millis(100);
-        let is_due = now >= self.next[1];
-        if is_due {
-            self.next[1] = now + Duration::from_secs(4);
-        }
-        let measured = EPOCH + self.start.elapsed().as_nanos() as u64;
-        let mut buffer = [0; 2048];
-        for (number, (socket, sender)) in self.senders.iter_mut().enumerate() {
-            while let Ok(length) = socket.recv(&mut buffer) {
-                self.bytes += length;
-                if let Heard::Order { order, client } = sender.hear(0, &buffer[..length]) {
-                    self.orders += 1;
-                    let mean = Span((5 + 37 * number as u64 % 97) * 1_000_000);
-                    let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean, answers: 3 };
-                    let datagram = sender.echoes(0, measured, echoes);
-                    self.bytes += datagram.len();
-                    socket.send(&datagram)?;
-                }
-            }
-            if is_due {
-                let mut metrics = Metrics::default();
-                for (metric, value) in
-                    [(Metric::Cpu, 0.1), (Metric::Capacity, 1e9), (Metric::Room, 9e8), (Metric::Completed, 0.0)]
-                {
-                    metrics.set(metric, value);
-                }
-                let (every, heartbeat) = (Span(1_000_000_000), Span(4_000_000_000));
-                let datagram = sender.load(0, measured, Load { every, heartbeat, metrics, ..Load::default() });
-                self.bytes += datagram.len();
-                socket.send(&datagram)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Clients that follow are far from each other.
-fn client(number: usize) -> Ipv4Addr {
-    Ipv4Addr::from(0x0a00_0000 + (number * 40_503 % (1 << 24)) as u32)
 }
 
 /// Queries of all clients, each as its resolver tells of it.
@@ -378,11 +262,11 @@ fn ask(to: SocketAddr, packets: &[Vec<u8>], pace: &Pace, until: Until, sites: &m
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.connect(to)?;
     socket.set_nonblocking(true)?;
-    let start = Instant::now();
+    let start = now();
     let (mut asked, mut answered, mut buffer) = (0, 0, [0; 4096]);
-    let mut over: Option<Instant> = None;
-    while over.is_none_or(|since| answered < asked && since.elapsed() < PATIENCE) {
-        let elapsed = start.elapsed();
+    let mut over: Option<Time> = None;
+    while over.is_none_or(|since| answered < asked && now() - since < PATIENCE) {
+        let elapsed = now() - start;
         let due = match pace {
             Pace::Outstanding(most) => answered + most,
             Pace::Rate(rate) => (elapsed.as_secs_f64() * rate) as usize,
@@ -392,7 +276,7 @@ fn ask(to: SocketAddr, packets: &[Vec<u8>], pace: &Pace, until: Until, sites: &m
             Until::Elapsed(most) => elapsed >= most,
         };
         if is_over {
-            over.get_or_insert_with(Instant::now);
+            over.get_or_insert_with(now);
         }
         while over.is_none() && asked < due {
             let packet = &packets[asked % packets.len()];
@@ -406,7 +290,7 @@ fn ask(to: SocketAddr, packets: &[Vec<u8>], pace: &Pace, until: Until, sites: &m
             sites.beside += length;
         }
     }
-    Ok(Seen { asked, answered, rate: answered as f64 / start.elapsed().as_secs_f64(), cost_us: f64::NAN })
+    Ok(Seen { asked, answered, rate: answered as f64 / (now() - start).as_secs_f64(), cost_us: f64::NAN })
 }
 
 /// Answers and losses as dnsperf counts them.
