@@ -246,7 +246,7 @@ fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
     let events = running.lines.text();
     assert_eq!(
         (events.matches("\"reloaded\"").count(), events.matches("\"reload_failed\"").count()),
-        (1, 5),
+        (1, 6),
         "{events}"
     );
     // Another policy begins anew with the same sites; a service of another name is another service.
