@@ -17,6 +17,7 @@ mod limits;
 mod naming;
 mod own_policy;
 mod paths;
+mod rates;
 mod record;
 mod rooms;
 mod sites;
