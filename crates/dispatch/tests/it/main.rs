@@ -18,6 +18,7 @@ mod limits;
 mod naming;
 mod own_policy;
 mod paths;
+mod rates;
 mod record;
 mod rooms;
 mod sites;
