@@ -108,7 +108,7 @@ fn check(dns: &Tier, system: &System) -> Result<(), String> {
     if dns.limit.is_some() {
         return not_yet("limit of a DNS");
     }
-    if dns.ttl.0 % 1_000_000_000 != 0 || (dns.ttl == Span::ZERO && system.rules.resolves == Resolves::Ttl) {
+    if !dns.ttl.0.is_multiple_of(1_000_000_000) || (dns.ttl == Span::ZERO && system.rules.resolves == Resolves::Ttl) {
         return Err(format!(
             "live's DNS says its TTL in whole seconds (RFC 1035), not as {}: write e.g. `ttl = \"60 s\"`, or leave `live` out \
              of `by`",
