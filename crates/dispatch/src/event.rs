@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::BackendId;
-use crate::request::is_default;
 
 /// Something that happened. A request that was forwarded ends with exactly one of `Completed`, `Failed` or `Cancelled`;
 /// until then it is in flight, also while it is pending (not yet sent).
@@ -72,7 +71,7 @@ pub struct Report {
     #[serde(with = "crate::record::exact")]
     pub net: f32,
     /// Requests at the processor, the disk and the network, waiting or served; 0 where that is not told.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "are_none")]
     pub queues: [u32; 3],
     /// Requests per second that it could take in addition.
     #[serde(with = "crate::record::exact")]
@@ -123,4 +122,9 @@ impl Event {
             | Event::Left { backend } => backend,
         }
     }
+}
+
+/// Whether no queues are told.
+fn are_none(queues: &[u32; 3]) -> bool {
+    *queues == [0; 3]
 }

@@ -5,11 +5,11 @@
 //! |---|---|---|
 //! | redirection | 0 | a round trip to the client and back, and `connect` |
 //! | data, where the node owns the file | size x disk load / rate of the disk | the same |
-//! | data, where another node does | (1 + `remote_penalty`) x size x disk load there / rate of the disk there; at least size x network load / rate of the slower of the two networks | the same |
+//! | data, where another does | (1 + `remote_penalty`) x what the owner's disk takes, no less than either network | the same |
 //! | processor | operations x processor load / speed | the same |
 //!
-//! A load is 1 + the requests at the resource, as last reported, or the resource's busy share where none are told: a request
-//! shares it with them. What is not known takes no
+//! A disk takes size x its load / its rate, a network the same. A load is 1 + the requests at the resource, as last reported, or
+//! the resource's busy share where none are told: a request shares it with them. What is not known takes no
 //! time: a file without an owner is local everywhere, a request without a size needs no data. The processor load of the node
 //! that is chosen counts as `rise` higher until it reports again, each choice on top of the one before. Equal nodes: the one
 //! where the request is, else drawn. A request that was redirected once stays where it is.

@@ -156,8 +156,9 @@ fn the_disk_that_works_is_the_owners() {
     assert!(value(&report.unwrap(), "response_time_mean") > 5.0);
 }
 
-/// Least recently used, not first in first out: with two places, file i and then file j are there with chance p_i p_j / (1 - p_i)
-/// (W. F. King, Analysis of demand paging algorithms, 1971); kept in the order of their coming, with one in proportion to p_i p_j.
+/// Least recently used, not first in first out: with two places, file i and then file j are there with chance
+/// p_i p_j / (1 - p_i) (W. F. King, Analysis of demand paging algorithms, 1971); in the order of coming, with one in
+/// proportion to p_i p_j.
 #[test]
 fn memory_forgets_what_was_used_least_recently() {
     let weights: Vec<f64> = (1..=4).map(|rank| f64::from(rank).powi(-2)).collect();

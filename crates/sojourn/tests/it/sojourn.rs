@@ -56,7 +56,7 @@ pub(crate) fn estimates(folder: &Path, engine: &str, metric: &str) -> Vec<f64> {
 
 /// Waits until `holds`, as long as a slow machine may need.
 #[allow(clippy::disallowed_methods, reason = "a test that waits for a process gives up some day")]
-pub(crate) fn await_that(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn await_that(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < Duration::from_secs(60), "never came: {what}");

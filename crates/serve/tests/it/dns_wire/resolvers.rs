@@ -1,7 +1,7 @@
 //! A real resolver in front: unbound, with random case of letters (0x20), minimised names and its own checks.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -27,27 +27,48 @@ fn unbound_resolves_what_the_zone_has() {
     }
     let server = server(open());
     let folder = tempfile::tempdir().expect("a folder");
-    let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
     let file = folder.path().join("unbound.conf");
-    let text = format!(
-        "server:\n chroot: \"\"\n username: \"\"\n directory: \"{}\"\n pidfile: \"\"\n use-syslog: no\n do-daemonize: no\n \
-         interface: 127.0.0.1\n port: {port}\n num-threads: 1\n module-config: \"iterator\"\n \
-         do-not-query-localhost: no\n use-caps-for-id: yes\n qname-minimisation: yes\n qname-minimisation-strict: yes\n\
-         remote-control:\n control-enable: no\n\
-         stub-zone:\n name: \"example.org\"\n stub-addr: 127.0.0.1@{}\n",
-        folder.path().display(),
-        server.addresses()[0].port()
-    );
-    fs::write(&file, text).expect("written");
-    let mut command = Command::new("/usr/sbin/unbound");
-    command.arg("-d").arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _unbound = Unbound(command.spawn().expect("unbound starts"));
+    let text = |port: u16| {
+        format!(
+            "server:\n chroot: \"\"\n username: \"\"\n directory: \"{}\"\n pidfile: \"\"\n use-syslog: no\n \
+             do-daemonize: no\n interface: 127.0.0.1\n port: {port}\n num-threads: 1\n module-config: \"iterator\"\n \
+             do-not-query-localhost: no\n use-caps-for-id: yes\n qname-minimisation: yes\n \
+             qname-minimisation-strict: yes\nremote-control:\n control-enable: no\n\
+             stub-zone:\n name: \"example.org\"\n stub-addr: 127.0.0.1@{}\n",
+            folder.path().display(),
+            server.addresses()[0].port()
+        )
+    };
+    // A port that is free now may be taken by another test before unbound has it: then it ends, and gets another one.
+    let (_unbound, port) = (0..5)
+        .find_map(|_| {
+            let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+            let port = udp.local_addr().expect("a port").port();
+            drop(TcpListener::bind(("127.0.0.1", port)).ok()?);
+            fs::write(&file, text(port)).expect("written");
+            drop(udp);
+            let mut command = Command::new("/usr/sbin/unbound");
+            command.arg("-d").arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut unbound = Unbound(command.spawn().expect("unbound starts"));
+            let answers = || {
+                let args =
+                    ["@127.0.0.1", "-p", &port.to_string(), "+tries=1", "+time=2", "www.example.org", "A", "+short"];
+                let output = Command::new("dig").args(args).output().expect("dig runs");
+                String::from_utf8_lossy(&output.stdout).contains("198.51.100")
+            };
+            let mut is_over = false;
+            until("unbound answers", || {
+                is_over = unbound.0.try_wait().expect("it is ours").is_some();
+                is_over || answers()
+            });
+            (!is_over).then_some((unbound, port))
+        })
+        .expect("one of five ports is free");
     let port = port.to_string();
     let dig = |name: &str, kind: &str, flag: &str| {
         let flags = ["@127.0.0.1", "-p", &port, "+tries=1", "+time=2", flag, name, kind];
         String::from_utf8(Command::new("dig").args(flags).output().expect("dig runs").stdout).expect("text")
     };
-    until("unbound answers", || dig("www.example.org", "A", "+short").contains("198.51.100"));
     for (name, kind, expected) in [
         ("www.example.org", "AAAA", "2001:db8:1::2\n"),
         ("example.org", "A", "198.51.100.3\n"),
