@@ -1,7 +1,7 @@
 //! From the bytes of a query to those of its reply, without any I/O (RFC 1034, 4.3.2; 2308, 4592, 6891, 7871, 7873, 8482).
 //!
 //! What is asked of the policy is only what will be sent: the limit on replies is looked at before. A query that shows a
-//! cookie of ours, or comes over TCP, has a sender that is no one else, and no limit.
+//! cookie of ours, or comes over TCP, comes from where it says, and has no limit.
 
 pub(super) mod limit;
 pub(super) mod limits;
