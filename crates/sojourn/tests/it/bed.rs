@@ -538,7 +538,8 @@ fn experiments_with_paths_run_live_in_a_bed_of_their_own() {
     }
     // Round trips that differ need a host for each machine of clients.
     let several = LIVE.replace("\"20 ms\"", "\"uniform(10 ms, 30 ms)\"").replace("number = 5", "number = 50");
-    let output = sojourn(&["run", &file(folder.path(), "several.toml", several)]);
+    let out = folder.path().join("refused").display().to_string();
+    let output = sojourn(&["run", &file(folder.path(), "several.toml", several), "--out", &out]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("hosts for 64 machines of clients, not for 100"), "{}", stderr(&output));
 }
