@@ -244,7 +244,7 @@ fn until_told_to_stop(
     supervised::until_told_to_stop(events, ready, input, heard).map_err(ServeError::system("cannot begin to serve"))
 }
 
-/// To whom a front node tells of its servers, and by which name.
+/// Where a front node tells of its servers, and by which name.
 fn tells(upstream: &UpstreamConfig) -> Value {
     json!({"name": upstream.name, "receivers": upstream.receivers})
 }

@@ -67,7 +67,7 @@ impl Reporting {
         self.reports.map(|listen| Ok(ReportsConfig { listen, key: self.key()? })).transpose()
     }
 
-    /// To whom which reports are made, if any are.
+    /// Where reports are made, and which, if any are.
     pub(crate) fn made(&self) -> Result<Option<UpstreamConfig>, Failure> {
         let Some(name) = &self.name else { return Ok(None) };
         Ok(Some(UpstreamConfig {

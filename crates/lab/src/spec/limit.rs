@@ -86,7 +86,7 @@ impl Reader<'_> {
         Ok(Limit { connections: most, returns })
     }
 
-    /// Refuses a limit that no one could keep.
+    /// Refuses a limit that cannot be kept.
     fn check_limit(&self, limit: &Spanned<RawLimit>, tier: &Tier) -> Result<(), SpecError> {
         let wrong = |right: &str| Err(self.at(limit, "limit", right));
         if self.browses {

@@ -182,7 +182,7 @@ impl Responder {
             _ if query.class != IN => return Ok(Code::Refused),
             kind::OPT | kind::TSIG => return Ok(Code::FormErr),
             kind::AXFR | kind::IXFR => return Ok(Code::Refused),
-            // Types of questions that no one asks (RFC 6895, 3.1).
+            // Types that are for replies or transfers, not for questions (RFC 6895, 3.1).
             128..=254 => return Ok(Code::NotImp),
             _ => {}
         }

@@ -38,7 +38,7 @@ pub struct ServerConfig {
     pub listen: Vec<SocketAddr>,
     /// Threads for UDP on each address.
     pub threads: usize,
-    /// How much it does for whom.
+    /// How much it does for each client.
     pub limits: Limits,
     /// From which cookies are made; servers with the same one accept each other's. None: drawn at the start.
     pub cookie_secret: Option<Vec<u8>>,

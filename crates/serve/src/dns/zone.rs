@@ -176,7 +176,7 @@ impl Zone {
         }
     }
 
-    /// A name server in the zone has an address, or no one would find it.
+    /// A name server in the zone has an address, or it would not be found.
     fn check_server(&self, owner: &Name, server: &[u8]) -> Result<(), String> {
         let server = Name::from_wire(server);
         if !server.is_within(&self.apex) {

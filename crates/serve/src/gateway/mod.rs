@@ -69,7 +69,7 @@ pub struct GatewayConfig {
     pub information: Information,
     /// Where load daemons send the load of the backends; none: nowhere. Only with one decider.
     pub reports: Option<ReportsConfig>,
-    /// To whom it tells of its backends as of one; none: to none. Only with one decider.
+    /// Where it tells of its backends as of one; none: nowhere. Only with one decider.
     pub upstream: Option<UpstreamConfig>,
     /// Most requests at each backend, and with how many it is chosen again; a request that finds all full is answered 503.
     /// Only with one decider.

@@ -45,7 +45,7 @@ pub struct SwitchConfig {
     pub accepts: Vec<Accepted>,
     /// Where load daemons send the load of the servers; none: nowhere.
     pub reports: Option<ReportsConfig>,
-    /// To whom it tells of its servers as of one; none: to none.
+    /// Where it tells of its servers as of one; none: nowhere.
     pub upstream: Option<UpstreamConfig>,
     /// Where decisions are recorded.
     pub record: Option<PathBuf>,

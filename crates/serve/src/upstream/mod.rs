@@ -34,7 +34,7 @@ pub use prober::ProbeRules;
 pub(crate) use prober::{Counters, Prober};
 pub use servers::{Look, Servers};
 
-/// What a front node tells, to whom and when.
+/// What a front node tells, to which receivers and when.
 #[derive(Clone, Debug)]
 pub struct UpstreamConfig {
     /// The name by which those in front know the cluster.

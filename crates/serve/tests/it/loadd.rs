@@ -84,7 +84,7 @@ fn a_log_is_followed_over_rotation_and_truncation() {
     }
 }
 
-/// A FIFO, which no one writes: to open it would wait for ever.
+/// A FIFO that has no writer: to open it would wait for ever.
 fn fifo(folder: &Path) -> PathBuf {
     let path = folder.join("fifo");
     mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).expect("a FIFO");

@@ -137,7 +137,7 @@ fn orders_of_strangers_are_dropped() {
     stranger.meet(0);
     let (_, forged) = stranger.order(100);
     assert_eq!(pair.sender.hear(0, &forged), Heard::Nothing);
-    // Whom it is not for, it is not for.
+    // Another receiver than the one it is for does not believe it.
     let mut others = Sender::new(secret(), "rome", SENT_AT, 1).expect("the name is fine");
     assert_eq!(others.hear(0, &genuine), Heard::Nothing);
     assert_eq!(others.dropped().unknown, 1);

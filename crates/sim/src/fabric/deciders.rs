@@ -23,6 +23,8 @@ pub(super) struct Decider {
     pub(super) region: usize,
     /// The server that it is on.
     pub(super) host: Option<u32>,
+    /// The number of that one among its targets.
+    pub(super) here: Option<u32>,
     /// Work that a poll is to the server polled.
     pub(super) poll_cost: Span,
     /// Of a DNS: how long its answers may be kept, and what that depends on.
@@ -93,6 +95,7 @@ pub(super) fn deciders(
                 site: seat.site,
                 region: system.region_of(seat.site),
                 host: seat.host.map(|host| host as u32),
+                here: place_of_its_host(seat),
                 poll_cost: tier.poll_cost,
                 ttl: tier.ttl,
                 ttl_rule: rule(tier.ttl_rule),
@@ -120,6 +123,7 @@ pub(super) fn deciders(
             site,
             region,
             host,
+            here: None,
             poll_cost: Span::ZERO,
             ttl: Span::ZERO,
             ttl_rule: TtlRule::Constant,
@@ -136,6 +140,12 @@ pub(super) fn overflowing(system: &System) -> impl Iterator<Item = (&Tier, usize
         let seats = tier.seats.iter().enumerate().filter(|(_, seat)| !seat.overflow.is_empty());
         seats.map(move |(seat, _)| (tier, index, seat))
     })
+}
+
+/// The number of the server that a seat is on, among its targets.
+fn place_of_its_host(seat: &Seat) -> Option<u32> {
+    let place = seat.targets.iter().position(|target| seat.host.is_some_and(|host| *target == Target::Host(host)));
+    place.map(|place| place as u32)
 }
 
 /// The names of a seat's targets.

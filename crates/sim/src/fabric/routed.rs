@@ -331,12 +331,9 @@ impl Routed {
             return self.serve_here(slot, host, cx);
         }
         if decider.balancer.is_of_node() {
-            let here =
-                decider.targets.iter().position(|next| decider.host.is_some_and(|host| *next == Next::Server(host)));
             let round_trip = Span(2 * self.places.one_way(job.client, decider.region).0);
             let work = job.service.as_secs_f64();
-            route.asked.at_node =
-                Some(AtNode { here: here.map(|here| here as u32), hops: route.hops, work, round_trip });
+            route.asked.at_node = Some(AtNode { here: decider.here, hops: route.hops, work, round_trip });
         }
         let Some(choice) = decider.balancer.choose(route.asked, &route.tried, cx.now) else {
             return self.overflow(slot, number, cx);

@@ -5,7 +5,7 @@
 //! but for those beside the servers of a switch.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 
 use serde_json::Value;
 use sojourn_bed::Ground;
@@ -167,10 +167,14 @@ impl Walk<'_> {
         Ok(address)
     }
 
-    /// Where a decider records its decisions, if it does.
+    /// Where a decider records its decisions, if it does; whatever folder its configuration is in.
     fn record(&self, (tier, seat): (usize, usize), name: &str) -> Option<PathBuf> {
         let of = if tier + seat == 0 { String::new() } else { format!("-{name}") };
-        let file = || self.conditions.folder.join(format!("decisions-{}{of}.jsonl", self.conditions.index + 1));
+        let file = || {
+            let file = self.conditions.folder.join(format!("decisions-{}{of}.jsonl", self.conditions.index + 1));
+            // It fails only on an empty path.
+            path::absolute(&file).unwrap_or(file)
+        };
         self.experiment.run.live.record.then(file)
     }
 

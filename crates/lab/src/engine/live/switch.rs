@@ -135,7 +135,7 @@ impl Switch<'_> {
         Part::start_on(ground, (host, entrance), self.program, self.name, &arguments)
     }
 
-    /// To whom it passes on what it cannot take, and from whom it takes what those cannot.
+    /// The switches to which it passes on what it cannot take, and those from which it takes what they cannot.
     fn overflow(&self, ground: &dyn Ground) -> Vec<String> {
         let Some(overflow) = self.tier.overflow else { return Vec::new() };
         let mut arguments = Vec::new();

@@ -1,4 +1,4 @@
-//! How much a server does for whom.
+//! How much a server does for each client.
 
 use sojourn_stats::Span;
 

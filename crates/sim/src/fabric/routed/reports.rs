@@ -48,7 +48,7 @@ pub(super) struct Reporting {
     next_at: Time,
     /// When each decider has had its time for the reports that have come.
     free_at: Vec<Time>,
-    /// Who asks the DNS for each client; empty where no one wants to know.
+    /// Who asks the DNS for each client; empty where nothing asks for it.
     askers: Vec<u32>,
 }
 
