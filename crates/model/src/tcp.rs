@@ -16,6 +16,9 @@
 //! | all acknowledgements of a window are lost | a time-out for nothing |
 //! | the path is cut, or loses more, for a while ([`Spell`]) | what sets out meanwhile is lost, each packet or a share |
 //!
+//! A set-up or a transfer goes on in steps: what follows a time-out is drawn when that time has come ([`Step`]), so that
+//! transfers which share a path share its bursts of losses. What is sent before the next time-out is drawn at once.
+//!
 //! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
 //! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which
 //! travels with the last segment. The round trip is constant.
@@ -130,6 +133,52 @@ pub struct Carried {
     pub is_whole: bool,
 }
 
+/// What becomes of a set-up or a transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step<T> {
+    /// It waits for a time-out, which ends so long after its start.
+    Waits(Span),
+    /// It ends.
+    Ends(T),
+}
+
+/// A connection that is being set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Connecting {
+    /// The SYN has come through, its answer has not.
+    is_answer: bool,
+    /// How often the one or the other was sent again, and time waited for both.
+    times: u32,
+    waited: Span,
+}
+
+/// Bytes under way over a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sending {
+    connection: TcpConnection,
+    /// Time of a full segment on the link, and of what the last one is shorter.
+    segment_s: f64,
+    spare_s: f64,
+    /// The sender's clock, from the first segment's start.
+    clock_s: f64,
+    /// Segments that have not arrived.
+    left: u64,
+    wait: Option<Wait>,
+}
+
+/// A segment that is sent again after each time-out, until it and its acknowledgement have come through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wait {
+    /// Segments of the window that it was sent in.
+    sent: u64,
+    /// Whether it has not arrived yet (1, else 0).
+    missing: u64,
+    /// The next time-out.
+    wait_s: f64,
+    /// How often it was sent.
+    times: u32,
+}
+
 /// Later acknowledgements that tell of a loss, without RACK.
 const DUPLICATES: u64 = 3;
 
@@ -198,26 +247,14 @@ impl TcpStack {
         bytes + self.segments(bytes) * self.header
     }
 
-    /// Sets a connection up over `way` (Cardwell et al., equation 2: both sides repeat what was lost, each by its own clock).
+    /// Sets a connection up over `way`, which nothing else uses meanwhile.
     pub fn connect(&self, way: &mut Way) -> Connected {
-        let (mut waited, mut patience) = (Span::ZERO, Span::ZERO);
-        let wait = |times: u32| Span(self.syn_timeout.0.saturating_mul(1 << times.min(20))).min(self.most_timeout);
-        (0..self.syns).for_each(|times| patience += wait(times));
-        for (is_answer, sets_out) in [(false, Span::ZERO), (true, Span(way.rtt.0 / 2))] {
-            let mut times = 0;
-            while way.loses(is_answer, sets_out + waited) {
-                waited += wait(times);
-                times += 1;
-                if waited >= patience {
-                    return Connected { after: patience, connection: None };
-                }
+        let mut connecting = Connecting::default();
+        loop {
+            if let Step::Ends(connected) = connecting.go_on(self, way) {
+                return connected;
             }
         }
-        // A round trip is measured on what was sent once (Karn and Partridge, 1987).
-        let variation_s = (waited == Span::ZERO).then(|| 2.0 * way.rtt.as_secs_f64());
-        let window = f64::from(self.initial_window);
-        let connection = TcpConnection { window, threshold: f64::INFINITY, acknowledged: 0, variation_s };
-        Connected { after: way.rtt + waited, connection: Some(connection) }
     }
 
     /// Begins anew on a connection that was idle for `idle`: after more than a time-out from the initial window (RFC 5681,
@@ -228,15 +265,24 @@ impl TcpStack {
         }
     }
 
-    /// Sends `bytes` over `way`; 0 bytes are one segment.
+    /// Sends `bytes` over `way`, which nothing else uses meanwhile; 0 bytes are one segment.
     pub fn send(&self, connection: &mut TcpConnection, bytes: u64, way: &mut Way) -> Carried {
-        let segment_s = way.rate.map_or(0.0, |rate| (self.segment + self.header) as f64 * 8.0 / rate);
-        let rtt_s = way.rtt.as_secs_f64();
+        let mut sending = self.begin(*connection, bytes, way.rate);
+        loop {
+            if let Step::Ends(carried) = sending.go_on(self, way) {
+                *connection = sending.connection;
+                return carried;
+            }
+        }
+    }
+
+    /// Begins to send `bytes`, which leave at `rate` (bit/s); 0 bytes are one segment.
+    pub fn begin(&self, connection: TcpConnection, bytes: u64, rate: Option<f64>) -> Sending {
         let left = self.segments(bytes);
-        let spare_s = way.rate.map_or(0.0, |rate| (left * self.segment - bytes) as f64 * 8.0 / rate);
-        let limit = (self.receive_window / self.segment).max(1) as f64;
-        let clock_s = 0.0;
-        Transfer { stack: self, connection, way, segment_s, spare_s, rtt_s, limit, clock_s, left }.play()
+        let on_the_link_s = |bytes: u64| rate.map_or(0.0, |rate| bytes as f64 * 8.0 / rate);
+        let (segment_s, spare_s) =
+            (on_the_link_s(self.segment + self.header), on_the_link_s(left * self.segment - bytes));
+        Sending { connection, segment_s, spare_s, clock_s: 0.0, left, wait: None }
     }
 
     fn segments(&self, bytes: u64) -> u64 {
@@ -251,21 +297,60 @@ impl TcpStack {
     }
 }
 
+impl Connecting {
+    /// Goes on until it has to wait, or to its end (Cardwell et al., equation 2: both sides repeat what was lost, each by its
+    /// own clock).
+    pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Step<Connected> {
+        let wait = |times: u32| Span(stack.syn_timeout.0.saturating_mul(1 << times.min(20))).min(stack.most_timeout);
+        loop {
+            let sets_out = if self.is_answer { Span(way.rtt.0 / 2) } else { Span::ZERO };
+            if way.loses(self.is_answer, sets_out + self.waited) {
+                self.waited += wait(self.times);
+                self.times += 1;
+                let patience: Span = (0..stack.syns).map(wait).sum();
+                return match self.waited >= patience {
+                    true => Step::Ends(Connected { after: patience, connection: None }),
+                    false => Step::Waits(sets_out + self.waited),
+                };
+            }
+            if self.is_answer {
+                break;
+            }
+            (self.is_answer, self.times) = (true, 0);
+        }
+        // A round trip is measured on what was sent once (Karn and Partridge, 1987).
+        let variation_s = (self.waited == Span::ZERO).then(|| 2.0 * way.rtt.as_secs_f64());
+        let window = f64::from(stack.initial_window);
+        let connection = TcpConnection { window, threshold: f64::INFINITY, acknowledged: 0, variation_s };
+        Step::Ends(Connected { after: way.rtt + self.waited, connection: Some(connection) })
+    }
+}
+
+impl Sending {
+    /// Goes on until it has to wait for a time-out, or to its end.
+    pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Step<Carried> {
+        let rtt_s = way.rtt.as_secs_f64();
+        let limit = (stack.receive_window / stack.segment).max(1) as f64;
+        match (Transfer { stack, way, rtt_s, limit, of: self }).play() {
+            Some(carried) => Step::Ends(carried),
+            None => Step::Waits(Span::from_secs_f64(self.clock_s)),
+        }
+    }
+
+    /// The connection, with what has been learned so far.
+    pub fn connection(&self) -> TcpConnection {
+        self.connection
+    }
+}
+
 /// A transfer under way.
 struct Transfer<'a, 'b> {
     stack: &'a TcpStack,
-    connection: &'a mut TcpConnection,
     way: &'a mut Way<'b>,
-    /// Time of a full segment on the link, and of what the last one is shorter.
-    segment_s: f64,
-    spare_s: f64,
     rtt_s: f64,
     /// The receiver's window (segments).
     limit: f64,
-    /// The sender's clock, from the first segment's start.
-    clock_s: f64,
-    /// Segments that have not arrived.
-    left: u64,
+    of: &'a mut Sending,
 }
 
 /// What became of some segments that were sent together.
@@ -279,28 +364,37 @@ struct Fate {
 }
 
 impl Transfer<'_, '_> {
-    fn play(mut self) -> Carried {
+    /// None where it waits.
+    fn play(mut self) -> Option<Carried> {
         loop {
-            let sent = (self.connection.window.min(self.limit) as u64).max(1).min(self.left);
-            let fate = self.fate(sent);
-            let sending_s = sent as f64 * self.segment_s;
-            self.left -= sent - fate.lost;
-            if self.left == 0 {
-                return self.arrived(sending_s - self.spare_s);
-            }
-            let over = if fate.lost > 0 {
-                self.repair(sent, fate, sending_s)
-            } else if self.is_acknowledged(sent) {
-                self.clock_s += sending_s.max(self.segment_s + self.rtt_s);
-                self.grow(sent);
-                None
-            } else {
-                self.clock_s += sending_s;
-                self.time_out(sent, 0)
+            let over = match self.of.wait.take() {
+                Some(wait) => self.send_again(wait),
+                None => self.round(),
             };
-            if let Some(over) = over {
+            if over.is_some() || self.of.wait.is_some() {
                 return over;
             }
+        }
+    }
+
+    /// A window is sent.
+    fn round(&mut self) -> Option<Carried> {
+        let sent = (self.of.connection.window.min(self.limit) as u64).max(1).min(self.of.left);
+        let fate = self.fate(sent);
+        let sending_s = sent as f64 * self.of.segment_s;
+        self.of.left -= sent - fate.lost;
+        if self.of.left == 0 {
+            return Some(self.arrived(sending_s - self.of.spare_s));
+        }
+        if fate.lost > 0 {
+            self.repair(sent, fate, sending_s)
+        } else if self.is_acknowledged(sent) {
+            self.of.clock_s += sending_s.max(self.of.segment_s + self.rtt_s);
+            self.grow(sent);
+            None
+        } else {
+            self.of.clock_s += sending_s;
+            self.time_out(sent, 0)
         }
     }
 
@@ -308,39 +402,39 @@ impl Transfer<'_, '_> {
     fn repair(&mut self, sent: u64, fate: Fate, sending_s: f64) -> Option<Carried> {
         let Fate { before, mut lost, after } = fate;
         let needed = if self.stack.recovery == Recovery::Rack { 1 } else { DUPLICATES };
-        self.clock_s += sending_s;
+        self.of.clock_s += sending_s;
         let mut heard = self.acknowledged_of(after, needed);
         // Acknowledgements of what came before the loss let new segments go out, in slow start two for each.
-        let in_slow_start = self.connection.window < self.connection.threshold;
+        let in_slow_start = self.of.connection.window < self.of.connection.threshold;
         let released = if in_slow_start { 2 * before } else { before };
         if heard >= needed {
             // They go out with what is sent again, and with a share of what arrived after the loss (RFC 6937).
-            self.clock_s += self.rtt_s;
+            self.of.clock_s += self.rtt_s;
             let room = released + (after as f64 * self.stack.decrease) as u64;
             return self.recover(sent, lost, room);
         }
         if before > 0 {
             // They tell of the loss a round trip later.
-            let further = self.fate(released.min(self.left - lost));
+            let further = self.fate(released.min(self.of.left - lost));
             let arrived = further.before + further.after;
-            self.left -= arrived;
+            self.of.left -= arrived;
             lost += further.lost;
             heard += self.acknowledged_of(arrived, needed - heard);
-            self.clock_s += self.rtt_s;
+            self.of.clock_s += self.rtt_s;
             if heard >= needed {
-                self.clock_s += self.rtt_s;
+                self.of.clock_s += self.rtt_s;
                 return self.recover(sent, lost, 0);
             }
         }
         if self.stack.recovery == Recovery::Rack {
-            self.clock_s += self.probe_s(sent);
+            self.of.clock_s += self.probe_s(sent);
             if !self.loses_segment() {
-                self.left -= 1;
-                if self.left == 0 {
-                    return Some(self.arrived(self.segment_s));
+                self.of.left -= 1;
+                if self.of.left == 0 {
+                    return Some(self.arrived(self.of.segment_s));
                 }
                 if !self.loses_answer() {
-                    self.clock_s += self.segment_s + self.rtt_s;
+                    self.of.clock_s += self.of.segment_s + self.rtt_s;
                     return self.recover(sent, lost - 1, 0);
                 }
                 return self.time_out(sent, u64::from(lost > 1));
@@ -351,27 +445,27 @@ impl Transfer<'_, '_> {
 
     /// Sends again what is missing, as it is known, and new segments while there is `room` for them in the window.
     fn recover(&mut self, sent: u64, mut missing: u64, mut room: u64) -> Option<Carried> {
-        self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
-        self.connection.window = self.connection.threshold;
+        self.of.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
+        self.of.connection.window = self.of.connection.threshold;
         while missing > 0 {
             let (again, new) = match self.stack.recovery {
                 Recovery::NewReno => (1, 0),
-                Recovery::Sack | Recovery::Rack => (missing, room.saturating_sub(missing).min(self.left - missing)),
+                Recovery::Sack | Recovery::Rack => (missing, room.saturating_sub(missing).min(self.of.left - missing)),
             };
             let (lost_again, lost_new) = (self.fate(again).lost, self.fate(new).lost);
             let arrived = again + new - lost_again - lost_new;
-            self.left -= arrived;
+            self.of.left -= arrived;
             missing = missing - (again - lost_again) + lost_new;
-            let sending_s = (again + new) as f64 * self.segment_s;
-            if self.left == 0 {
+            let sending_s = (again + new) as f64 * self.of.segment_s;
+            if self.of.left == 0 {
                 return Some(self.arrived(sending_s));
             }
-            self.clock_s += sending_s + self.rtt_s;
+            self.of.clock_s += sending_s + self.rtt_s;
             let is_told = arrived > 0 && (lost_again == 0 || self.stack.recovery == Recovery::Rack);
             if missing > 0 && !is_told {
                 return self.time_out(sent, 1);
             }
-            room = self.connection.window as u64;
+            room = self.of.connection.window as u64;
         }
         None
     }
@@ -380,36 +474,47 @@ impl Transfer<'_, '_> {
     /// delayed acknowledgement, but no longer than a time-out (RFC 8985, section 7.2).
     fn probe_s(&self, sent: u64) -> f64 {
         let delay_s = if sent == 1 { self.stack.least_timeout.as_secs_f64() } else { 0.0 };
-        (2.0 * self.rtt_s + delay_s).min(self.stack.timeout_s(self.connection, self.rtt_s))
+        (2.0 * self.rtt_s + delay_s).min(self.stack.timeout_s(&self.of.connection, self.rtt_s))
     }
 
-    /// Waits for time-outs until a segment, of which `missing` (0 or 1) has not arrived yet, and its acknowledgement have come
-    /// through.
-    fn time_out(&mut self, sent: u64, mut missing: u64) -> Option<Carried> {
-        let mut wait_s = self.stack.timeout_s(self.connection, self.rtt_s);
-        for _ in 1..self.stack.sends {
-            self.clock_s += wait_s;
-            wait_s = (2.0 * wait_s).min(self.stack.most_timeout.as_secs_f64());
-            if self.loses_segment() {
-                continue;
-            }
-            self.left -= std::mem::take(&mut missing);
-            if self.left == 0 {
-                return Some(self.arrived(self.segment_s));
-            }
-            if !self.loses_answer() {
-                self.clock_s += self.segment_s + self.rtt_s;
-                self.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
-                self.connection.window = 2.0;
-                return None;
-            }
+    /// Waits for a time-out, after which a segment is sent again, of which `missing` (0 or 1) has not arrived yet.
+    fn time_out(&mut self, sent: u64, missing: u64) -> Option<Carried> {
+        let wait_s = self.stack.timeout_s(&self.of.connection, self.rtt_s);
+        self.wait(Wait { sent, missing, wait_s, times: 1 })
+    }
+
+    /// Waits once more, or gives up.
+    fn wait(&mut self, wait: Wait) -> Option<Carried> {
+        if wait.times >= self.stack.sends {
+            return Some(Carried { after: Span::from_secs_f64(self.of.clock_s), is_whole: false });
         }
-        Some(Carried { after: Span::from_secs_f64(self.clock_s), is_whole: false })
+        self.of.clock_s += wait.wait_s;
+        let wait_s = (2.0 * wait.wait_s).min(self.stack.most_timeout.as_secs_f64());
+        self.of.wait = Some(Wait { wait_s, times: wait.times + 1, ..wait });
+        None
+    }
+
+    /// A time-out has ended.
+    fn send_again(&mut self, mut wait: Wait) -> Option<Carried> {
+        if self.loses_segment() {
+            return self.wait(wait);
+        }
+        self.of.left -= std::mem::take(&mut wait.missing);
+        if self.of.left == 0 {
+            return Some(self.arrived(self.of.segment_s));
+        }
+        if self.loses_answer() {
+            return self.wait(wait);
+        }
+        self.of.clock_s += self.of.segment_s + self.rtt_s;
+        self.of.connection.threshold = (wait.sent as f64 * self.stack.decrease).max(2.0);
+        self.of.connection.window = 2.0;
+        None
     }
 
     /// The last segment, which is on the link for the next `sending_s`, arrives.
     fn arrived(&self, sending_s: f64) -> Carried {
-        Carried { after: Span::from_secs_f64(self.clock_s + sending_s + 0.5 * self.rtt_s), is_whole: true }
+        Carried { after: Span::from_secs_f64(self.of.clock_s + sending_s + 0.5 * self.rtt_s), is_whole: true }
     }
 
     fn fate(&mut self, sent: u64) -> Fate {
@@ -443,12 +548,12 @@ impl Transfer<'_, '_> {
 
     /// Whether a segment that is sent now is lost. Those of one round set out together.
     fn loses_segment(&mut self) -> bool {
-        self.way.loses(false, self.at(self.clock_s))
+        self.way.loses(false, self.at(self.of.clock_s))
     }
 
     /// Whether the acknowledgement of what is sent now is lost.
     fn loses_answer(&mut self) -> bool {
-        self.way.loses(true, self.at(self.clock_s + 0.5 * self.rtt_s))
+        self.way.loses(true, self.at(self.of.clock_s + 0.5 * self.rtt_s))
     }
 
     /// An instant, where one is looked at.
@@ -458,7 +563,7 @@ impl Transfer<'_, '_> {
 
     /// A window of `sent` segments has been acknowledged.
     fn grow(&mut self, sent: u64) {
-        let TcpConnection { window, threshold, acknowledged, variation_s } = self.connection;
+        let TcpConnection { window, threshold, acknowledged, variation_s } = &mut self.of.connection;
         if *window < *threshold {
             let quick = sent.min(u64::from(self.stack.quick_acks).saturating_sub(*acknowledged));
             let growth = quick as f64 + (sent - quick) as f64 * self.stack.growth;

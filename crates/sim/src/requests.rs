@@ -53,6 +53,8 @@ pub(crate) enum What {
     Redirected,
     /// A client has the answer to its SYN.
     Connects,
+    /// A time-out of TCP has ended.
+    SendsAgain,
     /// TCP gives a connection up.
     GivesUp,
     /// The client has waited as long as it does.

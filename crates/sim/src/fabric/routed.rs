@@ -52,7 +52,7 @@ use self::probes::Probing;
 use self::reports::Reporting;
 use self::resources::{Storage, stations};
 use self::retries::Retrying;
-use self::transfers::Transfers;
+use self::transfers::{Transfers, Waiting};
 use super::deciders::{Decider, Next, deciders};
 use super::names::Names;
 use crate::balancer::{Asked, AtNode, Choice};
@@ -150,6 +150,8 @@ struct Route {
     /// The connection that it came over, and what its client asked over it.
     connection: Option<TcpConnection>,
     front: Option<Next>,
+    /// What its connection does, while that waits for a time-out.
+    waiting: Option<Box<Waiting>>,
     /// How long it took to set it up.
     set_up: Span,
     /// Its reply is an error.
@@ -236,7 +238,7 @@ impl Routed {
             cx.later(since + timeout, What::TimesOut, slot);
         }
         let route = &mut self.routes[slot as usize];
-        route.connection = None;
+        (route.connection, route.waiting) = (None, None);
         (route.next, route.hops, route.stage, route.waited, route.heard) = (None, 0, 0, Span::ZERO, 0);
         (route.refusals, route.is_error, route.has_overflowed) = (0, false, false);
         route.tried.clear();
@@ -625,6 +627,7 @@ impl Fabric for Routed {
             What::ReplyFlows => self.flow(slot, cx),
             What::ReplyAtClient => self.complete(slot, cx),
             What::Connects => self.connects(slot, cx),
+            What::SendsAgain => self.sends_again(slot, cx),
             What::GivesUp => self.gives_up(slot, cx),
             What::TimesOut => {
                 self.gives_up_waiting(slot, cx);

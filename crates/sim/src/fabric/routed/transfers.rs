@@ -1,8 +1,9 @@
 //! How requests and replies travel between clients and the places that they ask: as messages, or over connections of TCP.
 //!
 //! Where a system has a [`Transport`], a request first has a connection: a new one, or one that its client has kept. A
-//! connection ends at the decider or server that the client asks; a switch passes it on to a server. Times are drawn when a
-//! transfer begins ([`TcpStack`](sojourn_model::TcpStack)), from the losses of the client's path in each direction, and a
+//! connection ends at the decider or server that the client asks; a switch passes it on to a server. Times are drawn from the
+//! losses of the client's path in each direction ([`TcpStack`](sojourn_model::TcpStack)): all that is sent before a time-out when
+//! a transfer begins, the rest when the time-out has ended. So the transfers of one machine share its bursts of losses. A
 //! client or server that gives up ends the request. Then the reply's bytes flow over the links: what TCP waits for comes
 //! first, as if it were all in one piece, and the time on the links last. On a link that paths share all that flows has
 //! an equal share: a processor-sharing [`Station`](sojourn_model::Station) of bits.
@@ -11,7 +12,9 @@
 //! switch is asked when the request comes, a round trip after its SYN. Requests are one segment.
 
 use sojourn_model::system::{Path, Transport};
-use sojourn_model::{Admission, Carried, Connected, Link, Loss, LossLaw, Spell, System, TcpConnection, Way, Wire};
+use sojourn_model::{
+    Admission, Carried, Connected, Connecting, Link, Loss, LossLaw, Sending, Spell, Step, System, TcpConnection, Way, Wire,
+};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::{Leg, Route, Routed};
@@ -45,6 +48,25 @@ struct Idle {
     next: Next,
     connection: TcpConnection,
     since: Time,
+}
+
+/// What a connection does for a request that has to wait for a time-out.
+pub(super) struct Waiting {
+    task: Task,
+    /// The end that is no client.
+    next: Next,
+    rate: Option<f64>,
+    since: Time,
+}
+
+/// What it does.
+#[derive(Clone, Copy)]
+enum Task {
+    SetsUp(Connecting),
+    Asks(Sending),
+    /// A redirection.
+    TurnsBack(Sending),
+    Replies(Sending),
 }
 
 /// The two ends of a transfer.
@@ -90,34 +112,37 @@ impl Transfers {
         Some(connection)
     }
 
-    /// A client sets a connection up.
-    fn connect(&mut self, ends: Ends, spells: &[Spell]) -> Connected {
-        let stack = self.transport.stack;
-        let line = self.line(ends);
-        stack.connect(&mut Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back, spells })
-    }
-
-    /// A request travels.
-    fn ask(&mut self, ends: Ends, mut connection: TcpConnection, spells: &[Spell]) -> Carried {
-        let stack = self.transport.stack;
-        let line = self.line(ends);
-        let mut way = Way { rtt: ends.rtt, rate: None, there: &mut line.there, back: &mut line.back, spells };
-        stack.send(&mut connection, 0, &mut way)
-    }
-
-    /// A reply travels.
-    fn answer(
+    /// Goes on with a task; the connection that it has now.
+    fn go_on(
         &mut self,
         ends: Ends,
-        connection: &mut TcpConnection,
-        bytes: u64,
+        task: &mut Task,
         rate: Option<f64>,
         spells: &[Spell],
-    ) -> Carried {
+    ) -> (Step<Carried>, Option<TcpConnection>) {
         let stack = self.transport.stack;
-        let line = self.line(ends);
-        let mut way = Way { rtt: ends.rtt, rate, there: &mut line.back, back: &mut line.there, spells };
-        stack.send(connection, bytes, &mut way)
+        let Line { there, back, .. } = self.line(ends);
+        let rtt = ends.rtt;
+        match task {
+            Task::SetsUp(connecting) => match connecting.go_on(&stack, &mut Way { rtt, rate, there, back, spells }) {
+                Step::Waits(until) => (Step::Waits(until), None),
+                Step::Ends(Connected { after, connection }) => {
+                    (Step::Ends(Carried { after, is_whole: connection.is_some() }), connection)
+                }
+            },
+            Task::Asks(sending) => {
+                (sending.go_on(&stack, &mut Way { rtt, rate, there, back, spells }), Some(sending.connection()))
+            }
+            Task::TurnsBack(sending) | Task::Replies(sending) => {
+                let mut way = Way { rtt, rate, there: back, back: there, spells };
+                (sending.go_on(&stack, &mut way), Some(sending.connection()))
+            }
+        }
+    }
+
+    /// Begins to send over a connection.
+    fn begin(&self, connection: TcpConnection, bytes: u64, rate: Option<f64>) -> Sending {
+        self.transport.stack.begin(connection, bytes, rate)
     }
 
     /// A client has its reply.
@@ -162,10 +187,8 @@ impl Routed {
         if route.connection.is_some() {
             return self.ask(slot, next, cx);
         }
-        let Connected { after, connection } = transfers.connect(ends, &self.outages.spells(here, there, cx.now));
-        (route.connection, route.set_up) = (connection, after);
-        let what = if connection.is_some() { What::Connects } else { What::GivesUp };
-        cx.later(cx.now + after, what, slot);
+        let task = Task::SetsUp(Connecting::default());
+        self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx);
         None
     }
 
@@ -187,19 +210,74 @@ impl Routed {
         self.deny(slot, cx);
     }
 
-    /// How long a request takes over its connection to `next`; none where its client gives up.
+    /// How long a request takes over its connection to `next`; none where it has to wait for a time-out, or its client gives up.
     fn ask(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
+        let task = Task::Asks(self.sending(slot, 0, None));
+        self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx)
+    }
+
+    /// What begins to be sent over the connection of a request.
+    fn sending(&self, slot: u32, bytes: u64, rate: Option<f64>) -> Sending {
+        let transfers = self.transfers.as_ref().expect("what is carried has a connection");
+        let connection = self.routes[slot as usize].connection.expect("what is carried has a connection");
+        transfers.begin(connection, bytes, rate)
+    }
+
+    /// A connection goes on with a task, until it has to wait or to its end: how long that takes from now on, where what
+    /// follows is the caller's.
+    fn does(&mut self, slot: u32, mut waiting: Waiting, cx: &mut Cx) -> Option<Span> {
+        let Waiting { ref mut task, next, rate, since } = waiting;
         let client = cx.jobs.slab[slot as usize].client;
         let ends = self.places.ends(client, self.region_of(next));
-        let spells = self.outages.spells(self.place_of_client(client), self.place_of(next), cx.now);
+        let (here, there) = (self.place_of_client(client), self.place_of(next));
+        let (from, to) = match task {
+            Task::SetsUp(_) | Task::Asks(_) => (here, there),
+            Task::TurnsBack(_) | Task::Replies(_) => (there, here),
+        };
+        let spells = self.outages.spells(from, to, since);
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
-        let connection = self.routes[slot as usize].connection.expect("what is carried has a connection");
-        let Carried { after, is_whole } = transfers.ask(ends, connection, &spells);
-        if !is_whole {
-            cx.later(cx.now + after, What::GivesUp, slot);
-            return None;
+        let (step, connection) = transfers.go_on(ends, task, rate, &spells);
+        let route = &mut self.routes[slot as usize];
+        let Carried { after, is_whole } = match step {
+            Step::Ends(carried) => carried,
+            Step::Waits(until) => {
+                route.waiting = Some(Box::new(waiting));
+                cx.later(since + until, What::SendsAgain, slot);
+                return None;
+            }
+        };
+        let at = since + after;
+        match task {
+            Task::SetsUp(_) => {
+                (route.connection, route.set_up) = (connection, after);
+                cx.later(at, if is_whole { What::Connects } else { What::GivesUp }, slot);
+                return None;
+            }
+            // What a request teaches its client does not help the replies.
+            Task::Asks(_) => {}
+            Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
         }
-        Some(after)
+        if is_whole {
+            return Some(at - cx.now);
+        }
+        cx.later(at, What::GivesUp, slot);
+        None
+    }
+
+    /// A time-out has ended.
+    pub(super) fn sends_again(&mut self, slot: u32, cx: &mut Cx) {
+        let waiting = self.routes[slot as usize].waiting.take().expect("it waits");
+        let Waiting { task, next, since, .. } = *waiting;
+        let Some(after) = self.does(slot, *waiting, cx) else { return };
+        match task {
+            Task::SetsUp(_) => unreachable!("a connection that is set up is an event of its own"),
+            Task::Asks(_) => self.set_out(slot, next, after, cx),
+            Task::TurnsBack(_) => {
+                self.release(slot, self.region_of(next), cx);
+                cx.later(cx.now + after, What::Redirected, slot);
+            }
+            Task::Replies(_) => self.replies(slot, since, cx.now + after, cx),
+        }
     }
 
     /// How long a redirection takes from a decider to its client; none where the decider gives up, or it is lost. The client
@@ -211,7 +289,8 @@ impl Routed {
             let passes = self.outages.passes(self.place_of(from), self.place_of_client(client), cx.now);
             return passes.then(|| self.places.one_way(client, region));
         }
-        let carried = self.carry(slot, from, 0, None, cx)?;
+        let task = Task::TurnsBack(self.sending(slot, 0, None));
+        let carried = self.does(slot, Waiting { task, next: from, rate: None, since: cx.now }, cx)?;
         self.release(slot, region, cx);
         Some(carried)
     }
@@ -228,16 +307,24 @@ impl Routed {
             return;
         }
         let rate = self.places.rate(job.client, region);
-        let Some(after) = self.carry(slot, from, job.size, rate, cx) else { return };
-        if rate.is_none() {
-            return self.lands(slot, cx.now + after, cx);
+        let task = Task::Replies(self.sending(slot, job.size, rate));
+        if let Some(after) = self.does(slot, Waiting { task, next: from, rate, since: cx.now }, cx) {
+            self.replies(slot, cx.now, cx.now + after, cx);
         }
-        let bits = 8.0 * self.bytes_on_the_link(job.size) as f64;
-        let flowing = rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(bits / rate));
-        let stall = Span(after.0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
-        match stall {
-            Span::ZERO => self.flow(slot, cx),
-            stall => cx.later(cx.now + stall, What::ReplyFlows, slot),
+    }
+
+    /// A reply that set out at `since` would have landed at `at`, if nothing else flowed.
+    fn replies(&mut self, slot: u32, since: Time, at: Time, cx: &mut Cx) {
+        let job = cx.jobs.slab[slot as usize];
+        let region = self.routes[slot as usize].from;
+        let Some(rate) = self.places.rate(job.client, region) else {
+            return self.lands(slot, at, cx);
+        };
+        let flowing = Span::from_secs_f64(8.0 * self.bytes_on_the_link(job.size) as f64 / rate);
+        let stall = Span((at - since).0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
+        match since + stall {
+            begins if begins <= cx.now => self.flow(slot, cx),
+            begins => cx.later(begins, What::ReplyFlows, slot),
         }
     }
 
@@ -333,20 +420,5 @@ impl Routed {
             at if at == cx.now => self.complete(slot, cx),
             at => cx.later(at, What::ReplyAtClient, slot),
         }
-    }
-
-    /// How long `bytes` take to the client over its connection; none where the sender gives up.
-    fn carry(&mut self, slot: u32, from: Next, bytes: u64, rate: Option<f64>, cx: &mut Cx) -> Option<Span> {
-        let client = cx.jobs.slab[slot as usize].client;
-        let ends = self.places.ends(client, self.region_of(from));
-        let spells = self.outages.spells(self.place_of(from), self.place_of_client(client), cx.now);
-        let transfers = self.transfers.as_mut().expect("what is carried has a connection");
-        let connection = self.routes[slot as usize].connection.as_mut().expect("what is carried has a connection");
-        let Carried { after, is_whole } = transfers.answer(ends, connection, bytes, rate, &spells);
-        if !is_whole {
-            cx.later(cx.now + after, What::GivesUp, slot);
-            return None;
-        }
-        Some(after)
     }
 }
