@@ -97,7 +97,7 @@ pub use machine::{Files, Machine, Memory, Resource};
 pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};
 pub use system::System;
-pub use tcp::{Carried, Connected, Connecting, Recovery, Sending, Spell, Step, TcpConnection, TcpStack, Way};
+pub use tcp::{Carried, Connected, Connecting, Fin, Recovery, Sending, Spell, Step, TcpConnection, TcpStack, Way};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

@@ -8,7 +8,7 @@
 //!
 //! | what happens | what it costs |
 //! |---|---|
-//! | a SYN or its answer is lost | a time-out, twice as long each time; a client that has sent all its SYNs gives up |
+//! | a SYN or its answer is lost | time-outs of both ends, see [`Connecting`]; a client that has sent all its SYNs gives up |
 //! | a window passes | the longer of its time on the link and a round trip; the window grows: slow start, then linearly |
 //! | a segment is lost, enough later ones are acknowledged | found after a round trip, repaired after more: see [`Recovery`] |
 //! | too few later ones are acknowledged | a time-out, or a probe of the tail; then slow start from one segment |
@@ -17,11 +17,13 @@
 //! | the path is cut, or loses more, for a while ([`Spell`]) | what sets out meanwhile is lost, each packet or a share |
 //!
 //! A set-up or a transfer goes on in steps: what follows a time-out is drawn when that time has come ([`Step`]), so that
-//! transfers which share a path share its bursts of losses. What is sent before the next time-out is drawn at once.
+//! transfers which share a path share its bursts of losses. What is sent before the next time-out is drawn at once. A burst
+//! ends with the packets that pass, so each one is drawn, also where nothing waits for it: the last acknowledgements, and what
+//! closes a connection ([`Fin`]), which on a bad path goes on long after the transfer.
 //!
 //! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
-//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and the FIN, which
-//! travels with the last segment. The round trip is constant.
+//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and how a connection
+//! ends of which an end has given up. The round trip is constant.
 
 use sojourn_stats::Span;
 
@@ -47,8 +49,10 @@ pub struct TcpStack {
     pub increase: f64,
     /// What is left of the window after a loss.
     pub decrease: f64,
-    /// Before a SYN or its answer is sent again; twice as long each time.
+    /// Before a SYN or its answer is sent again; twice as long each time, but for [`TcpStack::linear_syns`].
     pub syn_timeout: Span,
+    /// Further time-outs of a SYN, not of its answer, that are as long as the first one.
+    pub linear_syns: u32,
     /// SYNs that a client sends before it gives the connection up.
     pub syns: u32,
     /// Before a segment is sent again, while no round trip has been measured; and between which bounds afterwards.
@@ -142,14 +146,16 @@ pub enum Step<T> {
     Ends(T),
 }
 
-/// A connection that is being set up.
+/// A connection that is being set up. Both ends repeat what was lost, each by its own clock (Cardwell et al., section II-A); the
+/// server also answers each SYN that comes again, and its clock then begins anew (`tcp_check_req` of Linux).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Connecting {
-    /// The SYN has come through, its answer has not.
-    is_answer: bool,
-    /// How often the one or the other was sent again, and time waited for both.
-    times: u32,
-    waited: Span,
+    /// SYNs sent, and when the next one is due, or the client gives up.
+    syns: u32,
+    syn_at: Span,
+    /// Time-outs of the answer, and when the next one ends; none before a SYN has come through.
+    timeouts: u32,
+    answer_at: Option<Span>,
 }
 
 /// Bytes under way over a connection.
@@ -178,6 +184,18 @@ struct Wait {
     /// How often it was sent.
     times: u32,
 }
+
+/// The FIN of one end, which is sent until its acknowledgement has come through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fin {
+    /// The next time-out.
+    wait_s: f64,
+    /// How often it was sent.
+    times: u32,
+}
+
+/// An end that has closed a connection sends its FIN so often (`tcp_orphan_retries` of Linux, and the first time).
+const FINS: u32 = 9;
 
 /// Later acknowledgements that tell of a loss, without RACK.
 const DUPLICATES: u64 = 3;
@@ -209,6 +227,7 @@ impl TcpStack {
         increase: 0.5,
         decrease: 0.5,
         syn_timeout: Span(3_000_000_000),
+        linear_syns: 0,
         syns: 11,
         initial_timeout: Span(3_000_000_000),
         least_timeout: Span(200_000_000),
@@ -218,8 +237,9 @@ impl TcpStack {
         recovery: Recovery::NewReno,
     };
 
-    /// Linux 6: an initial window of 10 segments (RFC 6928), 1 s before the first SYN is repeated (RFC 6298), a round trip and
-    /// 200 ms before a segment is, RACK-TLP, and of CUBIC (RFC 9438) the decrease and the growth near a loss.
+    /// Linux 6, from 6.5 on: an initial window of 10 segments (RFC 6928), SYNs after 1, 2, 3, 4, 5, 7, 11 s and so on
+    /// (`tcp_syn_linear_timeouts` is 4; the last one after 67 s), a round trip and 200 ms before a segment is repeated, RACK-TLP,
+    /// and of CUBIC (RFC 9438) the decrease and the growth near a loss.
     pub const LINUX_6: TcpStack = TcpStack {
         segment: 1448,
         header: 52,
@@ -230,7 +250,8 @@ impl TcpStack {
         increase: 0.53,
         decrease: 0.7,
         syn_timeout: Span(1_000_000_000),
-        syns: 7,
+        linear_syns: 4,
+        syns: 11,
         initial_timeout: Span(1_000_000_000),
         least_timeout: Span(200_000_000),
         most_timeout: Span(120_000_000_000),
@@ -285,6 +306,16 @@ impl TcpStack {
         Sending { connection, segment_s, spare_s, clock_s: 0.0, left, wait: None }
     }
 
+    /// The FIN of an end that closes a connection.
+    pub fn fin(&self, connection: &TcpConnection, rtt: Span) -> Fin {
+        Fin { wait_s: self.timeout_s(connection, rtt.as_secs_f64()), times: 0 }
+    }
+
+    /// Before a SYN or its answer is sent again when its time-out has doubled so many times.
+    fn syn_wait(&self, doubled: u32) -> Span {
+        Span(self.syn_timeout.0.saturating_mul(1 << doubled.min(20))).min(self.most_timeout)
+    }
+
     fn segments(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.segment).max(1)
     }
@@ -298,31 +329,42 @@ impl TcpStack {
 }
 
 impl Connecting {
-    /// Goes on until it has to wait, or to its end (Cardwell et al., equation 2: both sides repeat what was lost, each by its
-    /// own clock).
+    /// A SYN or its answer is sent: the set-up goes on until it has to wait, or to its end.
     pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Step<Connected> {
-        let wait = |times: u32| Span(stack.syn_timeout.0.saturating_mul(1 << times.min(20))).min(stack.most_timeout);
-        loop {
-            let sets_out = if self.is_answer { Span(way.rtt.0 / 2) } else { Span::ZERO };
-            if way.loses(self.is_answer, sets_out + self.waited) {
-                self.waited += wait(self.times);
-                self.times += 1;
-                let patience: Span = (0..stack.syns).map(wait).sum();
-                return match self.waited >= patience {
-                    true => Step::Ends(Connected { after: patience, connection: None }),
-                    false => Step::Waits(sets_out + self.waited),
-                };
+        let half = Span(way.rtt.0 / 2);
+        let gives_up = self.syns == stack.syns;
+        // A client that has given up hears no answer any more.
+        let comes_first = |answer_at: &Span| *answer_at + if gives_up { half } else { Span::ZERO } < self.syn_at;
+        let answers_from = match self.answer_at.filter(comes_first) {
+            Some(answer_at) => {
+                self.timeouts += 1;
+                Some(answer_at)
             }
-            if self.is_answer {
-                break;
+            None if gives_up => return Step::Ends(Connected { after: self.syn_at, connection: None }),
+            None => {
+                let at = self.syn_at;
+                self.syn_at = at + stack.syn_wait(self.syns.saturating_sub(stack.linear_syns));
+                self.syns += 1;
+                (!way.loses(false, at)).then(|| at + half)
             }
-            (self.is_answer, self.times) = (true, 0);
+        };
+        if let Some(from) = answers_from {
+            self.answer_at = Some(from + stack.syn_wait(self.timeouts));
+            if !way.loses(true, from) {
+                let after = from + Span(way.rtt.0 - half.0);
+                return Step::Ends(Connected { after, connection: Some(self.connection(stack, way, after)) });
+            }
         }
+        Step::Waits(self.answer_at.map_or(self.syn_at, |answer_at| answer_at.min(self.syn_at)))
+    }
+
+    /// The connection that is set up, whose client acknowledges the answer.
+    fn connection(&self, stack: &TcpStack, way: &mut Way, after: Span) -> TcpConnection {
+        way.loses(false, after);
         // A round trip is measured on what was sent once (Karn and Partridge, 1987).
-        let variation_s = (self.waited == Span::ZERO).then(|| 2.0 * way.rtt.as_secs_f64());
+        let variation_s = (self.syns == 1 && self.timeouts == 0).then(|| 2.0 * way.rtt.as_secs_f64());
         let window = f64::from(stack.initial_window);
-        let connection = TcpConnection { window, threshold: f64::INFINITY, acknowledged: 0, variation_s };
-        Step::Ends(Connected { after: way.rtt + self.waited, connection: Some(connection) })
+        TcpConnection { window, threshold: f64::INFINITY, acknowledged: 0, variation_s }
     }
 }
 
@@ -340,6 +382,20 @@ impl Sending {
     /// The connection, with what has been learned so far.
     pub fn connection(&self) -> TcpConnection {
         self.connection
+    }
+}
+
+impl Fin {
+    /// It is sent, `way` being that of the end that sends it: how long this end then waits before it is sent again; none where its
+    /// acknowledgement comes through, or the end gives up.
+    pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Option<Span> {
+        self.times += 1;
+        if !way.loses(false, Span::ZERO) && !way.loses(true, Span::ZERO) {
+            return None;
+        }
+        let wait = Span::from_secs_f64(self.wait_s);
+        self.wait_s = (2.0 * self.wait_s).min(stack.most_timeout.as_secs_f64());
+        (self.times < FINS).then_some(wait)
     }
 }
 
@@ -384,11 +440,11 @@ impl Transfer<'_, '_> {
         let sending_s = sent as f64 * self.of.segment_s;
         self.of.left -= sent - fate.lost;
         if self.of.left == 0 {
-            return Some(self.arrived(sending_s - self.of.spare_s));
+            return Some(self.arrived(sending_s - self.of.spare_s, sent));
         }
         if fate.lost > 0 {
             self.repair(sent, fate, sending_s)
-        } else if self.is_acknowledged(sent) {
+        } else if self.acknowledged_in_order(sent) > 0 {
             self.of.clock_s += sending_s.max(self.of.segment_s + self.rtt_s);
             self.grow(sent);
             None
@@ -403,7 +459,8 @@ impl Transfer<'_, '_> {
         let Fate { before, mut lost, after } = fate;
         let needed = if self.stack.recovery == Recovery::Rack { 1 } else { DUPLICATES };
         self.of.clock_s += sending_s;
-        let mut heard = self.acknowledged_of(after, needed);
+        let of_before = self.acknowledged_in_order(before);
+        let mut heard = self.acknowledged(after);
         // Acknowledgements of what came before the loss let new segments go out, in slow start two for each.
         let in_slow_start = self.of.connection.window < self.of.connection.threshold;
         let released = if in_slow_start { 2 * before } else { before };
@@ -413,13 +470,13 @@ impl Transfer<'_, '_> {
             let room = released + (after as f64 * self.stack.decrease) as u64;
             return self.recover(sent, lost, room);
         }
-        if before > 0 {
+        if before > 0 && of_before + heard > 0 {
             // They tell of the loss a round trip later.
             let further = self.fate(released.min(self.of.left - lost));
             let arrived = further.before + further.after;
             self.of.left -= arrived;
             lost += further.lost;
-            heard += self.acknowledged_of(arrived, needed - heard);
+            heard += self.acknowledged(arrived);
             self.of.clock_s += self.rtt_s;
             if heard >= needed {
                 self.of.clock_s += self.rtt_s;
@@ -431,7 +488,7 @@ impl Transfer<'_, '_> {
             if !self.loses_segment() {
                 self.of.left -= 1;
                 if self.of.left == 0 {
-                    return Some(self.arrived(self.of.segment_s));
+                    return Some(self.arrived(self.of.segment_s, 1));
                 }
                 if !self.loses_answer() {
                     self.of.clock_s += self.of.segment_s + self.rtt_s;
@@ -458,12 +515,13 @@ impl Transfer<'_, '_> {
             missing = missing - (again - lost_again) + lost_new;
             let sending_s = (again + new) as f64 * self.of.segment_s;
             if self.of.left == 0 {
-                return Some(self.arrived(sending_s));
+                return Some(self.arrived(sending_s, arrived));
             }
+            let heard = self.acknowledged(arrived);
             self.of.clock_s += sending_s + self.rtt_s;
-            let is_told = arrived > 0 && (lost_again == 0 || self.stack.recovery == Recovery::Rack);
-            if missing > 0 && !is_told {
-                return self.time_out(sent, 1);
+            let is_told = heard > 0 && (lost_again == 0 || self.stack.recovery == Recovery::Rack);
+            if !is_told {
+                return self.time_out(sent, missing.min(1));
             }
             room = self.of.connection.window as u64;
         }
@@ -501,7 +559,7 @@ impl Transfer<'_, '_> {
         }
         self.of.left -= std::mem::take(&mut wait.missing);
         if self.of.left == 0 {
-            return Some(self.arrived(self.of.segment_s));
+            return Some(self.arrived(self.of.segment_s, 1));
         }
         if self.loses_answer() {
             return self.wait(wait);
@@ -512,8 +570,9 @@ impl Transfer<'_, '_> {
         None
     }
 
-    /// The last segment, which is on the link for the next `sending_s`, arrives.
-    fn arrived(&self, sending_s: f64) -> Carried {
+    /// The last of `segments`, which are on the link for the next `sending_s`, arrives.
+    fn arrived(&mut self, sending_s: f64, segments: u64) -> Carried {
+        self.acknowledged_in_order(segments);
         Carried { after: Span::from_secs_f64(self.of.clock_s + sending_s + 0.5 * self.rtt_s), is_whole: true }
     }
 
@@ -529,21 +588,16 @@ impl Transfer<'_, '_> {
         fate
     }
 
-    /// Whether one of the acknowledgements of `sent` segments comes through; it tells of all before it.
-    fn is_acknowledged(&mut self, sent: u64) -> bool {
-        self.acknowledged_of(sent, 1) == 1
+    /// How many acknowledgements of `sent` segments that arrive in order come through; each tells of all before it. A new
+    /// connection's first segments are acknowledged one by one, later ones in pairs.
+    fn acknowledged_in_order(&mut self, sent: u64) -> u64 {
+        let quick = u64::from(self.stack.quick_acks).saturating_sub(self.of.connection.acknowledged).min(sent);
+        self.acknowledged(quick + (sent - quick).div_ceil(2))
     }
 
-    /// How many of the acknowledgements of `sent` segments come through, up to `most`.
-    fn acknowledged_of(&mut self, sent: u64, most: u64) -> u64 {
-        let mut heard = 0;
-        for _ in 0..sent {
-            if heard == most {
-                break;
-            }
-            heard += u64::from(!self.loses_answer());
-        }
-        heard
+    /// How many of so many acknowledgements come through.
+    fn acknowledged(&mut self, acknowledgements: u64) -> u64 {
+        (0..acknowledgements).map(|_| u64::from(!self.loses_answer())).sum()
     }
 
     /// Whether a segment that is sent now is lost. Those of one round set out together.

@@ -1,7 +1,7 @@
 //! Transfers of which the time is known exactly. Their mean over many losses is compared with a published formula in the
 //! tests of `theory`.
 
-use sojourn_model::{Connecting, Loss, LossLaw, Recovery, Spell, Step, Tcp, TcpStack, Way};
+use sojourn_model::{Connected, Connecting, Loss, LossLaw, Recovery, Spell, Step, Tcp, TcpStack, Way};
 use sojourn_stats::{Span, Stream};
 
 const MS: u64 = 1_000_000;
@@ -131,8 +131,8 @@ fn an_idle_connection_begins_anew() {
     assert_eq!(send(&mut connection), first);
 }
 
-/// What sets out while the path is cut is lost. A SYN is repeated after 1 s, 3 s and 7 s; the second round of a transfer
-/// waits for a time-out, at first of a round trip and 200 ms, then of twice that; and so on until one gets through.
+/// What sets out while the path is cut is lost. A SYN is repeated each second up to 5 s, and then after 7 s; the second round of a
+/// transfer waits for a time-out, at first of a round trip and 200 ms, then of twice that; and so on until one gets through.
 #[test]
 fn a_transfer_waits_for_the_end_of_a_cut() {
     let stack = TcpStack::LINUX_6;
@@ -145,7 +145,8 @@ fn a_transfer_waits_for_the_end_of_a_cut() {
     };
     let rtt_ms = RTT.0 / MS;
     // The answer to the SYN sets out half of a round trip later; the other end's clock begins with it.
-    let cases = [(0, 1, 1), (0, 1001, 3), (0, 3000, 3), (0, 3001, 7), (rtt_ms / 2, rtt_ms, 1), (rtt_ms, 9000, 0)];
+    let cases =
+        [(0, 1, 1), (0, 1001, 2), (0, 3000, 3), (0, 3001, 4), (0, 5001, 7), (rtt_ms / 2, rtt_ms, 1), (rtt_ms, 9000, 0)];
     for (from_ms, until_ms, seconds) in cases {
         assert_eq!(
             connected_after(from_ms, until_ms),
@@ -194,6 +195,120 @@ fn a_spell_of_losses_is_a_path_that_loses() {
     let (always, meanwhile) = (mean_s(0.05, &[]), mean_s(0.0, &[spell]));
     assert!((meanwhile / always - 1.0).abs() < 0.04, "{meanwhile} s, {always} s");
     assert!(meanwhile > 1.2 * mean_s(0.0, &[]), "{meanwhile} s");
+}
+
+/// SYNs of Linux: after 67 s the last, 131 s until the client gives up (`tcp_syn_retries` in the kernel's documentation).
+#[test]
+fn syns_are_sent_when_linux_sends_them() {
+    for (stack, seconds) in [
+        (TcpStack::LINUX_6, vec![0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131]),
+        (TcpStack { syns: 5, ..TcpStack::LINUX_2_2 }, vec![0, 3, 9, 21, 45, 93]),
+    ] {
+        let (mut there, mut back) = (loss(1.0, "there"), loss(0.0, "back"));
+        let mut way = Way { rtt: RTT, rate: None, there: &mut there, back: &mut back, spells: &[] };
+        let mut connecting = Connecting::default();
+        for next in &seconds[1..] {
+            assert_eq!(connecting.go_on(&stack, &mut way), Step::Waits(Span(next * 1000 * MS)));
+        }
+        let after = Span(seconds.last().unwrap() * 1000 * MS);
+        let given_up = Connected { after, connection: None };
+        assert_eq!(connecting.go_on(&stack, &mut way), Step::Ends(given_up));
+    }
+}
+
+/// A server sends its answer again by its own clock where a SYN that comes again does not come through; one that does is answered,
+/// and the clock begins anew.
+#[test]
+fn an_answer_is_sent_again_by_the_servers_clock_and_for_each_syn() {
+    let stack = TcpStack::LINUX_2_2;
+    let half = RTT.0 / 2;
+    let mut connecting = Connecting::default();
+    let mut go_on = |syn: bool, answer: bool| {
+        let share = |passes: bool| if passes { 0.0 } else { 1.0 };
+        let (mut there, mut back) = (loss(share(syn), "there"), loss(share(answer), "back"));
+        connecting.go_on(&stack, &mut Way { rtt: RTT, rate: None, there: &mut there, back: &mut back, spells: &[] })
+    };
+    let s = 1_000_000_000;
+    assert_eq!(go_on(true, false), Step::Waits(Span(3 * s)), "the SYN comes through, its answer does not");
+    assert_eq!(go_on(false, true), Step::Waits(Span(3 * s + half)), "the second SYN is lost");
+    assert_eq!(go_on(true, false), Step::Waits(Span(9 * s)), "so the server answers by its clock: next after 6 s more");
+    assert_eq!(
+        go_on(true, false),
+        Step::Waits(Span(15 * s + half)),
+        "the third SYN comes through: the clock begins anew"
+    );
+    let Step::Ends(connected) = go_on(true, true) else { panic!("the answer comes through") };
+    assert_eq!(connected.after, Span(15 * s + 2 * half));
+}
+
+/// Each packet is one step of the losses of its path, also where nothing waits for it.
+#[test]
+fn each_packet_that_passes_is_one_step_of_the_losses() {
+    let stack = TcpStack::LINUX_6;
+    let coins = |direction| loss(0.5, direction);
+    let mut never = loss(0.0, "never");
+    let mut back = coins("back");
+    let mut way = Way { rtt: RTT, rate: None, there: &mut never, back: &mut back, spells: &[] };
+    // Ten segments are one window. The first sixteen segments are acknowledged one by one, later ones in pairs.
+    let new = TcpStack { syns: 1000, ..stack }.connect(&mut way).connection.expect("set up");
+    let mut connection = new;
+    let mut fresh = back.clone();
+    let mut way = Way { rtt: RTT, rate: None, there: &mut never, back: &mut back, spells: &[] };
+    stack.send(&mut connection, 10 * 1448, &mut way);
+    assert_eq!(steps(&mut fresh, &back), 10);
+    let mut grown = new;
+    for _ in 0..4 {
+        let (mut there, mut acknowledgements) = (loss(0.0, "never"), loss(0.0, "never"));
+        let mut way = Way { rtt: RTT, rate: None, there: &mut there, back: &mut acknowledgements, spells: &[] };
+        stack.send(&mut grown, 30 * 1448, &mut way);
+    }
+    let mut way = Way { rtt: RTT, rate: None, there: &mut never, back: &mut back, spells: &[] };
+    stack.send(&mut grown, 20 * 1448, &mut way);
+    assert_eq!(steps(&mut fresh, &back), 10);
+    // A SYN that comes through, and the acknowledgement of its answer.
+    let mut way = Way { rtt: RTT, rate: None, there: &mut back, back: &mut never, spells: &[] };
+    let sent = match Connecting::default().go_on(&stack, &mut way) {
+        Step::Ends(_) => 2,
+        Step::Waits(_) => 1,
+    };
+    assert_eq!(steps(&mut fresh, &back), sent);
+}
+
+/// An end sends its FIN until the acknowledgement has come through, at first after a time-out of three round trips, and nine times
+/// at most.
+#[test]
+fn a_fin_is_sent_until_it_is_acknowledged() {
+    let stack = TcpStack::LINUX_6;
+    let way = |there: f64, back: f64| [loss(there, "there"), loss(back, "back")];
+    let new = {
+        let [mut there, mut back] = way(0.0, 0.0);
+        let mut way = Way { rtt: RTT, rate: None, there: &mut there, back: &mut back, spells: &[] };
+        stack.connect(&mut way).connection.expect("set up")
+    };
+    let waits = |share_there, share_back| {
+        let [mut there, mut back] = way(share_there, share_back);
+        let mut fin = stack.fin(&new, RTT);
+        let mut next =
+            || fin.go_on(&stack, &mut Way { rtt: RTT, rate: None, there: &mut there, back: &mut back, spells: &[] });
+        std::iter::from_fn(|| next().map(|wait| wait.0 / MS)).take(20).collect::<Vec<_>>()
+    };
+    let doubled = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400];
+    assert_eq!(waits(0.0, 0.0), []);
+    assert_eq!(waits(1.0, 0.0), doubled, "none comes through");
+    assert_eq!(waits(0.0, 1.0), doubled, "no acknowledgement comes through");
+}
+
+/// By how many packets `used` is ahead of `fresh`, which is brought there.
+fn steps(fresh: &mut Loss, used: &Loss) -> usize {
+    let next = |mut of: Loss| (0..100).map(|_| of.next_is_lost()).collect::<Vec<_>>();
+    let aim = next(used.clone());
+    for steps in 0..1000 {
+        if next(fresh.clone()) == aim {
+            return steps;
+        }
+        fresh.next_is_lost();
+    }
+    panic!("they are not of one stream");
 }
 
 /// A run of losses ends with the packets that pass, of whichever transfer: while one waits for a time-out, 1,000 packets of others

@@ -13,7 +13,8 @@
 
 use sojourn_model::system::{Path, Transport};
 use sojourn_model::{
-    Admission, Carried, Connected, Connecting, Link, Loss, LossLaw, Sending, Spell, Step, System, TcpConnection, Way, Wire,
+    Admission, Carried, Connected, Connecting, Fin, Link, Loss, LossLaw, Sending, Spell, Step, System, TcpConnection,
+    TcpStack, Way, Wire,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -40,6 +41,15 @@ struct Line {
     back: Loss,
     /// Connections that nothing uses.
     idle: Vec<Idle>,
+    /// FINs that are to be sent again, and when. They tell of no event: they pass when the path is next used.
+    fins: Vec<(Time, End, Fin)>,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy)]
+enum End {
+    Client,
+    Server,
 }
 
 /// A connection that nothing uses, the client that has it, its other end, and since when.
@@ -119,10 +129,12 @@ impl Transfers {
         task: &mut Task,
         rate: Option<f64>,
         spells: &[Spell],
+        now: Time,
     ) -> (Step<Carried>, Option<TcpConnection>) {
-        let stack = self.transport.stack;
-        let Line { there, back, .. } = self.line(ends);
-        let rtt = ends.rtt;
+        let (stack, rtt) = (self.transport.stack, ends.rtt);
+        let line = self.line(ends);
+        line.settle(&stack, rtt, now);
+        let Line { there, back, .. } = line;
         match task {
             Task::SetsUp(connecting) => match connecting.go_on(&stack, &mut Way { rtt, rate, there, back, spells }) {
                 Step::Waits(until) => (Step::Waits(until), None),
@@ -147,9 +159,14 @@ impl Transfers {
 
     /// A client has its reply.
     fn release(&mut self, ends: Ends, next: Next, connection: TcpConnection, now: Time) {
-        if !self.transport.one_request_per_connection {
-            self.line(ends).idle.push(Idle { client: ends.client, next, connection, since: now });
+        let Transport { stack, one_request_per_connection, .. } = self.transport;
+        let line = self.line(ends);
+        if !one_request_per_connection {
+            return line.idle.push(Idle { client: ends.client, next, connection, since: now });
         }
+        let fin = stack.fin(&connection, ends.rtt);
+        line.fins.extend([(now, End::Server, fin), (now, End::Client, fin)]);
+        line.settle(&stack, ends.rtt, now);
     }
 
     fn line(&mut self, Ends { machine, home, region, .. }: Ends) -> &mut Line {
@@ -164,8 +181,26 @@ impl Transfers {
                     Stream::new(seed, &format!("client {machine}"), &format!("losses {direction} region {region}"));
                 Loss::new(law, draws)
             };
-            Box::new(Line { there: of("to"), back: of("from"), idle: Vec::new() })
+            Box::new(Line { there: of("to"), back: of("from"), idle: Vec::new(), fins: Vec::new() })
         })
+    }
+}
+
+impl Line {
+    /// FINs pass that were due until `now`, in the order of time.
+    fn settle(&mut self, stack: &TcpStack, rtt: Span, now: Time) {
+        loop {
+            let due = self.fins.iter().enumerate().filter(|(_, (at, ..))| *at <= now);
+            let Some((place, _)) = due.min_by_key(|(_, (at, ..))| *at) else { return };
+            let (at, end, mut fin) = self.fins.remove(place);
+            let (there, back) = match end {
+                End::Client => (&mut self.there, &mut self.back),
+                End::Server => (&mut self.back, &mut self.there),
+            };
+            if let Some(wait) = fin.go_on(stack, &mut Way { rtt, rate: None, there, back, spells: &[] }) {
+                self.fins.push((at + wait, end, fin));
+            }
+        }
     }
 }
 
@@ -236,7 +271,7 @@ impl Routed {
         };
         let spells = self.outages.spells(from, to, since);
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
-        let (step, connection) = transfers.go_on(ends, task, rate, &spells);
+        let (step, connection) = transfers.go_on(ends, task, rate, &spells, cx.now);
         let route = &mut self.routes[slot as usize];
         let Carried { after, is_whole } = match step {
             Step::Ends(carried) => carried,
