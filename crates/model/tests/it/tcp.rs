@@ -131,8 +131,9 @@ fn an_idle_connection_begins_anew() {
     assert_eq!(send(&mut connection), first);
 }
 
-/// What sets out while the path is cut is lost. A SYN is repeated each second up to 5 s, and then after 7 s; the second round of a
-/// transfer waits for a time-out, at first of a round trip and 200 ms, then of twice that; and so on until one gets through.
+/// What sets out while the path is cut is lost. A SYN is repeated each second up to 5 s, and then after 7 s; the second round
+/// of a transfer waits for a time-out, at first of a round trip and 200 ms, then of twice that; and so on until one gets
+/// through.
 #[test]
 fn a_transfer_waits_for_the_end_of_a_cut() {
     let stack = TcpStack::LINUX_6;
@@ -216,8 +217,8 @@ fn syns_are_sent_when_linux_sends_them() {
     }
 }
 
-/// A server sends its answer again by its own clock where a SYN that comes again does not come through; one that does is answered,
-/// and the clock begins anew.
+/// A server sends its answer again by its own clock where a SYN that comes again does not come through; one that does is
+/// answered, and the clock begins anew.
 #[test]
 fn an_answer_is_sent_again_by_the_servers_clock_and_for_each_syn() {
     let stack = TcpStack::LINUX_2_2;
@@ -274,8 +275,8 @@ fn each_packet_that_passes_is_one_step_of_the_losses() {
     assert_eq!(steps(&mut fresh, &back), sent);
 }
 
-/// An end sends its FIN until the acknowledgement has come through, at first after a time-out of three round trips, and nine times
-/// at most.
+/// An end sends its FIN until the acknowledgement has come through, at first after a time-out of three round trips, and nine
+/// times at most.
 #[test]
 fn a_fin_is_sent_until_it_is_acknowledged() {
     let stack = TcpStack::LINUX_6;
@@ -311,9 +312,9 @@ fn steps(fresh: &mut Loss, used: &Loss) -> usize {
     panic!("they are not of one stream");
 }
 
-/// A run of losses ends with the packets that pass, of whichever transfer: while one waits for a time-out, 1,000 packets of others
-/// pass. In runs of 100 packets, what it then sends is lost nearly always if it was alone, and else with the share of all
-/// losses, 2 % (1,000 trials: 10 % is 18 deviations away).
+/// A run of losses ends with the packets that pass, of whichever transfer: while one waits for a time-out, 1,000 packets of
+/// others pass. In runs of 100 packets, what it then sends is lost nearly always if it was alone, and else with the share of
+/// all losses, 2 % (1,000 trials: 10 % is 18 deviations away).
 #[test]
 fn transfers_share_the_bursts_of_their_path() {
     let law = LossLaw { share: 0.02, correlation: 0.99, ..LossLaw::default() };
