@@ -281,6 +281,10 @@ fn make(name: &str) -> Result<Network, NamespaceError> {
         // machine may keep CUBIC to itself; then it is Reno, which is the same but for what follows losses.
         ("ipv4/tcp_congestion_control", "reno"),
         ("ipv4/tcp_congestion_control", "cubic"),
+        // A bridge passes frames on: where the machine has br_netfilter, each would pass the rules of IP twice besides.
+        ("bridge/bridge-nf-call-iptables", "0"),
+        ("bridge/bridge-nf-call-ip6tables", "0"),
+        ("bridge/bridge-nf-call-arptables", "0"),
         // What hosts say by themselves over IPv6 would not reach anyone, and cost time.
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv6/conf/all/disable_ipv6", "1"),

@@ -67,8 +67,12 @@ struct Front {
     /// tunnel, once: ADDRESS or NAME=ADDRESS; once per site
     #[arg(long, value_name = "SITE", requires = "limit")]
     overflow: Vec<String>,
-    /// Most such connections to each other site at once, as `--limit`
-    #[arg(long, value_name = "N[,RETURN]", requires = "overflow")]
+    /// A server here that redirects clients to other sites (`sojourn redirect`) and is reached as the other servers are:
+    /// connections that these are too full for go there instead: ADDRESS or NAME=ADDRESS; once per redirector
+    #[arg(long, value_name = "SERVER", requires = "limit", conflicts_with = "overflow")]
+    redirector: Vec<String>,
+    /// Most such connections to each other site or redirector at once, as `--limit`
+    #[arg(long, value_name = "N[,RETURN]", requires = "limit")]
     overflow_limit: Option<String>,
     /// Take connections that another site passes on: the address of its service and that of its front node; once per site
     #[arg(long, value_name = "SERVICE=FRONT")]
@@ -136,7 +140,10 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     let Forwarding { service, mode } = arguments.forwarding;
     let server = |text: &str| Some(SocketAddr::new(text.parse().ok()?, service.port()));
     let right = ("the address is not an IP address", "a=10.0.1.11*2");
-    let sites = arguments.overflow.iter().enumerate().map(|(index, text)| site(text, index, service.port()));
+    let others = |flag: &'static str, kind: &'static str, all: &[String]| {
+        let each = all.iter().enumerate().map(|(index, text)| other(flag, text, (kind, index), service.port()));
+        each.collect::<Result<Vec<_>, _>>()
+    };
     let backends = arguments.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, server));
     let plain = SwitchConfig::new(service, arguments.policy.clone(), backends.collect::<Result<_, _>>()?);
     let mut config = SwitchConfig {
@@ -146,7 +153,8 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
         limit: arguments.limit.as_deref().map(|text| limit("--limit", text)).transpose()?,
-        overflow: sites.collect::<Result<_, _>>()?,
+        overflow: others("--overflow", "site", &arguments.overflow)?,
+        redirectors: others("--redirector", "redirector", &arguments.redirector)?,
         overflow_limit: arguments.overflow_limit.as_deref().map(|text| limit("--overflow-limit", text)).transpose()?,
         accepts: arguments.accept.iter().map(|text| accepted(text)).collect::<Result<_, _>>()?,
         reports: arguments.reporting.taken()?,
@@ -171,11 +179,11 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
 }
 
 /// Reads `NAME=ADDRESS`, or an address alone.
-fn site(text: &str, index: usize, port: u16) -> Result<Backend, Failure> {
+fn other(flag: &str, text: &str, (kind, index): (&str, usize), port: u16) -> Result<Backend, Failure> {
     let (name, place) =
-        text.split_once('=').map_or((format!("site-{}", index + 1), text), |(name, place)| (name.into(), place));
+        text.split_once('=').map_or((format!("{kind}-{}", index + 1), text), |(name, place)| (name.into(), place));
     let address = place.parse().map_err(|_| {
-        bad_input(format!("--overflow {text}: the address of a front node is an IP address; write e.g. `c2=10.0.2.1`"))
+        bad_input(format!("{flag} {text}: the address of a {kind} is an IP address; write e.g. `c2=10.0.2.1`"))
     })?;
     Ok(Backend::new(name, SocketAddr::new(address, port)))
 }

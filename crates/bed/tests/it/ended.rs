@@ -3,7 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 
 use nix::sys::signal::{Signal, kill};
+use serde_json::json;
 use sojourn_bed::clock::since_boot;
+use sojourn_bed::{Child, Events, supervised};
 use sojourn_stats::Time;
 
 use crate::support::{PATIENCE, command, is_there, pid, shell, start, until};
@@ -65,6 +67,12 @@ fn an_unexpected_end_has_its_instant_and_its_code() {
     let ended = child.wait(PATIENCE).expect("it ends by itself");
     assert_eq!((ended.status.code(), ended.was_told), (Some(3), false));
     assert_eq!(child.stderr_tail(), "gone wrong", "after the wait all that it said has been read");
+
+    // Of one that complains for long the end is kept.
+    let mut child = start(shell(&format!("{READY} for n in $(seq 50); do echo line $n >&2; done; exit 3")));
+    child.wait(PATIENCE).expect("it ends by itself");
+    let kept: Vec<String> = (31..=50).map(|number| format!("line {number}")).collect();
+    assert_eq!(child.stderr_tail(), kept.join("\n"));
 }
 
 #[test]
@@ -76,6 +84,46 @@ fn an_end_that_its_parent_caused_is_no_surprise() {
     assert_eq!((ended.status.signal(), ended.was_told), (Some(Signal::SIGKILL as i32), true));
     assert!(!is_there(id), "it is gone");
     assert_eq!(child.stop().len(), 1, "it had no time to say that it stops");
+}
+
+fn has_said(child: &Child, event: &str) -> bool {
+    child.events().iter().any(|said| said["event"] == event)
+}
+
+/// One that has nothing to read anew says so, and serves on.
+#[test]
+fn a_child_that_is_hung_up_on_serves_on() {
+    let child = start(command("child::as_child"));
+    kill(pid(&child), Signal::SIGHUP).expect("it is there");
+    until("it says so", || has_said(&child, "hung_up"));
+    assert_eq!(child.ended(), None);
+    assert_eq!(child.stop().last().expect("events")["event"], "stopped", "it ran until its input ended");
+}
+
+#[test]
+#[ignore = "serves as a child of the test below"]
+fn as_slow_child() {
+    let events = Events::to(std::io::stdout());
+    let ready = json!({"event": "ready", "port": 1});
+    supervised::until_told_to_stop(&events, &ready, Some(std::io::stdin()), |_| {}).expect("it can wait");
+    events.emit(&json!({"event": "stopping"}));
+    loop {
+        std::thread::park();
+    }
+}
+
+/// What takes its time to stop is told again.
+#[test]
+fn a_child_that_is_told_twice_ends_at_once() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let child = start(command("ended::as_slow_child"));
+        kill(pid(&child), signal).expect("it is there");
+        until("it stops", || has_said(&child, "stopping"));
+        assert_eq!(child.ended(), None);
+        kill(pid(&child), signal).expect("it is there");
+        until("its end is seen", || child.ended().is_some());
+        assert_eq!(child.ended().expect("it was seen").status.code(), Some(130));
+    }
 }
 
 #[test]

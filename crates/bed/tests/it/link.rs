@@ -146,6 +146,19 @@ fn draws_repeat_and_belong_to_one_link() {
     assert_ne!(of("a", 1, None), of("a", 2, None));
 }
 
+/// Delays as well: two links of one law do not delay alike.
+#[test]
+fn delays_belong_to_one_link() {
+    let of = |name: &str, seed| {
+        let delay = Law::parse("uniform(10 ms, 20 ms)", Dimension::Time).expect("a law");
+        let spec = LinkSpec { delay, reorders: true, ..LinkSpec::constant(name, Span::ZERO) };
+        arrivals(&mut Link::new(spec, seed).expect("a link"), (0..100).map(|k| (k * 1000, 100)))
+    };
+    assert_eq!(of("a", 1), of("a", 1));
+    assert_ne!(of("a", 1), of("b", 1));
+    assert_ne!(of("a", 1), of("a", 2));
+}
+
 /// The same loss set again draws anew: of 1000 packets not the same are lost.
 #[test]
 fn a_loss_that_is_set_again_draws_others() {
@@ -156,6 +169,22 @@ fn a_loss_that_is_set_again_draws_others() {
         arrivals(&mut link, packets).iter().map(|(number, _)| *number).collect::<Vec<_>>()
     };
     assert_ne!(lost(0), lost(1_000_000_000));
+}
+
+/// What a link loses besides is drawn for each packet, those that it loses anyway included: together they lose what each loses.
+#[test]
+fn further_losses_change_nothing_of_a_links_own() {
+    let lost = |own: f64, further: f64| {
+        let mut link = link(LinkSpec::constant("a", Span::ZERO).losing(LossLaw::independent(own)));
+        link.lose_besides(LossLaw::independent(further));
+        let arrived = arrivals(&mut link, (0..1000).map(|number| (number * 1000, 100)));
+        let mut is_lost = vec![true; 1000];
+        arrived.iter().for_each(|(number, _)| is_lost[*number] = false);
+        is_lost
+    };
+    let (own, further) = (lost(0.3, 0.0), lost(0.0, 0.3));
+    let either: Vec<bool> = own.iter().zip(&further).map(|(own, further)| *own || *further).collect();
+    assert_eq!(lost(0.3, 0.3), either);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod information;
 mod least;
 mod limits;
 mod naming;
+mod occasions;
 mod own_policy;
 mod paths;
 mod rates;

@@ -15,6 +15,7 @@ fn sums_follow_what_each_backend_tells() {
     let mut rates = Rates::new(2);
     assert_eq!(rates.replace(0, [("a", 1.0), ("b", 2.0)]), [("a", 1.0), ("b", 2.0)]);
     assert_eq!(rates.replace(1, [("a", 4.0)]), [("a", 5.0)]);
+    assert_eq!(rates.all(), [("a", 5.0), ("b", 2.0)]);
     // The first names `a` no more, so its sum is another one.
     assert_eq!(rates.replace(0, [("b", 3.0)]), [("a", 4.0), ("b", 3.0)]);
     assert_eq!(rates.extend(1, [("c", 1.0)]), [("c", 1.0)]);

@@ -1,5 +1,8 @@
 //! The daemon's one task: it waits for its next instant, looks, and tells.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,9 +109,7 @@ impl Daemon {
         loop {
             let wall = clock::wall();
             let next = watch.map_or(tick, |watch| tick.min(after(wall, watch)));
-            // A clock that is set back must not stop the looks.
-            let wait = next.saturating_sub(wall).min(times.every.0);
-            tokio::time::sleep(Span(wait).as_std()).await;
+            tokio::time::sleep(until(next, wall, times.every).as_std()).await;
             let wall = clock::wall();
             if !is_due(tick, times.every, wall) {
                 self.watch().await;
@@ -212,21 +213,30 @@ impl Daemon {
     }
 
     fn tell_rates(&mut self) {
-        let now = clock::now();
-        let elapsed_s = now.saturating_since(std::mem::replace(&mut self.rates_since, now)).as_secs_f64();
-        let clients = self.sampler.take_clients().into_iter();
-        let rates: Vec<(String, f64)> = clients.map(|(client, count)| (client, count as f64 / elapsed_s)).collect();
+        let rates = self.take_rates(clock::now());
         if self.config.sources.log.is_none() || !self.was_there {
             return;
         }
         self.counters.rates.fetch_add(1, Ordering::Relaxed);
         self.outbox.tell_rates(&rates);
     }
+
+    /// Requests per second of each client since this was last asked.
+    fn take_rates(&mut self, now: Time) -> Vec<(String, f64)> {
+        let elapsed_s = now.saturating_since(std::mem::replace(&mut self.rates_since, now)).as_secs_f64();
+        let clients = self.sampler.take_clients().into_iter();
+        clients.map(|(client, count)| (client, count as f64 / elapsed_s)).collect()
+    }
 }
 
 /// The next multiple of `every`.
 fn after(wall: u64, every: Span) -> u64 {
     wall - wall % every.0 + every.0
+}
+
+/// How long to wait for an instant that is due: no longer than a period, since the clock may have been set back meanwhile.
+fn until(instant: u64, wall: u64, every: Span) -> Span {
+    Span(instant.saturating_sub(wall).min(every.0))
 }
 
 /// Whether an instant that was the next multiple of `every` has come, or the clock was set back meanwhile.

@@ -85,3 +85,20 @@ fn seen(stat: &str, name: &str) -> Option<(u64, bool)> {
     let mut ticks = fields.skip(10).map(|text| text.parse::<u64>().ok());
     Some((ticks.next()?? + ticks.next()??, matches!(state, "R" | "D")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_name_and_at_work_where_it_wants_something() {
+        let stat = |name: &str, state: &str| format!("71 ({name}) {state} 1 71 71 0 -1 4194304 9 0 0 0 30 12 0 0 20 0");
+        for (state, expected) in [("R", true), ("D", true), ("S", false), ("I", false), ("T", false)] {
+            assert_eq!(seen(&stat("nginx", state), "nginx"), Some((42, expected)), "{state}");
+        }
+        assert_eq!(seen(&stat("nginx", "Z"), "nginx"), None, "it has ended");
+        assert_eq!(seen(&stat("nginx: x", "R"), "nginx"), None);
+        assert_eq!(seen(&stat("a) R (b", "S"), "a) R (b"), Some((42, false)), "brackets in the name");
+        assert_eq!(seen("71 (nginx) R 1 71", "nginx"), None, "it is cut off");
+    }
+}

@@ -21,7 +21,7 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
         return wrong("a switch needs at least one backend".into());
     }
     check_overflow(config)?;
-    let all: Vec<&Backend> = backends.iter().chain(&config.overflow).collect();
+    let all: Vec<&Backend> = backends.iter().chain(config.others()).collect();
     if all.len() > Mark::MAX {
         return wrong(format!("{} backends: a switch has at most {}", all.len(), Mark::MAX));
     }
@@ -84,16 +84,22 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
 /// Refuses what could not be passed on, or never would be.
 fn check_overflow(config: &SwitchConfig) -> Result<(), ServeError> {
     let wrong = |what: String| Err(ServeError::Config(what));
-    let SwitchConfig { service, overflow, accepts, mode, .. } = config;
-    if let (Some(site), None) = (overflow.first(), config.limit) {
-        let right = "overflow begins where servers are full: give them a limit (`--limit`)";
-        return wrong(format!("site {}: {right}", site.name));
+    let SwitchConfig { service, overflow, redirectors, accepts, mode, .. } = config;
+    if let (Some(site), Some(redirector)) = (overflow.first(), redirectors.first()) {
+        return wrong(format!(
+            "site {} and redirector {}: connections overflow by tunnel or by redirection, not both",
+            site.name, redirector.name
+        ));
     }
-    if let (true, Some(limit)) = (overflow.is_empty(), config.overflow_limit) {
-        let right = "name a site to pass them on to (`--overflow`)";
+    if let (Some(other), None) = (config.others().next(), config.limit) {
+        let right = "overflow begins where servers are full: give them a limit (`--limit`)";
+        return wrong(format!("site {}: {right}", other.name));
+    }
+    if let (None, Some(limit)) = (config.others().next(), config.overflow_limit) {
+        let right = "name a site to pass them on to (`--overflow`), or a server that redirects (`--redirector`)";
         return wrong(format!("a limit of {} connections to other sites: {right}", limit.connections()));
     }
-    if let (true, Some(site)) = (mode.is_spliced(), overflow.first()) {
+    if let (true, Some(site)) = (mode.is_spliced(), config.others().next()) {
         return wrong(format!("site {}: mode {mode} passes no connection on to other sites; the others do", site.name));
     }
     let is_one = matches!(mode, Mode::Rewrite | Mode::Nat | Mode::Splice | Mode::SpliceAsymmetric);

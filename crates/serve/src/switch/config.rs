@@ -39,7 +39,10 @@ pub struct SwitchConfig {
     /// Front nodes of other sites, which are given the connections that no server here can take: the one with the fewest of
     /// them. Their address is the nodes' own. They are not probed.
     pub overflow: Vec<Backend>,
-    /// Most such connections to each of them, and with how many it is chosen again.
+    /// Servers here that redirect ([`crate::Face::Redirector`]), which are given the connections that no other one can take,
+    /// in the place of other sites' front nodes: their clients are told where to go. They are not probed.
+    pub redirectors: Vec<Backend>,
+    /// Most such connections to each other site or redirector, and with how many it is chosen again.
     pub overflow_limit: Option<Limit>,
     /// Services of other sites, whose front nodes pass on to this one what they cannot take.
     pub accepts: Vec<Accepted>,
@@ -97,6 +100,7 @@ impl SwitchConfig {
             connections: 1 << 18,
             limit: None,
             overflow: Vec::new(),
+            redirectors: Vec::new(),
             overflow_limit: None,
             accepts: Vec::new(),
             reports: None,
@@ -116,9 +120,14 @@ impl SwitchConfig {
         (0..self.backends.len() as u32).map(BackendId)
     }
 
-    /// The servers and the other sites' front nodes, whose addresses [`super::check`] has seen to be IPv4.
+    /// Those who get the connections that no server here can take: other sites' front nodes, or redirectors.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Backend> {
+        self.overflow.iter().chain(&self.redirectors)
+    }
+
+    /// The servers and those others, whose addresses [`super::check`] has seen to be IPv4.
     pub(super) fn places(&self) -> impl Iterator<Item = Ipv4Addr> {
-        self.backends.iter().chain(&self.overflow).map(address)
+        self.backends.iter().chain(self.others()).map(address)
     }
 
     /// Whether this is the front node of another site.

@@ -1,4 +1,5 @@
-//! Other sites: what a switch knows of the front nodes to which it passes on connections that no server here can take.
+//! Other sites: what a switch knows of those to which it passes on connections that no server here can take: front nodes of other
+//! sites, by tunnel, or servers here that redirect clients there, as they are given any server's connections.
 //!
 //! They have a dispatcher of their own, which counts what was passed on and is not over yet, and gives each connection to the
 //! site with the fewest. A site that cannot take one either refuses it, so no connection is passed on twice. The price: a site
@@ -37,10 +38,10 @@ struct Site {
 impl Sites {
     /// Those of a switch; none where it has none.
     pub(super) fn new(config: &SwitchConfig) -> Result<Option<Sites>, ServeError> {
-        if config.overflow.is_empty() {
+        let names: Vec<_> = config.others().map(|site| (site.name.clone(), 1.0)).collect();
+        if names.is_empty() {
             return Ok(None);
         }
-        let names: Vec<_> = config.overflow.iter().map(|site| (site.name.clone(), 1.0)).collect();
         let (fresh, seed) = (Information::Immediate, config.seed);
         let mut dispatcher = Dispatcher::new(POLICY, &names, fresh, Signals::SWITCH, seed, "overflow")?;
         if let Some(path) = &config.record {
@@ -50,7 +51,7 @@ impl Sites {
             dispatcher.limit(limit)?;
         }
         let site = |(name, address): (String, Ipv4Addr)| Site { name, address, mark: Mark(0), connections: 0, open: 0 };
-        let places = config.overflow.iter().map(|site| (site.name.clone(), address(site)));
+        let places = config.others().map(|site| (site.name.clone(), address(site)));
         Ok(Some(Sites { dispatcher, known: places.map(site).collect() }))
     }
 

@@ -34,10 +34,14 @@ pub(super) struct Working {
     rest: Threads,
 }
 
-/// The processors that this process may use, dealt to the threads that decide: the kernel deals packets alike, by the
-/// processor's number.
+/// The processors that this process may use, dealt to the threads that decide.
 pub(super) fn processors() -> Vec<CpuSet> {
-    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    dealt(&sched_getaffinity(Pid::from_raw(0)).unwrap_or_default())
+}
+
+/// Processors as the kernel deals packets: by their numbers, to as many threads as there are of them. Where the numbers have gaps
+/// a thread may have none; it is bound to none then.
+fn dealt(allowed: &CpuSet) -> Vec<CpuSet> {
     let allowed: Vec<usize> = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect();
     let threads = allowed.len().clamp(1, DECIDING_MAX);
     let mut sets = vec![CpuSet::new(); threads];
@@ -157,4 +161,26 @@ async fn hear(inbox: Inbox, decider: Arc<Mutex<Decider>>) {
         })
         .await;
     lock(&decider).say(&json!({"event": "reports_not_heard", "why": error.to_string()}));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(processors: &[usize]) -> CpuSet {
+        let mut set = CpuSet::new();
+        processors.iter().for_each(|cpu| set.set(*cpu).expect("a number of a processor"));
+        set
+    }
+
+    #[test]
+    fn each_thread_has_the_processors_whose_packets_it_gets() {
+        assert_eq!(dealt(&set(&[0, 1, 2])), [set(&[0]), set(&[1]), set(&[2])]);
+        // The kernel's rule knows only how many threads there are.
+        assert_eq!(dealt(&set(&[1, 3])), [set(&[]), set(&[1, 3])]);
+        assert_eq!(dealt(&set(&[5])), [set(&[5])]);
+        assert_eq!(dealt(&set(&[])), [set(&[])], "where the system does not say");
+        let many = dealt(&set(&(0..40).collect::<Vec<_>>()));
+        assert_eq!((many.len(), &many[7]), (16, &set(&[7, 23, 39])));
+    }
 }

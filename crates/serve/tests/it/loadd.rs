@@ -8,13 +8,15 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, mkfifo};
 use sojourn_dispatch::{BackendId, Report};
 use sojourn_model::Discipline;
 use sojourn_serve::loadd::{AccessLog, Counts, Loadd, LoaddConfig, Sampler, Sources, Times, sample};
 use sojourn_serve::program::Program;
-use sojourn_serve::report::{Key, Metric, Receiver, Told};
-use sojourn_serve::{Events, ProbeRules, now};
+use sojourn_serve::report::{Key, Metric, Metrics, Receiver, Told};
+use sojourn_serve::{Events, ProbeRules, now, orca};
 use sojourn_stats::Span;
 
 use crate::program::{site, start};
@@ -258,13 +260,15 @@ fn servers_that_know_nothing_of_it_are_understood() {
 struct Front {
     socket: UdpSocket,
     receiver: Receiver,
+    /// Whether each report said so.
+    overloaded: Vec<bool>,
 }
 
 impl Front {
     fn new() -> Front {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         socket.set_read_timeout(Some(ms(20).as_std())).expect("a timeout");
-        Front { socket, receiver: Receiver::new(key(), &["a".into()], now()) }
+        Front { socket, receiver: Receiver::new(key(), &["a".into()], now()), overloaded: Vec::new() }
     }
 
     /// Takes what has come, and gives the reports.
@@ -276,7 +280,10 @@ impl Front {
             self.socket.send_to(&answer, from).expect("it is sent");
         }
         let reports = received.told.into_iter().filter_map(|told| match told {
-            Told::Report { backend: BackendId(0), report, .. } => Some(*report),
+            Told::Report { backend: BackendId(0), report, is_overloaded } => {
+                self.overloaded.push(is_overloaded);
+                Some(*report)
+            }
             _ => None,
         });
         reports.collect()
@@ -316,6 +323,8 @@ fn an_overload_is_told_at_once() {
     until("the overload is told", || front.take().iter().any(|report| report.in_flight == 9));
     drop(clients);
     until("its end is told", || front.take().iter().any(|report| report.in_flight <= 2));
+    front.overloaded.dedup();
+    assert_eq!(front.overloaded, [false, true, false]);
     let counts = loadd.stop();
     assert_eq!((counts.looks, counts.alarms, counts.challenges), (1, 2, 1), "{counts:?}");
     assert_eq!(counts.reports, 3, "{counts:?}");
@@ -340,6 +349,52 @@ fn processes_at_work_have_requests() {
             child.kill().and_then(|()| child.wait()).expect("it ran");
         }
     }
+}
+
+/// Rates are per second of the time between two looks; and of how busy it is a server knows more than those who look at it.
+#[test]
+fn a_look_tells_rates_and_takes_the_servers_word() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.log");
+    append(&path, "");
+    let own = fs::read_to_string("/proc/self/comm").expect("Linux tells it").trim().to_owned();
+    let sources = Sources { log: Some(path.clone()), workers: Some(own), ..Sources::default() };
+    let start = now();
+    let mut sampler = Sampler::new(&sources, start).expect("the log can be read");
+    sampler.look(None, start).expect("it is there");
+    append(&path, LINE.repeat(10) + &LINE.replace(" 200 ", " 503 ").repeat(5));
+    let seen = sampler.look(None, start + ms(5000)).expect("it is there");
+    let rates = [Metric::RequestRate, Metric::ByteRate, Metric::ErrorRate].map(|metric| seen.value(metric));
+    assert_eq!(rates, [Some(3.0), Some(300.0), Some(1.0)]);
+    let busy = seen.value(Metric::Cpu).expect("its processes are known");
+    let says = orca::Load { cpu_utilization: Some(busy + 0.5), ..orca::Load::default() };
+    let told = sampler.look(Some(&says), start + ms(6000)).expect("it is there");
+    assert_eq!(told.value(Metric::Cpu), Some(busy + 0.5));
+}
+
+/// A server of which no process is there is not there. Of one that is, the time that it took before does not count.
+#[test]
+fn processes_count_from_the_first_look_on() {
+    let sampler = |workers: &str| {
+        let sources = Sources { workers: Some(workers.into()), ..Sources::default() };
+        Sampler::new(&sources, now()).expect("nothing is opened")
+    };
+    assert_eq!(sampler("no-such-process").look(None, now()), None);
+    let spent = || clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("Linux has this clock").num_milliseconds();
+    // Takes so many milliseconds of a core.
+    let work = |ms: i64| {
+        let end = spent() + ms;
+        while spent() < end {}
+    };
+    work(300);
+    let own = fs::read_to_string("/proc/self/comm").expect("Linux tells it");
+    let mut sampler = sampler(own.trim());
+    let busy_s = |metrics: Option<Metrics>| metrics.expect("it runs").value(Metric::Busy).expect("it is known");
+    let first_s = busy_s(sampler.look(None, now()));
+    assert!(first_s <= 0.05, "{first_s} s before the first look");
+    work(100);
+    let second_s = busy_s(sampler.look(None, now()));
+    assert!(second_s >= first_s + 0.05, "{second_s} s");
 }
 
 /// No tick is near: what is told first is told at once, and what waits to be accepted is an overload at once.

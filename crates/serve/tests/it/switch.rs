@@ -23,6 +23,8 @@ use sojourn_serve::{
 };
 
 mod limits;
+mod processors;
+mod redirects;
 mod tunnels;
 
 use crate::skip::skipped;

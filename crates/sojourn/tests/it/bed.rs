@@ -273,7 +273,7 @@ fn a_way_is_cut_and_mended_while_a_load_runs() {
 }
 
 /// What is running with this mark in its environment, and in which namespaces that are not this process's.
-fn marked(mark: &str) -> (Vec<String>, BTreeSet<String>) {
+pub(crate) fn marked(mark: &str) -> (Vec<String>, BTreeSet<String>) {
     let (mut processes, mut namespaces) = (Vec::new(), BTreeSet::new());
     let of = |folder: &Path, kind: &str| {
         fs::read_link(folder.join("ns").join(kind)).ok().map(|link| link.display().to_string())

@@ -53,6 +53,8 @@ fn clients_ask_a_dns_that_sends_them_to_the_nearest_site() {
     for line in &lines {
         has_served |= line["report"]["report"]["requests"].as_u64().is_some_and(|requests| requests > 0);
         let Some(choice) = line.get("choose") else { continue };
+        // For as long as the file says the policy takes its answer to be kept.
+        assert_eq!(choice["request"]["lease"], 60_000_000_000_u64, "{choice}");
         let origin = choice["request"]["origin"]["address"].as_str().unwrap();
         machines.insert(origin.to_owned());
         if choice["decision"]["reason"]["code"] != "longest-prefix" {

@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod bed;
+mod bed_ends;
 mod behind_dns;
 mod browsing;
 mod by_hand;

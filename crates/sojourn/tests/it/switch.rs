@@ -23,7 +23,23 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
         (front(&["--backend", one, "--limit", "0"]), "--limit 0: a limit of 0 connections: at least 1"),
         (front(&["--backend", one, "--limit", "20,20"]), "the lower mark is below the limit, at most 19"),
         (front(&["--backend", one, "--limit", "many"]), "--limit many: a number, or two with a comma"),
-        (front(&["--backend", one, "--limit", "2", "--overflow", "c2"]), "--overflow c2: the address of a front node"),
+        (front(&["--backend", one, "--limit", "2", "--overflow", "c2"]), "--overflow c2: the address of a site"),
+        (
+            front(&["--backend", one, "--limit", "2", "--redirector", "r=web"]),
+            "--redirector r=web: the address of a redirector",
+        ),
+        (
+            front(&["--backend", one, "--limit", "2", "--redirector", "10.0.1.12", "--overflow", "10.0.2.1"]),
+            "the argument '--redirector <SERVER>' cannot be used with '--overflow <SITE>'",
+        ),
+        (
+            front(&["--backend", one, "--limit", "2", "--overflow-limit", "1"]),
+            "or a server that redirects (`--redirector`)",
+        ),
+        (
+            front(&["--backend", one, "--limit", "2", "--redirector", "10.0.1.12", "--mode", "splice"]),
+            "redirector-1: mode splice passes no connection on",
+        ),
         (
             front(&["--backend", one, "--limit", "2", "--overflow", "c2=10.0.1.11"]),
             "backend c2 has the address of another",

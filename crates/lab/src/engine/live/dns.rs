@@ -195,8 +195,13 @@ impl Dns<'_> {
 /// What the front node of a site is told besides, so that it reports to the DNS in front of it.
 pub(super) fn reporting(system: &System, ground: &dyn Ground, name: &str) -> Vec<String> {
     let Some(dns) = system.tiers.first().filter(|tier| tier.face == Face::Dns) else { return Vec::new() };
-    let Some(Reports { every, heartbeat, client_rates, .. }) = dns.reports else { return Vec::new() };
-    let to = reports::receiver(bed::address(ground, &name_of(dns, 0)));
+    let Some(reports) = dns.reports else { return Vec::new() };
+    telling(dns, reports, reports::receiver(bed::address(ground, &name_of(dns, 0))), name)
+}
+
+/// The same, of one that hears reports at `to`.
+fn telling(dns: &Tier, reports: Reports, to: SocketAddr, name: &str) -> Vec<String> {
+    let Reports { every, heartbeat, client_rates, .. } = reports;
     let mut arguments = vec!["--report-to".into(), to.to_string(), "--name".into(), name.into()];
     let mut add = |flag: &str, value: String| arguments.extend([flag.into(), value]);
     add("--report-every", every.to_string());
@@ -246,7 +251,7 @@ mod tests {
         let dns =
             Dns { program: Path::new("x"), tier: &tier, seed: 7, record: Some(Path::new("/r/d.jsonl")), sites: &sites };
         let config: toml::Table = dns.config("194.0.0.1:53".parse().unwrap()).parse().unwrap();
-        assert_eq!(config["listen"][0].as_str(), Some("194.0.0.1:53"));
+        assert_eq!((config["listen"][0].as_str(), config["seed"].as_integer()), (Some("194.0.0.1:53"), Some(7)));
         assert_eq!(config["reports"]["listen"].as_str(), Some("194.0.0.1:7400"));
         let service = &config["zone"][0]["service"][0];
         assert_eq!(service["policy"].as_str(), Some("weighted(by = \"x\")"));
@@ -256,5 +261,30 @@ mod tests {
         assert_eq!(service["record"].as_str(), Some("/r/d.jsonl"));
         assert_eq!(service["site"][1]["address"][0].as_str(), Some("198.0.0.9"));
         assert_eq!(service["site"][1]["weight"].as_float(), Some(2.5));
+    }
+
+    #[test]
+    fn front_nodes_are_told_what_it_waits_for() {
+        let seconds = Span::from_secs_f64;
+        let reports = Reports {
+            every: seconds(0.5),
+            heartbeat: None,
+            client_rates: None,
+            hidden_load: false,
+            cost: Span::ZERO,
+            lossy: false,
+        };
+        let told = |reports: Reports, probes: Option<Probes>| {
+            let tier = Tier { probes, ..Tier::new(Face::Dns, "random") };
+            telling(&tier, reports, "194.0.0.1:7400".parse().unwrap(), "c1").join(" ")
+        };
+        let usual = "--report-to 194.0.0.1:7400 --name c1 --report-every 500 ms";
+        assert_eq!(told(reports, None), format!("{usual} --report-heartbeat 500 ms"));
+        let rates = Reports { heartbeat: Some(seconds(4.0)), client_rates: Some(seconds(64.0)), ..reports };
+        let probes = Probes { at_most: 3, refresh: seconds(120.0) };
+        assert_eq!(
+            told(rates, Some(probes)),
+            format!("{usual} --report-heartbeat 4 s --report-client-rates 64 s --echo-refresh 60 s")
+        );
     }
 }

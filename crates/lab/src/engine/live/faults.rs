@@ -12,20 +12,23 @@
 //! instants. What a planned fault causes, failed requests for one, is outcome and no reason to doubt the run. The price: a
 //! load with faults begins at an instant that is known before, some seconds ahead.
 
+mod happened;
+mod reach;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sojourn_bed::{Ground, Host, Links, clock};
 use sojourn_load::{Limits, Report};
 use sojourn_model::system::{Face, Fault, Subject, Trouble};
 use sojourn_model::{LossLaw, System};
 use sojourn_stats::{Span, Time};
 
+use self::happened::{Happened, Notes};
 use super::part::Part;
 use super::parts::Parts;
 use super::{Serving, bed};
 use crate::spec::{Experiment, SystemQuestion};
-use crate::topology::{as_host, places};
 
 /// Refuses what cannot be done live, and what the twin does not have.
 pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
@@ -73,15 +76,6 @@ pub(super) fn limits(asked: &SystemQuestion, limits: Limits) -> Limits {
     }
 }
 
-/// What happened.
-#[derive(Default)]
-pub(super) struct Happened {
-    /// The faults, from the start of the run on.
-    pub(super) faults: Vec<Fault>,
-    /// As lines of the run folder's events.
-    pub(super) events: Vec<Value>,
-}
-
 /// Lets `load` run, which is told when to start (ns since 1970), and meanwhile does what the file plans.
 pub(super) fn run(
     experiment: &Experiment,
@@ -118,44 +112,22 @@ struct Breaker<'a> {
 
 impl Breaker<'_> {
     fn play(mut self, ended: &Receiver<()>) -> Result<Happened, String> {
-        let mut changes = Vec::new();
-        for (number, fault) in self.system.faults.iter().enumerate() {
-            changes.push((fault.at, true, number));
-            changes.extend(fault.until.map(|until| (until, false, number)));
-        }
-        // What comes back at the instant of its next fault comes back first.
-        changes.sort_by_key(|(at, begins, _)| (*at, *begins));
-        let mut happened = Happened::default();
-        let mut begun: Vec<Option<Time>> = vec![None; self.system.faults.len()];
-        for (planned, begins, number) in changes {
+        let mut notes = Notes::new(self.system, self.seed);
+        for (planned, begins, number) in reach::changes(&self.system.faults) {
             if self.has_ended_before(planned, ended) {
                 break;
             }
             let at = self.change(number, begins)?;
-            let fault = &self.system.faults[number];
-            let is_momentary = fault.trouble == Trouble::Restarted && fault.until.is_none();
-            happened.events.push(json!({
-                "event": "fault", "number": number + 1, "what": fault.trouble.name(),
-                "is": if begins { "begun" } else { "over" },
-                "planned_s": planned.as_secs_f64(), "at_s": at.as_secs_f64(),
-            }));
-            let from = *begun[number].get_or_insert(at);
-            if !begins || is_momentary {
-                begun[number] = None;
-                happened.faults.extend(self.as_it_happened(number, from, Some(at)));
-            }
+            notes.note(number, begins, planned, at);
         }
         // What is frozen could not be told to stop.
         let _ = ended.recv();
-        for (number, begun) in begun.iter().enumerate() {
-            let Some(begun) = *begun else { continue };
-            happened.faults.extend(self.as_it_happened(number, begun, None));
+        for number in notes.lasting() {
             if self.system.faults[number].trouble == Trouble::Frozen {
                 self.change(number, false)?;
             }
         }
-        happened.faults.sort_by_key(|fault| fault.at);
-        Ok(happened)
+        Ok(notes.end())
     }
 
     /// Waits for an instant of the run; whether the run ends first.
@@ -179,13 +151,13 @@ impl Breaker<'_> {
         match fault.trouble {
             Trouble::Cut => self.each_way(&fault, |links, one, other| links.cut(one, other, begins)),
             Trouble::Loss(share) => {
-                let law = LossLaw::independent(if begins { 0.5 * share } else { 0.0 });
+                let law = if begins { reach::loss_each_way(share) } else { LossLaw::default() };
                 self.each_way(&fault, |links, one, other| links.lose(one, other, law));
             }
             Trouble::Down | Trouble::Restarted | Trouble::Drained if !begins => {
                 self.each_part(number, |part| part.revive(ground))?;
             }
-            Trouble::Restarted if fault.until.is_none() => self.each_part(number, |part| {
+            Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(number, |part| {
                 part.kill();
                 part.revive(ground)
             })?,
@@ -246,41 +218,8 @@ impl Breaker<'_> {
     /// The pairs of hosts whose packets meet a fault of links.
     fn each_way(&self, fault: &Fault, change: impl Fn(&dyn Links, Host, Host)) {
         let links = self.ground.links().expect("it was checked that there are paths, and so a bed");
-        let places = places(self.system);
-        let is_of = |host: usize| {
-            let (name, place) = &places[host];
-            match fault.subject {
-                Subject::Host(of) => as_host(&self.system.hosts[of].name) == *name,
-                Subject::Site(of) => place.site == Some(of),
-                _ => false,
-            }
-        };
-        let are_met = |one: usize, other: usize| {
-            let (a, b) = (places[one].1, places[other].1);
-            match fault.subject {
-                Subject::Path(x, y) => {
-                    let joins = (a.region.min(b.region), a.region.max(b.region)) == (x, y);
-                    joins && (a.site.is_none() || a.site != b.site)
-                }
-                _ => is_of(one) != is_of(other),
-            }
-        };
-        for one in 0..places.len() {
-            for other in (one + 1..places.len()).filter(|other| are_met(one, *other)) {
-                change(links, Host(one as u32), Host(other as u32));
-            }
-        }
-    }
-
-    /// A fault with its own instants; which servers a share had is written out.
-    fn as_it_happened(&self, number: usize, at: Time, until: Option<Time>) -> Vec<Fault> {
-        let fault = Fault { at, until, ..self.system.faults[number] };
-        match fault.subject {
-            Subject::Share(_) => {
-                let hosts = fault.hosts(number, self.system, self.seed).into_iter();
-                hosts.map(|host| Fault { subject: Subject::Host(host), ..fault }).collect()
-            }
-            _ => vec![fault],
+        for (one, other) in reach::ways(self.system, fault) {
+            change(links, Host(one as u32), Host(other as u32));
         }
     }
 }

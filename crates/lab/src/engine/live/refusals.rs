@@ -26,12 +26,11 @@ pub(super) fn doubt(system: &System, report: &Report, told: &Told, errors: f64) 
     }
     let sum = |key: &str| told.deciders.iter().filter_map(|(_, said)| said[key].as_u64()).sum::<u64>();
     let tried_again = sum("retried") + report.connections.retried_addresses;
-    let by_limit = sum("over_limit").saturating_sub(tried_again);
     let faces = |face: Face| system.tiers.iter().any(|tier| tier.face == face && tier.limit.is_some());
     let by_rst = if faces(Face::Switch) { report.counts.refused } else { 0 };
     let unavailable = report.failed_statuses.iter().filter(|(status, _)| *status == UNAVAILABLE);
     let by_status = if faces(Face::Gateway) { unavailable.map(|(_, count)| count).sum() } else { 0 };
-    let planned = by_limit.min(by_rst + by_status);
+    let planned = by_plan(sum("over_limit"), tried_again, by_rst + by_status);
     let others = report.counts.wrong() - planned;
     let is_beyond = others as f64 > errors * report.counts.planned as f64;
     is_beyond.then(|| {
@@ -39,6 +38,25 @@ pub(super) fn doubt(system: &System, report: &Report, told: &Told, errors: f64) 
     })
 }
 
+/// How many of the refusals that clients saw came of a limit, of which deciders count so many: no more than were seen.
+fn by_plan(over_limit: u64, tried_again: u64, seen: u64) -> u64 {
+    over_limit.saturating_sub(tried_again).min(seen)
+}
+
 fn is_limited(system: &System) -> bool {
     system.tiers.iter().any(|tier| tier.limit.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_explains_what_it_refused_and_no_more() {
+        assert_eq!(by_plan(10, 0, 10), 10);
+        assert_eq!(by_plan(10, 0, 12), 10, "two were refused for another reason");
+        assert_eq!(by_plan(10, 3, 12), 7, "three may have been served elsewhere");
+        assert_eq!(by_plan(10, 0, 4), 4, "some came before the measurement");
+        assert_eq!(by_plan(1, 3, 5), 0);
+    }
 }

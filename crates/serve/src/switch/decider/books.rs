@@ -2,8 +2,9 @@
 //!
 //! Ends are heard before each choice, and every [`HEARD`] where none is made; so reports and counts know them that much later
 //! at most. Copies of them may be lost, and an idle connection ends without a packet: for these the kernel's list is read
-//! every few seconds. A connection that is not on it is forgotten if the next list has not got it either, since a list that is
-//! read while packets change the map may miss some.
+//! every few seconds, and less often where that takes long: for each part of a list the kernel begins anew, so that a long one
+//! costs more than its length. A connection that is not on it is forgotten if the next list has not got it either, since a list
+//! that is read while packets change the map may miss some.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,8 +19,14 @@ use super::flow::End;
 use super::{Decider, lock};
 use crate::clock;
 
-/// Longest time between two comparisons with the kernel's connections.
+/// Longest time between two comparisons with the kernel's connections, where they are few.
 const COMPARED: Span = Span(5_000_000_000);
+
+/// Comparisons take this part of the time at most, one in so many.
+const COMPARING: u64 = 200;
+
+/// And are no rarer than this many times the usual.
+const RARER: u64 = 12;
 
 /// What was decided this short a time before may not be in the kernel's list yet.
 const SETTLED: Span = Span(100_000_000);
@@ -31,14 +38,21 @@ const HEARD: Span = Span(50_000_000);
 pub(in crate::switch) async fn keep(decider: Arc<Mutex<Decider>>, lifetimes: Lifetimes) {
     let Lifetimes { opening, open, closing } = lifetimes;
     let every = opening.min(open).min(closing).min(COMPARED);
+    let mut wait = every;
     loop {
-        tokio::time::sleep(every.as_std()).await;
+        tokio::time::sleep(wait.as_std()).await;
         let asked = clock::now();
         // A list that cannot be had now is had the next time.
         if let Ok(Ok(listed)) = tokio::task::spawn_blocking(rules::connections).await {
             lock(&decider).compare(&listed, asked);
         }
+        wait = pause(every, clock::now().saturating_since(asked));
     }
+}
+
+/// How long to wait after a comparison that took so long.
+pub(super) fn pause(every: Span, took: Span) -> Span {
+    (took * COMPARING).clamp(every, every * RARER)
 }
 
 /// Listens to what ends for as long as it is polled.
@@ -64,7 +78,7 @@ impl Decider {
     }
 
     /// Ends those that the kernel, which was asked at `asked`, knows to be over or does not know.
-    fn compare(&mut self, listed: &Listed, asked: Time) {
+    pub(super) fn compare(&mut self, listed: &Listed, asked: Time) {
         let Listed { open, closing } = listed;
         let mut ended = Vec::new();
         for (client, flow) in self.flows.iter_mut().filter(|(_, flow)| flow.since + SETTLED < asked) {

@@ -6,6 +6,8 @@
 pub(super) mod books;
 mod flow;
 mod servers;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -243,43 +245,5 @@ impl Decider {
     /// Says something that happened.
     pub(super) fn say(&self, event: &Value) {
         self.events.emit(event);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sojourn_dispatch::Limit;
-
-    use super::*;
-    use crate::{Backend, clock};
-
-    /// The head of a first packet, from this port of 10.0.0.1.
-    fn syn(port: u16) -> Vec<u8> {
-        let mut head = vec![0; 40];
-        (head[0], head[9], head[33]) = (0x45, 6, 2);
-        head[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 1, 100]);
-        head[20..22].copy_from_slice(&port.to_be_bytes());
-        head
-    }
-
-    /// A SYN that is sent again before its first verdict goes where that one goes, although its server is full by it.
-    #[test]
-    fn a_repeated_first_packet_does_not_count_twice() {
-        let address = "10.0.1.11:80".parse().unwrap();
-        let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
-        let mut config = SwitchConfig::new(service, "round-robin", vec![Backend::new("web-1", address)]);
-        config.limit = Some(Limit::new(1, 0).unwrap());
-        let mut decider = Decider::new(&config, None, None, Events::nowhere()).unwrap();
-        decider.begin(&BTreeMap::from([(Ipv4Addr::new(10, 0, 1, 11), Mark(1))]), HashMap::new(), Time::ZERO);
-        let first = decider.decide(&syn(5000), 0, Time::ZERO);
-        assert_eq!(first, Mark(1).decided());
-        assert_eq!(decider.decide(&syn(5000), 0, Time(1)), first);
-        assert_eq!(decider.decide(&syn(5001), 0, Time(2)), REFUSED);
-        let counts = decider.counts(clock::now());
-        assert_eq!(
-            (counts.connections, counts.refused, counts.over_limit, counts.forgotten),
-            (1, 1, 1, 0),
-            "{counts:?}"
-        );
     }
 }

@@ -42,16 +42,23 @@ pub(in crate::switch) fn list(table: &str, set: &str, mut each: impl FnMut(&[u8]
     netlink::send(&socket, &question)?;
     let mut buffer = vec![0; LARGEST];
     loop {
-        let received = netlink::receive(&socket, &mut buffer)?;
-        for (kind, body) in netlink::messages(received) {
-            match kind {
-                netlink::DONE => return Ok(()),
-                netlink::ERROR => return netlink::answer(body),
-                NEW_ELEMENTS => elements(body, &mut each),
-                _ => {}
-            }
+        if let Some(end) = take(netlink::receive(&socket, &mut buffer)?, &mut each) {
+            return end;
         }
     }
+}
+
+/// Gives the elements in what was received to `each`; how the list ended, if it has.
+fn take(received: &[u8], each: &mut impl FnMut(&[u8], Option<&[u8]>)) -> Option<io::Result<()>> {
+    for (kind, body) in netlink::messages(received) {
+        match kind {
+            netlink::DONE => return Some(Ok(())),
+            netlink::ERROR => return Some(netlink::answer(body)),
+            NEW_ELEMENTS => elements(body, each),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn elements(body: &[u8], each: &mut impl FnMut(&[u8], Option<&[u8]>)) {
@@ -67,4 +74,65 @@ fn elements(body: &[u8], each: &mut impl FnMut(&[u8], Option<&[u8]>)) {
 fn value(element: &[u8], name: u16) -> Option<&[u8]> {
     let (_, nested) = netlink::attributes(element).find(|(of, _)| *of == name)?;
     netlink::attributes(nested).find(|(of, _)| *of == VALUE).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of a list with these elements, of which those with data are of a map.
+    fn part(to: &mut Vec<u8>, of: &[(&[u8], Option<&[u8]>)]) {
+        let nested = |name: u16, value: &[u8]| {
+            let (mut inner, mut outer) = (Vec::new(), Vec::new());
+            netlink::attribute(&mut inner, VALUE, value);
+            netlink::attribute(&mut outer, name, &inner);
+            outer
+        };
+        netlink::message(to, NEW_ELEMENTS, 0, |body| {
+            body.extend([IPV4, 0, 0, 0]);
+            netlink::attribute(body, SET, b"connections\0");
+            let mut list = Vec::new();
+            for (key, data) in of {
+                let element = [nested(KEY, key), data.map_or_else(Vec::new, |data| nested(DATA, data))].concat();
+                netlink::attribute(&mut list, 1, &element);
+            }
+            netlink::attribute(body, ELEMENTS, &list);
+        });
+    }
+
+    type Element = (Vec<u8>, Option<Vec<u8>>);
+
+    /// The elements in what was received, and how the list ended.
+    fn taken(received: &[u8]) -> (Vec<Element>, Option<io::Result<()>>) {
+        let mut all = Vec::new();
+        let end = take(received, &mut |key, data| all.push((key.to_vec(), data.map(<[u8]>::to_vec))));
+        (all, end)
+    }
+
+    #[test]
+    fn a_list_comes_in_parts() {
+        let mut received = Vec::new();
+        part(&mut received, &[(b"first...", Some(b"mark")), (b"second..", None)]);
+        part(&mut received, &[(b"third...", Some(b"MARK"))]);
+        let (all, end) = taken(&received);
+        let own = |key: &[u8], data: Option<&[u8]>| (key.to_vec(), data.map(<[u8]>::to_vec));
+        assert_eq!(all, [own(b"first...", Some(b"mark")), own(b"second..", None), own(b"third...", Some(b"MARK"))]);
+        assert!(end.is_none(), "more may come");
+        netlink::message(&mut received, netlink::DONE, 0, |body| body.extend([0; 4]));
+        // What follows the end is another answer's.
+        part(&mut received, &[(b"fourth..", None)]);
+        let (all, end) = taken(&received);
+        assert_eq!(all.len(), 3);
+        assert!(end.is_some_and(|end| end.is_ok()));
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_an_error() {
+        const NO_ENTRY: i32 = 2;
+        let mut received = Vec::new();
+        netlink::message(&mut received, netlink::ERROR, 0, |body| body.extend((-NO_ENTRY).to_ne_bytes()));
+        let (all, end) = taken(&received);
+        assert!(all.is_empty());
+        assert_eq!(end.map(|end| end.map_err(|error| error.raw_os_error())), Some(Err(Some(NO_ENTRY))));
+    }
 }

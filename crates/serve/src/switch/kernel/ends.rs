@@ -80,3 +80,91 @@ fn filter(port: u16) -> [SockFilter; 11] {
         SockFilter::new(RETURN, 0, 0, 0),
     ]
 }
+
+#[cfg(test)]
+impl Ends {
+    /// Those among the datagrams that are sent to the socket beside: the kernel's filter sees each as a packet.
+    pub(in crate::switch) fn of_datagrams(port: u16) -> (Ends, Socket) {
+        let (ends, sender) = Socket::pair(Domain::UNIX, Type::DGRAM, None).expect("a pair of sockets");
+        ends.attach_filter(&filter(port)).expect("a filter");
+        ends.set_nonblocking(true).expect("it can be");
+        (Ends(ends), sender)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::packet::{Kind, Packet};
+    use super::*;
+
+    const FIN: u8 = 1;
+    const SYN: u8 = 2;
+    const RST: u8 = 4;
+    const PUSH: u8 = 8;
+    const ACK: u8 = 16;
+
+    /// A packet to this port with so many bytes of options of IP, and a thousand bytes of data.
+    fn packet(protocol: u8, options: usize, fragment: u16, to: u16, flags: u8) -> Vec<u8> {
+        let mut packet = vec![0; 20 + options];
+        (packet[0], packet[9]) = (0x45 + (options / 4) as u8, protocol);
+        packet[6..8].copy_from_slice(&fragment.to_be_bytes());
+        packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 1, 100]);
+        packet.extend(5000_u16.to_be_bytes());
+        packet.extend(to.to_be_bytes());
+        packet.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 0, 0, 0, 0, 0, 0]);
+        packet.extend([0; 1000]);
+        packet
+    }
+
+    /// What is heard of packets.
+    fn heard(packets: &[Vec<u8>]) -> Vec<Packet> {
+        let (mut ends, sender) = Ends::of_datagrams(80);
+        let mut heard = Vec::new();
+        for packet in packets {
+            // Whether the filter throws it away is not said.
+            sender.send(packet).expect("it is sent");
+            ends.take(|end| heard.push(end));
+        }
+        heard
+    }
+
+    #[test]
+    fn ends_of_whole_packets_to_the_port_are_heard_and_nothing_else() {
+        const TCP: u8 = 6;
+        const UDP: u8 = 17;
+        let of = |flags| packet(TCP, 0, 0, 80, flags);
+        for flags in [FIN, RST, FIN | ACK, RST | ACK, FIN | PUSH | ACK] {
+            let ended = heard(&[of(flags)]);
+            assert_eq!(ended.len(), 1, "{flags:#x}");
+            assert_eq!((ended[0].client, ended[0].kind), ("10.0.0.1:5000".parse().unwrap(), Kind::Closes));
+        }
+        assert_eq!(heard(&[packet(TCP, 40, 0, 80, FIN)]).len(), 1, "behind the most options that there can be");
+        const DO_NOT_CUT: u16 = 0x4000;
+        assert_eq!(heard(&[packet(TCP, 0, DO_NOT_CUT, 80, FIN)]).len(), 1, "as every kernel sends them");
+        const MORE: u16 = 0x2000;
+        let others = [
+            of(SYN),
+            of(ACK),
+            of(PUSH | ACK),
+            packet(TCP, 0, 0, 81, FIN),
+            packet(UDP, 0, 0, 80, FIN),
+            packet(TCP, 0, MORE, 80, FIN),
+            packet(TCP, 0, 100, 80, FIN),
+        ];
+        assert_eq!(heard(&others), []);
+    }
+
+    #[test]
+    fn heads_are_copied_and_many_are_taken_at_once() {
+        let (mut ends, sender) = Ends::of_datagrams(80);
+        sender.send(&packet(6, 0, 0, 80, FIN)).expect("it is sent");
+        let mut copied = [0; 2000];
+        assert_eq!(recv(ends.0.as_raw_fd(), &mut copied, MsgFlags::empty()), Ok(HEAD));
+        for _ in 0..5 {
+            sender.send(&packet(6, 0, 0, 80, RST)).expect("it is sent");
+        }
+        let mut heard = 0;
+        ends.take(|_| heard += 1);
+        assert_eq!(heard, 5);
+    }
+}

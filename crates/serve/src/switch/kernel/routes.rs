@@ -165,8 +165,12 @@ pub(in crate::switch) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
 
 /// The device towards a server.
 fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
-    let all = || config.backends.iter().chain(&config.overflow);
-    let name = all().find(|backend| backend.address.ip() == server).map_or("", |backend| &backend.name);
+    let name = config
+        .backends
+        .iter()
+        .chain(config.others())
+        .find(|backend| backend.address.ip() == server)
+        .map_or("", |backend| &backend.name);
     let kind = if config.is_site(server) { "site" } else { "backend" };
     let wrong = |what: String| ServeError::Config(format!("{kind} {name} ({server}): {what}"));
     let found = system::ask_ip(&["route", "get", &server.to_string()]);

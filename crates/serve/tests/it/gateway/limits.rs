@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sojourn_dispatch::Limit;
-use sojourn_serve::{Events, Face, Gateway, GatewayConfig};
+use sojourn_serve::{Events, Face, Gateway, GatewayConfig, Health, Probe};
 
-use crate::support::{Client, Origin, backends, get, ok, until};
+use crate::support::{Client, Origin, backends, get, ms, ok, until};
 
 fn config(origins: &[Origin], limit: Limit) -> GatewayConfig {
     let addresses: Vec<_> = origins.iter().map(|origin| origin.address).collect();
@@ -41,6 +41,23 @@ fn a_request_that_finds_all_full_is_answered_at_once() {
         assert_eq!(client.reply(true).expect("a reply").status, 200);
     }
     until("it serves again", || get(gateway.address(), "/").status == 200);
+}
+
+/// Where no backend is up nothing is known of when one will be, with a limit or without.
+#[test]
+fn only_a_full_system_says_when_to_ask_again() {
+    for limit in [None, Limit::new(2, 0).ok()] {
+        let origin = Origin::new(|_, _| false);
+        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(20_000), fall: 1 };
+        let config = GatewayConfig { limit, health, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
+        let gateway = Gateway::start(config, Events::nowhere()).expect("a gateway");
+        assert_eq!(get(gateway.address(), "/").status, 502);
+        assert!(!gateway.counts().backends[0].up, "it broke its connection off");
+        let refused = get(gateway.address(), "/");
+        assert_eq!((refused.status, refused.header("retry-after")), (503, None));
+        assert!(refused.text().contains("1 of 1 are down"), "{}", refused.text());
+        assert_eq!((gateway.counts().refused, gateway.counts().over_limit), (1, 0));
+    }
 }
 
 #[test]
