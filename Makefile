@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils unbound dnsmasq-base nftables iptables tcpdump
 BENCH_PACKAGES := wrk haproxy pdns-server pdns-backend-bind dnsperf
 
-.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal setup setup-bench clean
+.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -31,7 +31,9 @@ lint: ## Formatting and lints; the compiler's warnings count.
 nightly: setup ## What a commit should not wait for, ending with the reproductions that need no real server.
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
+	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
 	@$(MAKE) --no-print-directory packages reproductions
+	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 
 MUTANTS := target/peers/bin/cargo-mutants
 mutants: setup ## Deliberate mistakes in what guards results: each must make a test fail. An hour at most a call; call it again to go on.
@@ -95,14 +97,26 @@ bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of
 	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published \
 		docs/reproductions/bjornstad-2006.md
 
-agarwal: ## Agarwal's clusters in several regions, and every arrangement that he surveys, by simulation (minutes), and their pages.
+# Of the live part: which loads (the whole grid takes two hours), and how many beds side by side.
+AGARWAL_LOADS ?= 20-even 50-uneven 60-even 110-uneven 120-even site-dies
+AGARWAL_BEDS ?= 3
+AGARWAL_PAGE := docs/reproductions/agarwal-2001
+
+agarwal: agarwal-live agarwal-sim ## Agarwal's clusters in several regions, simulated and live (three quarters of an hour; leave it alone), and their pages.
+
+agarwal-sim: ## The simulated part, every arrangement that he surveys (minutes), and the pages, with what was measured live last.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/agarwal-2001 runs/arrangements
 	@target/debug/sojourn run experiments/agarwal-2001 --by sim --out runs/agarwal-2001
 	@target/debug/sojourn run experiments/arrangements --out runs/arrangements
-	@target/debug/sojourn-reproduce agarwal-2001 runs/agarwal-2001 experiments/agarwal-2001/published \
-		docs/reproductions/agarwal-2001.md
+	@target/debug/sojourn-reproduce agarwal-2001 runs/agarwal-2001 experiments/agarwal-2001/published $(AGARWAL_PAGE).md
 	@target/debug/sojourn-reproduce arrangements runs/arrangements docs/arrangements.md
+
+agarwal-live: setup ## The live part alone, kept beside the page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/agarwal-2001-live
+	@experiments/agarwal-2001/live/measure --beds $(AGARWAL_BEDS) runs/agarwal-2001-live $(AGARWAL_LOADS)
+	@target/debug/sojourn-reproduce agarwal-2001-live runs/agarwal-2001-live experiments/agarwal-2001/published $(AGARWAL_PAGE)
 
 setup:
 	@benches/install $(PACKAGES)

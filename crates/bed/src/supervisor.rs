@@ -104,7 +104,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    events: Vec<Value>,
+    /// What it said, and when that was read.
+    events: Vec<(Time, Value)>,
     port: Option<u16>,
     stderr: VecDeque<String>,
     output_is_closed: bool,
@@ -189,6 +190,11 @@ impl Child {
 
     /// What it has said so far, the ready line first.
     pub fn events(&self) -> Vec<Value> {
+        self.shared.lock().events.iter().map(|(_, event)| event.clone()).collect()
+    }
+
+    /// The same, each with the instant at which it was read, on the clock of [`clock::since_boot`].
+    pub fn dated_events(&self) -> Vec<(Time, Value)> {
         self.shared.lock().events.clone()
     }
 
@@ -316,7 +322,7 @@ impl Shared {
             if event["event"] == "ready" {
                 state.port = event["port"].as_u64().and_then(|port| u16::try_from(port).ok());
             }
-            state.events.push(event);
+            state.events.push((clock::since_boot(), event));
             self.changed.notify_all();
         }
         self.lock().output_is_closed = true;

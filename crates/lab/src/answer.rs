@@ -20,6 +20,8 @@ pub struct Answer {
     pub connections: Vec<(u32, f64)>,
     /// The run second by second, where it is live.
     pub seconds: Vec<Second>,
+    /// Where requests went over time; only where faults are planned.
+    pub over_time: Vec<Place>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
     /// What happened meanwhile, for the run folder's events.
@@ -31,6 +33,18 @@ pub struct Answer {
     /// The faults as they really happened, where it is live and some were planned.
     pub faults: Option<Vec<Fault>>,
 }
+
+/// How many requests a part of the system got over time, by the instants at which they were planned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// A site, or a server where there are no sites; or [`FAILED`].
+    pub name: String,
+    /// Beginnings of intervals (s) and requests per second in them.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The place of requests that no server has answered well.
+pub const FAILED: &str = "failed";
 
 /// What the way to the servers and back takes when they have nothing to do: sockets, wake-ups and the gateway's work.
 /// Measured live before each run, and given to the twin, whose servers would else be nearer than live's.

@@ -12,6 +12,7 @@ use crate::answer::{Answer, PathDelay};
 use crate::spec::{Engine, Experiment, Question, SystemQuestion};
 
 pub(crate) mod live;
+mod over_time;
 mod sim;
 pub(crate) mod theory;
 

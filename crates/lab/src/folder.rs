@@ -7,6 +7,7 @@
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
 //! | `seconds.csv` | each second of a live run: `variant,engine,second` and [`Second`]'s fields |
+//! | `places.csv` | where requests went over time, where something breaks: `variant,engine,place,second,per_second` |
 //! | `connections.csv` | open connections per server over time: `variant,engine,connections,fraction` (sessions only) |
 //! | `events.jsonl` | what happened when, one JSON object a line |
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
@@ -158,6 +159,19 @@ pub struct Connections {
     pub points: Vec<(u32, f64)>,
 }
 
+/// How many requests a part of the system got over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Places {
+    /// Number of the variant.
+    pub variant: usize,
+    /// The engine that answers.
+    pub engine: String,
+    /// The site, or the server; or [`crate::FAILED`].
+    pub place: String,
+    /// Beginnings of intervals (s), and requests per second that were planned in them.
+    pub points: Vec<(f64, f64)>,
+}
+
 /// A live run second by second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds {
@@ -184,6 +198,8 @@ pub struct Folder {
     pub seconds: Vec<Seconds>,
     /// `connections.csv`.
     pub connections: Vec<Connections>,
+    /// `places.csv`.
+    pub places: Vec<Places>,
 }
 
 /// The next free `runs/NAME-N`.
@@ -270,6 +286,9 @@ impl Writer {
         if !folder.connections.is_empty() {
             write_whole(&self.path.join("connections.csv"), &connections_to_csv(&folder.connections)?)?;
         }
+        if !folder.places.is_empty() {
+            write_whole(&self.path.join("places.csv"), &places_to_csv(&folder.places)?)?;
+        }
         write_report(&self.path, folder)
     }
 }
@@ -298,7 +317,8 @@ impl Folder {
         let replications = replications_from_csv(&optional("replications.csv")?).map_err(inside)?;
         let seconds = seconds_from_csv(&optional("seconds.csv")?).map_err(inside)?;
         let connections = connections_from_csv(&optional("connections.csv")?).map_err(inside)?;
-        Ok(Folder { run, outcomes, curves, replications, seconds, connections })
+        let places = places_from_csv(&optional("places.csv")?).map_err(inside)?;
+        Ok(Folder { run, outcomes, curves, replications, seconds, connections, places })
     }
 
     /// The rows of variant number `variant` by `engine`.
@@ -463,6 +483,32 @@ fn connections_from_csv(text: &str) -> Result<Vec<Connections>, String> {
         match all.last_mut() {
             Some(last) if last.variant == variant && last.engine == engine => last.points.push((connections, fraction)),
             _ => all.push(Connections { variant, engine, points: vec![(connections, fraction)] }),
+        }
+    }
+    Ok(all)
+}
+
+fn places_to_csv(all: &[Places]) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(["variant", "engine", "place", "second", "per_second"])?;
+    for Places { variant, engine, place, points } in all {
+        for (second, rate) in points {
+            csv.write_record([&variant.to_string(), engine, place, &format!("{second:?}"), &format!("{rate:?}")])?;
+        }
+    }
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn places_from_csv(text: &str) -> Result<Vec<Places>, String> {
+    let mut all: Vec<Places> = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let (variant, engine, place, second, rate): (usize, String, String, f64, f64) =
+            record.map_err(|e| format!("places.csv: {e}"))?;
+        match all.last_mut() {
+            Some(last) if last.variant == variant && last.engine == engine && last.place == place => {
+                last.points.push((second, rate));
+            }
+            _ => all.push(Places { variant, engine, place, points: vec![(second, rate)] }),
         }
     }
     Ok(all)

@@ -117,7 +117,7 @@ pub mod spec;
 mod topology;
 pub mod variants;
 
-pub use answer::{Answer, PathDelay};
+pub use answer::{Answer, FAILED, PathDelay, Place};
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};

@@ -15,6 +15,7 @@ mod fill;
 pub(crate) mod html;
 pub mod load;
 pub(crate) mod number;
+mod places;
 pub mod plots;
 pub mod runs;
 mod seconds;
@@ -108,6 +109,8 @@ pub struct EngineAnswer {
     pub limits: Limits,
     /// What its parts did although nothing asked for it: seconds after the start, and what.
     pub incidents: Vec<(f64, String)>,
+    /// Where requests went over time: a site, server or those that failed, with (seconds, requests per second).
+    pub places: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 impl EngineAnswer {
@@ -123,6 +126,7 @@ impl EngineAnswer {
             seconds: Vec::new(),
             limits: Limits::default(),
             incidents: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
@@ -191,6 +195,7 @@ pub fn render(report: &Report) -> String {
         sections::objectives(report),
         first,
         second,
+        places::section(report),
         seconds::of_variants(report),
         sections::notes(report),
         sections::validity(report),

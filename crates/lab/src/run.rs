@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Place};
 use crate::engine;
 use crate::folder::{
-    Connections, Curve, Folder, ObjectiveFile, Replicated, RunFile, SCHEMA, Seconds, VariantFile, Verdict, Writer,
+    Connections, Curve, Folder, ObjectiveFile, Places, Replicated, RunFile, SCHEMA, Seconds, VariantFile, Verdict,
+    Writer,
 };
 use crate::host;
 use crate::objective::Judgement;
@@ -134,6 +135,12 @@ pub fn run(source: &Source, engines: Option<&[Engine]>, context: &Context<'_>) -
             if !answer.seconds.is_empty() {
                 folder.seconds.push(Seconds { variant: index, engine: engine.name().into(), seconds: answer.seconds });
             }
+            folder.places.extend(answer.over_time.into_iter().map(|Place { name, points }| Places {
+                variant: index,
+                engine: engine.name().into(),
+                place: name,
+                points,
+            }));
             folder.replications.extend(answer.replications.into_iter().map(|(metric, values)| Replicated {
                 variant: index,
                 engine: engine.name().into(),

@@ -24,7 +24,8 @@ use thiserror::Error;
 
 const USAGE: &str = "usage: sojourn-reproduce \
                      agarwal-2001|bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS \
-                     PUBLISHED PAGE, sojourn-reproduce arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit \
+                     PUBLISHED PAGE, sojourn-reproduce agarwal-2001-live RUNS PUBLISHED FOLDER, sojourn-reproduce \
+                     arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit \
                      STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
                      bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let result = match arguments.as_slice() {
         [study, runs, published, page] if study.as_os_str() == "agarwal-2001" => agarwal::write(runs, published, page),
+        [study, runs, published, kept] if study.as_os_str() == "agarwal-2001-live" => {
+            agarwal::condense(runs, published, kept)
+        }
         [study, runs, page] if study.as_os_str() == "arrangements" => agarwal::arrangements::write(runs, page),
         [study, runs, published, page] if study.as_os_str() == "fujita-2000" => fujita::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "fujita-2000-models" => {

@@ -1,5 +1,6 @@
 //! Pictures of deviations, as SVG files that stand beside the page.
 
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -63,6 +64,7 @@ pub(crate) struct Figure {
 }
 
 /// A published curve and ours.
+#[derive(Clone)]
 pub(crate) struct Series {
     pub(crate) name: String,
     /// Dashed: published; solid: ours.
@@ -84,9 +86,27 @@ const COLOURS: [RGBColor; 7] = [
 
 /// Curves over a linear axis, `y` logarithmic.
 pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String {
-    let all = || series.iter().flat_map(|s| &s.points);
-    let highest = |of: fn(&(f64, f64)) -> f64| all().map(of).fold(0.0, f64::max);
-    let lowest = all().map(|p| p.1).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+    let above_zero: Vec<Series> = series
+        .iter()
+        .map(|one| Series { points: one.points.iter().copied().filter(|p| p.1 > 0.0).collect(), ..one.clone() })
+        .collect();
+    let all = || above_zero.iter().flat_map(|s| &s.points).map(|p| p.1);
+    let (lowest, highest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    draw((title, x, y), (lowest * 0.8..highest * 1.25).log_scale(), &above_zero)
+}
+
+/// Curves over a linear axis, `y` linear from 0 on.
+pub(crate) fn over_time(title: &str, x: &str, y: &str, series: &[Series]) -> String {
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(0.0, f64::max);
+    draw((title, x, y), 0.0..highest.max(1e-9) * 1.05, series)
+}
+
+fn draw<Y>((title, x, y): (&str, &str, &str), range: Y, series: &[Series]) -> String
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let last = series.iter().flat_map(|s| &s.points).map(|p| p.0).fold(0.0, f64::max);
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (820, 430)).into_drawing_area();
@@ -97,7 +117,7 @@ pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(60)
-            .build_cartesian_2d(0.0..highest(|p| p.0) * 1.02, (lowest * 0.8..highest(|p| p.1) * 1.25).log_scale())
+            .build_cartesian_2d(0.0..last * 1.02, range)
             .expect(IN_MEMORY);
         chart
             .configure_mesh()
@@ -109,7 +129,7 @@ pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String
             .expect(IN_MEMORY);
         for (index, one) in series.iter().enumerate() {
             let colour = COLOURS[one.colour % COLOURS.len()];
-            let line = || one.points.iter().filter(|p| p.1 > 0.0).copied();
+            let line = || one.points.iter().copied();
             let at = 30 + 20 * index as i32;
             if one.published {
                 chart.draw_series(DashedLineSeries::new(line(), 5, 4, colour.stroke_width(1))).expect(IN_MEMORY);

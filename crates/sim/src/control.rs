@@ -34,6 +34,8 @@ pub struct Control {
     pub memory: u64,
     /// Predict how long each request will be at its server when it comes there, and say how wrong that was.
     pub predict: Option<Knowledge>,
+    /// Count requests of intervals of this length, where they go and whether they fail; not of users who browse.
+    pub over_time: Option<Span>,
     /// Threads to compute them on; the answer does not depend on it.
     pub threads: usize,
     /// Set it to stop early: the report then is of what has been simulated.
@@ -57,6 +59,7 @@ impl Default for Control {
             replications: 20,
             memory: 4 << 30,
             predict: None,
+            over_time: None,
             threads: 1,
             cancel: None,
             catalogue: Catalogue::default(),
@@ -116,6 +119,8 @@ pub struct Report {
     pub attached: Vec<(u32, f64)>,
     /// Response times (s) and the part of the requests that took no longer, ascending.
     pub response_time_cdf: Vec<(f64, f64)>,
+    /// Where requests went over time, where that was asked for.
+    pub over_time: Option<OverTime>,
     /// Requests measured.
     pub jobs: u64,
     /// Replications.
@@ -124,6 +129,18 @@ pub struct Report {
     pub converged: bool,
     /// What a reader must know, one line each.
     pub notes: Vec<String>,
+}
+
+/// Where requests went over time, by the instants at which they were planned, from the beginning of a run on: its warm-up
+/// counts too. Mean over the replications.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverTime {
+    /// The length of an interval.
+    pub every: Span,
+    /// Requests per second that were sent to each server, interval by interval; some of them may have failed there.
+    pub servers: Vec<Vec<f64>>,
+    /// Requests per second that failed or were given up.
+    pub failed: Vec<f64>,
 }
 
 /// Why a system cannot be simulated.

@@ -23,13 +23,16 @@ pub(crate) struct Course {
     pub(crate) keep_series: bool,
     /// Predict the time at the server.
     pub(crate) predict: Option<Knowledge>,
+    /// Count requests of intervals of this length.
+    pub(crate) over_time: Option<Span>,
 }
 
 impl Course {
     /// The one run of a plan, in so many bytes of memory.
     pub(crate) fn of_plan(warm_up: Span, horizon: Span, memory: u64) -> Course {
         let (warm_up, horizon, most_inside) = (Some(warm_up), Some(horizon), most_inside(memory));
-        Course { warm_up, horizon, finite: true, longest_pilot: 0, most_inside, keep_series: true, predict: None }
+        let (finite, longest_pilot, keep_series) = (true, 0, true);
+        Course { warm_up, horizon, finite, longest_pilot, most_inside, keep_series, predict: None, over_time: None }
     }
 }
 

@@ -166,7 +166,7 @@ mod summary;
 mod timers;
 
 pub use balancer::{information, signals};
-pub use control::{Control, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
+pub use control::{Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
 pub use network::run_network;
 pub use run::{check, response_times, run, run_plan};
 pub use sessions::visits_of_run;

@@ -7,6 +7,7 @@
 pub(crate) mod clients;
 pub(crate) mod connections;
 pub(crate) mod jobs;
+pub(crate) mod over_time;
 pub(crate) mod prediction;
 mod tally;
 
@@ -14,9 +15,11 @@ use sojourn_stats::{Histogram, Time};
 
 use self::connections::Connections;
 use self::jobs::{Job, Jobs};
+use self::over_time::Intervals;
 use self::prediction::Errors;
 use self::tally::Tally;
 use crate::agenda::{self, Entry};
+use crate::control::OverTime;
 use crate::course::{Course, Phases};
 use crate::engine::{self, Clients, Engine, Fabric, Inside, Traffic};
 use crate::study::{Replication, merged};
@@ -187,6 +190,7 @@ pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
+    tally.over_time = course.over_time.map(|every| Intervals::new(every, fabric.servers().len()));
     tally.connections = fabric.has_connections().then(Connections::default);
     Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)
 }
@@ -313,5 +317,9 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
         let counts: Vec<Counts> = replications.iter().map(|engine| engine.counts_at(engine.cx.now)).collect();
         rows.extend(summary::others(&Counts::sum(&counts), &counts));
         rows
+    }
+
+    fn over_time(replications: &[&Engine<C, F>]) -> Option<OverTime> {
+        Intervals::mean(replications.iter().filter_map(|engine| engine.cx.tally.over_time.as_ref()))
     }
 }

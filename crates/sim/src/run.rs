@@ -15,6 +15,7 @@ use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
+use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
 use crate::study::{ALWAYS, Make, Study, Subject, replication_seed, sections};
@@ -85,7 +86,8 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
     fabric::check(system)?;
     let stations = system.hosts.len() as u64;
     memory::room(&format!("{stations} servers"), stations, STATION, control.memory)?;
-    with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up, memory: control.memory })
+    let Control { memory, over_time, .. } = *control;
+    with_engine(system, workload, control, OnePlan { workload, seed, horizon, warm_up, memory, over_time })
 }
 
 /// The response time (s) of every request that is planned before `horizon`, in the order of the plan; NaN of one that did
@@ -242,14 +244,15 @@ struct OnePlan<'a> {
     horizon: Span,
     warm_up: Span,
     memory: u64,
+    over_time: Option<Span>,
 }
 
 impl<'a> Task<'a> for OnePlan<'a> {
     type Answer = Report;
 
     fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
-        let OnePlan { workload, seed, horizon, warm_up, memory } = self;
-        let mut engine = make(seed, &Course::of_plan(warm_up, horizon, memory))?;
+        let OnePlan { workload, seed, horizon, warm_up, memory, over_time } = self;
+        let mut engine = make(seed, &Course { over_time, ..Course::of_plan(warm_up, horizon, memory) })?;
         let part_at = |at| {
             engine.run_before(at);
             engine.start_measuring(at);
@@ -277,6 +280,7 @@ impl<'a> Task<'a> for OnePlan<'a> {
             replications_values: Vec::new(),
             connections: Vec::new(),
             attached: Vec::new(),
+            over_time: Intervals::mean(tally.over_time.iter()),
             response_time_cdf: summary::cdf(&tally.response),
             jobs,
             replications: 1,

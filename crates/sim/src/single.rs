@@ -174,6 +174,7 @@ pub fn run(
         replications_values: Vec::new(),
         connections: Vec::new(),
         attached: Vec::new(),
+        over_time: None,
         replications: 1,
         converged: is_long,
         notes,

@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Histogram, Measure, Span, Stream, Time};
 
-use crate::control::{Control, Progress, Report, SimError, WarmUp};
+use crate::control::{Control, OverTime, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
 use crate::memory::{self, REPLICATION, STATION, most_inside};
 use crate::summary::{self, Row};
@@ -88,6 +88,11 @@ pub(crate) trait Replication: Send + Sized {
 
     /// Every metric of `replications`.
     fn rows(replications: &[&Self]) -> Vec<Row>;
+
+    /// Where the requests of `replications` went over time, where that is counted.
+    fn over_time(_replications: &[&Self]) -> Option<OverTime> {
+        None
+    }
 }
 
 /// Makes the replication of a seed.
@@ -173,6 +178,7 @@ impl<'a, E: Replication> Study<'a, E> {
             most_inside: most_inside(left / replications),
             keep_series: false,
             predict: control.predict,
+            over_time: control.over_time,
         };
         let pool = pool(control)?;
         let outside = Outside::new(control, progress);
@@ -366,6 +372,7 @@ impl<'a, E: Replication> Study<'a, E> {
         let is_long = self.replications.iter().all(|engine| engine.measured() >= self.long_enough);
         let mut rows = E::rows(&measured);
         let whole = E::responses(&measured);
+        let over_time = E::over_time(&measured);
         let jobs = measured.iter().map(|engine| engine.measured()).sum();
         let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref());
         rows.extend(more_rows);
@@ -391,6 +398,7 @@ impl<'a, E: Replication> Study<'a, E> {
             replications_values: summary::values(rows),
             connections: Vec::new(),
             attached: Vec::new(),
+            over_time,
             notes: self.notes,
         }
     }

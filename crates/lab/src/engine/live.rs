@@ -4,9 +4,11 @@
 //! this one. A server is emulated on a virtual processor, so that many fit on a small machine.
 
 pub(crate) mod bed;
+mod breaking;
 mod dns;
 mod faults;
 mod incidents;
+mod over_time;
 mod part;
 mod parts;
 mod path;
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
@@ -27,6 +30,7 @@ use sojourn_serve::program::{self as serve, Running};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
+use self::dns::Naming;
 use self::incidents::Incident;
 use self::part::Part;
 use self::parts::{Entrances, Parts, Told};
@@ -48,6 +52,9 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     let SystemQuestion { system, workload, .. } = asked;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     let browses = matches!(workload, Workload::Sessions(_));
+    let dns = system.tiers.first().filter(|tier| tier.face == Face::Dns);
+    let naming = dns.map(|tier| dns::naming(tier, asked, experiment.run.live.duration));
+    let is_served = matches!(naming, Some(Ok(Naming::Served)));
     if browses && system.tiers.len() > 1 {
         return not_yet("users who browse at more than one tier");
     }
@@ -57,8 +64,11 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         return not_yet("regions and sites without paths");
     }
     let rules = &system.rules;
-    if rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over {
-        return not_yet("clients that retry, hedge or fail over ([client])");
+    if rules.retries.is_some() || rules.hedge.is_some() {
+        return not_yet("clients that retry or hedge ([client])");
+    }
+    if rules.fails_over && !is_served {
+        return not_yet("clients that fail over ([client]) but behind a DNS that is a process, over packet switches");
     }
     if rules.timeout.is_some() && browses {
         return not_yet("users who browse and do not wait ([client] timeout)");
@@ -76,10 +86,7 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
             return not_yet("twin of a program whose files' names a policy reads");
         }
     }
-    match system.tiers.first().filter(|tier| tier.face == Face::Dns) {
-        Some(tier) => dns::naming(tier, asked, experiment.run.live.duration).map(|_| ()),
-        None => Ok(()),
-    }
+    naming.map_or(Ok(()), |naming| naming.map(|_| ()))
 }
 
 fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
@@ -161,6 +168,8 @@ pub(super) fn answer(
     let path = path.map(|path| path.delay);
     let shares = shares(&report, asked.system.hosts.len());
     let by_file = file_means(experiment, asked, &report);
+    let over_time = over_time::of(experiment, asked, &report);
+    let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
     let (hurst, notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
             let planned = report.counts.planned;
@@ -179,7 +188,8 @@ pub(super) fn answer(
         measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
-        events: happened.events.into_iter().chain(told.incidents.iter().map(|of| of.event(start))).collect(),
+        over_time,
+        events: happened.events.into_iter().chain(events).collect(),
         live: Some(live),
         path,
         faults: Some(happened.faults),
@@ -188,10 +198,21 @@ pub(super) fn answer(
     })
 }
 
+/// What deciders said from the start of a run on, beside that they began and ended, as lines of the run folder's events.
+fn said(events: &[(String, Time, Value)], start: Time) -> impl Iterator<Item = Value> {
+    let is_news = |event: &Value| !matches!(event["event"].as_str(), Some("ready" | "stopped" | "counts" | "state"));
+    events.iter().filter(move |(_, at, event)| *at >= start && is_news(event)).map(move |(part, at, event)| {
+        let mut event = event.clone();
+        event["part"] = part.as_str().into();
+        event["at_s"] = (*at - start).as_secs_f64().into();
+        event
+    })
+}
+
 /// A server of a live run.
 enum Serving {
     /// A child of ours that emulates the model.
-    Node(Part),
+    Node(Box<Part>),
     /// A real server.
     Program(Box<Real>),
 }
@@ -333,7 +354,7 @@ fn start_nodes(
             Some(_) => switch::server(ground, program, &host.name, &arguments),
             None => Part::start(ground, program, &host.name, "node", &arguments),
         }
-        .map(Serving::Node)
+        .map(|part| Serving::Node(Box::new(part)))
     };
     asked.system.hosts.iter().enumerate().map(node).collect()
 }
@@ -379,6 +400,7 @@ fn load(
         Workload::Open(open) => open.arrivals.law().cloned(),
         _ => None,
     };
+    let timeout = asked.system.rules.timeout.map_or(live.timeout, |timeout| timeout.min(live.timeout));
     let load = Load {
         classes: named_classes(&asked.workload),
         threads: live.load_threads as usize,
@@ -386,14 +408,14 @@ fn load(
         pacing: pacing(experiment),
         http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
-        timeout: asked.system.rules.timeout.map_or(live.timeout, |timeout| timeout.min(live.timeout)),
+        timeout,
         stop: Stop::After(live.duration),
         // Whatever a server may still answer, it has the time to, and clients have theirs.
         grace: live.timeout.max(grace(&asked.workload)),
         connections_max: live.connections,
         limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
-        keep_records: counted_files(asked).is_some(),
+        keep_records: counted_files(asked).is_some() || over_time::is_kept(asked),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.
         allowed: if host.is_some() { Allowed::Anywhere } else { Allowed::default() },
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
@@ -404,6 +426,8 @@ fn load(
             }
             Entrances::Named(dns) => Load {
                 resolver: Some(*dns),
+                // A client goes elsewhere when it is refused, not when its way is long.
+                next_address: timeout,
                 resolves: resolves(asked.system.rules.resolves),
                 ..Load::to(&[Url::parse(&dns::url()).expect("it is one")], schedule, targets(asked))
             },

@@ -8,7 +8,7 @@ use sojourn_sim::{Control, Progress, SimError, WarmUp};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_traffic::{Open, Workload};
 
-use super::Conditions;
+use super::{Conditions, over_time};
 use crate::answer::Answer;
 use crate::host;
 use crate::spec::{Experiment, Question, SystemQuestion};
@@ -28,6 +28,7 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         replications: run.replications,
         predict: run.predict,
         threads: conditions.threads,
+        over_time: experiment.system().and_then(|asked| over_time::interval(&asked.system, run.duration)),
         cancel: Some(Arc::clone(conditions.cancel)),
         ..Control::default()
     };
@@ -39,7 +40,7 @@ pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> 
         Question::Network(network) => sojourn_sim::run_network(network, &control, &progress),
         Question::System(asked) => sojourn_sim::run(&asked.system, &asked.workload, &control, &progress),
     };
-    let mut answer = answered(report)?;
+    let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
     Ok(answer)
 }
@@ -145,17 +146,19 @@ fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) ->
         horizon: Some(live.duration),
         warm_up: WarmUp::Fixed(live.warm_up),
         memory: memory(),
+        // Of the faults that live had none may be left.
+        over_time: over_time::interval(&asked.system, Some(live.duration)),
         ..Control::default()
     };
     let report = sojourn_sim::run_plan(system, &asked.workload, &control);
-    answered(report)
+    answered(report, Some(system))
 }
 
 /// The simulator's report, or why it has none: what takes too many requests or too much memory is said in a note, so that
 /// the answers of other variants and engines are not lost.
-fn answered(report: Result<sojourn_sim::Report, SimError>) -> Result<Answer, String> {
+fn answered(report: Result<sojourn_sim::Report, SimError>, system: Option<&System>) -> Result<Answer, String> {
     match report {
-        Ok(report) => Ok(answer(report)),
+        Ok(report) => Ok(answer(report, system)),
         Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. })) => {
             Ok(Answer { notes: vec![refused.to_string()], ..Answer::default() })
         }
@@ -163,8 +166,12 @@ fn answered(report: Result<sojourn_sim::Report, SimError>) -> Result<Answer, Str
     }
 }
 
-fn answer(report: sojourn_sim::Report) -> Answer {
+fn answer(report: sojourn_sim::Report, system: Option<&System>) -> Answer {
+    let over_time = report.over_time.zip(system);
+    let by_site =
+        |(of, system): (sojourn_sim::OverTime, &System)| over_time::by_site(system, of.every, &of.servers, &of.failed);
     Answer {
+        over_time: over_time.map_or_else(Vec::new, by_site),
         measures: report.measures,
         curve: report.response_time_cdf,
         replications: report.replications_values,

@@ -53,6 +53,12 @@ fn variant(folder: &Folder, index: usize) -> Variant {
             seconds: seconds.map_or_else(Vec::new, |of| of.seconds.clone()),
             limits: live.map_or_else(Limits::default, |live| live.limits),
             incidents: live.map_or_else(Vec::new, |live| live.incidents.clone()),
+            places: folder
+                .places
+                .iter()
+                .filter(|of| of.variant == index && of.engine == name)
+                .map(|of| (of.place.clone(), of.points.clone()))
+                .collect(),
         };
         let asked = !answer.measures.is_empty() || !answer.notes.is_empty() || answer.verdict.is_some();
         asked.then_some(answer)

@@ -696,7 +696,7 @@ fn live_and_theory_refuse_several_tiers_and_places() {
         (SITES, "live has no rate of each client's own"),
         (NODES, "live has no deciders on servers"),
         (&paths, "live has no round trips that differ among the clients"),
-        (&client, "live has no clients that retry, hedge or fail over"),
+        (&client, "live has no clients that retry or hedge"),
     ] {
         let message = refusal(text, Engine::Live);
         assert!(message.contains(expected), "{expected}: {message}");

@@ -15,12 +15,12 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
 }
 
 /// The means that he printed for each policy (s).
-fn printed(policy: &str) -> (f64, f64) {
+pub(super) fn printed(policy: &str) -> (f64, f64) {
     if policy == NEAREST { (0.92, 0.96) } else { (1.5, 1.8) }
 }
 
 /// Whether a whole interval lies between two numbers, or outside of them.
-fn inside(number: Option<Number>, low: f64, high: f64) -> Comparison {
+pub(super) fn inside(number: Option<Number>, low: f64, high: f64) -> Comparison {
     Comparison::of(number, known(0.0), |number, _| match () {
         () if low <= number.low && number.high <= high => Some(true),
         () if number.high < low || high < number.low => Some(false),

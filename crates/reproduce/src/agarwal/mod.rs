@@ -3,26 +3,31 @@
 //! His bed is simulated under the readings that were written down before (`experiments/agarwal-2001/READINGS.md`). His
 //! figures are pictures without data, so the ranges of his text and his findings are compared, each turned into
 //! comparisons of simulated figures with their intervals ([`findings`]); what else could be read is run beside it, and
-//! then what his machines could not do ([`beyond`]). [`arrangements`] is a page of its own: every way to distribute
-//! requests that he surveys, over the same cases, and what decides within one ([`studies`]).
+//! then what his machines could not do ([`beyond`]). What real packets say is kept in files ([`measured`]) and stands
+//! beside it ([`live`]). [`arrangements`] is a page of its own: every way to distribute requests that he surveys, over the same
+//! cases, and what decides within one ([`studies`]).
 
 pub(crate) mod arrangements;
 mod beyond;
 mod findings;
 mod grid;
+mod live;
 #[cfg(test)]
 mod made_up;
+mod measured;
 mod studies;
 
 use std::fmt::Write;
 use std::path::Path;
 
 use self::grid::Load;
+use self::measured::Measured;
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::finding;
 use crate::picture::{Figure, Series, curves};
 use crate::verdict::LEGEND;
+pub(crate) use measured::condense;
 
 /// His experiments, by the name of the run folder.
 const RUNS: [&str; 7] =
@@ -63,7 +68,8 @@ impl Runs {
     }
 }
 
-/// Writes the page at `page`, and its figures beside it, from the run folders in `runs`.
+/// Writes the page at `page`, and its figures beside it, from the run folders in `runs` and what was measured live, which is
+/// kept beside it too.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
     let runs = Runs::read(runs, published)?;
     let folder = page.with_extension("");
@@ -81,6 +87,12 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     text += &grid::tables(&runs);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for figure in figures(&runs) {
+        std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
+        let _ = write!(text, "![{}]({name}/{}.svg)\n\n", figure.title, figure.file);
+    }
+    let measured = Measured::read(&folder)?;
+    text += &live::text(&measured);
+    for figure in live::figures(&measured) {
         std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
         let _ = write!(text, "![{}]({name}/{}.svg)\n\n", figure.title, figure.file);
     }
@@ -106,13 +118,14 @@ fn figures(runs: &Runs) -> Vec<Figure> {
 }
 
 const HEAD: &str = "\
-# Agarwal's clusters in several regions, simulated
+# Agarwal's clusters in several regions, simulated and live
 
 P. Agarwal (2001) built a test bed of three clusters, each a front node with two servers, and of clients in four
 regions behind links that Nistnet delays and impairs. A modified BIND names a cluster to each client: by turns, at
 random, by free capacity, or his own way, the nearest one with room. Here his bed is simulated: resolvers and their
 answers, front nodes that packets pass on their way in, reports and probes that take time, WebStone's processes, and
-TCP of 2001 over lossy paths. What he leaves open was [read](../../experiments/agarwal-2001/READINGS.md) before the
+TCP of 2001 over lossy paths. [Further down](#live) it runs with real packets. What he leaves open was
+[read](../../experiments/agarwal-2001/READINGS.md) before the
 first comparison, and with it when a finding counts as reproduced.
 
 This page is written by `make agarwal`; no figure and no verdict on it is typed by hand, what may lie behind a verdict

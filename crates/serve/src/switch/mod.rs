@@ -126,6 +126,15 @@ impl Switch {
         Ok(Switch { decider, inherited, reports, threads, _tunnels: tunnels, _in_force: in_force, _only_one: only_one })
     }
 
+    /// Takes away the rules of one that was killed on this host, and with them its connections, as a new start of the machine
+    /// would: what comes for the service is refused until another one starts.
+    ///
+    /// # Errors
+    /// When there are none, or the system refuses.
+    pub fn clear() -> Result<(), ServeError> {
+        rules::remove()
+    }
+
     /// The connections that it went on with.
     pub fn inherited(&self) -> usize {
         self.inherited

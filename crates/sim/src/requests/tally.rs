@@ -4,6 +4,7 @@ use sojourn_stats::{Histogram, Span, Time};
 
 use crate::engine::Measured;
 use crate::requests::connections::Connections;
+use crate::requests::over_time::Intervals;
 use crate::requests::prediction::Errors;
 
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
@@ -36,6 +37,8 @@ pub(crate) struct Tally {
     pub(crate) series: Option<Vec<f64>>,
     /// How wrong predictions were, where they are asked for.
     pub(crate) predictions: Option<Errors>,
+    /// Where requests went, interval by interval, the warm-up included; where that is asked for.
+    pub(crate) over_time: Option<Intervals>,
     /// What there is to say of connections, where they are set up.
     pub(crate) connections: Option<Connections>,
 }
@@ -58,6 +61,7 @@ impl Tally {
             busy_after: Vec::new(),
             series: keep_series.then(Vec::new),
             predictions: None,
+            over_time: None,
             connections: None,
         }
     }
@@ -70,6 +74,9 @@ impl Tally {
     /// A request was sent to `server`.
     #[inline]
     pub(crate) fn sent(&mut self, planned: Time, server: usize) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.sent(planned, server);
+        }
         if self.counts(planned) {
             self.sent[server] += 1;
         }
@@ -133,11 +140,19 @@ impl Tally {
     /// A server or the balancer denied a request.
     pub(crate) fn denied(&mut self, planned: Time) {
         self.denied += u64::from(self.counts(planned));
+        self.failed(planned);
     }
 
     /// A client gave up.
     pub(crate) fn abandoned(&mut self, planned: Time) {
         self.abandoned += u64::from(self.counts(planned));
+        self.failed(planned);
+    }
+
+    fn failed(&mut self, planned: Time) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.failed(planned);
+        }
     }
 
     /// Requests measured, completed or not.

@@ -74,6 +74,11 @@ pub(crate) fn status(arguments: &Status) -> Result<Exit, Failure> {
         for (name, address) in hosts(state) {
             outln(&format!("  host {name}, {address}"));
         }
+        for service in state["services"].as_array().into_iter().flatten() {
+            let addresses = service["addresses"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let first = service["hosts"][0].as_str().unwrap_or_default();
+            addresses.for_each(|address| outln(&format!("  {address}, for a service on the Ethernet of {first}")));
+        }
         let links = state["links"].as_array().into_iter().flatten();
         for link in links.filter(|link| link["offered"] != 0) {
             outln(&format!(

@@ -16,7 +16,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use sojourn_bed::{Ground, Host, Links, Namespaces, Topology, clock, namespace};
+use sojourn_bed::{Ground, Host, Links, Namespaces, Segment, Station, Topology, clock, namespace};
 use sojourn_stats::Span;
 
 use super::control::SOCKET;
@@ -203,15 +203,22 @@ fn on_one_segment(topology: &Topology, one: Host, other: Host) -> Option<String>
 
 fn state(hosts: &Namespaces) -> Value {
     let (counts, cut) = hosts.counts();
-    let stations = &hosts.topology().hosts;
-    let stations: Vec<_> = stations.iter().map(|host| json!({"name": host.name, "address": host.address})).collect();
+    let Topology { hosts: stations, segments, .. } = hosts.topology();
+    let station = |host: &Station| json!({"name": host.name, "address": host.address});
+    let names = |hosts: &[usize]| hosts.iter().map(|host| stations[*host].name.clone()).collect::<Vec<_>>();
+    let service = |segment: &Segment| json!({"addresses": segment.services, "hosts": names(&segment.hosts)});
     let link = |(name, counts): (String, sojourn_bed::link::Counts)| {
         json!({
             "name": name, "offered": counts.offered, "dropped": counts.dropped, "lost": counts.lost,
             "passed": counts.passed, "passed_bytes": counts.passed_bytes,
         })
     };
-    json!({"hosts": stations, "links": counts.into_iter().map(link).collect::<Vec<_>>(), "cut_packets": cut})
+    json!({
+        "hosts": stations.iter().map(station).collect::<Vec<_>>(),
+        "services": segments.iter().map(service).collect::<Vec<_>>(),
+        "links": counts.into_iter().map(link).collect::<Vec<_>>(),
+        "cut_packets": cut,
+    })
 }
 
 /// Tells all other processes of the bed to end, and gives them some time for it.

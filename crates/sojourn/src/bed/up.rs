@@ -106,6 +106,12 @@ pub(super) fn summary(name: &str, topology: &Topology, ends: &str) -> String {
     for host in &topology.hosts {
         text += &format!("  {:<width$}  {}\n", host.name, host.address);
     }
+    for segment in &topology.segments {
+        let first = segment.hosts.first().map_or("", |host| topology.hosts[*host].name.as_str());
+        for address in &segment.services {
+            text += &format!("  {:<width$}  {address}, for a service on the Ethernet of {first}\n", "");
+        }
+    }
     let flag = if name == "bed" { String::new() } else { format!(" --name {name}") };
     text += &format!("`sojourn bed exec{flag} {} -- COMMAND` runs a command there; {ends}", topology.hosts[0].name);
     text

@@ -68,13 +68,20 @@ impl Bed {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run")
     }
 
-    fn command(&self, host: &str, order: &[&str]) -> Command {
+    pub(crate) fn command(&self, host: &str, order: &[&str]) -> Command {
         let mut command = command(&["bed", "exec", "--name", &self.0, host, "--"]);
         command.args(order);
         command
     }
 
-    fn state(&self) -> Value {
+    /// The same as the root of the bed.
+    pub(crate) fn as_root(&self, host: &str, order: &[&str]) -> Command {
+        let mut command = command(&["bed", "exec", "--root", "--name", &self.0, host, "--"]);
+        command.args(order);
+        command
+    }
+
+    pub(crate) fn state(&self) -> Value {
         let output = sojourn(&["bed", "status", "--name", &self.0, "--json"]);
         let states: Value =
             serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));

@@ -71,6 +71,8 @@ fn every_experiment_of_the_project_can_be_read() {
         "experiments",
         "experiments/zhang-2002",
         "experiments/zhang-2002/live",
+        "experiments/agarwal-2001",
+        "experiments/agarwal-2001/live",
         "experiments/fujita-2000",
         "experiments/fujita-2000/models",
         "experiments/fujita-2000/plan",

@@ -7,6 +7,7 @@ mod bed_ends;
 mod behind_dns;
 mod browsing;
 mod by_hand;
+mod by_name;
 mod calibrate;
 mod clusters;
 mod compare;
@@ -36,8 +37,10 @@ mod redirect;
 mod refusals;
 mod report;
 mod scenarios;
+mod site_dies;
 #[path = "../../../serve/tests/it/skip.rs"]
 mod skip;
+mod soak;
 mod sojourn;
 mod switch;
 mod tidy;

@@ -32,6 +32,9 @@ const NAME_SERVER: &str = "ns.sojourn-dns.test";
 /// The port of name servers.
 const PORT: u16 = 53;
 
+/// The most sites that it names in an answer.
+const ANSWERS_MOST: usize = 8;
+
 /// How clients find out where to go.
 pub(super) enum Naming {
     /// The load generator deals addresses to them.
@@ -115,6 +118,11 @@ fn check(dns: &Tier, system: &System) -> Result<(), String> {
             dns.ttl
         ));
     }
+    if system.rules.fails_over && dns.seats[0].targets.len() > ANSWERS_MOST {
+        return Err(format!(
+            "an answer of live's DNS names at most {ANSWERS_MOST} sites: leave out `fails_over`, or `live`"
+        ));
+    }
     match dns.reports {
         Some(Reports { hidden_load: true, .. }) => not_yet("hidden load of resolvers (`hidden_load`)"),
         Some(Reports { cost, lossy, .. }) if cost > Span::ZERO || lossy => Err(reports::COST_WHAT_THEY_COST.into()),
@@ -129,6 +137,8 @@ pub(super) struct Dns<'a> {
     pub(super) seed: u64,
     /// Where it records its decisions, if it does.
     pub(super) record: Option<&'a Path>,
+    /// How many sites an answer names.
+    pub(super) answers: usize,
     /// The names of its sites and the addresses that it answers with.
     pub(super) sites: &'a [(String, SocketAddr)],
 }
@@ -172,6 +182,7 @@ impl Dns<'_> {
         line(format!("name = \"{SERVICE}\""));
         line(format!("policy = {}", quoted(&tier.policy)));
         line(format!("ttl = \"{ttl}\""));
+        line(format!("answers = {}", self.answers));
         if let Some(Probes { at_most, refresh }) = tier.probes {
             line(format!("probes = {{ at_most = {at_most}, refresh = \"{refresh}\" }}"));
         }
@@ -248,14 +259,14 @@ mod tests {
         };
         let site = |name: &str, address: &str| (name.to_owned(), address.parse().unwrap());
         let sites = [site("c1", "194.0.0.9:80"), site("c2", "198.0.0.9:80")];
-        let dns =
-            Dns { program: Path::new("x"), tier: &tier, seed: 7, record: Some(Path::new("/r/d.jsonl")), sites: &sites };
+        let (program, record) = (Path::new("x"), Some(Path::new("/r/d.jsonl")));
+        let dns = Dns { program, tier: &tier, seed: 7, record, answers: 2, sites: &sites };
         let config: toml::Table = dns.config("194.0.0.1:53".parse().unwrap()).parse().unwrap();
         assert_eq!((config["listen"][0].as_str(), config["seed"].as_integer()), (Some("194.0.0.1:53"), Some(7)));
         assert_eq!(config["reports"]["listen"].as_str(), Some("194.0.0.1:7400"));
         let service = &config["zone"][0]["service"][0];
         assert_eq!(service["policy"].as_str(), Some("weighted(by = \"x\")"));
-        assert_eq!(service["ttl"].as_str(), Some("variable(60 s)"));
+        assert_eq!((service["ttl"].as_str(), service["answers"].as_integer()), (Some("variable(60 s)"), Some(2)));
         assert_eq!(service["probes"]["refresh"].as_str(), Some("120 s"));
         assert_eq!(service["client_rates"].as_str(), Some("64 s"));
         assert_eq!(service["record"].as_str(), Some("/r/d.jsonl"));

@@ -2,7 +2,7 @@
 //!
 //! | what | what is done |
 //! |---|---|
-//! | `down`, `restarted` | the process is killed; at the end another one listens at its address |
+//! | `down`, `restarted` | the process is killed, and a packet switch's rules with it; at the end another one listens there |
 //! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there |
 //! | `frozen` | SIGSTOP, and at the end SIGCONT |
 //! | `slow`, `errors` | the node is told so |
@@ -25,6 +25,7 @@ use sojourn_model::{LossLaw, System};
 use sojourn_stats::{Span, Time};
 
 use self::happened::{Happened, Notes};
+use super::breaking::concerns;
 use super::part::Part;
 use super::parts::Parts;
 use super::{Serving, bed};
@@ -54,9 +55,6 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
             Subject::Tier(tier) if system.tiers[tier].face == Face::Dns => return not_yet("DNS that can break"),
             Subject::Tier(_) if matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_)) => {
                 return not_yet("deciders that are slow or have errors");
-            }
-            Subject::Tier(_) | Subject::Site(_) if live.record => {
-                return not_yet("records of deciders that break");
             }
             _ => {}
         }
@@ -158,13 +156,10 @@ impl Breaker<'_> {
                 self.each_part(number, |part| part.revive(ground))?;
             }
             Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(number, |part| {
-                part.kill();
+                part.kill(ground)?;
                 part.revive(ground)
             })?,
-            Trouble::Down | Trouble::Restarted => self.each_part(number, |part| {
-                part.kill();
-                Ok(())
-            })?,
+            Trouble::Down | Trouble::Restarted => self.each_part(number, |part| part.kill(ground))?,
             Trouble::Drained => self.each_part(number, |part| {
                 part.drain();
                 Ok(())
@@ -201,14 +196,8 @@ impl Breaker<'_> {
                 change(part)?;
             }
         }
-        for ((tier, seat), part) in &mut self.parts.deciders {
-            let is_in = match (fault.subject, fault.trouble) {
-                (_, Trouble::Slow(_) | Trouble::Errors(_)) => false,
-                (Subject::Tier(of), _) => of == *tier,
-                (Subject::Site(of), _) => self.system.tiers[*tier].seats[*seat].site == Some(of),
-                _ => false,
-            };
-            if is_in {
+        for (seat, part) in &mut self.parts.deciders {
+            if concerns(fault, self.system, *seat) {
                 change(part)?;
             }
         }

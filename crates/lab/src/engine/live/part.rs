@@ -1,4 +1,6 @@
 //! A part of a live run: a child of this program on a host of the ground, which a fault may end and start again.
+//!
+//! One that leaves rules in the kernel, a packet switch, is cleared away when it is killed: it is down when its host refuses.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,8 +9,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_bed::{Child, Ground, Host, clock};
+use sojourn_serve::Switch;
 use sojourn_stats::Time;
 
+use super::bed;
 use super::incidents::{self, Incident};
 
 /// A child that is not ready by then never will be.
@@ -23,14 +27,28 @@ pub(super) struct Part {
     order: Vec<std::ffi::OsString>,
     /// Whether it is told where to listen.
     is_told_where: bool,
+    /// Whether it is a packet switch, whose rules outlive it.
+    has_rules: bool,
     /// None while it is down.
     child: Option<Child>,
     /// Drained: they end what they have.
     former: Vec<Child>,
     /// What happened to it in earlier lives although nothing asked for it.
     incidents: Vec<Incident>,
+    /// What it said in earlier lives, and when.
+    events: Vec<(Time, Value)>,
     /// When it was frozen by a fault, and until when.
     frozen: Vec<(Time, Time)>,
+}
+
+/// What is known of a part that was stopped.
+pub(super) struct Last {
+    /// What it said last; none where it was down.
+    pub(super) said: Value,
+    /// What happened to it although nothing asked for it.
+    pub(super) incidents: Vec<Incident>,
+    /// All that it said, and when.
+    pub(super) events: Vec<(Time, Value)>,
 }
 
 impl Part {
@@ -70,11 +88,26 @@ impl Part {
         order: Vec<std::ffi::OsString>,
         is_told_where: bool,
     ) -> Result<Part, String> {
-        let name = name.to_owned();
-        let (former, incidents, frozen) = (Vec::new(), Vec::new(), Vec::new());
-        let mut part = Part { name, host, address, order, is_told_where, child: None, former, incidents, frozen };
+        let mut part = Part {
+            name: name.to_owned(),
+            host,
+            address,
+            order,
+            is_told_where,
+            has_rules: false,
+            child: None,
+            former: Vec::new(),
+            incidents: Vec::new(),
+            events: Vec::new(),
+            frozen: Vec::new(),
+        };
         part.revive(ground)?;
         Ok(part)
+    }
+
+    /// The same part as a packet switch.
+    pub(super) fn with_rules(self) -> Part {
+        Part { has_rules: true, ..self }
     }
 
     /// Where it listens.
@@ -99,16 +132,19 @@ impl Part {
     }
 
     /// Ends it as a crash does.
-    pub(super) fn kill(&mut self) {
-        self.note_incidents();
-        if let Some(mut child) = self.child.take() {
-            child.kill();
+    pub(super) fn kill(&mut self, ground: &dyn Ground) -> Result<(), String> {
+        self.note_what_happened();
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.kill();
+        match self.has_rules {
+            true => bed::within(ground, self.host, || Switch::clear().map_err(|e| format!("{}: {e}", self.name)))?,
+            false => Ok(()),
         }
     }
 
     /// Lets it end what it has, and take nothing new.
     pub(super) fn drain(&mut self) {
-        self.note_incidents();
+        self.note_what_happened();
         if let Some(mut child) = self.child.take() {
             child.dismiss();
             self.former.push(child);
@@ -137,10 +173,10 @@ impl Part {
         }
     }
 
-    /// Stops it and gives what it said last, none where it was down; and what happened to it although nothing asked for it.
-    pub(super) fn stop(mut self) -> (Value, Vec<Incident>) {
+    /// Stops it.
+    pub(super) fn stop(mut self) -> Last {
         let known = self.incidents.len();
-        self.note_incidents();
+        self.note_what_happened();
         let was_fine = self.incidents.len() == known;
         let said = match self.child.take().map(Child::stop) {
             None => Value::Null,
@@ -152,11 +188,12 @@ impl Part {
                 }
             },
         };
-        (said, self.incidents)
+        Last { said, incidents: self.incidents, events: self.events }
     }
 
-    fn note_incidents(&mut self) {
+    fn note_what_happened(&mut self) {
         let Some(child) = &self.child else { return };
+        self.events.extend(child.dated_events());
         let is_planned = |at: Time| self.frozen.iter().any(|(from, until)| (*from..=*until).contains(&at));
         self.incidents.extend(incidents::of(&self.name, child, is_planned));
     }

@@ -11,13 +11,13 @@ use serde_json::Value;
 use sojourn_bed::Ground;
 use sojourn_load::Rotation;
 use sojourn_model::system::{Face, Host, Limit, Target, Tier};
-use sojourn_stats::Stream;
+use sojourn_stats::{Stream, Time};
 
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
-use super::part::Part;
+use super::part::{Last, Part};
 use super::switch::{self, Beside, Switch};
-use super::{Conditions, Serving, bed, dns};
+use super::{Conditions, Serving, bed, breaking, dns};
 use crate::spec::{Experiment, SystemQuestion};
 use crate::topology::name_of;
 
@@ -50,6 +50,8 @@ pub(super) struct Told {
     pub(super) nodes: Vec<Value>,
     /// What they did although nothing asked for it.
     pub(super) incidents: Vec<Incident>,
+    /// What deciders said meanwhile: who, when and what.
+    pub(super) events: Vec<(String, Time, Value)>,
 }
 
 /// Starts deciders, the innermost first.
@@ -93,10 +95,12 @@ impl Parts {
 
     /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
     pub(super) fn stop(self, hosts: &[Host], ground: &dyn Ground) -> Told {
-        let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new() };
+        let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new(), events: Vec::new() };
         for (_, part) in self.deciders.into_iter().rev() {
             let name = part.name.clone();
-            let said = told.last(part);
+            let Last { said, incidents, events } = part.stop();
+            told.incidents.extend(incidents);
+            told.events.extend(events.into_iter().map(|(at, event)| (name.clone(), at, event)));
             told.deciders.push((name, said));
         }
         for part in self.beside.into_parts() {
@@ -104,7 +108,7 @@ impl Parts {
         }
         for (server, host) in self.servers.into_iter().zip(hosts) {
             let said = match server {
-                Serving::Node(part) => told.last(part),
+                Serving::Node(part) => told.last(*part),
                 Serving::Program(real) => {
                     told.incidents.extend(real.incidents(&host.name, ground));
                     Value::Null
@@ -119,7 +123,7 @@ impl Parts {
 impl Told {
     /// Stops a part and gives what it said last; notes what should not have happened to it.
     fn last(&mut self, part: Part) -> Value {
-        let (said, incidents) = part.stop();
+        let Last { said, incidents, .. } = part.stop();
         self.incidents.extend(incidents);
         said
     }
@@ -160,14 +164,18 @@ impl Walk<'_> {
         let names = tier.seats[0].targets.iter().map(|target| self.name(*target));
         let sites: Vec<_> = names.zip(addresses).collect();
         let (seed, record) = (self.experiment.seed, self.record((0, 0), ""));
-        let dns = Dns { program: self.conditions.program, tier, seed, record: record.as_deref(), sites: &sites };
+        // Clients that fail over need the addresses of all.
+        let answers = if self.asked.system.rules.fails_over { sites.len() } else { 1 };
+        let program = self.conditions.program;
+        let dns = Dns { program, tier, seed, record: record.as_deref(), answers, sites: &sites };
         let part = dns.start(self.ground)?;
         let address = part.address();
         self.started.push(((0, 0), part));
         Ok(address)
     }
 
-    /// Where a decider records its decisions, if it does; whatever folder its configuration is in.
+    /// Where a decider records its decisions, if it does; whatever folder its configuration is in. One that breaks would begin
+    /// its record anew.
     fn record(&self, (tier, seat): (usize, usize), name: &str) -> Option<PathBuf> {
         let of = if tier + seat == 0 { String::new() } else { format!("-{name}") };
         let file = || {
@@ -175,7 +183,8 @@ impl Walk<'_> {
             // It fails only on an empty path.
             path::absolute(&file).unwrap_or(file)
         };
-        self.experiment.run.live.record.then(file)
+        let is_kept = self.experiment.run.live.record && !breaking::does_break(&self.asked.system, (tier, seat));
+        is_kept.then(file)
     }
 
     fn name(&self, target: Target) -> String {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_model::system::{Face, Limit, Target, Tier};
+use sojourn_model::system::{Face, Limit, Subject, Target, Tier, Trouble};
 use sojourn_model::{Mode, System};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -50,9 +50,7 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
     if asked.program.is_some() {
         return not_yet("real programs behind a packet switch");
     }
-    if !system.faults.is_empty() {
-        return not_yet("faults of a system with a packet switch");
-    }
+    check_faults(system)?;
     if system.tiers.iter().any(|tier| !matches!(tier.face, Face::Switch | Face::Dns)) {
         return not_yet("packet switch beside gateways and redirectors");
     }
@@ -82,6 +80,32 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
             Target::Host(host) if is_alone(host) => {}
             Target::Host(_) => return not_yet("servers behind several packet switches"),
             Target::Seat { .. } => return not_yet("packet switch in front of other deciders"),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses faults that would be something else live than in the simulator.
+fn check_faults(system: &System) -> Result<(), String> {
+    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
+    for fault in &system.faults {
+        let is_of_front = match fault.subject {
+            Subject::Site(site) => switches(system).any(|(_, seat)| seat.site == Some(site)),
+            Subject::Tier(tier) => system.tiers[tier].face == Face::Switch,
+            _ => false,
+        };
+        match (fault.trouble, fault.subject) {
+            (Trouble::Drained, _) if is_of_front => {
+                return not_yet("packet switch that ends what it has (`drained`); its servers can be drained");
+            }
+            (Trouble::Frozen, Subject::Tier(_)) if is_of_front => {
+                return not_yet("packet switch that is frozen alone, since its kernel forwards; freeze its site");
+            }
+            // On its Ethernet there is no link to cut.
+            (Trouble::Cut, Subject::Host(_) | Subject::Share(_)) => {
+                return not_yet("server that is cut off behind a packet switch; cut its site");
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -132,7 +156,7 @@ impl Switch<'_> {
             reports::make_key()?;
             arguments.extend(["--key", &key]);
         }
-        Part::start_on(ground, (host, entrance), self.program, self.name, &arguments)
+        Part::start_on(ground, (host, entrance), self.program, self.name, &arguments).map(Part::with_rules)
     }
 
     /// The switches to which it passes on what it cannot take, and those from which it takes what they cannot.

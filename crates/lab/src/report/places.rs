@@ -1,0 +1,85 @@
+//! Where requests went over time, in a system in which something breaks: a figure for each engine of a variant, with a line
+//! for each site, and one for those that failed.
+
+use super::Report;
+use super::html::escape;
+use super::number::significant;
+use super::plots::chart::{Chart, Mark, Series, Side};
+use super::plots::chart_figure;
+
+/// More variants than this are not drawn one below the other.
+const VARIANTS_MAX: usize = 12;
+
+/// The section of a report; empty where nothing breaks.
+pub(super) fn section(report: &Report) -> String {
+    let has_places = |variant: &&super::Variant| variant.engines.iter().any(|answer| !answer.places.is_empty());
+    let variants: Vec<_> = report.variants.iter().filter(has_places).collect();
+    if variants.is_empty() {
+        return String::new();
+    }
+    let one = |(index, variant): (usize, &&super::Variant)| {
+        let figures: String = variant.engines.iter().filter_map(|answer| figure(index, answer)).collect();
+        let open = if index == 0 { " open" } else { "" };
+        format!("<details{open}>\n<summary>{}</summary>\n{figures}</details>\n", escape(&variant.label))
+    };
+    let drawn: String = variants.iter().take(VARIANTS_MAX).enumerate().map(one).collect();
+    let rest = match variants.len().saturating_sub(VARIANTS_MAX) {
+        0 => String::new(),
+        rest => format!("<p>{rest} more variants are not drawn; places.csv has all.</p>\n"),
+    };
+    format!("<section id=\"places\">\n<h2>Where requests went while something broke</h2>\n{drawn}{rest}</section>\n")
+}
+
+fn figure(index: usize, answer: &super::EngineAnswer) -> Option<String> {
+    let line = |(name, points): &(String, Vec<(f64, f64)>)| Series {
+        name: name.clone(),
+        mark: Mark::Line,
+        points: points.clone(),
+    };
+    let series: Vec<Series> = answer.places.iter().map(line).collect();
+    let all = || series.iter().flat_map(|series| &series.points);
+    let (last_s, most) = all().fold((0.0, 0.0), |(at, most): (f64, f64), point| (at.max(point.0), most.max(point.1)));
+    if series.is_empty() {
+        return None;
+    }
+    let engine = answer.engine.name();
+    Some(chart_figure(&Chart {
+        id: format!("places-{engine}-{index}"),
+        heading: format!("Requests per second, {engine}"),
+        caption: "By the instants at which they were planned, warm-up included; replications are averaged.".into(),
+        x: Side {
+            title: "second of the run".into(),
+            log: false,
+            label: |value| format!("{value:.0} s"),
+            ends: (0.0, last_s.max(1.0)),
+        },
+        y: Side {
+            title: "per second".into(),
+            log: false,
+            label: significant,
+            ends: (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
+        },
+        series,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Engine, EngineAnswer, Variant};
+    use super::*;
+
+    #[test]
+    fn each_engine_has_a_figure_with_a_line_for_each_place() {
+        let places = ["c1", "c<2>", "failed"].map(|name| (name.to_owned(), vec![(0.0, 1.0), (1.0, 3.0)])).to_vec();
+        let answers = [Engine::Sim, Engine::Live]
+            .map(|engine| EngineAnswer { places: places.clone(), ..EngineAnswer::new(engine) });
+        let variant = Variant { label: "a & b".into(), engines: answers.to_vec(), ..Variant::default() };
+        let text = section(&Report { variants: vec![variant, Variant::default()], ..Report::default() });
+        assert_eq!(text.matches("<figure").count(), 2, "{text}");
+        assert!(
+            text.contains("a &amp; b") && text.contains("c&lt;2&gt;") && text.contains("plot-places-live-0"),
+            "{text}"
+        );
+        assert_eq!(section(&Report { variants: vec![Variant::default()], ..Report::default() }), "");
+    }
+}

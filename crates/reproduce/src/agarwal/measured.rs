@@ -1,0 +1,362 @@
+//! What was measured live, as a file that stands beside the page, so that the page is written again without measuring again.
+//!
+//! `live.csv` has a row for each number of sim and live, with its interval and the verdict on its run; `site-dies.csv` where
+//! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand. The price: two more files to
+//! keep; the run folders, which have all else, are not kept.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sojourn_lab::folder::{Places, Verdict};
+use sojourn_lab::outcome::Outcome;
+use sojourn_lab::{Folder, folder};
+
+use super::grid::{self, Load};
+use super::{MEAN, POLICY};
+use crate::ReproduceError;
+use crate::number::Number;
+
+/// The load of an experiment in which a cluster dies.
+pub(super) const DIES: &str = "site-dies";
+
+/// For how long (s) the DNS went on naming the cluster that had died.
+pub(super) const NAMED_FOR: &str = "named_for";
+
+/// What is kept of a run.
+const METRICS: [&str; 8] = [
+    MEAN,
+    "response_time_p50",
+    "response_time_p90",
+    "throughput",
+    "error_ratio",
+    "abandoned_ratio",
+    "utilization",
+    NAMED_FOR,
+];
+
+/// A line of `live.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Row {
+    processes: u32,
+    /// `even`, `uneven`, or [`DIES`].
+    load: String,
+    policy: String,
+    /// Whether clients that are refused try the next address.
+    fails_over: bool,
+    engine: String,
+    metric: String,
+    estimate: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    /// Of live: VALID, SUSPECT or INCOMPLETE.
+    verdict: String,
+}
+
+/// A line of `site-dies.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PlaceRow {
+    policy: String,
+    fails_over: bool,
+    engine: String,
+    pub(super) place: String,
+    pub(super) second: f64,
+    pub(super) per_second: f64,
+}
+
+/// All that was kept.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) rows: Vec<Row>,
+    pub(super) places: Vec<PlaceRow>,
+}
+
+/// Which rows: a load, and what the DNS and its clients do.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) processes: u32,
+    pub(super) load: &'a str,
+    pub(super) policy: &'a str,
+    pub(super) fails_over: bool,
+}
+
+impl Measured {
+    /// Reads the files in `folder`; nothing was measured where there are none.
+    pub(super) fn read(folder: &Path) -> Result<Measured, ReproduceError> {
+        Ok(Measured { rows: rows(&folder.join("live.csv"))?, places: rows(&folder.join("site-dies.csv"))? })
+    }
+
+    /// A number of a case, with its interval and the trust in its run; none where there is none.
+    pub(super) fn number(&self, case: Case<'_>, engine: &str, metric: &str) -> Option<Number> {
+        let row = self.row(case, engine, metric)?;
+        let (low, high) = (row.ci_low?, row.ci_high?);
+        Some(Number { value: row.estimate, low, high, is_suspect: row.verdict != word(Verdict::Valid) })
+    }
+
+    /// Its value alone.
+    pub(super) fn value(&self, case: Case<'_>, engine: &str, metric: &str) -> Option<f64> {
+        self.row(case, engine, metric).map(|row| row.estimate)
+    }
+
+    /// The verdict on the live run of a case.
+    pub(super) fn verdict(&self, case: Case<'_>) -> Option<&str> {
+        self.row(case, "live", MEAN).map(|row| row.verdict.as_str())
+    }
+
+    /// The loads that were measured live, in the order of the file.
+    pub(super) fn loads(&self) -> Vec<(u32, &str)> {
+        let mut loads: Vec<(u32, &str)> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.engine == "live" && row.load != DIES) {
+            if !loads.contains(&(row.processes, row.load.as_str())) {
+                loads.push((row.processes, &row.load));
+            }
+        }
+        loads
+    }
+
+    fn row(&self, case: Case<'_>, engine: &str, metric: &str) -> Option<&Row> {
+        let Case { processes, load, policy, fails_over } = case;
+        self.rows.iter().find(|row| {
+            (row.processes, row.fails_over) == (processes, fails_over)
+                && (row.load.as_str(), row.policy.as_str()) == (load, policy)
+                && (row.engine.as_str(), row.metric.as_str()) == (engine, metric)
+        })
+    }
+}
+
+impl PlaceRow {
+    /// Whether it is of a case and an engine.
+    pub(super) fn is_of(&self, policy: &str, fails_over: bool, engine: &str) -> bool {
+        (self.policy.as_str(), self.fails_over, self.engine.as_str()) == (policy, fails_over, engine)
+    }
+}
+
+/// Writes the files in `kept` from the run folders in `runs`, `sim-60-even`, `live-60-even` and so on: of the loads that are
+/// there, and of [`DIES`].
+pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(), ReproduceError> {
+    let mut measured = Measured::default();
+    let grid = grid::read(published)?;
+    let of_load =
+        |load: &Load| (format!("{}-{}", load.processes, load.spread), load.number() as u32, load.spread.clone());
+    for (name, processes, load) in grid.iter().map(of_load).chain([(DIES.to_owned(), 0, DIES.to_owned())]) {
+        for engine in ["sim", "live"] {
+            let path = runs.join(format!("{engine}-{name}"));
+            if !path.exists() {
+                continue;
+            }
+            let folder = Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?;
+            measured.rows.extend(of_folder(&folder, (processes, &load), engine));
+            if load == DIES {
+                measured.rows.extend(named_for(&path, &folder)?);
+                measured.places.extend(places(&folder));
+            }
+        }
+    }
+    if measured.rows.is_empty() {
+        return Err(ReproduceError(format!("{} has no run folder of these loads", runs.display())));
+    }
+    write(&kept.join("live.csv"), &measured.rows)?;
+    write(&kept.join("site-dies.csv"), &measured.places)
+}
+
+fn word(verdict: Verdict) -> String {
+    format!("{verdict:?}").to_uppercase()
+}
+
+/// What a variant sets of policy and clients.
+fn settings(variant: &folder::VariantFile) -> (String, bool) {
+    let of = |wanted: &str| variant.settings.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone());
+    (of(POLICY).unwrap_or_default(), of("client.fails_over").is_some_and(|value| value == "true"))
+}
+
+fn of_folder(folder: &Folder, (processes, load): (u32, &str), engine: &str) -> Vec<Row> {
+    let mut found = Vec::new();
+    for (number, variant) in folder.run.variants.iter().enumerate() {
+        let (policy, fails_over) = settings(variant);
+        let live = variant.live.as_ref().filter(|_| engine == "live").map_or(Verdict::Valid, |live| live.verdict);
+        let verdict = if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
+        let kept = folder.rows(number, engine).filter(|row| METRICS.contains(&row.measure.metric.as_str()));
+        found.extend(kept.filter_map(|Outcome { measure, .. }| {
+            let (ci_low, ci_high) = measure.estimate.interval().unzip();
+            Some(Row {
+                processes,
+                load: load.into(),
+                policy: policy.clone(),
+                fails_over,
+                engine: engine.into(),
+                metric: measure.metric.clone(),
+                estimate: measure.estimate.value()?,
+                ci_low,
+                ci_high,
+                verdict: word(verdict),
+            })
+        }));
+    }
+    found
+}
+
+/// From the events of a run: how long after the fault began the DNS said that the site was down.
+fn named_for(path: &Path, folder: &Folder) -> Result<Vec<Row>, ReproduceError> {
+    let file = path.join("events.jsonl");
+    let text = fs::read_to_string(&file).map_err(|e| ReproduceError(format!("cannot read {}: {e}", file.display())))?;
+    let (mut found, mut since) = (Vec::new(), Vec::new());
+    for event in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        // What happened in a run stands before the line that says that it was answered.
+        if event["event"] != "answered" {
+            since.push(event);
+            continue;
+        }
+        let events = std::mem::take(&mut since);
+        let number = event["variant"].as_u64().filter(|_| event["engine"] == "live");
+        let Some(variant) = number.and_then(|number| folder.run.variants.get(number as usize)) else { continue };
+        let (policy, fails_over) = settings(variant);
+        found.extend(until_down(&events).map(|after| Row {
+            processes: 0,
+            load: DIES.into(),
+            policy,
+            fails_over,
+            engine: "live".into(),
+            metric: NAMED_FOR.into(),
+            estimate: after,
+            ci_low: None,
+            ci_high: None,
+            verdict: word(variant.live.as_ref().map_or(Verdict::Valid, |live| live.verdict)),
+        }));
+    }
+    Ok(found)
+}
+
+/// The time (s) from the beginning of the first fault until the DNS saw a site down.
+fn until_down(events: &[Value]) -> Option<f64> {
+    let all = |is: &'static str| events.iter().filter(move |event| event["event"] == is);
+    let began = all("fault").find(|event| event["is"] == "begun")?["at_s"].as_f64()?;
+    let down = all("site_down").filter_map(|event| event["at_s"].as_f64()).filter(|at| *at >= began);
+    down.min_by(f64::total_cmp).map(|at| at - began)
+}
+
+fn places(folder: &Folder) -> Vec<PlaceRow> {
+    let of = |Places { variant, engine, place, points }: &Places| {
+        let (policy, fails_over) = settings(&folder.run.variants[*variant]);
+        let (engine, place) = (engine.clone(), place.clone());
+        points
+            .iter()
+            .map(move |(second, per_second)| PlaceRow {
+                policy: policy.clone(),
+                fails_over,
+                engine: engine.clone(),
+                place: place.clone(),
+                second: *second,
+                // Drawn, not computed with.
+                per_second: (per_second * 100.0).round() / 100.0,
+            })
+            .collect::<Vec<_>>()
+    };
+    folder.places.iter().filter(|of| of.engine != "twin").flat_map(of).collect()
+}
+
+fn rows<R: for<'a> Deserialize<'a>>(file: &Path) -> Result<Vec<R>, ReproduceError> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let fail = |e: csv::Error| ReproduceError(format!("{}: {e}", file.display()));
+    csv::Reader::from_path(file).map_err(fail)?.deserialize().collect::<Result<_, _>>().map_err(fail)
+}
+
+fn write<R: Serialize>(file: &Path, rows: &[R]) -> Result<(), ReproduceError> {
+    let fail = |what: String| ReproduceError(format!("cannot write {}: {what}", file.display()));
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| csv.serialize(row)).map_err(|e| fail(e.to_string()))?;
+    let bytes = csv.into_inner().map_err(|e| fail(e.to_string()))?;
+    folder::write_whole(file, &bytes).map_err(|e| fail(e.to_string()))
+}
+
+#[cfg(test)]
+impl Row {
+    /// A row of a made-up world, a percent wide on either side.
+    pub(super) fn made_up(case: Case<'_>, engine: &str, metric: &str, value: f64, verdict: &str) -> Row {
+        Row {
+            processes: case.processes,
+            load: case.load.into(),
+            policy: case.policy.into(),
+            fails_over: case.fails_over,
+            engine: engine.into(),
+            metric: metric.into(),
+            estimate: value,
+            ci_low: Some(0.99 * value),
+            ci_high: Some(1.01 * value),
+            verdict: verdict.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use sojourn_lab::folder::{LiveFile, RunFile, VariantFile};
+    use sojourn_lab::variants::Setting;
+    use sojourn_stats::Measure;
+
+    use super::*;
+    use crate::answers::sampled;
+
+    #[test]
+    fn how_long_a_dead_site_is_named_is_from_the_fault_on() {
+        let fault = |is: &str, at: f64| json!({"event": "fault", "is": is, "at_s": at});
+        let site = |event: &str, at: f64| json!({"event": event, "site": "c1", "at_s": at});
+        // Events of the parts come after those of the faults, and one was down before.
+        let events = [fault("begun", 40.1), fault("over", 90.0), site("site_down", 2.0), site("site_up", 4.0)];
+        assert_eq!(until_down(&events), None);
+        let events = [&events[..], &[site("site_down", 48.6), site("site_down", 60.0)]].concat();
+        assert!((until_down(&events).unwrap() - 8.5).abs() < 1e-9);
+        assert_eq!(until_down(&events[1..]), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again_with_its_trust() {
+        let settings = [(POLICY, "random"), ("client.fails_over", "true")];
+        let live = LiveFile {
+            verdict: Verdict::Suspect,
+            reasons: Vec::new(),
+            facts: Vec::new(),
+            limits: Default::default(),
+            incidents: Vec::new(),
+        };
+        let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let variant = VariantFile {
+            label: "random".into(),
+            settings: settings.map(own).to_vec(),
+            notes: Vec::new(),
+            live: Some(live),
+        };
+        let outcome = |engine: &str, metric: &str| Outcome {
+            settings: settings.map(|(key, value)| Setting { key: key.into(), value: value.into() }).to_vec(),
+            engine: engine.into(),
+            measure: Measure::new(metric, "s", sampled(0.5)),
+        };
+        let places = vec![
+            Places { variant: 0, engine: "live".into(), place: "c1".into(), points: vec![(0.0, 1.234)] },
+            Places { variant: 0, engine: "twin".into(), place: "c1".into(), points: vec![(0.0, 2.0)] },
+        ];
+        let folder = Folder {
+            run: RunFile { variants: vec![variant], ..RunFile::default() },
+            outcomes: vec![outcome("live", MEAN), outcome("sim", MEAN), outcome("live", "share_1")],
+            places,
+            ..Folder::default()
+        };
+        let kept = tempfile::tempdir().unwrap();
+        let found = ["sim", "live"].map(|engine| of_folder(&folder, (60, "even"), engine)).concat();
+        write(&kept.path().join("live.csv"), &found).unwrap();
+        write(&kept.path().join("site-dies.csv"), &self::places(&folder)).unwrap();
+        let read = Measured::read(kept.path()).unwrap();
+        assert_eq!((read.rows.len(), read.places.len()), (2, 1), "shares and the twin are left out");
+        let case = Case { processes: 60, load: "even", policy: "random", fails_over: true };
+        assert!(
+            read.number(case, "live", MEAN).unwrap().is_suspect && !read.number(case, "sim", MEAN).unwrap().is_suspect
+        );
+        assert_eq!((read.verdict(case), read.loads()), (Some("SUSPECT"), vec![(60, "even")]));
+        assert_eq!(read.number(Case { fails_over: false, ..case }, "live", MEAN), None);
+        assert!(read.places[0].is_of("random", true, "live") && read.places[0].per_second == 1.23);
+        assert!(Measured::read(&kept.path().join("none")).unwrap().rows.is_empty());
+    }
+}
