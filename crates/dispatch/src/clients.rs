@@ -11,17 +11,17 @@
 //! is shorter.
 
 mod remembered;
+mod slab;
 
 use std::cmp::Reverse;
-use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
 
-use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
 use crate::BackendId;
 pub use remembered::{Remembered, RememberedTrip};
+use slab::Slab;
 
 /// What is kept of clients, and when it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,10 +50,9 @@ impl Default for ClientRules {
 /// What is known of clients, by [`Request::client`](crate::Request::client).
 #[derive(Debug)]
 pub struct Clients {
-    known: LruCache<u64, Client, BuildHasherDefault<DefaultHasher>>,
-    /// Rates of those known, the one that was told last in front.
-    rates: LruCache<u64, Rate, BuildHasherDefault<DefaultHasher>>,
-    /// Of all rates.
+    slab: Slab,
+    /// How many have a rate, and the sum of all rates in millionths.
+    rates: usize,
     sum_micro: u128,
     rules: ClientRules,
 }
@@ -69,26 +68,6 @@ pub struct RoundTrip {
     pub answers: u32,
 }
 
-#[derive(Debug, Default)]
-struct Client {
-    /// When its round trips were last asked for.
-    probed: Option<Time>,
-    /// The shortest first.
-    round_trips: Vec<(BackendId, RoundTrip)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    per_s: f64,
-    told: Time,
-}
-
-impl Rate {
-    fn micro(self) -> u128 {
-        (self.per_s * 1e6).round().min(1e18) as u128
-    }
-}
-
 impl Default for Clients {
     fn default() -> Clients {
         Clients::new(ClientRules::default())
@@ -98,12 +77,7 @@ impl Default for Clients {
 impl Clients {
     /// No clients yet.
     pub fn new(rules: ClientRules) -> Clients {
-        Clients {
-            known: LruCache::unbounded_with_hasher(BuildHasherDefault::default()),
-            rates: LruCache::unbounded_with_hasher(BuildHasherDefault::default()),
-            sum_micro: 0,
-            rules,
-        }
+        Clients { slab: Slab::new(rules.at_most.get()), rates: 0, sum_micro: 0, rules }
     }
 
     /// What is kept of them, and when it is old.
@@ -113,57 +87,56 @@ impl Clients {
 
     /// Requests per second that the client last sent, where the face tells ([`crate::Signals::CLIENT_RATES`]).
     pub fn rate(&self, client: u64) -> Option<f64> {
-        self.rates.peek(&client).map(|rate| rate.per_s)
+        self.slab.known(client)?.rate().map(|(per_s, _)| per_s)
     }
 
     /// The mean rate of all clients whose rate is known.
     pub fn mean_rate(&self) -> Option<f64> {
-        (!self.rates.is_empty()).then(|| self.sum_micro as f64 / 1e6 / self.rates.len() as f64)
+        (self.rates > 0).then(|| self.sum_micro as f64 / 1e6 / self.rates as f64)
     }
 
     /// The round trips between the client and the backends nearest to it, the shortest first, where the face tells
     /// ([`crate::Signals::ROUND_TRIPS`]).
-    pub fn round_trips(&self, client: u64) -> &[(BackendId, RoundTrip)] {
-        self.known.peek(&client).map_or(&[], |known| &known.round_trips)
+    pub fn round_trips(&self, client: u64) -> impl ExactSizeIterator<Item = (BackendId, RoundTrip)> + Clone + '_ {
+        self.slab.trips_of(client)
     }
 
     /// The last round trip between the client and `from`, if it is among those kept.
     pub fn round_trip(&self, client: u64, from: BackendId) -> Option<RoundTrip> {
-        let mut known = self.round_trips(client).iter();
-        known.find(|(backend, _)| *backend == from).map(|(_, round_trip)| *round_trip)
+        self.round_trips(client).find(|(backend, _)| *backend == from).map(|(_, round_trip)| round_trip)
     }
 
     /// Whether the round trips of the client were never asked for, or longer ago than [`ClientRules::refresh`].
     pub fn probes_are_due(&self, client: u64, now: Time) -> bool {
-        let probed = self.known.peek(&client).and_then(|known| known.probed);
+        let probed = self.slab.known(client).and_then(|known| known.probed());
         probed.is_none_or(|probed| now.saturating_since(probed) >= self.rules.refresh)
     }
 
     /// How many are known.
     pub fn len(&self) -> usize {
-        self.known.len()
+        self.slab.len()
     }
 
     /// Whether none is known.
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.slab.len() == 0
     }
 
     /// Counts as a use of the client, if it is known.
     #[inline]
     pub(crate) fn touch(&mut self, client: u64) {
-        self.known.promote(&client);
+        self.slab.promote(client);
     }
 
     /// The client sends this many requests per second; false for a rate that no client can have, which is ignored.
     pub(crate) fn tell_rate(&mut self, client: u64, per_s: f64, told: Time) -> bool {
         let sound = per_s.is_finite() && per_s >= 0.0;
         if sound {
-            self.at(client);
-            let rate = Rate { per_s, told };
-            let before = self.rates.put(client, rate);
-            self.sum_micro += rate.micro();
-            self.sum_micro -= before.map_or(0, Rate::micro);
+            let place = self.at(client);
+            let before = self.slab.set_rate(place, per_s, told);
+            self.rates += 1;
+            self.sum_micro += micro(per_s);
+            before.into_iter().for_each(|before| self.forgotten(before));
         }
         sound
     }
@@ -172,50 +145,57 @@ impl Clients {
     /// kept, where no more are kept.
     pub(crate) fn tell_round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip) {
         let at_most = self.rules.sites_probed as usize;
-        let round_trips = &mut self.at(client).round_trips;
-        match round_trips.iter().position(|(backend, _)| *backend == from) {
-            Some(last) if round_trip.measured < round_trips[last].1.measured => return,
-            Some(last) => drop(round_trips.remove(last)),
-            None => {}
+        let place = self.at(client);
+        let last = self.slab.trips(place).enumerate().find(|(_, (backend, _))| *backend == from);
+        if let Some((index, (_, last))) = last {
+            if round_trip.measured < last.measured {
+                return;
+            }
+            self.slab.remove_trip(place, index);
         }
         let order = |of: &RoundTrip| (of.span, Reverse(of.answers));
-        let place = round_trips.partition_point(|(_, other)| order(other) <= order(&round_trip));
-        // There are many clients, and each has few.
-        round_trips.reserve_exact(1);
-        round_trips.insert(place, (from, round_trip));
-        round_trips.truncate(at_most);
+        let shorter = self.slab.trips(place).take_while(|(_, other)| order(other) <= order(&round_trip)).count();
+        self.slab.insert_trip(place, shorter, from, round_trip, at_most);
     }
 
     /// The round trips of the client are being measured.
     pub(crate) fn probed(&mut self, client: u64, now: Time) {
-        self.at(client).probed = Some(now);
+        let place = self.at(client);
+        self.slab.at_mut(place).set_probed(now);
     }
 
     /// When the next rate expires.
+    #[inline]
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        let (_, oldest) = self.rates.peek_lru()?;
-        self.rules.rates_expire.map(|after| oldest.told + after)
+        let (_, told) = self.slab.at(self.slab.oldest_told()?).rate()?;
+        self.rules.rates_expire.map(|after| told + after)
     }
 
     /// Forgets the rates that are too old at `now`.
     pub(crate) fn expire(&mut self, now: Time) {
         while self.next_expiry().is_some_and(|expiry| expiry <= now) {
-            let (client, _) = self.rates.peek_lru().expect("it expires");
-            self.forget_rate(*client);
+            let oldest = self.slab.oldest_told().expect("it expires");
+            let rate = self.slab.take_rate(oldest).expect("it has one");
+            self.forgotten(rate);
         }
     }
 
-    fn forget_rate(&mut self, client: u64) {
-        self.sum_micro -= self.rates.pop(&client).map_or(0, Rate::micro);
+    /// A rate counts no more.
+    fn forgotten(&mut self, per_s: f64) {
+        self.rates -= 1;
+        self.sum_micro -= micro(per_s);
     }
 
-    fn at(&mut self, client: u64) -> &mut Client {
-        if self.known.len() == self.rules.at_most.get()
-            && !self.known.contains(&client)
-            && let Some((gone, _)) = self.known.pop_lru()
-        {
-            self.forget_rate(gone);
-        }
-        self.known.get_or_insert_mut(client, Client::default)
+    /// The place of a client, which is used by this.
+    fn at(&mut self, client: u64) -> u32 {
+        let mut gone = None;
+        let place = self.slab.place_of(client, |rate| gone = Some(rate));
+        gone.into_iter().for_each(|rate| self.forgotten(rate));
+        place
     }
+}
+
+/// A rate in whole millionths of a request per second.
+fn micro(per_s: f64) -> u128 {
+    (per_s * 1e6).round().min(1e18) as u128
 }

@@ -86,7 +86,7 @@ impl Nearness {
 
     /// Adds those that fit and are not on the list yet: by round trip where it is known, then by address.
     pub(crate) fn order(&self, ask: &Ask<'_>, list: &mut Vec<BackendId>, fits: impl Fn(BackendId) -> bool) {
-        let measured = ask.clients.round_trips(ask.request.client).iter().map(|(id, _)| *id);
+        let measured = ask.clients.round_trips(ask.request.client).map(|(id, _)| id);
         let groups = self.groups(ask.request.origin);
         for id in measured.chain(groups.flat_map(|group| group.members.iter().map(|(_, id)| *id))) {
             if fits(id) && !list.contains(&id) {

@@ -5,8 +5,9 @@
 
 use std::sync::OnceLock;
 
+use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use sojourn_stats::{Span, Time};
 
 /// Now.
@@ -19,6 +20,18 @@ pub fn now() -> Time {
 /// Wall time (ns since 1970), which may be set anew at any time.
 pub(crate) fn wall() -> u64 {
     nanoseconds(clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has a clock"))
+}
+
+/// Lets the calling thread wait so long; a signal ends that sooner.
+pub(crate) fn wait(span: Span) {
+    let span = TimeSpec::from_duration(span.as_std());
+    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &span);
+}
+
+/// From now on the waits of the calling thread are late by microseconds, not by 50 more as is usual.
+pub(crate) fn wait_precisely() {
+    // Where that is refused, they are later.
+    let _ = set_timerslack(1);
 }
 
 /// The instant `time` on `CLOCK_MONOTONIC`, as a timerfd wants it.

@@ -35,6 +35,8 @@ const LOST_MOST: f64 = 0.0001;
 const TWO_LEAST: f64 = 1.7;
 /// Bytes of memory for each client known.
 const MEMORY_MOST: f64 = 200.0;
+/// Round trips that are known of each client while all that is measured.
+const ROUND_TRIPS_LEAST: f64 = 2.0;
 /// Bytes of reports and probes per byte of queries and answers.
 const TRAFFIC_MOST: f64 = 0.01;
 
@@ -55,17 +57,24 @@ fn main() -> Result<()> {
     let mut sites = Sites::report_to(own.reports)?;
     let mut bars = Bars::default();
 
-    // Buffers and the like are there whatever is known.
-    ask(own.address, &[query("www")], &Pace::Outstanding(OUTSTANDING), Until::Asked(10_000), &mut sites)?;
-    let before = own.memory()?;
+    // Buffers and the like are there whatever is known: a tenth of the clients has them made.
     let known = queries_of_clients();
-    sites.tell_rates()?;
+    let first = sites.tell_rates(0..SITES / 10)?;
+    ask(own.address, &known[..first], &Pace::Outstanding(OUTSTANDING), Until::Asked(10_000), &mut sites)?;
+    sites.settle()?;
+    let before = own.memory()?;
+    let further = sites.tell_rates(SITES / 10..SITES)?;
     // Each client asks once.
     let met = ask(own.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
     sites.settle()?;
-    let per_client = (own.memory()? - before) as f64 / CLIENTS as f64;
-    println!("{} of {CLIENTS} clients met, {per_client:.0} bytes for each", met.answered);
+    let round_trips = sites.orders as f64 / CLIENTS as f64;
+    let per_client = (own.memory()? - before) as f64 / further as f64;
+    println!(
+        "{} of {CLIENTS} clients met, with {round_trips:.2} round trips and {per_client:.0} bytes each",
+        met.answered
+    );
     bars.at_most("bytes of memory per known client", per_client, MEMORY_MOST);
+    bars.at_least("round trips known of each", round_trips, ROUND_TRIPS_LEAST);
 
     let fixed = queries_of_names();
     let (mut full, mut half) = (Vec::new(), Vec::new());
@@ -99,7 +108,7 @@ fn main() -> Result<()> {
     drop((own, sites));
     let two = sojourn(folder.path(), 2)?;
     let mut sites = Sites::report_to(two.reports)?;
-    sites.tell_rates()?;
+    sites.tell_rates(0..SITES)?;
     ask(two.address, &known, &Pace::Outstanding(OUTSTANDING), Until::Asked(CLIENTS), &mut sites)?;
     sites.settle()?;
     // The client takes a core itself: what two threads could answer follows from what each answer costs them.

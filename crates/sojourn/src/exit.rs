@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// All is well.
     Ok = 0,
-    /// An objective was missed, or the run is SUSPECT.
+    /// An objective was missed, the run is SUSPECT, or a replay chose otherwise.
     Missed = 1,
     /// The input is wrong.
     BadInput = 2,

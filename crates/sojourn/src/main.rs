@@ -1,6 +1,6 @@
 //! The command line: glue between a person and the laboratory. Each verb is one file.
 //!
-//! Exit codes: 0 ok, 1 an objective was missed or a run is SUSPECT, 2 bad input, 3 failed while running, 130
+//! Exit codes: 0 ok, 1 an objective was missed, a run is SUSPECT or a replay differs, 2 bad input, 3 failed while running, 130
 //! interrupted.
 
 use std::process::ExitCode;
@@ -23,6 +23,7 @@ mod loadd;
 mod number;
 mod plan;
 mod queue;
+mod replay;
 mod report;
 mod reporting;
 mod run;
@@ -48,6 +49,8 @@ enum Verb {
     Plan(plan::Arguments),
     /// Write the report of a run folder anew, or of several runs beside each other
     Report(report::Arguments),
+    /// Make recorded choices of a gateway, switch or DNS again, and say whether they are the same
+    Replay(replay::Arguments),
     /// Put load on a web server and measure it
     Load(Box<load::Arguments>),
     /// Compare two servers by measurement, or two run folders
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
+        Verb::Replay(arguments) => replay::replay(&arguments),
         Verb::Load(arguments) => load::load(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
 
-use super::{Clients, Rate, RoundTrip};
+use super::slab::Place;
+use super::{Clients, RoundTrip};
 use crate::BackendId;
 
 /// What is known of one client.
@@ -41,27 +42,22 @@ pub struct RememberedTrip {
 impl Clients {
     /// All that is known, in an order in which it can be told again: the rate that was told first comes first.
     pub fn remembered(&self, now: Time) -> Vec<Remembered> {
-        let mut all: Vec<Remembered> = self
-            .known
-            .iter()
-            .rev()
-            .map(|(client, known)| {
-                let rate = self.rates.peek(client);
-                let trips = known.round_trips.iter().map(|(from, trip)| RememberedTrip {
-                    from: *from,
-                    span: trip.span,
-                    age: now.saturating_since(trip.measured),
-                    answers: trip.answers,
-                });
-                Remembered {
-                    client: *client,
-                    rate: rate.map(|rate| rate.per_s),
-                    rate_age: rate.map_or(Span::ZERO, |rate| now.saturating_since(rate.told)),
-                    probed_age: known.probed.map(|at| now.saturating_since(at)),
-                    round_trips: trips.collect(),
-                }
-            })
-            .collect();
+        let one = |place, known: &Place| {
+            let trips = self.slab.trips(place).map(|(from, trip)| RememberedTrip {
+                from,
+                span: trip.span,
+                age: now.saturating_since(trip.measured),
+                answers: trip.answers,
+            });
+            Remembered {
+                client: known.client,
+                rate: known.rate().map(|(per_s, _)| per_s),
+                rate_age: known.rate().map_or(Span::ZERO, |(_, told)| now.saturating_since(told)),
+                probed_age: known.probed().map(|at| now.saturating_since(at)),
+                round_trips: trips.collect(),
+            }
+        };
+        let mut all: Vec<Remembered> = self.slab.by_use().map(|(place, known)| one(place, known)).collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.rate_age));
         all
     }
@@ -70,20 +66,15 @@ impl Clients {
     pub(crate) fn recall(&mut self, remembered: &Remembered, now: Time) {
         let before = |age: Span| Time(now.0.saturating_sub(age.0));
         let Remembered { client, rate, rate_age, probed_age, ref round_trips } = *remembered;
-        let sound = rate.filter(|rate| rate.is_finite() && *rate >= 0.0);
-        if let Some(per_s) = sound {
-            self.at(client);
-            let rate = Rate { per_s, told: before(rate_age) };
-            let known = self.rates.put(client, rate);
-            self.sum_micro += rate.micro();
-            self.sum_micro -= known.map_or(0, Rate::micro);
+        if let Some(per_s) = rate {
+            self.tell_rate(client, per_s, before(rate_age));
         }
         for trip in round_trips {
             let RememberedTrip { from, span, age, answers } = *trip;
             self.tell_round_trip(client, from, RoundTrip { span, measured: before(age), answers });
         }
         if let Some(age) = probed_age {
-            self.at(client).probed = Some(before(age));
+            self.probed(client, before(age));
         }
     }
 }

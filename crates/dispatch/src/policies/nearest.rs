@@ -47,10 +47,10 @@ impl Policy for Nearest {
             if ask.clients.probes_are_due(client, ask.now) {
                 probing.order(ask, &self.nearness, draw, |id| ask.table.is_eligible(id));
             }
-            let mut known = ask.clients.round_trips(client).iter().filter(|(id, _)| ask.may_choose(*id));
+            let mut known = ask.clients.round_trips(client).filter(|(id, _)| ask.may_choose(*id));
             if let Some((id, round_trip)) = known.next() {
                 let value = round_trip.span.as_secs_f64();
-                return Decision::forward(*id, Reason { code: Code::LeastDistance, ties: 1, value });
+                return Decision::forward(id, Reason { code: Code::LeastDistance, ties: 1, value });
             }
         }
         let mut groups = self.nearness.groups(ask.request.origin);

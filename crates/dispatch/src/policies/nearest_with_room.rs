@@ -86,7 +86,7 @@ impl Policy for NearestWithRoom {
         if told.is_some() && ask.clients.probes_are_due(ask.request.client, ask.now) {
             self.order(ask, rate, draw);
         }
-        let unprobed = ask.clients.round_trips(ask.request.client).is_empty();
+        let unprobed = ask.clients.round_trips(ask.request.client).len() == 0;
         let by_address = told.is_none() || (unprobed && self.unprobed_by_address);
         let found = match ask.table.any_has_room(rate) {
             false => None,
@@ -124,7 +124,7 @@ impl Policy for NearestWithRoom {
         self.nearness.update(ask.table);
         let client = ask.request.client;
         if let Some(rate) = self.told_rate(ask)
-            && (ask.clients.round_trips(client).is_empty() || ask.clients.probes_are_due(client, ask.now))
+            && (ask.clients.round_trips(client).len() == 0 || ask.clients.probes_are_due(client, ask.now))
         {
             self.order(ask, rate, draw);
         }
@@ -158,10 +158,10 @@ impl NearestWithRoom {
     }
 
     fn nearest_by_round_trip(&self, ask: &Ask<'_>, rate: f64) -> Option<(BackendId, Reason)> {
-        let known = ask.clients.round_trips(ask.request.client);
-        let looked_at = if self.spills { &known[..known.len().min(1)] } else { known };
-        let (id, round_trip) = looked_at.iter().find(|(id, _)| fits(ask, *id, rate))?;
-        Some((*id, Reason { code: Code::LeastDistance, ties: 1, value: round_trip.span.as_secs_f64() }))
+        let looked_at = if self.spills { 1 } else { usize::MAX };
+        let mut known = ask.clients.round_trips(ask.request.client).take(looked_at);
+        let (id, round_trip) = known.find(|(id, _)| fits(ask, *id, rate))?;
+        Some((id, Reason { code: Code::LeastDistance, ties: 1, value: round_trip.span.as_secs_f64() }))
     }
 
     fn nearest_by_address(&self, ask: &Ask<'_>, rate: f64, draw: &mut Stream) -> Option<(BackendId, Reason)> {

@@ -14,6 +14,8 @@ use crate::{BackendId, Catalogue, DispatchError, Dispatcher, RoundTrip};
 pub struct Replay {
     /// How many choices were replayed; the replay stops at the first difference.
     pub choices: u64,
+    /// How many of them were the same as in the record.
+    pub same: u64,
     /// Where the replay first answered otherwise than the record.
     pub first_difference: Option<Difference>,
     /// The number of the last line, where it breaks off in the middle (the recorder was killed); it was left out.
@@ -64,7 +66,7 @@ pub fn replay_with(
         Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
     };
     let mut dispatcher = make(&header)?;
-    let mut replay = Replay { choices: 0, first_difference: None, truncated_line: None };
+    let mut replay = Replay { choices: 0, same: 0, first_difference: None, truncated_line: None };
     for number in 2.. {
         text.clear();
         if record.read_until(b'\n', &mut text)? == 0 {
@@ -79,13 +81,15 @@ pub fn replay_with(
             }
             Err(error) => return Err(wrong(number, error.to_string())),
         };
-        replay.choices += u64::from(matches!(line, Line::Choose { .. }));
+        let is_choice = u64::from(matches!(line, Line::Choose { .. }));
+        replay.choices += is_choice;
         let difference = step(&mut dispatcher, line).map_err(|why| wrong(number, why))?;
         if let Some((time, recorded, replayed)) = difference {
             let (recorded, replayed) = (recorded.to_string(), replayed.to_string());
             replay.first_difference = Some(Difference { line: number, time, recorded, replayed });
             break; // from here on the record tells of another system
         }
+        replay.same += is_choice;
     }
     Ok(replay)
 }

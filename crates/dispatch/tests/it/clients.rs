@@ -122,6 +122,122 @@ fn rates_expire_and_their_mean_is_that_of_the_others() {
     assert!(emptied > 20 && bounded > 1_000, "{emptied} {bounded}");
 }
 
+/// What a list of clients would know: in the order of use, the last in front.
+#[derive(Clone, Default)]
+struct Listed {
+    client: u64,
+    rate: Option<(f64, Time)>,
+    probed: Option<Time>,
+    trips: Vec<(BackendId, RoundTrip)>,
+}
+
+/// The client in front of the list, after that of the one used longest ago is gone where there are too many.
+fn front(list: &mut VecDeque<Listed>, client: u64, at_most: usize) -> &mut Listed {
+    let known = list.iter().position(|listed| listed.client == client).and_then(|place| list.remove(place));
+    if known.is_none() && list.len() == at_most {
+        list.pop_back();
+    }
+    list.push_front(known.unwrap_or(Listed { client, ..Listed::default() }));
+    &mut list[0]
+}
+
+/// A random walk of all that can be told, where clients are forgotten and come back all the time: what is known is what a plain
+/// list would know, and what a restart would recall stands in the same order.
+#[test]
+fn what_is_known_is_what_a_list_would_know() {
+    for sites_probed in [1, 3, 7] {
+        let at_most = NonZeroUsize::new(9).expect("it is not zero");
+        let (expire, refresh) = (Span(60), Span(25));
+        let mut dispatcher = Dispatcher::with_policy(
+            Box::new(Asking { reads: Signals::CLIENT_RATES | Signals::ROUND_TRIPS, wanted: Vec::new() }),
+            "asking",
+            &equal(12),
+            Information::Immediate,
+            Signals::all(),
+            1,
+            "clients",
+        )
+        .expect("all is provided");
+        dispatcher.keep_clients(ClientRules { at_most, rates_expire: Some(expire), sites_probed, refresh });
+        let (mut list, mut stream) = (VecDeque::<Listed>::new(), Stream::new(1, "clients", "all"));
+        let mut now = Time::ZERO;
+        for step in 0..20_000 {
+            now += Span(stream.below(4) as u64);
+            let client = stream.below(14) as u64;
+            list.iter_mut().for_each(|listed| listed.rate = listed.rate.filter(|(_, told)| now < *told + expire));
+            match stream.below(8) {
+                0..3 => {
+                    let rate = stream.below(1_000) as f64 / 8.0;
+                    assert!(dispatcher.tell_rate(client, Origin::default(), rate, now));
+                    front(&mut list, client, at_most.get()).rate = Some((rate, now));
+                }
+                3..6 => {
+                    let (span, late) = (stream.below(6) as u64, stream.below(5) as u64);
+                    let from = BackendId(stream.below(12) as u32);
+                    let trip = RoundTrip {
+                        span: Span(span),
+                        measured: Time(now.0.saturating_sub(late)),
+                        answers: stream.below(3) as u32,
+                    };
+                    dispatcher.tell_round_trip(client, from, trip, now);
+                    let trips = &mut front(&mut list, client, at_most.get()).trips;
+                    if !trips.iter().any(|(of, known)| *of == from && trip.measured < known.measured) {
+                        trips.retain(|(of, _)| *of != from);
+                        trips.push((from, trip));
+                        trips.sort_by_key(|(_, trip)| (trip.span, std::cmp::Reverse(trip.answers)));
+                        trips.truncate(sites_probed as usize);
+                    }
+                }
+                6 => {
+                    dispatcher.choose(&Request { client, ..Request::default() }, &[], now);
+                    dispatcher.poll(now);
+                    // It is asked for, which is a use, whether it was known or not.
+                    front(&mut list, client, at_most.get()).probed = Some(now);
+                }
+                _ => drop(dispatcher.poll(now)),
+            }
+            let known = dispatcher.clients();
+            assert_eq!(known.len(), list.len(), "step {step}");
+            for client in 0..14 {
+                let listed = list.iter().find(|listed| listed.client == client).cloned().unwrap_or_default();
+                assert_eq!(known.rate(client), listed.rate.map(|(rate, _)| rate), "step {step}, client {client}");
+                assert!(known.round_trips(client).eq(listed.trips.iter().copied()), "step {step}, client {client}");
+                let due = listed.probed.is_none_or(|probed| now.saturating_since(probed) >= refresh);
+                assert_eq!(known.probes_are_due(client, now), due, "step {step}, client {client}");
+            }
+            let mut expected: Vec<(u64, Span)> = list
+                .iter()
+                .rev()
+                .map(|of| (of.client, of.rate.map_or(Span::ZERO, |(_, told)| now.saturating_since(told))))
+                .collect();
+            expected.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
+            let remembered = known.remembered(now);
+            assert!(remembered.iter().map(|one| (one.client, one.rate_age)).eq(expected), "step {step}");
+        }
+    }
+}
+
+/// Wants the round trip of each client that asks.
+struct Asking {
+    reads: Signals,
+    wanted: Vec<Command>,
+}
+
+impl Policy for Asking {
+    fn requires(&self) -> Signals {
+        self.reads
+    }
+
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        self.wanted.push(Command::Measure { client: ask.request.client, from: BackendId(0) });
+        Decision::refuse()
+    }
+
+    fn poll(&mut self, _: &sojourn_dispatch::Table, _: Time) -> Vec<Command> {
+        std::mem::take(&mut self.wanted)
+    }
+}
+
 #[test]
 fn a_rate_that_no_client_can_have_is_ignored() {
     let mut dispatcher = dispatcher(Signals::CLIENT_RATES);
@@ -145,7 +261,7 @@ fn the_shortest_round_trips_are_kept() {
     tell(2, 40, 1);
     tell(3, 60, 1);
     tell(1, 45, 2); // measured anew, it is the longer one now
-    let kept: Vec<_> = dispatcher.clients().round_trips(7).iter().map(|(from, trip)| (from.0, trip.span.0)).collect();
+    let kept: Vec<_> = dispatcher.clients().round_trips(7).map(|(from, trip)| (from.0, trip.span.0)).collect();
     assert_eq!(kept, [(2, 40), (1, 45)]);
 }
 
@@ -157,7 +273,7 @@ fn of_equal_round_trips_those_with_more_answers_come_first() {
     for (from, ns, answers) in [(0, 50, 1), (1, 50, 3), (2, 40, 1), (3, 50, 2)] {
         dispatcher.tell_round_trip(7, BackendId(from), RoundTrip { answers, ..round_trip(ns, 1) }, Time(1));
     }
-    let kept: Vec<u32> = dispatcher.clients().round_trips(7).iter().map(|(from, _)| from.0).collect();
+    let kept: Vec<u32> = dispatcher.clients().round_trips(7).map(|(from, _)| from.0).collect();
     assert_eq!(kept, [2, 1, 3], "the longest with the fewest answers is forgotten");
 }
 

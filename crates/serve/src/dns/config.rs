@@ -13,6 +13,9 @@ use sojourn_stats::Span;
 use super::server::Limits;
 use crate::ReportsConfig;
 
+/// The most sites that an answer names.
+pub(super) const ANSWERS_MAX: usize = 8;
+
 /// What a DNS is.
 #[derive(Clone, Debug)]
 pub struct DnsConfig {

@@ -47,6 +47,10 @@ impl Services {
     fn all(&self) -> impl Iterator<Item = &Arc<Service>> {
         self.by_id.iter().flatten()
     }
+
+    fn get(&self, id: ServiceId) -> Option<&Service> {
+        self.by_id.get(id.0 as usize)?.as_deref()
+    }
 }
 
 impl Decider {
@@ -173,10 +177,6 @@ impl Decider {
         whole.into_iter().all(|is_whole| is_whole)
     }
 
-    fn service(&self, id: ServiceId) -> Option<Arc<Service>> {
-        self.read().by_id.get(id.0 as usize).cloned().flatten()
-    }
-
     fn read(&self) -> RwLockReadGuard<'_, Services> {
         self.services.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,13 +184,13 @@ impl Decider {
 
 impl Chooser for Decider {
     fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
-        match self.service(service) {
+        match self.read().get(service) {
             Some(service) => service.choose(asker, family, now, list),
             None => Answered::Nothing,
         }
     }
 
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {
-        self.service(service).map_or_else(Vec::new, |service| service.why(asker, now))
+        self.read().get(service).map_or_else(Vec::new, |service| service.why(asker, now))
     }
 }

@@ -5,6 +5,7 @@
 
 mod counts;
 mod current;
+mod moderation;
 mod sockets;
 mod tcp;
 mod udp;

@@ -59,7 +59,11 @@ impl Client {
         };
         let mut client = Client { address, bits, key: 0, scope };
         let mut text = Text::default();
-        write!(text, "{client}").expect("it is short enough");
+        match address {
+            // Without the ways of formatters, since each query goes here: they take a tenth of all that it costs.
+            IpAddr::V4(address) => text.v4(address, bits),
+            IpAddr::V6(_) => write!(text, "{client}").expect("it is short enough"),
+        }
         client.key = key(text.as_str());
         client
     }
@@ -101,6 +105,35 @@ impl Text {
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).expect("only whole texts are added")
     }
+
+    /// Adds an address, or a range of so many bits.
+    fn v4(&mut self, address: Ipv4Addr, bits: u8) {
+        for (index, octet) in address.octets().into_iter().enumerate() {
+            if index > 0 {
+                self.push(b'.');
+            }
+            self.decimal(octet);
+        }
+        if bits < 32 {
+            self.push(b'/');
+            self.decimal(bits);
+        }
+    }
+
+    fn decimal(&mut self, number: u8) {
+        if number >= 100 {
+            self.push(b'0' + number / 100);
+        }
+        if number >= 10 {
+            self.push(b'0' + number / 10 % 10);
+        }
+        self.push(b'0' + number % 10);
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.length] = byte;
+        self.length += 1;
+    }
 }
 
 impl Write for Text {
@@ -109,5 +142,29 @@ impl Write for Text {
         self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
         self.length = end;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Servers name a client in their reports by its text, so both must be the same.
+    #[test]
+    fn a_client_has_the_key_of_its_text() {
+        let told =
+            |address: &str, bits| Asker { from: [192, 0, 2, 1].into(), subnet: Some((address.parse().unwrap(), bits)) };
+        for (asker, text) in [
+            (Asker { from: [10, 0, 99, 100].into(), subnet: None }, "10.0.99.100"),
+            (told("255.9.10.0", 24), "255.9.10.0/24"),
+            (told("128.0.0.0", 1), "128.0.0.0/1"),
+            (told("198.51.100.109", 32), "198.51.100.109"),
+            (told("198.51.100.109", 77), "198.51.100.109"),
+            (told("2001:db8::", 56), "2001:db8::/56"),
+            (told("2001:db8::9", 128), "2001:db8::9"),
+        ] {
+            let client = Client::of(&asker);
+            assert_eq!((client.key, client.to_string().as_str()), (key(text), text));
+        }
     }
 }

@@ -10,6 +10,7 @@ mod inbox;
 mod key;
 mod listener;
 mod metric;
+mod named;
 mod numbers;
 mod outbox;
 mod receiver;

@@ -26,6 +26,7 @@ use sojourn_stats::{Span, Time};
 use super::dropped::{Cause, Dropped};
 use super::key::Key;
 use super::metric::Metric;
+use super::named::Named;
 use super::numbers::Numbers;
 use super::told::{Probed, Told};
 use super::wire::{self, Body, Challenge, Echoes, Load, Message, NAME_MAX, Outcome};
@@ -59,7 +60,7 @@ pub struct Receiver {
     own: hmac::Key,
     senders: Vec<Sender>,
     by_name: HashMap<String, usize>,
-    rates: Rates<String>,
+    rates: Rates<Named>,
     dropped: Dropped,
     /// It takes reports of any sender that has the key.
     admits: bool,
@@ -203,7 +204,7 @@ impl Receiver {
 
     /// The rates of all clients by their names, summed over the backends.
     pub fn rates(&self) -> Vec<(String, f64)> {
-        self.rates.all()
+        self.rates.all().into_iter().map(|(client, rate)| (client.to_string(), rate)).collect()
     }
 
     fn believe(&mut self, datagram: &[u8], now: Time, received: &mut Received) -> Result<(), Cause> {
@@ -237,7 +238,7 @@ impl Receiver {
                 Ok(())
             }
             Body::Rates(rates) => {
-                let rates = rates.into_iter().map(|(client, rate)| (client, f64::from(rate)));
+                let rates = rates.into_iter().map(|(client, rate)| (Named::from(client), f64::from(rate)));
                 let is_same = session.rates_of.replace(message.measured) == Some(message.measured);
                 let sums = if is_same { self.rates.extend(index, rates) } else { self.rates.replace(index, rates) };
                 received.told.extend(Told::rates(sums));

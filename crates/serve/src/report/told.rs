@@ -3,6 +3,7 @@
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Report, RoundTrip, key};
 use sojourn_stats::Time;
 
+use super::named::Named;
 use super::wire::Outcome;
 
 /// What a dispatcher is told.
@@ -33,8 +34,8 @@ pub enum Probed {
 
 impl Told {
     /// What rates of clients tell.
-    pub(super) fn rates(rates: Vec<(String, f64)>) -> impl Iterator<Item = Told> {
-        rates.into_iter().map(|(client, rate)| Told::Rate { client, rate })
+    pub(super) fn rates(rates: Vec<(Named, f64)>) -> impl Iterator<Item = Told> {
+        rates.into_iter().map(|(client, rate)| Told::Rate { client: client.to_string(), rate })
     }
 
     /// The backend that it is about; a client's rate is about all.

@@ -2,8 +2,9 @@
 //! asked without packets; reports come over sockets.
 
 use std::fs;
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, UdpSocket};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,12 +59,12 @@ pub(crate) fn start(text: &str) -> Running {
     Running { folder, file, dns, lines }
 }
 
-fn asker(from: &str) -> Asker {
+pub(crate) fn asker(from: &str) -> Asker {
     Asker { from: from.parse().expect("an address"), subnet: None }
 }
 
 impl Running {
-    fn ask_as(&self, asker: &Asker, family: Family, at: Time) -> (Vec<String>, Answered) {
+    pub(crate) fn ask_as(&self, asker: &Asker, family: Family, at: Time) -> (Vec<String>, Answered) {
         let mut list = Vec::new();
         let answered = self.dns.chooser().choose(ServiceId(0), asker, family, at, &mut list);
         (list.iter().map(IpAddr::to_string).collect(), answered)
@@ -72,6 +73,15 @@ impl Running {
     /// The addresses that this client gets.
     pub(crate) fn ask(&self, from: &str) -> Vec<String> {
         self.ask_as(&asker(from), Family::V4, now()).0
+    }
+
+    /// What it answers to this line at its socket.
+    fn control(&self, line: &str) -> String {
+        let mut stream = UnixStream::connect(self.folder.path().join("dns.sock")).expect("it listens");
+        writeln!(stream, "{line}").expect("it reads");
+        let mut said = String::new();
+        BufReader::new(stream).read_line(&mut said).expect("it answers");
+        said
     }
 
     pub(crate) fn rewrite(&self, text: &str) {
@@ -269,14 +279,7 @@ fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
 fn a_drained_site_stays_drained() {
     let text = file("", &service("round-robin", "", &[("c1", ""), ("c2", "")]));
     let running = start(&text);
-    let tell = |line: &str| {
-        let mut stream =
-            std::os::unix::net::UnixStream::connect(running.folder.path().join("dns.sock")).expect("it listens");
-        writeln!(stream, "{line}").expect("it reads");
-        let mut said = String::new();
-        std::io::BufRead::read_line(&mut BufReader::new(stream), &mut said).expect("it answers");
-        said
-    };
+    let tell = |line: &str| running.control(line);
     assert!(tell("{\"ask\": \"drain\", \"site\": \"c1\"}").contains("done"));
     assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
     assert!(tell("{\"ask\": \"reload\"}").contains("done"));
@@ -314,6 +317,8 @@ fn the_record_replays_and_says_what_is_said() {
     running.dns.reload().expect("the file is right");
     (0..50).for_each(|client| drop(running.ask(&format!("10.9.9.{client}"))));
     let why = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.7"), now());
+    let explained: serde_json::Value =
+        serde_json::from_str(&running.control("{\"ask\": \"explain\", \"last\": 100}")).expect("JSON");
     let before = running.dns.state()["services"][0]["decisions"].clone();
     assert_eq!(before, 100, "who asks why takes nothing");
     let last = running.folder.path().join("decisions.jsonl");
@@ -334,6 +339,14 @@ fn the_record_replays_and_says_what_is_said() {
     let site = if recorded["action"]["forward"] == 0 { "c1" } else { "c3" };
     assert!(said.contains(&format!("10.9.9.7 got {site} for 60 s")), "{said} {recorded}");
     assert!(why.iter().any(|line| line.starts_with("c1: ") && line.contains("chance")), "{why:?}");
+    // Who asks at the socket is told each decision as it is recorded, and in the same words, but for the time since.
+    let explained = explained["decisions"].as_array().expect("decisions");
+    assert_eq!(explained.len(), 100);
+    for (index, (said, recorded)) in explained.iter().zip(&choices).enumerate() {
+        assert_eq!((&said["number"], &said["decision"]), (&serde_json::json!(index + 1), &recorded["decision"]));
+    }
+    let ending = |words: &str| words.split_once(" ago: ").expect("it says when").1.to_owned();
+    assert_eq!(ending(explained[57]["words"].as_str().expect("words")), ending(said));
 }
 
 /// A site that reports.
@@ -341,6 +354,8 @@ pub(crate) struct Reporter {
     socket: UdpSocket,
     sender: Sender,
     begun: Time,
+    /// After two without a report the site is missed.
+    pub(crate) heartbeat: Span,
 }
 
 impl Reporter {
@@ -349,7 +364,7 @@ impl Reporter {
         socket.connect(running.dns.reports_address().expect("it takes reports")).expect("an address");
         socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a timeout");
         let sender = Sender::new(Key::new(b"a secret of tests"), name, 1_700_000_000 * SECOND, 1).expect("a name");
-        let mut reporter = Reporter { socket, sender, begun: now() };
+        let mut reporter = Reporter { socket, sender, begun: now(), heartbeat: Span(100_000_000) };
         reporter.tell(100.0, 50.0);
         reporter.hear();
         reporter
@@ -359,7 +374,7 @@ impl Reporter {
         1_700_000_000 * SECOND + now().saturating_since(self.begun).0
     }
 
-    /// Reports so much capacity and room (1/s), with a heartbeat of 100 ms.
+    /// Reports so much capacity and room (1/s).
     pub(crate) fn tell(&mut self, capacity: f64, room: f64) {
         let mut metrics = Metrics::default();
         for (metric, value) in [
@@ -370,7 +385,7 @@ impl Reporter {
         ] {
             metrics.set(metric, value);
         }
-        let (every, heartbeat) = (Span(50_000_000), Span(100_000_000));
+        let (every, heartbeat) = (Span(50_000_000), self.heartbeat);
         let load = Load { every, heartbeat, metrics, ..Load::default() };
         let datagram = self.sender.load(0, self.measured(), load);
         self.socket.send(&datagram).expect("it is sent");

@@ -1,6 +1,7 @@
 //! Sites that report to a DNS: their load, the rates of its clients, and the round trips that it orders.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::time::Duration;
 
 use sojourn_serve::now;
@@ -21,7 +22,7 @@ pub(crate) struct Sites {
     start: Time,
     /// When to hear orders, and when to report.
     next: [Time; 2],
-    orders: usize,
+    pub(crate) orders: usize,
     /// Of reports, orders and round trips, and of queries and answers beside them.
     pub(crate) bytes: usize,
     pub(crate) beside: usize,
@@ -49,21 +50,23 @@ impl Sites {
         Ok(sites)
     }
 
-    /// Tells the rates of all clients, each site of those that ask it: from then on they are known.
-    pub(crate) fn tell_rates(&mut self) -> Result<()> {
+    /// Tells the rates of clients, each of these sites of those that ask it: from then on they are known. Gives how many.
+    pub(crate) fn tell_rates(&mut self, sites: Range<usize>) -> Result<usize> {
         let all: Vec<(String, f64)> = (0..CLIENTS).map(|n| (client(n).to_string(), 0.01)).collect();
-        for (number, part) in all.chunks(CLIENTS.div_ceil(SITES)).enumerate() {
+        let mut told = 0;
+        for (number, part) in all.chunks(CLIENTS.div_ceil(SITES)).enumerate().filter(|(n, _)| sites.contains(n)) {
+            told += part.len();
             let measured = EPOCH + (now() - self.start).0;
-            let (socket, sender) = &mut self.senders[number];
-            for datagram in sender.rates(0, measured, part.to_vec()) {
+            for datagram in self.senders[number].1.rates(0, measured, part.to_vec()) {
                 self.bytes += datagram.len();
-                socket.send(&datagram)?;
+                self.senders[number].0.send(&datagram)?;
+                // They shall all be heard, and what is ordered obeyed: three round trips of each.
+                std::thread::park_timeout(Duration::from_millis(2));
+                self.next[0] = now();
+                self.look()?;
             }
-            // They shall all be heard, and what is ordered obeyed.
-            std::thread::park_timeout(Duration::from_millis(50));
-            self.look()?;
         }
-        Ok(())
+        Ok(told)
     }
 
     /// Obeys until what was ordered for clients that are new is done, at most a minute; that is no longer counted then.
@@ -76,7 +79,6 @@ impl Sites {
                 break;
             }
         }
-        println!("{} round trips ordered", self.orders);
         (self.bytes, self.beside) = (0, 0);
         Ok(())
     }

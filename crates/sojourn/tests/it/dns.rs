@@ -21,14 +21,14 @@ use crate::skip::skipped;
 use crate::sojourn::{PROGRAM, await_that, file, sojourn, stderr, stdout};
 
 /// A service of this policy over two sites in different regions of addresses.
-fn config(head: &str, policy: &str, keys: &str, sites: &str) -> String {
+pub(crate) fn config(head: &str, policy: &str, keys: &str, sites: &str) -> String {
     format!(
         "listen = [\"127.0.0.1:0\"]\ncontrol = \"dns.sock\"\n{head}\n[[zone]]\nname = \"geo.example.org\"\n\
          ns = [\"ns.example.net\"]\n[[zone.service]]\nname = \"www\"\npolicy = \"{policy}\"\nttl = \"60 s\"\n{keys}\n{sites}"
     )
 }
 
-fn site(name: &str, address: &str) -> String {
+pub(crate) fn site(name: &str, address: &str) -> String {
     format!("[[zone.service.site]]\nname = \"{name}\"\naddress = \"{address}\"\n")
 }
 
@@ -36,12 +36,12 @@ fn two() -> String {
     site("c1", "194.0.0.10") + &site("c2", "198.0.0.10")
 }
 
-fn child(arguments: &[&str]) -> Child {
+pub(crate) fn child(arguments: &[&str]) -> Child {
     Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(30)).expect("a child is ready")
 }
 
 /// A DNS of this file.
-fn start(folder: &TempDir, text: &str) -> Child {
+pub(crate) fn start(folder: &TempDir, text: &str) -> Child {
     let path = file(folder.path(), "dns.toml", text);
     child(&["dns", "--config", &path, "--child"])
 }
@@ -53,14 +53,14 @@ fn dig(port: u16, arguments: &[&str]) -> Option<String> {
     output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn ctl(folder: &TempDir, arguments: &[&str]) -> String {
+pub(crate) fn ctl(folder: &TempDir, arguments: &[&str]) -> String {
     let socket = folder.path().join("dns.sock").display().to_string();
     let output = sojourn(&[&["dns", "ctl", "--socket", &socket], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     stdout(&output)
 }
 
-fn state(folder: &TempDir, site: &str) -> Value {
+pub(crate) fn state(folder: &TempDir, site: &str) -> Value {
     let state: Value = serde_json::from_str(&ctl(folder, &["state", "--json"])).expect("JSON");
     let sites = state["services"][0]["sites"].as_array().expect("sites").clone();
     sites.into_iter().find(|one| one["name"] == site).expect("the site")
@@ -268,7 +268,7 @@ fn clusters_and_lone_servers_mix() {
 }
 
 /// A query for www.geo.example.org.
-fn query(id: u16) -> Vec<u8> {
+pub(crate) fn query(id: u16) -> Vec<u8> {
     let mut query = vec![0; 12];
     query[..2].copy_from_slice(&id.to_be_bytes());
     query[5] = 1;

@@ -2,16 +2,15 @@
 //! pair of queries.
 //!
 //! A host that wants a name asks for IPv4 and IPv6 addresses at once: the second question is no new one. The last decisions
-//! are kept in a ring, and the last of each client is found by a table of its slots, so that both are bounded and cost no
-//! more than a look. The price: of clients that share a slot only the later one's is found.
-
-use std::collections::VecDeque;
+//! are kept in a ring, whole and side by side, and the last of each client is found by a table of its slots, so that both are
+//! bounded and cost no more than a look. The price: of clients that share a slot only the later one's is found.
 
 use serde_json::{Value, json};
 use sojourn_dispatch::{BackendId, Decision};
 use sojourn_stats::{Span, Time};
 
 use crate::dns::chooser::Family;
+use crate::dns::config::ANSWERS_MAX;
 use crate::dns::subnet::Client;
 
 /// How many decisions are kept.
@@ -24,7 +23,7 @@ const PAIRED: Span = Span(SECOND);
 const SECOND: u64 = 1_000_000_000;
 
 /// A decision.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::dns) struct Decided {
     /// Counts the service's decisions, from 1.
     pub(in crate::dns) number: u64,
@@ -34,22 +33,44 @@ pub(in crate::dns) struct Decided {
     pub(in crate::dns) decision: Decision,
     /// How long its answer may be kept.
     pub(in crate::dns) ttl: Span,
-    /// The sites that it names, best first.
-    pub(in crate::dns) sites: Vec<BackendId>,
+    pub(in crate::dns) named: Named,
     /// Another query has had it too.
     pub(in crate::dns) is_paired: bool,
 }
 
+/// The sites that an answer names, best first.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dns) struct Named {
+    all: [BackendId; ANSWERS_MAX],
+    count: u8,
+}
+
 /// The last decisions.
 pub(in crate::dns) struct Journal {
-    kept: VecDeque<Decided>,
+    /// The decision of number n is at (n - begun) modulo [`KEPT`].
+    kept: Vec<Decided>,
+    begun: u64,
     next: u64,
+    /// Numbers of decisions, by client.
     slots: Vec<u64>,
+}
+
+impl Named {
+    /// The first of these, as many as an answer has.
+    pub(in crate::dns) fn new(sites: &[BackendId]) -> Named {
+        let (mut all, count) = ([BackendId::default(); ANSWERS_MAX], sites.len().min(ANSWERS_MAX));
+        all[..count].copy_from_slice(&sites[..count]);
+        Named { all, count: count as u8 }
+    }
+
+    pub(in crate::dns) fn sites(&self) -> &[BackendId] {
+        &self.all[..usize::from(self.count)]
+    }
 }
 
 impl Journal {
     pub(in crate::dns) fn new() -> Journal {
-        Journal { kept: VecDeque::with_capacity(KEPT), next: 1, slots: vec![0; KEPT] }
+        Journal { kept: Vec::with_capacity(KEPT), begun: 1, next: 1, slots: vec![0; KEPT] }
     }
 
     /// How many decisions there were.
@@ -57,22 +78,22 @@ impl Journal {
         self.next - 1
     }
 
-    /// Adds a decision, and gives its number.
-    pub(in crate::dns) fn add(&mut self, decided: impl FnOnce(u64, Vec<BackendId>) -> Decided) -> &Decided {
-        // The memory of the oldest is that of the newest.
-        let spare = if self.kept.len() == KEPT { self.kept.pop_front() } else { None };
-        let mut sites = spare.map_or_else(Vec::new, |oldest| oldest.sites);
-        sites.clear();
-        let decided = decided(self.next, sites);
-        self.slots[slot(decided.client)] = self.next;
+    /// Adds a decision, which is given its number.
+    pub(in crate::dns) fn add(&mut self, decided: impl FnOnce(u64) -> Decided) {
+        let number = self.next;
         self.next += 1;
-        self.kept.push_back(decided);
-        self.kept.back().expect("it was just added")
+        let decided = decided(number);
+        self.slots[slot(decided.client)] = number;
+        let place = self.place(number);
+        match self.kept.get_mut(place) {
+            Some(oldest) => *oldest = decided,
+            None => self.kept.push(decided),
+        }
     }
 
     /// The decision of which this query is the second half, if there is one.
     pub(in crate::dns) fn pair(&mut self, client: Client, family: Family, now: Time) -> Option<&mut Decided> {
-        let place = self.place(client)?;
+        let place = self.place_of(client)?;
         let decided = &mut self.kept[place];
         let is_pair = decided.family != family && !decided.is_paired && now.saturating_since(decided.at) < PAIRED;
         is_pair.then_some(decided)
@@ -80,25 +101,32 @@ impl Journal {
 
     /// The last decision for a client.
     pub(in crate::dns) fn of(&self, client: Client) -> Option<&Decided> {
-        self.place(client).map(|place| &self.kept[place])
+        self.place_of(client).map(|place| &self.kept[place])
     }
 
     /// The last so many, the oldest first.
     pub(in crate::dns) fn last(&self, count: usize) -> impl Iterator<Item = &Decided> {
-        self.kept.iter().skip(self.kept.len().saturating_sub(count))
+        let count = count.min(self.kept.len()) as u64;
+        (self.next - count..self.next).map(|number| &self.kept[self.place(number)])
     }
 
     /// Forgets all: their sites mean nothing any more.
     pub(in crate::dns) fn clear(&mut self) {
         self.kept.clear();
+        self.begun = self.next;
         self.slots.fill(0);
     }
 
-    fn place(&self, client: Client) -> Option<usize> {
+    fn place(&self, number: u64) -> usize {
+        (number - self.begun) as usize % KEPT
+    }
+
+    /// Where the last decision for a client is, if it is still kept.
+    fn place_of(&self, client: Client) -> Option<usize> {
         let number = self.slots[slot(client)];
-        let first = self.kept.front()?.number;
-        let place = number.checked_sub(first)? as usize;
-        self.kept.get(place).filter(|decided| decided.client == client).map(|_| place)
+        let place = if number < self.begun { return None } else { self.place(number) };
+        let is_it = |decided: &Decided| decided.number == number && decided.client == client;
+        self.kept.get(place).is_some_and(is_it).then_some(place)
     }
 }
 
@@ -111,7 +139,7 @@ impl Decided {
     /// It in one line, as `_why` and `explain` say it.
     pub(in crate::dns) fn in_words(&self, name: impl Fn(BackendId) -> String, now: Time) -> String {
         let ago = now.saturating_since(self.at).as_secs_f64();
-        let sites: Vec<String> = self.sites.iter().map(|id| name(*id)).collect();
+        let sites: Vec<String> = self.named.sites().iter().map(|id| name(*id)).collect();
         let (number, client, reason, ttl) = (self.number, self.client, self.decision.reason, self.ttl.0 / SECOND);
         match sites.split_first() {
             None => format!("decision {number}, {ago:.1} s ago: {client} got no site: {reason}"),
@@ -132,7 +160,7 @@ impl Decided {
             "at": self.at,
             "age_s": now.saturating_since(self.at).as_secs_f64(),
             "client": self.client.to_string(),
-            "sites": self.sites.iter().map(|id| name(*id)).collect::<Vec<_>>(),
+            "sites": self.named.sites().iter().map(|id| name(*id)).collect::<Vec<_>>(),
             "ttl_s": self.ttl.0 / SECOND,
             "decision": self.decision,
             "reason": self.decision.reason.to_string(),

@@ -63,6 +63,8 @@ struct Inside {
     dispatcher: Dispatcher,
     sites: Sites,
     journal: Journal,
+    /// Of the present answer; kept so that a choice allocates nothing.
+    named: Vec<BackendId>,
     /// Threads read the clock before they wait for the lock; a dispatcher's time must not run backwards.
     latest: Time,
     counts: Counts,
@@ -101,6 +103,7 @@ impl Service {
             around: around.clone(),
             sites: Sites::default(),
             journal: Journal::new(),
+            named: Vec::new(),
             latest: clock::now(),
             counts: Counts::default(),
             records,

@@ -1,8 +1,9 @@
 //! Queries in datagrams: one thread per socket takes in and sends out as many at once as have come.
 //!
-//! `recvmmsg` waits for the first and takes what else is there; the loop needs no other system call. Where the server
-//! listens on all addresses, a reply must leave from the address that was asked, which has to be said for each: then
-//! datagrams go one by one, at 0.1 to 0.2 us more. Naming the addresses is faster.
+//! `recvmmsg` waits for the first and takes what else is there; the loop needs no other system call, but for pauses where
+//! queries come fast and one by one ([`Moderation`]). Where the server listens on all addresses, a reply must leave from the
+//! address that was asked, which has to be said for each: then datagrams go one by one, at 0.1 to 0.2 us more. Naming the
+//! addresses is faster.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -12,13 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, recvmsg, sendmmsg, sendmsg,
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike,
+    SockaddrStorage, recvmmsg, recvmsg, sendmmsg, sendmsg,
 };
 use socket2::Socket;
 
 use super::counts::{Tally, bump};
 use super::current::View;
-use crate::clock::{now, wall};
+use super::moderation::Moderation;
+use crate::clock::{now, wait, wait_precisely, wall};
 use crate::dns::answer::{Done, Responder, Transport};
 
 /// Datagrams taken in at once.
@@ -39,17 +42,24 @@ pub(super) struct Half {
 impl Half {
     /// Answers until told to stop, and then what has come before.
     pub(super) fn serve(mut self) {
-        if self.local.ip().is_unspecified() { self.one_by_one() } else { self.in_batches() }
+        match self.local {
+            local if local.ip().is_unspecified() => self.one_by_one(),
+            SocketAddr::V4(_) => self.in_batches::<SockaddrIn>(),
+            SocketAddr::V6(_) => self.in_batches::<SockaddrIn6>(),
+        }
     }
 
-    fn in_batches(&mut self) {
+    /// Addresses are of the socket's own family: any would take 128 bytes, which are copied several times.
+    fn in_batches<A: SockaddrLike + Copy + Into<SocketAddr>>(&mut self) {
         let fd = self.socket.as_raw_fd();
-        let mut incoming = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
-        let mut outgoing = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
+        let mut incoming = MultiHeaders::<A>::preallocate(BATCH, None);
+        let mut outgoing = MultiHeaders::<A>::preallocate(BATCH, None);
         let mut buffer = vec![0; BATCH * LONGEST];
         let mut replies = vec![Vec::new(); BATCH];
         let mut lengths = [0; BATCH];
         let mut askers = [None; BATCH];
+        let mut moderation = Moderation::default();
+        wait_precisely();
         loop {
             let mut places = buffer.chunks_exact_mut(LONGEST);
             let mut slices: [_; BATCH] =
@@ -72,21 +82,24 @@ impl Half {
             let (mut used, now) = (0, (now(), seconds()));
             for (index, packet) in buffer.chunks_exact(LONGEST).take(count).enumerate() {
                 let Some(asker) = askers[index] else { continue };
-                if self.answer(&packet[..lengths[index]], &asker, self.local, now, &mut replies[used]) {
+                if self.answer(&packet[..lengths[index]], asker.into(), self.local, now, &mut replies[used]) {
                     askers[used] = Some(asker);
                     used += 1;
                 }
             }
             self.send(fd, &mut outgoing, &replies[..used], &askers[..used]);
+            if let Some(pause) = moderation.pause(count, now.0) {
+                wait(pause);
+            }
         }
     }
 
-    fn send(
+    fn send<A: SockaddrLike + Copy>(
         &self,
         fd: RawFd,
-        headers: &mut MultiHeaders<SockaddrStorage>,
+        headers: &mut MultiHeaders<A>,
         replies: &[Vec<u8>],
-        to: &[Option<SockaddrStorage>],
+        to: &[Option<A>],
     ) {
         let slices: [_; BATCH] =
             std::array::from_fn(|index| [IoSlice::new(replies.get(index).map_or(&[][..], |reply| reply))]);
@@ -122,9 +135,11 @@ impl Half {
                 Err(_) if self.is_stopping() => return,
                 Err(_) => continue,
             };
-            let (Some(asker), Some(to)) = (asker, to) else { continue };
+            let (Some((asker, from)), Some(to)) = (asker.and_then(|of| Some((of, socket_address(&of)?))), to) else {
+                continue;
+            };
             let local = SocketAddr::new(address(&to), self.local.port());
-            if !self.answer(&buffer[..bytes], &asker, local, (now(), seconds()), &mut reply) {
+            if !self.answer(&buffer[..bytes], from, local, (now(), seconds()), &mut reply) {
                 continue;
             }
             let slices = [IoSlice::new(&reply)];
@@ -149,12 +164,11 @@ impl Half {
     fn answer(
         &mut self,
         packet: &[u8],
-        asker: &SockaddrStorage,
+        from: SocketAddr,
         local: SocketAddr,
         now: (sojourn_stats::Time, u32),
         reply: &mut Vec<u8>,
     ) -> bool {
-        let Some(from) = socket_address(asker) else { return false };
         if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
             bump(&self.tally.looped);
             return false;
@@ -180,10 +194,8 @@ pub(super) fn seconds() -> u32 {
 }
 
 fn socket_address(storage: &SockaddrStorage) -> Option<SocketAddr> {
-    match storage.as_sockaddr_in() {
-        Some(v4) => Some(SocketAddr::new(v4.ip().into(), v4.port())),
-        None => storage.as_sockaddr_in6().map(|v6| SocketAddr::new(v6.ip().into(), v6.port())),
-    }
+    let v6 = || storage.as_sockaddr_in6().map(|v6| SocketAddr::from(*v6));
+    storage.as_sockaddr_in().map(|v4| SocketAddr::from(*v4)).or_else(v6)
 }
 
 /// To which address a datagram came.

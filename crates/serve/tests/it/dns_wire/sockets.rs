@@ -366,6 +366,34 @@ fn a_packet_from_the_server_itself_is_dropped() {
     assert!((0..6).any(is_dropped));
 }
 
+/// No host listens at port 0: a packet from there has a made-up source, and its reply would be an error of the system.
+#[test]
+fn a_packet_from_port_0_is_dropped() {
+    crate::switch::inside("dns_wire::sockets::as_port_0", &[]);
+}
+
+#[test]
+#[ignore = "runs inside namespaces, for the test above"]
+fn as_port_0() {
+    assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("it runs").success());
+    let asked = bytes(&query("www.example.org.", "A"));
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let mut server = server_on(listen, 1, open());
+        let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), server.addresses()[0].port());
+        // Only root may say what port a packet is from.
+        let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).expect("a raw socket");
+        let [port, length] = [to.port(), 8 + asked.len() as u16].map(u16::to_be_bytes);
+        let head = [0, 0, port[0], port[1], length[0], length[1], 0, 0];
+        for _ in 0..3 {
+            raw.send_to(&[&head[..], &asked].concat(), &to.into()).expect("sent");
+        }
+        assert_eq!(read(&exchange(&udp("127.0.0.1:0", to), &asked)).answers.len(), 2);
+        server.stop();
+        let counts = server.counts();
+        assert_eq!((counts.looped, counts.udp["A"], counts.unsent), (3, 1, 0), "{listen}");
+    }
+}
+
 #[test]
 fn a_port_that_is_taken_is_said_to_be() {
     let first = server(open());

@@ -11,12 +11,9 @@ use toml::Spanned;
 
 use super::super::names::{label, under};
 use super::{Place, ip, location};
-use crate::dns::config::{NoneUp, Region, ServiceConfig, SiteConfig};
+use crate::dns::config::{ANSWERS_MAX, NoneUp, Region, ServiceConfig, SiteConfig};
 use crate::dns::decider::check;
 use crate::report::NAME_MAX;
-
-/// The most sites that an answer names.
-pub(super) const ANSWERS_MAX: usize = 8;
 
 /// The longest TTL that is taken for meant: a week, as resolvers cap it (RFC 8767, section 4).
 const TTL_MAX_S: f64 = 604_800.0;

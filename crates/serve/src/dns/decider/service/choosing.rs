@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use sojourn_dispatch::{BackendId, Command, Origin, Request, Signals, TtlRule};
 use sojourn_stats::{Span, Time};
 
-use super::super::journal::Decided;
+use super::super::journal::{Decided, Named};
 use super::{Inside, Order};
 use crate::dns::chooser::{Answered, Family};
 use crate::dns::config::NoneUp;
@@ -22,7 +22,7 @@ impl Inside {
         }
         let scope = if self.reads_clients() { client.scope } else { 0 };
         if let Some(decided) = self.journal.pair(client, family, now) {
-            self.sites.addresses(&decided.sites, family, list);
+            self.sites.addresses(decided.named.sites(), family, list);
             if !list.is_empty() {
                 decided.is_paired = true;
                 self.counts.paired += 1;
@@ -38,14 +38,14 @@ impl Inside {
             Some(first) => self.ttl(client, first),
             None => self.config.ttl,
         };
-        let Inside { dispatcher, journal, sites, config, .. } = self;
-        let decided = journal.add(|number, mut named| {
-            if let Some(first) = chosen {
-                sites.in_order(dispatcher, &request, first, family, config.answers, now, &mut named);
-            }
-            Decided { number, at: now, client, family, decision, ttl, sites: named, is_paired: false }
-        });
-        sites.addresses(&decided.sites, family, list);
+        let Inside { dispatcher, journal, sites, config, named, .. } = self;
+        named.clear();
+        if let Some(first) = chosen {
+            sites.in_order(dispatcher, &request, first, family, config.answers, now, named);
+        }
+        sites.addresses(named, family, list);
+        let named = Named::new(named);
+        journal.add(|number| Decided { number, at: now, client, family, decision, ttl, named, is_paired: false });
         self.obey(client, now);
         match (chosen, self.config.none_up) {
             (Some(_), _) => Answered::Addresses { ttl, scope },

@@ -20,6 +20,8 @@ pub(in crate::dns) struct Sites {
     all: Vec<Site>,
     /// Those without an address of each family: they are no candidates for it.
     without: [Vec<BackendId>; 2],
+    /// Whether any has an address of each family.
+    any: [bool; 2],
     /// Backends by the receiver's numbers of senders.
     of_sender: Vec<Option<BackendId>>,
 }
@@ -239,8 +241,7 @@ impl Sites {
 
     /// Whether any site has such an address.
     pub(super) fn have(&self, family: Family) -> bool {
-        let here = self.all.iter().filter(|site| !site.has_left).count();
-        self.without[family as usize].iter().filter(|id| !self.all[id.0 as usize].has_left).count() < here
+        self.any[family as usize]
     }
 
     /// The sites that have no such address.
@@ -344,6 +345,8 @@ impl Sites {
         for family in [Family::V4, Family::V6] {
             let lacks = self.all.iter().enumerate().filter(|(_, site)| !site.has(family));
             self.without[family as usize] = lacks.map(|(index, _)| BackendId(index as u32)).collect();
+            let any = self.here().any(|site| site.has(family));
+            self.any[family as usize] = any;
         }
         self.of_sender.clear();
         for (index, site) in self.all.iter().enumerate().filter(|(_, site)| site.config.reports && !site.has_left) {
