@@ -8,7 +8,7 @@ CARGO ?= cargo
 PACKAGES := nginx-light apache2-bin libapache2-mod-php busybox ucspi-tcp squid chromium iproute2 curl bind9-dnsutils unbound dnsmasq-base nftables iptables tcpdump
 BENCH_PACKAGES := wrk haproxy pdns-server pdns-backend-bind dnsperf
 
-.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live setup setup-bench clean
+.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -32,7 +32,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
-	@$(MAKE) --no-print-directory packages reproductions
+	@$(MAKE) --no-print-directory packages reproductions sweb
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 
 MUTANTS := target/peers/bin/cargo-mutants
@@ -117,6 +117,14 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 	@rm -rf runs/agarwal-2001-live
 	@experiments/agarwal-2001/live/measure --beds $(AGARWAL_BEDS) runs/agarwal-2001-live $(AGARWAL_LOADS)
 	@target/debug/sojourn-reproduce agarwal-2001-live runs/agarwal-2001-live experiments/agarwal-2001/published $(AGARWAL_PAGE)
+
+sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/sweb-1996
+	@target/debug/sojourn run experiments/sweb-1996 --out runs/sweb-1996
+	@target/debug/sojourn-reproduce sweb-1996-sim experiments/sweb-1996 runs/sweb-1996
+	@target/debug/sojourn-reproduce sweb-1996 runs/sweb-1996 experiments/sweb-1996/published \
+		docs/reproductions/sweb-1996.md
 
 setup:
 	@benches/install $(PACKAGES)

@@ -171,6 +171,8 @@ pub enum Code {
     Owner,
     /// It was redirected already.
     Redirected,
+    /// The request came to it, or could not stay where it came.
+    Here,
     /// The rule of a policy of your own.
     Own,
     /// No backend is left to choose.
@@ -205,6 +207,8 @@ impl fmt::Display for Reason {
             Code::Cookie => write!(f, "the client's cookie names it"),
             Code::LeastCost => write!(f, "shortest estimate of what it takes ({})", Span::from_secs_f64(value)),
             Code::Owner => write!(f, "it owns what is asked for"),
+            Code::Here if value > 0.0 => write!(f, "the request came to it"),
+            Code::Here => write!(f, "the request could not stay where it came"),
             Code::Redirected => write!(f, "it was redirected already"),
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),

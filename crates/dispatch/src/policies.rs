@@ -42,6 +42,7 @@ policies! {
     sweb,
     file_locality,
     cpu_only,
+    stay,
 }
 
 /// A built-in policy.

@@ -14,6 +14,8 @@ pub struct Machine {
     pub memory: Option<Memory>,
     /// Where files are; none: every host has all of them.
     pub files: Option<Files>,
+    /// Most connections at once, each from when the host takes a request until its reply has arrived; none: any number.
+    pub connections: Option<u32>,
 }
 
 /// A resource of a host.
@@ -72,7 +74,7 @@ pub(crate) struct RawFiles {
 const NAMES: [&str; 3] = ["cpu", "disk", "net"];
 
 impl Machine {
-    /// Reads what `[system.server]` says of resources, memory and files.
+    /// Reads what `[system.server]` says of resources, memory, files and connections.
     ///
     /// # Errors
     /// One line that names the key.
@@ -80,6 +82,7 @@ impl Machine {
         resources: Vec<(String, RawResource)>,
         memory: Option<RawMemory>,
         files: Option<RawFiles>,
+        connections: Option<u32>,
     ) -> Result<Machine, String> {
         let mut read: Vec<Resource> =
             resources.into_iter().map(|(name, raw)| raw.read(name)).collect::<Result<_, _>>()?;
@@ -87,8 +90,11 @@ impl Machine {
         if read.first().is_none_or(|first| first.name != "cpu") {
             return Err("resources: a host has a processor, e.g. cpu = { discipline = \"ps\" }".into());
         }
-        let memory = memory.map(RawMemory::read).transpose()?;
-        Ok(Machine { resources: read, memory, files: files.map(RawFiles::read).transpose()? })
+        if connections == Some(0) {
+            return Err("limits.connections: a server without any serves nothing; leave it out for no limit".into());
+        }
+        let (memory, files) = (memory.map(RawMemory::read).transpose()?, files.map(RawFiles::read).transpose()?);
+        Ok(Machine { resources: read, memory, files, connections })
     }
 }
 

@@ -9,7 +9,7 @@
 //! cores = 1
 //! speed = 1
 //! demand = "1 ms + 1 us/B"       # or a table: [demand] static = "1 ms", dynamic = "20 ms", other = "5 ms"
-//! limits = { jobs = 100 }
+//! limits = { jobs = 100 }        # of a server with `resources` also connections = 100
 //! ```
 //!
 //! A server that was measured from outside is a delay curve ([`DelayCurve`]), and then has no other keys:
@@ -207,6 +207,7 @@ struct RawDenied {
 #[serde(deny_unknown_fields)]
 struct Limits {
     jobs: Option<u32>,
+    connections: Option<u32>,
 }
 
 /// Demands by class, in the order of their names.
@@ -263,13 +264,18 @@ impl Raw {
     /// The resources beside the processor, where the text names any.
     fn machine(&mut self) -> Result<Option<Machine>, String> {
         let (memory, files) = (self.memory.take(), self.files.take());
+        let connections = self.limits.as_ref().and_then(|limits| limits.connections);
         match self.resources.take() {
-            Some(resources) => Machine::read(resources.into_iter().collect(), memory, files).map(Some),
+            Some(resources) => Machine::read(resources.into_iter().collect(), memory, files, connections).map(Some),
             None if memory.is_some() || files.is_some() => {
                 let right =
                     "memory, files: only a server with `resources` has them, e.g. resources = { cpu = { ... } }";
                 Err(right.into())
             }
+            None if connections.is_some() => Err(
+                "limits.connections: only a server with `resources` has them; limits = { jobs = 100 } limits this one"
+                    .into(),
+            ),
             None => Ok(None),
         }
     }

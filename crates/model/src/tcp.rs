@@ -386,8 +386,8 @@ impl Sending {
 }
 
 impl Fin {
-    /// It is sent, `way` being that of the end that sends it: how long this end then waits before it is sent again; none where its
-    /// acknowledgement comes through, or the end gives up.
+    /// It is sent, `way` being that of the end that sends it: how long this end then waits before it is sent again; none where
+    /// its acknowledgement comes through, or the end gives up.
     pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Option<Span> {
         self.times += 1;
         if !way.loses(false, Span::ZERO) && !way.loses(true, Span::ZERO) {

@@ -14,6 +14,7 @@ mod fujita;
 mod fujita_models;
 mod number;
 mod picture;
+mod sweb;
 mod verdict;
 mod zhang;
 
@@ -23,10 +24,11 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 const USAGE: &str = "usage: sojourn-reproduce \
-                     agarwal-2001|bjornstad-2006|fujita-2000|fujita-2000-models|zhang-2002|zhang-2002-live RUNS \
-                     PUBLISHED PAGE, sojourn-reproduce agarwal-2001-live RUNS PUBLISHED FOLDER, sojourn-reproduce \
-                     arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit \
-                     STRESS-RUN FOLDER, sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
+                     agarwal-2001|bjornstad-2006|fujita-2000|fujita-2000-models|sweb-1996|zhang-2002|zhang-2002-live \
+                     RUNS PUBLISHED PAGE, sojourn-reproduce sweb-1996-sim EXPERIMENTS RUNS, \
+                     sojourn-reproduce agarwal-2001-live RUNS PUBLISHED FOLDER, \
+                     sojourn-reproduce arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, \
+                     sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
                      bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         [study, runs, published, page] if study.as_os_str() == "fujita-2000-models" => {
             fujita_models::write(runs, published, page)
         }
+        [study, runs, published, page] if study.as_os_str() == "sweb-1996" => sweb::write(runs, published, page),
+        [study, experiments, runs] if study.as_os_str() == "sweb-1996-sim" => sweb::search::run(experiments, runs),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002" => zhang::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002-live" => {
             zhang::live::write(runs, published, page)

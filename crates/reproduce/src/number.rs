@@ -91,6 +91,15 @@ pub(crate) fn difference(number: Option<Number>) -> String {
     format!("{value:+.3} ({low:+.3} to {high:+.3})")
 }
 
+/// The smallest and the largest of some numbers.
+pub(crate) fn range(numbers: &[Option<Number>]) -> String {
+    let values = || numbers.iter().flatten().map(|number| number.value).filter(|value| value.is_finite());
+    match values().min_by(f64::total_cmp).zip(values().max_by(f64::total_cmp)) {
+        Some((low, high)) => format!("{low:.2} to {high:.2}"),
+        None => "-".into(),
+    }
+}
+
 /// A number with this interval, for tests.
 #[cfg(test)]
 pub(crate) fn made_up(low: f64, high: f64) -> Option<Number> {
@@ -138,6 +147,12 @@ mod tests {
                 .unwrap()
                 .is_suspect
         );
+    }
+
+    #[test]
+    fn a_range_is_from_the_smallest_to_the_largest() {
+        assert_eq!(range(&[known(2.0), None, known(0.5), known(1.0)]), "0.50 to 2.00");
+        assert_eq!(range(&[None]), "-");
     }
 
     #[test]

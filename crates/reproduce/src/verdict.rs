@@ -133,6 +133,15 @@ pub(crate) fn near_number(a: Option<Number>, wanted: f64, tolerance: f64) -> Com
     near(a, known(wanted), 1.0, tolerance)
 }
 
+/// Whether a whole interval lies between two numbers, or outside of them.
+pub(crate) fn inside(number: Option<Number>, low: f64, high: f64) -> Comparison {
+    Comparison::of(number, known(0.0), |number, _| match () {
+        () if low <= number.low && number.high <= high => Some(true),
+        () if number.high < low || high < number.low => Some(false),
+        () => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +172,14 @@ mod tests {
         assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), YES);
         assert_eq!(!near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), YES);
         assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), YES);
+    }
+
+    #[test]
+    fn a_range_has_two_ends() {
+        let holds = |low, high| inside(of(low, high), 1.0, 2.0).holds;
+        assert_eq!([holds(0.8, 0.9), holds(1.0, 2.0), holds(2.1, 2.2)], [Some(false), Some(true), Some(false)]);
+        assert_eq!([holds(0.9, 1.1), holds(1.9, 2.1), holds(0.9, 2.1)], [None; 3]);
+        assert_eq!(inside(None, 1.0, 2.0).holds, None);
     }
 
     #[test]

@@ -31,6 +31,8 @@ const ROUTED_BAR: f64 = 3.0;
 const PATHS_BAR: f64 = 0.3;
 /// The highest cost of a request over 10,000 servers over that over 4.
 const MANY_SERVERS_BAR: f64 = 4.0;
+/// The lowest rate with a processor, a disk and a network at each server, files and memory over that of the routed fabric alone.
+const RESOURCES_BAR: f64 = 0.3;
 const EXPONENTIAL: &str = "exponential(mean = 1 ms)";
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
@@ -70,10 +72,14 @@ fn main() -> ExitCode {
 
     let near = four_servers();
     let far = lossy(near.clone());
-    let rates = in_turns(&[&|n| simulate_routed(&near, n), &|n| simulate_routed(&far, n)]);
+    let of_three = with_three_resources(near.clone());
+    let rates =
+        in_turns(&[&|n| simulate_routed(&near, n), &|n| simulate_routed(&far, n), &|n| simulate_routed(&of_three, n)]);
     row("four-servers.toml: routed", rates[0], rates[0]);
     row("four-servers.toml: DNS, resolvers, loss and paths", rates[1], rates[0]);
     hold("DNS, resolvers, loss and paths, of routed", rates[1] / rates[0], PATHS_BAR, f64::INFINITY);
+    row("four-servers.toml: three resources a server", rates[2], rates[0]);
+    hold("three resources a server, of routed", rates[2] / rates[0], RESOURCES_BAR, f64::INFINITY);
 
     // 110 users who never think: always 100 jobs share, and 10 wait.
     let lps = Server::from_toml(&format!("discipline = \"limited-ps\"\nhelpers = 100\ndemand = \"{EXPONENTIAL}\""));
@@ -174,6 +180,25 @@ fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
     system.paths = paths.expect("paths");
     system.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });
     (system, Workload::Open(Open { clients: 100, ..open }))
+}
+
+/// The same servers, each with a disk and a network of its own: half of the requests find their file in memory, and three in
+/// four of the others read it from the disk of another server.
+fn with_three_resources((mut system, workload): (System, Workload)) -> (System, Workload) {
+    let Workload::Open(open) = workload else { unreachable!("it is an open workload") };
+    let server = Server::from_toml(
+        "demand = \"1 ms + 1 us/B\"\n\
+         memory = { size = \"3250 kB\", cache = \"lru\" }\n\
+         files = { placed = \"one-owner\", number = 1000, remote_rate = \"4.5 MB/s\" }\n\
+         [resources]\n\
+         cpu = { discipline = \"limited-ps\", helpers = 16 }\n\
+         disk = { discipline = \"fcfs\", rate = \"5 MB/s\" }\n\
+         net = { discipline = \"ps\", rate = \"12.5 MB/s\" }\n",
+    );
+    let server = server.expect("a server model");
+    system.hosts.iter_mut().for_each(|host| host.server = server.clone());
+    let size = "documents(n = 1000, zipf = 0, size = lognormal(mu = 7.881, sigma = 1.339, unit = B))";
+    (system, Workload::Open(Open { sizes: Sizes::parse(size).expect("sizes"), ..open }))
 }
 
 fn sizes() -> Sizes {

@@ -10,6 +10,7 @@
 //! which the formula reads the mean only. Both are exact; a link with a rate is a queue of its own and is not answered.
 
 mod balanced;
+pub mod file_nodes;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::{Dimension, Law, quantity};

@@ -112,7 +112,7 @@ fn far_clients_stay_and_a_busy_owner_is_left_out() {
 
 #[test]
 fn what_was_redirected_stays_and_equal_nodes_are_drawn() {
-    for policy in ["sweb", "file-locality", "cpu-only"] {
+    for policy in ["sweb", "file-locality", "cpu-only", "stay"] {
         let moved = Request { hops: 1, ..request() };
         let decision = nodes(policy, 3).choose(&moved, &[], Time(1));
         assert_eq!((decision.action, decision.reason.code), (Action::ServeHere, Code::Redirected), "{policy}");
@@ -139,6 +139,22 @@ fn locality_knows_owners_only() {
     let explained = locality.explain(&request(), &[], Time(1));
     let owners: Vec<f64> = explained.candidates.iter().map(|candidate| candidate.terms[0].1).collect();
     assert_eq!(owners, [1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn what_stays_is_served_where_it_came() {
+    let mut stay = nodes("stay", 3);
+    stay.report(A, &busy(50.0, 50.0, 50.0), Time(1));
+    let decision = stay.choose(&request(), &[], Time(1));
+    assert_eq!((decision.chosen(), decision.reason.to_string().as_str()), (Some(A), "the request came to it"));
+    let elsewhere = stay.choose(&request(), &[A], Time(1));
+    assert!(elsewhere.chosen().is_some_and(|id| id != A));
+    assert_eq!(elsewhere.reason.to_string(), "the request could not stay where it came");
+    let at_last = Request { here: Some(C), ..request() };
+    assert_eq!(stay.choose(&at_last, &[], Time(1)).chosen(), Some(C));
+    let explained = stay.explain(&at_last, &[], Time(1));
+    let here: Vec<f64> = explained.candidates.iter().map(|candidate| candidate.terms[0].1).collect();
+    assert_eq!(here, [0.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Theory's answer: the asked's system, as far as formulas describe it.
 
 use sojourn_model::Server;
+use sojourn_model::system::Face;
 use sojourn_stats::Law;
+use sojourn_theory::system::file_nodes::{self, SharedFiles};
 use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
 use sojourn_traffic::{Sizes, Workload};
 
@@ -23,6 +25,9 @@ fn unanswered(why: String) -> Answer {
 }
 
 fn of_system(asked: &SystemQuestion) -> Answer {
+    if let Some(answer) = of_shared_files(asked) {
+        return answer;
+    }
     if !asked.system.is_plain() {
         return unanswered(
             "not there yet: formulas know one tier in one place, where nothing breaks and no target has a `limit`"
@@ -82,6 +87,36 @@ fn of_system(asked: &SystemQuestion) -> Answer {
         }
         Err(why) => unanswered(why.to_string()),
     }
+}
+
+/// What is known of servers that own files and redirect, behind a DNS that rotates; none of any other system.
+fn of_shared_files(asked: &SystemQuestion) -> Option<Answer> {
+    let system = &asked.system;
+    let [rotation, nodes] = &system.tiers[..] else { return None };
+    let rotates = rotation.face == Face::Dns && rotation.policy == "round-robin";
+    let redirect = nodes.face == Face::Redirect && nodes.seats.iter().all(|seat| seat.host.is_some());
+    let have_files = |server: &Server| server.machine.as_ref().is_some_and(|machine| machine.files.is_some());
+    if !rotates || !redirect || !system.servers().all(have_files) {
+        return None;
+    }
+    if !system.faults.is_empty() {
+        return Some(unanswered("no formula for servers that break: sim answers this".into()));
+    }
+    let servers: Vec<Server> = system.servers().cloned().collect();
+    let question = SharedFiles {
+        servers: &servers,
+        size_mean: asked.workload.size_moments().0,
+        demand_mean_s: asked.demand_moments().0,
+        policy: &nodes.policy,
+        rate: match &asked.workload {
+            Workload::Open(open) => open.arrivals.rate(),
+            _ => None,
+        },
+    };
+    Some(match file_nodes::answer(&question) {
+        Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+        Err(why) => unanswered(why.to_string()),
+    })
 }
 
 /// The law of the demand, mixed over the classes, where each class has one: it does not read the size, or nothing but

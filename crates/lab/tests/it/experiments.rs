@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sojourn_lab::Source;
 use sojourn_lab::spec::{Engine, Question};
+use sojourn_lab::{Context, Source};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -42,6 +42,43 @@ fn every_experiment_can_be_read() {
         let variants = source.variants().unwrap_or_else(|e| panic!("{e}"));
         assert!(!variants.is_empty());
     }
+}
+
+/// What Andresen et al. (1996) printed for six nodes, 17.3 and 17.8 requests per second, is theory's answer to their experiment.
+#[test]
+fn the_bound_of_sweb_is_theorys_answer() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/sustained.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context {
+        program: PathBuf::new(),
+        out: Some(folder.path().join("out")),
+        threads: 1,
+        cancel: std::sync::Arc::default(),
+        command: String::new(),
+        progress: &|_| {},
+    };
+    let source = Source::read(&file, &[]).unwrap();
+    let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &context).unwrap();
+    for (policy, printed) in [("stay", "17.3"), ("file-locality", "17.8"), ("sweb", "17.8")] {
+        let of_policy =
+            answered.outcomes.iter().filter(|row| row.settings.iter().any(|setting| setting.value == policy));
+        let bounds: Vec<_> = of_policy.filter(|row| row.measure.metric == "throughput_max").collect();
+        assert!(
+            bounds.iter().all(|row| format!("{:.1}", row.measure.estimate.value().unwrap()) == printed),
+            "{bounds:?}"
+        );
+        assert_eq!(bounds.len(), 2, "{policy}");
+    }
+    let notes: Vec<&str> = answered.run.variants[0].notes.iter().map(|(_, note)| note.as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("M = p / H")), "{notes:?}");
+    // Servers that break have no such bound.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let broken = text.replace("[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n\n[run]");
+    let source = Source::new(&file, broken, &[]).unwrap();
+    let out = Some(folder.path().join("broken"));
+    let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &Context { out, ..context }).unwrap();
+    assert!(answered.outcomes.is_empty());
+    assert!(answered.run.variants[0].notes[0].1.contains("servers that break"), "{:?}", answered.run.variants[0].notes);
 }
 
 /// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit; so do the two

@@ -562,6 +562,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         "nearest" | "geographic" => ["(origin)"; 4],
         // By what a node that redirects knows, and by reports.
         "file-locality" => ["(hops)", "(object)", "", "(object)"],
+        "stay" => ["(hops)", "(hops)", "", "(hops)"],
         "sweb" | "cpu-only" => ["(reports)"; 4],
         other => panic!("a new policy: what does `{other}` need?"),
     };

@@ -85,6 +85,11 @@ fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
         ("discipline = \"ps\"\ndemand = \"1 parsec\"", &["line 2"]),
         ("discipline = \"ps\"\n[demand]", &["demand", "static"]),
         ("discipline = \"ps\"\nlimits = { jobs = 0 }\ndemand = \"1 ms\"", &["limits.jobs"]),
+        ("discipline = \"ps\"\nlimits = { connections = 9 }\ndemand = \"1 ms\"", &["limits.connections", "resources"]),
+        (
+            "resources = { cpu = { discipline = \"ps\" } }\nlimits = { connections = 0 }\ndemand = \"1 ms\"",
+            &["limits.connections", "leave it out"],
+        ),
         ("discipline = \"ps\"", &["demand"]),
         ("discipline = ", &["line 1"]),
     ];
@@ -95,6 +100,17 @@ fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
             assert!(message.contains(needle), "{text:?} said {message:?}, not {needle:?}");
         }
     }
+}
+
+#[test]
+fn connections_are_of_the_whole_server() {
+    let of = |limits: &str| {
+        let text = format!("resources = {{ cpu = {{ discipline = \"ps\" }} }}\ndemand = \"1 ms\"\nlimits = {limits}");
+        let server = Server::from_toml(&text).unwrap();
+        (server.machine.unwrap().connections, server.capacity)
+    };
+    assert_eq!(of("{ connections = 77 }"), (Some(77), None));
+    assert_eq!(of("{ jobs = 5 }"), (None, Some(5)));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! His findings, each as the comparisons that the readings fixed before any result was known.
 
-use super::grid::{Load, range, ratios};
+use super::grid::{Load, ratios};
 use super::{MEAN, NEAREST, POLICIES, POLICY, Runs, Setting};
 use crate::finding::Finding;
-use crate::number::{Number, interval, known, quotient, scaled};
-use crate::verdict::{Comparison, below, near_number, positive};
+use crate::number::{Number, interval, known, quotient, range, scaled};
+use crate::verdict::{Comparison, below, inside, near_number, positive};
 
 pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
     let mut all = response_times(runs);
@@ -17,15 +17,6 @@ pub(super) fn findings(runs: &Runs) -> Vec<Finding> {
 /// The means that he printed for each policy (s).
 pub(super) fn printed(policy: &str) -> (f64, f64) {
     if policy == NEAREST { (0.92, 0.96) } else { (1.5, 1.8) }
-}
-
-/// Whether a whole interval lies between two numbers, or outside of them.
-pub(super) fn inside(number: Option<Number>, low: f64, high: f64) -> Comparison {
-    Comparison::of(number, known(0.0), |number, _| match () {
-        () if low <= number.low && number.high <= high => Some(true),
-        () if number.high < low || high < number.low => Some(false),
-        () => None,
-    })
 }
 
 fn response_times(runs: &Runs) -> Vec<Finding> {
@@ -230,15 +221,6 @@ fn distance(runs: &Runs) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_has_two_ends() {
-        let number = |low: f64, high: f64| Some(Number { value: 0.5 * (low + high), low, high, is_suspect: false });
-        let holds = |low, high| inside(number(low, high), 1.0, 2.0).holds;
-        assert_eq!([holds(0.8, 0.9), holds(1.0, 2.0), holds(2.1, 2.2)], [Some(false), Some(true), Some(false)]);
-        assert_eq!([holds(0.9, 1.1), holds(1.9, 2.1), holds(0.9, 2.1)], [None; 3]);
-        assert_eq!(inside(None, 1.0, 2.0).holds, None);
-    }
 
     #[test]
     fn a_spread_is_of_the_largest_over_the_smallest() {

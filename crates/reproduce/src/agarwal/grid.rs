@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{MEAN, NEAREST, POLICIES, POLICY, Runs, Setting};
 use crate::ReproduceError;
-use crate::number::{Number, interval, scaled};
+use crate::number::{Number, interval, range, scaled};
 
 /// A number of client processes, and where they are.
 pub(super) struct Load {
@@ -78,25 +78,4 @@ pub(super) fn ratios(runs: &Runs, load: &Load, metric: &str) -> Vec<Option<Numbe
     let answers = runs.of("1-grid");
     let over = |policy: &str| answers.ratio(metric, &load.under(NEAREST), &load.under(policy));
     POLICIES[..3].iter().map(|(_, policy)| over(policy)).collect()
-}
-
-/// The smallest and the largest of some numbers.
-pub(super) fn range(numbers: &[Option<Number>]) -> String {
-    let values = || numbers.iter().flatten().map(|number| number.value).filter(|value| value.is_finite());
-    match values().min_by(f64::total_cmp).zip(values().max_by(f64::total_cmp)) {
-        Some((low, high)) => format!("{low:.2} to {high:.2}"),
-        None => "-".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::number::known;
-
-    #[test]
-    fn a_range_is_from_the_smallest_to_the_largest() {
-        assert_eq!(range(&[known(2.0), None, known(0.5), known(1.0)]), "0.50 to 2.00");
-        assert_eq!(range(&[None]), "-");
-    }
 }

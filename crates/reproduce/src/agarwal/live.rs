@@ -6,13 +6,13 @@
 
 use std::fmt::Write;
 
-use super::findings::{inside, printed};
+use super::findings::printed;
 use super::measured::{Case, DIES, Measured, NAMED_FOR};
 use super::{MEAN, NEAREST, POLICIES};
 use crate::finding::{self, Finding};
 use crate::number::{Number, interval, known, quotient, scaled};
 use crate::picture::{Figure, Series, over_time};
-use crate::verdict::{below, near};
+use crate::verdict::{below, inside, near};
 
 /// What he found of the ratio of nearest to each other policy, worked out from his ranges.
 const RATIO: (f64, f64) = (0.51, 0.64);

@@ -19,6 +19,7 @@
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
 mod choosers;
+mod connections;
 mod faults;
 mod freezable;
 mod information;
@@ -42,6 +43,7 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
 use self::choosers::{Choosers, check_choosers};
+use self::connections::Connections;
 use self::faults::Change;
 use self::freezable::Freezable;
 use self::messages::Messages;
@@ -84,6 +86,8 @@ pub(crate) struct Routed {
     transfers: Option<Transfers>,
     /// The paths with a rate from what a gateway forwards to, by decider and target.
     relays: BTreeMap<(u32, u32), Wire>,
+    /// Connections of servers; none where no server has a limit of them.
+    connections: Option<Connections>,
     /// How long a client waits for a reply.
     timeout: Option<Span>,
     retrying: Option<Retrying>,
@@ -145,6 +149,8 @@ struct Route {
     service: Span,
     /// The server that owns the file which is on its way here.
     fetches: Option<u32>,
+    /// The server one of whose connections it has.
+    connected: Option<u32>,
     /// Gateways that have had the first byte of its reply.
     heard: usize,
     /// The connection that it came over, and what its client asked over it.
@@ -209,6 +215,7 @@ impl Routed {
             places: Places::new(system, seed),
             transfers: Transfers::new(system, seed),
             relays: BTreeMap::new(),
+            connections: Connections::new(&servers),
             timeout: system.rules.timeout,
             retrying: Retrying::new(system),
             cluster_wires: cluster.map_or(Vec::new(), |link| vec![Wire::new(link); system.sites.len().max(1)]),
@@ -441,6 +448,9 @@ impl Routed {
         if self.is_down[host] {
             return self.refused(slot, cx);
         }
+        if !self.takes_connection(slot, host) {
+            return self.ask_elsewhere(slot, cx);
+        }
         if self.answers_with_error(slot, host, cx) {
             return;
         }
@@ -643,6 +653,7 @@ impl Fabric for Routed {
     }
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
+        self.hangs_up(slot);
         match cx.jobs.slab[slot as usize].stage {
             Stage::Flowing => self.leave_medium(slot, cx),
             _ => self.leave_server(slot, cx),

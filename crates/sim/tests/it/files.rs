@@ -10,25 +10,25 @@ use sojourn_traffic::{Closed, Open, Sizes, Workload};
 
 use crate::support::{Scenario, closed, estimate, open, run_plan, simulate};
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// A node with a disk of 5 MB/s: a file of 1 MB takes 20 ms of the processor and 200 ms of the disk.
 const NODE: &str = "demand = \"20 ms\"\n\
                     resources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }\n";
 const FILES: &str = "files = { placed = \"one-owner\", number = NUMBER, remote_rate = \"4 MB/s\" }\n";
 /// A broker that never sends a request away, since clients are far.
-const STAYS: &str = "sweb(latency = 1000 s)";
+pub(crate) const STAYS: &str = "sweb(latency = 1000 s)";
 
-fn value(report: &Report, metric: &str) -> f64 {
+pub(crate) fn value(report: &Report, metric: &str) -> f64 {
     estimate(report, metric).value().unwrap_or_else(|| panic!("{metric}"))
 }
 
 /// `n` files of 1 MB, asked for equally often.
-fn documents(n: u32) -> Sizes {
+pub(crate) fn documents(n: u32) -> Sizes {
     Sizes::parse(&format!("documents(n = {n}, zipf = 0, size = constant(1 MB))")).unwrap()
 }
 
 /// Nodes behind a rotation, which share `files` files.
-fn nodes(count: usize, policy: &str, files: u32, more: &str) -> System {
+pub(crate) fn nodes(count: usize, policy: &str, files: u32, more: &str) -> System {
     let server = format!("{NODE}{}{more}", FILES.replace("NUMBER", &files.to_string()));
     let server = Server::from_toml(&server).unwrap();
     let mut system = System::balanced(Tier::new(Face::Gateway, "random"), vec![server; count]);
@@ -154,6 +154,23 @@ fn the_disk_that_works_is_the_owners() {
     let workload = Workload::Open(Open { sizes: documents(1), ..fast });
     let report = run_plan(&Scenario { workload, system: nodes(4, STAYS, 1, "") }, 1, Span(20 * SECOND), Span::ZERO);
     assert!(value(&report.unwrap(), "response_time_mean") > 5.0);
+}
+
+/// A file that memory has no room for goes through it and leaves the others where they are.
+#[test]
+fn a_file_larger_than_memory_drives_nothing_out() {
+    let Workload::Closed(user) = closed(1, "constant(10 ms)") else { unreachable!() };
+    let sizes =
+        Sizes::parse("documents(n = 8, zipf = 0, size = mix(0.75: constant(1 MB), 0.25: constant(20 MB)))").unwrap();
+    let large = ((sizes.moments().0 * 8.0 - 8e6) / 19e6).round();
+    assert!((1.0..=3.0).contains(&large), "{large} of 8 files are large: no test of this");
+    let system = nodes(1, STAYS, 8, "memory = { size = \"8 MB\", cache = \"lru\" }\n");
+    let scenario = Scenario { workload: Workload::Closed(Closed { sizes, ..user }), system };
+    let report = run_plan(&scenario, 1, Span(2000 * SECOND), Span::ZERO).unwrap();
+    // All small files fit: more than half of the requests find theirs. If each large one flushed all, hardly any would.
+    let (half_s, most_s) = (value(&report, "response_time_p50"), value(&report, "response_time_p90"));
+    assert!(half_s < 0.021, "{half_s} s");
+    assert!(most_s > 4.0, "{most_s} s: the large ones are read each time");
 }
 
 /// Least recently used, not first in first out: with two places, file i and then file j are there with chance

@@ -5,6 +5,7 @@ mod browsing_tiers;
 mod choosers;
 mod classes;
 mod closed;
+mod connections;
 mod coverage;
 mod determinism;
 mod emitted;

@@ -17,6 +17,7 @@ use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::{Law, Span, Stream, Time};
 use sojourn_traffic::{Open, Workload};
 
+use crate::files::{documents, nodes};
 use crate::support::{closed, open};
 
 const SECOND: u64 = 1_000_000_000;
@@ -115,6 +116,41 @@ fn heard(system: System, workload: Workload, requires: Signals, end: Span) -> Ve
     sojourn_sim::run_plan(&system, &workload, &control).unwrap();
     drop(control);
     std::mem::take(&mut *notes.lock().unwrap())
+}
+
+/// Servers of several resources are left from each of them: by a reply, by a client that leaves while a disk reads or while a
+/// file is on its way from its owner, and by the end of a server or of an owner. Nothing that has left is told of.
+#[test]
+fn requests_inside_are_those_that_have_not_left() {
+    let restart = |at_ms: u64, until_ms: Option<u64>, host: usize| Fault {
+        at: Time(at_ms * MS),
+        until: until_ms.map(|until| Time(until * MS)),
+        subject: Subject::Host(host),
+        trouble: if until_ms.is_some() { Trouble::Down } else { Trouble::Restarted },
+    };
+    // A request each 400 ms takes 220 ms of its owner; at the other node it is there for a second more.
+    let inside = |patience: Option<&str>, faults: Vec<Fault>| {
+        let mut system = nodes(2, "witness", 1, "");
+        system.network.cluster_rate = Some(80e6);
+        system.faults = faults;
+        let Workload::Open(plan) = open("constant(400 ms)") else { unreachable!() };
+        let patience = patience.map(|text| Law::parse(text, sojourn_stats::Dimension::Time).unwrap());
+        let workload = Workload::Open(Open { sizes: documents(1), patience, ..plan });
+        let heard = heard(system, workload, Signals::REPORTS, Span(200 * SECOND));
+        let of_both = [0, 1].map(|node| reports(&heard, node));
+        assert!(of_both.iter().all(|reports| reports.len() > 50), "both nodes report");
+        of_both.into_iter().flatten().map(|(_, report)| report.in_flight).max().unwrap()
+    };
+    for (what, patience, faults) in [
+        ("served", None, vec![]),
+        ("left while the disk reads", Some("100 ms"), vec![]),
+        ("left while the file crosses", Some("300 ms"), vec![]),
+        ("a server restarts", None, (1..40).map(|k| restart(k * 4_100, None, 1)).collect()),
+        ("an owner is down", None, vec![restart(20_100, Some(150_000), 0)]),
+    ] {
+        let most = inside(patience, faults);
+        assert!(most <= 3, "{what}: {most} requests inside, where two at once are");
+    }
 }
 
 fn reports(heard: &[(Time, Heard)], of: u32) -> Vec<(Time, Report)> {

@@ -6,6 +6,7 @@ mod chain;
 mod closed_and_finite;
 mod disciplines;
 mod erlang;
+mod file_nodes;
 mod finite_fcfs;
 mod kendall;
 mod limited_ps;

@@ -12,7 +12,8 @@ fn reno() -> TcpStack {
 }
 
 /// Equation 4 is what is drawn, but for an answer that is lost twice, which a server here repeats sooner: with 2 % lost each way
-/// that is half a per cent of the mean. 1,000,000 connections have a mean within 2 % of it (six standard errors; false alarm 2e-9).
+/// that is half a per cent of the mean. 1,000,000 connections have a mean within 2 % of it (six standard errors; false alarm
+/// 2e-9).
 #[test]
 fn connections_take_the_published_mean() {
     let stack = TcpStack::LINUX_2_2;

@@ -293,7 +293,7 @@ impl Routed {
 
     /// A client that was refused asks the next address of the DNS's answer, which lists all targets; it keeps to the one
     /// that answers for as long as it would have kept to the first.
-    fn ask_elsewhere(&mut self, slot: u32, cx: &mut Cx) {
+    pub(super) fn ask_elsewhere(&mut self, slot: u32, cx: &mut Cx) {
         let client = cx.jobs.slab[slot as usize].client;
         let addresses = self.deciders.first().map_or(0, |dns| dns.targets.len());
         let route = &mut self.routes[slot as usize];

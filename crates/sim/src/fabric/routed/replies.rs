@@ -117,6 +117,7 @@ impl Routed {
 
     /// The client has the whole reply; switches hear of it from the client's last packet.
     pub(super) fn complete(&mut self, slot: u32, cx: &mut Cx) {
+        self.hangs_up(slot);
         let Job { client, size, .. } = cx.jobs.slab[slot as usize];
         let is_error = self.routes[slot as usize].is_error;
         for leg in std::mem::take(&mut self.routes[slot as usize].legs) {

@@ -65,6 +65,7 @@ fn forget(times: &mut VecDeque<Time>, now: Time) {
 impl Routed {
     /// An attempt has failed, and nothing is left of it: the client tries again, or the request has failed.
     pub(super) fn fail(&mut self, slot: u32, cx: &mut Cx) {
+        self.hangs_up(slot);
         let route = &mut self.routes[slot as usize];
         let Some(retrying) = &mut self.retrying else { return cx.deny(slot) };
         if !retrying.allows(route.retries, cx.now) {

@@ -1,0 +1,158 @@
+//! SWEB (Andresen, Yang, Holmedahl, Ibarra 1996): a web server on many nodes whose brokers redirect, simulated.
+//!
+//! The tables of the paper are lost; what its text says of them is compared, each statement turned into comparisons of simulated
+//! figures with their intervals ([`findings`]). Rates at which requests begin to fail, and the one reading that is fitted, are
+//! searched for before ([`search`]); what each other reading changes ([`readings`]) is told by its [`effects`].
+
+mod effects;
+mod findings;
+#[cfg(test)]
+mod made_up;
+mod readings;
+pub(crate) mod search;
+mod settings;
+mod tables;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use self::search::Found;
+use crate::ReproduceError;
+use crate::answers::Answers;
+use crate::finding;
+use crate::number::Number;
+use crate::verdict::LEGEND;
+
+/// The experiments, by the name of the run folder.
+const RUNS: [&str; 7] = ["burst", "sustained", "nodes", "non-uniform", "skewed", "shared-ethernet", "far-clients"];
+/// Those whose rates are searched for: the Meiko's, and the workstations'.
+const MAXIMA: [&str; 2] = ["maxima", "maxima-ethernet"];
+/// Those that are run under each other reading too.
+const READ_ANEW: [&str; 6] = ["nodes", "skewed", "non-uniform", "burst", "shared-ethernet", "far-clients"];
+
+/// Sizes as the experiments write them.
+const SMALL: &str = "constant(1 kB)";
+const LARGE: &str = "constant(1.5 MB)";
+
+const MEAN: &str = "response_time_mean";
+const POLICY: &str = "system.tier.node.policy";
+const ARRIVALS: &str = "workload.arrivals";
+
+/// The strategies of section 4.2: as the paper calls them, on the Meiko and on the Ethernet.
+const ROTATION: &str = "stay";
+const LOCALITY: &str = "file-locality";
+const SWEB: &str = "sweb";
+const SWEB_ON_ETHERNET: &str = "sweb(remote_penalty = 0.6)";
+
+/// A setting of a variant.
+type Setting<'a> = (&'a str, &'a str);
+
+/// All that the page is made of.
+struct Study {
+    /// By simulation, of each experiment of [`RUNS`].
+    answers: Vec<Answers>,
+    /// By formula, of `sustained` and `maxima`.
+    bounds: [Answers; 2],
+    found: Found,
+    /// Runs under each other reading, in the order of [`readings::all`] and of [`READ_ANEW`]; none where nothing changes.
+    readings: Vec<Vec<Option<Answers>>>,
+    published: Published,
+}
+
+/// Printed numbers by key.
+struct Published(Vec<(String, f64)>);
+
+impl Published {
+    fn read(folder: &Path) -> Result<Published, ReproduceError> {
+        let file = folder.join("numbers.csv");
+        let fail = |e: csv::Error| ReproduceError(format!("{}: {e}", file.display()));
+        let number = |row: csv::StringRecord| {
+            let value = row.get(1).and_then(|text| text.parse().ok());
+            let value = value.ok_or_else(|| ReproduceError(format!("{}: a number is missing", file.display())))?;
+            Ok((row.get(0).unwrap_or_default().to_owned(), value))
+        };
+        let rows = csv::ReaderBuilder::new().flexible(true).from_path(&file).map_err(fail)?.into_records();
+        rows.map(|row| number(row.map_err(fail)?)).collect::<Result<_, _>>().map(Published)
+    }
+
+    fn of(&self, key: &str) -> f64 {
+        self.0.iter().find(|(known, _)| known == key).expect("a number of the table").1
+    }
+}
+
+impl Study {
+    fn read(runs: &Path, published: &Path) -> Result<Study, ReproduceError> {
+        let found = Found::read(runs)?;
+        let under = |number: &str, name: &str| {
+            let folder = runs.join("readings").join(number).join(name);
+            folder.exists().then(|| Answers::read(&folder, "sim")).transpose()
+        };
+        let mut readings = Vec::new();
+        for reading in readings::all(found.patience_s) {
+            let runs = READ_ANEW.iter().map(|name| under(reading.number, name));
+            readings.push(runs.collect::<Result<_, _>>()?);
+        }
+        let sim = |name: &&str| Answers::read(&runs.join(name), "sim");
+        let theory = |name: &str| Answers::read(&runs.join(name), "theory");
+        Ok(Study {
+            answers: RUNS.iter().map(sim).collect::<Result<_, _>>()?,
+            bounds: [theory("sustained")?, theory("maxima")?],
+            found,
+            readings,
+            published: Published::read(published)?,
+        })
+    }
+
+    fn of(&self, name: &str) -> &Answers {
+        let place = RUNS.iter().position(|known| *known == name);
+        &self.answers[place.expect("an experiment of the list")]
+    }
+
+    fn mean(&self, name: &str, settings: &[Setting<'_>]) -> Option<Number> {
+        self.of(name).number(settings, MEAN)
+    }
+}
+
+/// Writes the page at `page`, and its figures beside it, from the run folders in `runs`.
+pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
+    let study = Study::read(runs, published)?;
+    let folder = page.with_extension("");
+    let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let mut text = format!("{HEAD}{LEGEND}\n| experiment | run | took |\n|---|---|---|\n");
+    for name in RUNS {
+        let run = study.of(name);
+        let file = format!("[{name}](../../experiments/sweb-1996/{name}.toml)");
+        let _ = writeln!(text, "| {file} | sim, {}{} | {:.1} s |", run.verdict, run.reasons(), run.elapsed_s);
+    }
+    text += "\n## Which statements are reproduced\n\n";
+    text += &finding::table(&findings::all(&study)).replace("he found", "they found");
+    text += &tables::text(&study);
+    text += &effects::text(&study);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for figure in tables::figures(&study) {
+        std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
+        text = text.replace(
+            &format!("[{}]", tables::place_of(figure.file)),
+            &format!("![{}]({name}/{}.svg)", figure.title, figure.file),
+        );
+    }
+    std::fs::write(page, text).map_err(fail)
+}
+
+const HEAD: &str = "\
+# SWEB: a web server on many nodes, simulated
+
+Andresen, Yang, Holmedahl and Ibarra (1996) built a web server of several nodes. A rotating DNS spreads requests over them;
+then the node that has a request estimates how long each node would take for it, and serves it or redirects the client
+once. They measured it on a Meiko CS-2 of six nodes and on four workstations that share an Ethernet. Here these machines
+are simulated: processors, disks, memory that caches files, files that other nodes own, the network, and reports of load
+that are up to two seconds old. Their text breaks off in section 4.3 and their tables are lost, so what is compared is what
+the text says ([numbers](../../experiments/sweb-1996/published/README.md)). What it leaves open was
+[read](../../experiments/sweb-1996/READINGS.md) before the first comparison.
+
+This page is written by `make sweb`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is. All
+intervals are 95 %, over ten replications; ratios are taken replication by replication, with the same requests under each
+strategy. Their \"round robin\" is the rotation alone: a node serves what comes to it (policy `stay`).
+
+";
