@@ -10,7 +10,7 @@ use super::findings::printed;
 use super::measured::{Case, DIES, Measured, NAMED_FOR};
 use super::{MEAN, NEAREST, POLICIES};
 use crate::finding::{self, Finding};
-use crate::number::{Number, interval, known, quotient, scaled};
+use crate::number::{Number, interval, known, quotient, range, scaled};
 use crate::picture::{Figure, Series, over_time};
 use crate::verdict::{below, inside, near};
 
@@ -126,21 +126,21 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
             place: "5.2, live",
             claim: "Nearest beats the three others by a good margin (at most 0.75 of each)",
             comparisons: live.iter().map(|ratio| below(*ratio, known(0.75))).collect(),
-            ours: super::grid::range(&live),
+            ours: range(&live),
             why: "two minutes hold few of the long waits that a mean consists of.",
         },
         Finding {
             place: "5.2, live",
             claim: "The ratio of nearest to each other policy is 0.51 to 0.64",
             comparisons: live.iter().map(|ratio| inside(*ratio, RATIO.0, RATIO.1)).collect(),
-            ours: super::grid::range(&live),
+            ours: range(&live),
             why: "as in the simulation; the table of readings says which of them moves it.",
         },
         Finding {
             place: "live and sim",
             claim: "Live's mean response time is the simulator's, within 25 %",
             comparisons: agreement.collect(),
-            ours: format!("live / sim: {}", super::grid::range(&all)),
+            ours: format!("live / sim: {}", range(&all)),
             why: "a run of losses hits the few transfers of two minutes, or does not.",
         },
     ]

@@ -18,7 +18,7 @@ const TTL_S: f64 = 2.0;
 const HEARTBEAT_S: f64 = 1.0;
 
 /// What a busy machine may need besides (s).
-const SLACK_S: f64 = 1.5;
+const SLACK_S: f64 = 3.0;
 
 /// Users of each region.
 const USERS: f64 = 8.0;
