@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::clock::since_boot;
 use tempfile::TempDir;
@@ -106,6 +108,7 @@ fn clients_reach_the_nearest_cluster_by_name_and_leave_one_that_dies() {
     world.ask_by_name();
     world.browse();
     world.lose_a_site();
+    world.read_record();
 }
 
 impl World {
@@ -262,7 +265,14 @@ impl World {
             let took_ms: f64 = took.trim_end_matches(" msec").parse().expect("a number");
             assert!(took_ms >= 1e3 * far, "{region}: {told}");
         }
-        // Though one resolver asked, the DNS decided for the network of each client.
+    }
+
+    /// Though one resolver asked, the DNS decided for the network of each client: its record, which is whole when it ends, says so.
+    fn read_record(&mut self) {
+        // It was the first to start.
+        let dns = &mut self.running[CLUSTERS.len()][0];
+        kill(Pid::from_raw(dns.id() as i32), Signal::SIGTERM).unwrap();
+        dns.wait().unwrap();
         let record = fs::read_to_string(self.path("decisions.jsonl")).unwrap();
         for (_, region) in CLUSTERS {
             let network = self.address(region).rsplit_once('.').expect("four numbers").0;
