@@ -267,7 +267,7 @@ impl World {
         }
     }
 
-    /// Though one resolver asked, the DNS decided for the network of each client: its record, which is whole when it ends, says so.
+    /// Though one resolver asked, the DNS decided for the network of each client: its record says so, which is whole at the end.
     fn read_record(&mut self) {
         // It was the first to start.
         let dns = &mut self.running[CLUSTERS.len()][0];
