@@ -591,8 +591,13 @@ impl Transfer<'_, '_> {
     /// How many acknowledgements of `sent` segments that arrive in order come through; each tells of all before it. A new
     /// connection's first segments are acknowledged one by one, later ones in pairs.
     fn acknowledged_in_order(&mut self, sent: u64) -> u64 {
-        let quick = u64::from(self.stack.quick_acks).saturating_sub(self.of.connection.acknowledged).min(sent);
+        let quick = self.quick(sent);
         self.acknowledged(quick + (sent - quick).div_ceil(2))
+    }
+
+    /// How many of `sent` segments are acknowledged one by one.
+    fn quick(&self, sent: u64) -> u64 {
+        u64::from(self.stack.quick_acks).saturating_sub(self.of.connection.acknowledged).min(sent)
     }
 
     /// How many of so many acknowledgements come through.
@@ -617,9 +622,9 @@ impl Transfer<'_, '_> {
 
     /// A window of `sent` segments has been acknowledged.
     fn grow(&mut self, sent: u64) {
+        let quick = self.quick(sent);
         let TcpConnection { window, threshold, acknowledged, variation_s } = &mut self.of.connection;
         if *window < *threshold {
-            let quick = sent.min(u64::from(self.stack.quick_acks).saturating_sub(*acknowledged));
             let growth = quick as f64 + (sent - quick) as f64 * self.stack.growth;
             *window = (*window + growth).min(*threshold).min(self.limit.max(*window));
         } else {

@@ -41,7 +41,7 @@ struct Line {
     back: Loss,
     /// Connections that nothing uses.
     idle: Vec<Idle>,
-    /// FINs that are to be sent again, and when. They tell of no event: they pass when the path is next used.
+    /// FINs that are to be sent again, and when. They are no events: those that were due pass when the path is next used.
     fins: Vec<(Time, End, Fin)>,
 }
 
@@ -455,5 +455,35 @@ impl Routed {
             at if at == cx.now => self.complete(slot, cx),
             at => cx.later(at, What::ReplyAtClient, slot),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// FINs that were due have passed, each in its own direction and in the order of time; one that comes through is gone.
+    #[test]
+    fn fins_that_were_due_pass_when_a_path_is_used() {
+        let (stack, rtt) = (TcpStack::LINUX_6, Span(100 * MS));
+        let loss = |share| Loss::new(LossLaw::independent(share), Stream::new(1, "fins", "losses"));
+        let (mut never, mut back) = (loss(0.0), loss(0.0));
+        let way = &mut Way { rtt, rate: None, there: &mut never, back: &mut back, spells: &[] };
+        let fin = stack.fin(&stack.connect(way).connection.expect("set up"), rtt);
+        let mut line = Line { there: loss(1.0), back: loss(0.0), idle: Vec::new(), fins: Vec::new() };
+        line.fins.extend([(Time(0), End::Server, fin), (Time(0), End::Client, fin)]);
+        let next = |line: &Line| line.fins.iter().map(|(at, ..)| at.0 / MS).collect::<Vec<_>>();
+        // Nothing of the client passes, neither its FIN nor what acknowledges the server's: 300 ms, then twice as long.
+        line.settle(&stack, rtt, Time(0));
+        assert_eq!(next(&line), [300, 300]);
+        line.settle(&stack, rtt, Time(899 * MS));
+        assert_eq!(next(&line), [900, 900]);
+        line.settle(&stack, rtt, Time(900 * MS));
+        assert_eq!(next(&line), [2100, 2100]);
+        line.there = loss(0.0);
+        line.settle(&stack, rtt, Time(2100 * MS));
+        assert!(line.fins.is_empty());
     }
 }
