@@ -132,6 +132,12 @@ by = ["live"]
 live = { duration = "8 s", warm_up = "1 s" }
 "#;
 
+/// All of `expected` and hardly more: a client that a busy machine keeps waiting for a second sends its SYN again, and what was
+/// refused is not remembered, so it is refused and counted again.
+fn is_nearly(counted: u64, expected: u64) -> bool {
+    (expected..=expected + 2 + expected / 5).contains(&counted)
+}
+
 #[test]
 fn what_one_site_cannot_take_another_serves_or_refuses() {
     if !crate::bed::can() {
@@ -147,8 +153,11 @@ fn what_one_site_cannot_take_another_serves_or_refuses() {
     // What one passes on the other takes or refuses.
     assert!(overflowed.iter().all(|count| *count > 5), "{overflowed:?} were passed on");
     let [first, second] = [0, 1].map(|site| accepted[site] + refused[site]);
-    assert_eq!([second, first], overflowed, "taken and refused by the other one");
-    assert_eq!(refused.iter().sum::<u64>(), number("requests, refused"));
+    for (taken, passed) in [(second, overflowed[0]), (first, overflowed[1])] {
+        assert!(is_nearly(taken, passed), "{passed} were passed on, the other site took and refused {taken}");
+    }
+    let told = number("requests, refused");
+    assert!(is_nearly(refused.iter().sum(), told), "{refused:?} were refused, clients were told so {told} times");
     // The twin's sites take and refuse the same requests, but for those that meet while a busy machine is late: of 140 some.
     let [live, twin] = ["live", "twin"].map(|engine| estimates(&out, engine, "error_ratio")[0]);
     assert!((live - twin).abs() < 0.15, "refused: live {live}, twin {twin}");
