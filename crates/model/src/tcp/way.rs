@@ -1,0 +1,41 @@
+//! What a connection of TCP runs over: a path with its losses.
+
+use sojourn_stats::Span;
+
+use crate::Loss;
+
+/// One direction of a path, for the segments, and the other one for their acknowledgements.
+#[derive(Debug)]
+pub struct Way<'a> {
+    /// Round trip, empty.
+    pub rtt: Span,
+    /// Rate at which segments leave (bit/s); none: at once.
+    pub rate: Option<f64>,
+    /// The losses of segments.
+    pub there: &'a mut Loss,
+    /// The losses of acknowledgements.
+    pub back: &'a mut Loss,
+    /// When more is lost, in both directions.
+    pub spells: &'a [Spell],
+}
+
+/// A time in which a path loses more than it usually does, counted from the first segment's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spell {
+    /// Its first instant.
+    pub from: Span,
+    /// The first instant after it.
+    pub until: Span,
+    /// The further share of the packets that is lost: those that set out in this time, each by itself.
+    pub lost: f64,
+}
+
+impl Way<'_> {
+    /// Whether the packet that sets out at `at` is lost: a segment, or what answers one.
+    pub(super) fn loses(&mut self, is_answer: bool, at: Span) -> bool {
+        let losses = if is_answer { &mut *self.back } else { &mut *self.there };
+        let is_lost = losses.next_is_lost();
+        let of_spells = |spell: &Spell| spell.from <= at && at < spell.until && losses.draws_below(spell.lost);
+        self.spells.iter().any(of_spells) || is_lost
+    }
+}
