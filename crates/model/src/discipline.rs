@@ -123,6 +123,25 @@ impl Discipline {
         }
     }
 
+    /// Its keys as [`Discipline::read`] reads them, `name = value` each.
+    pub(crate) fn written(&self) -> Vec<String> {
+        let mut keys = vec![format!("discipline = \"{}\"", self.name())];
+        let quantum_of = |quantum: &Span| format!("quantum = \"{} ns\"", quantum.0);
+        match self {
+            Discipline::LimitedPs { helpers } => keys.push(format!("helpers = {helpers}")),
+            Discipline::RoundRobin { quantum } => keys.push(quantum_of(quantum)),
+            Discipline::TimeSlices { quantum, helpers } => {
+                keys.push(quantum_of(quantum));
+                keys.extend((*helpers < u32::MAX).then(|| format!("helpers = {helpers}")));
+            }
+            Discipline::Lcfs { preemptive } | Discipline::Priority { preemptive } => {
+                keys.push(format!("preemptive = {preemptive}"));
+            }
+            Discipline::Fcfs | Discipline::Ps | Discipline::LeastAttained | Discipline::DelayCurve(_) => {}
+        }
+        keys
+    }
+
     /// Refuses an impossible [`crate::Station`] of this discipline.
     ///
     /// # Errors

@@ -96,6 +96,28 @@ impl Machine {
         let (memory, files) = (memory.map(RawMemory::read).transpose()?, files.map(RawFiles::read).transpose()?);
         Ok(Machine { resources: read, memory, files, connections })
     }
+
+    /// The lines of a server's text that say this, but for the limit of connections.
+    pub(crate) fn to_toml(&self) -> String {
+        let resources: Vec<String> = self.resources.iter().map(Resource::to_toml).collect();
+        let mut text = format!("resources = {{ {} }}\n", resources.join(", "));
+        if let Some(Memory { size }) = self.memory {
+            text += &format!("memory = {{ size = \"{size} B\", cache = \"lru\" }}\n");
+        }
+        if let Some(Files { number, remote_rate }) = self.files {
+            let rate = remote_rate.map_or(String::new(), |rate| format!(", remote_rate = \"{rate} B/s\""));
+            text += &format!("files = {{ placed = \"one-owner\", number = {number}{rate} }}\n");
+        }
+        text
+    }
+}
+
+impl Resource {
+    fn to_toml(&self) -> String {
+        let mut keys = self.discipline.written();
+        keys.extend(self.rate.map(|rate| format!("rate = \"{rate} B/s\"")));
+        format!("{} = {{ {} }}", self.name, keys.join(", "))
+    }
 }
 
 impl RawResource {

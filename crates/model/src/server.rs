@@ -78,28 +78,21 @@ impl Server {
     pub fn to_toml(&self) -> String {
         use fmt::Write;
         let mut text = String::new();
-        let _ = writeln!(text, "discipline = \"{}\"", self.discipline.name());
-        match &self.discipline {
-            Discipline::LimitedPs { helpers } => drop(writeln!(text, "helpers = {helpers}")),
-            Discipline::DelayCurve(curve) => {
-                write_curve(&mut text, curve);
-                return text;
-            }
-            Discipline::RoundRobin { quantum } => drop(writeln!(text, "quantum = \"{} ns\"", quantum.0)),
-            Discipline::TimeSlices { quantum, helpers } => {
-                let _ = writeln!(text, "quantum = \"{} ns\"", quantum.0);
-                if *helpers < u32::MAX {
-                    let _ = writeln!(text, "helpers = {helpers}");
-                }
-            }
-            Discipline::Lcfs { preemptive } | Discipline::Priority { preemptive } => {
-                let _ = writeln!(text, "preemptive = {preemptive}");
-            }
-            Discipline::Fcfs | Discipline::Ps | Discipline::LeastAttained => {}
+        match (&self.machine, &self.discipline) {
+            (Some(machine), _) => text.push_str(&machine.to_toml()),
+            (None, discipline) => text.push_str(&format!("{}\n", discipline.written().join("\n"))),
+        }
+        if let Discipline::DelayCurve(curve) = &self.discipline {
+            write_curve(&mut text, curve);
+            return text;
         }
         let _ = writeln!(text, "cores = {}\nspeed = {:?}", self.cores, self.speed);
-        if let Some(jobs) = self.capacity {
-            let _ = writeln!(text, "limits = {{ jobs = {jobs} }}");
+        let connections = self.machine.as_ref().and_then(|machine| machine.connections);
+        let limits = [("jobs", self.capacity), ("connections", connections)];
+        let limits = limits.map(|(name, most)| most.map(|most| format!("{name} = {most}")));
+        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        if !limits.is_empty() {
+            let _ = writeln!(text, "limits = {{ {} }}", limits.join(", "));
         }
         let literal = |demand: &Demand| toml::Value::String(demand.to_string()).to_string();
         match self.demand.as_slice() {

@@ -131,3 +131,22 @@ fn what_else_was_measured_is_read_over() {
         Server::from_toml("discipline = \"fcfs\"\ndemand = \"5 ms\"").unwrap()
     );
 }
+
+#[test]
+fn a_server_of_several_resources_is_read_and_written() {
+    let text = r#"
+        resources = { cpu = { discipline = "limited-ps", helpers = 8 }, disk = { discipline = "fcfs", rate = "5 MB/s" } }
+        demand = "20 ms"
+        memory = { size = "24 MB", cache = "lru" }
+        files = { placed = "one-owner", number = 60, remote_rate = "4.5 MB/s" }
+        limits = { jobs = 300, connections = 196 }
+    "#;
+    let server = Server::from_toml(text).unwrap();
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server, "{}", server.to_toml());
+    let bare = r#"
+        resources = { cpu = { discipline = "ps" }, net = { discipline = "ps", rate = "1 MB/s" } }
+        demand = "1 ms"
+    "#;
+    let server = Server::from_toml(bare).unwrap();
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server, "{}", server.to_toml());
+}

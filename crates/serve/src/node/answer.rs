@@ -8,11 +8,11 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use sojourn_model::{Departure, Server};
 use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
 
 use super::ailment::Ailment;
 use super::body::NodeBody;
+use super::emulation::{Emulation, NotServed, Served, Wanted};
 use super::files::{Files, percent_decoded};
 use super::log::AccessLog;
 use super::processor::Processor;
@@ -37,15 +37,6 @@ pub(crate) struct Handler {
     ailment: Arc<Ailment>,
 }
 
-struct Emulation {
-    server: Server,
-    /// The names of the classes in the order of their priority.
-    classes: Vec<String>,
-    processor: Arc<Processor>,
-    /// For demands that no request brings along.
-    stream: Mutex<Stream>,
-}
-
 /// Busy time at two instants that lie a window apart.
 #[derive(Clone, Copy)]
 struct BusyMarks {
@@ -61,23 +52,16 @@ impl Handler {
         let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
         let files = config.files.as_deref().map(Files::new).transpose()?;
         let log = config.log.as_deref().map(AccessLog::open).transpose()?;
-        let emulation = match config.model {
-            Some(server) => Some(Emulation {
-                processor: Arc::new(Processor::new(&server)?),
-                server,
-                classes: config.classes,
-                stream: Mutex::new(Stream::new(config.seed, &config.name, "demand")),
-            }),
-            None => None,
-        };
+        let emulation = Emulation::of(&config)?;
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
         Ok(Handler { name, files, log, emulation, started, requests: Arc::default(), busy, ailment })
     }
 
-    pub(crate) fn processor(&self) -> Option<&Arc<Processor>> {
-        self.emulation.as_ref().map(|emulation| &emulation.processor)
+    /// The stations of what is emulated.
+    pub(crate) fn stations(&self) -> &[Arc<Processor>] {
+        self.emulation.as_ref().map_or(&[], Emulation::stations)
     }
 
     pub(crate) fn ailment(&self) -> &Arc<Ailment> {
@@ -89,7 +73,7 @@ impl Handler {
     }
 
     pub(crate) fn counts(&self, now: Time) -> NodeCounts {
-        let totals = self.processor().map(|processor| processor.totals()).unwrap_or_default();
+        let totals = self.emulation.as_ref().map(Emulation::totals).unwrap_or_default();
         NodeCounts {
             requests: self.requests.all(),
             in_flight: self.in_flight(),
@@ -170,18 +154,7 @@ impl Handler {
             return Err(text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"));
         }
         let served = match (&self.emulation, asked.rounds) {
-            (Some(emulation), None) => {
-                let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&asked)));
-                if service > DEMAND_MAX {
-                    let words =
-                        format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
-                    return Err(text(StatusCode::INTERNAL_SERVER_ERROR, words));
-                }
-                let Some(service) = emulation.processor.admit(emulation.class_of(&asked), service) else {
-                    return Err(text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"));
-                };
-                Some(service.await)
-            }
+            (Some(emulation), None) => Some(self.emulate(emulation, &asked).await?),
             (_, Some(rounds)) => {
                 spin(Amount::Rounds(rounds)).await;
                 None
@@ -196,10 +169,26 @@ impl Handler {
             }
         };
         let mut reply = bytes(NodeBody::filler(asked.size), "application/octet-stream");
-        if let Some(departure) = served {
-            reply.headers_mut().insert(headers::SERVICE, service_value(&departure));
+        if let Some(served) = served {
+            reply.headers_mut().insert(headers::SERVICE, service_value(served));
         }
         Ok(reply)
+    }
+
+    async fn emulate(&self, emulation: &Emulation, asked: &Asked) -> Result<Served, Reply> {
+        let full = || text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n");
+        if !emulation.takes(self.in_flight()) {
+            return Err(full());
+        }
+        let wanted = asked.wanted();
+        let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&wanted)));
+        emulation.serve(&wanted, service).await.map_err(|why| match why {
+            NotServed::Full => full(),
+            NotServed::TooLong(service) => {
+                let words = format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
+                text(StatusCode::INTERNAL_SERVER_ERROR, words)
+            }
+        })
     }
 
     fn load(&self) -> Reply {
@@ -215,8 +204,8 @@ impl Handler {
 
     /// What the emulated server has done, for those who make differences of it.
     fn totals(&self) -> Vec<(Metric, f64)> {
-        let Some(Emulation { processor, server, .. }) = &self.emulation else { return Vec::new() };
-        let (totals, cores) = (processor.totals(), f64::from(server.cores));
+        let Some(emulation) = &self.emulation else { return Vec::new() };
+        let (totals, cores) = (emulation.totals(), f64::from(emulation.server.cores));
         let elapsed = clock::now().saturating_since(self.started);
         vec![
             (Metric::Arrived, totals.arrived as f64),
@@ -231,7 +220,7 @@ impl Handler {
     /// Share of the (emulated) processor that was busy lately.
     fn utilization(&self) -> f64 {
         let (busy, cores) = match &self.emulation {
-            Some(emulation) => (emulation.processor.totals().busy, emulation.server.cores),
+            Some(emulation) => (emulation.totals().busy, emulation.server.cores),
             None => (clock::process_cpu(), 1),
         };
         let now = clock::now();
@@ -246,36 +235,18 @@ impl Handler {
     }
 }
 
-impl Emulation {
-    /// The work of a request: what it says itself, or a draw from the law of its class.
-    fn work_of(&self, asked: &Asked) -> Span {
-        if let Some(demand) = asked.demand {
-            return demand;
-        }
-        let mut stream = self.stream.lock().expect("a draw does not panic");
-        self.server.demand(&asked.class).draw(asked.size, &mut stream)
-    }
-
-    /// The number of a request's class; a class that is not known comes last.
-    fn class_of(&self, asked: &Asked) -> u8 {
-        match asked.class.as_str() {
-            "" => 0,
-            class => self.classes.iter().position(|known| known == class).unwrap_or(self.classes.len()) as u8,
-        }
-    }
-}
-
 /// What a request for `/work` says of itself.
 struct Asked {
     demand: Option<Span>,
     rounds: Option<u64>,
     size: u64,
     class: String,
+    object: Option<u32>,
 }
 
 impl Asked {
     fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
-        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new() };
+        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new(), object: None };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));
@@ -284,6 +255,9 @@ impl Asked {
                 "bytes" => asked.size = whole()?,
                 "demand" => asked.demand = Some(duration(value).map_err(|why| format!("demand: {why}"))?),
                 "class" => asked.class = value.to_owned(),
+                "object" => {
+                    asked.object = Some(value.parse().map_err(|_| format!("object={value}: not a file's number"))?)
+                }
                 // Anything else is for the caller's own use, such as defeating a cache.
                 _ => {}
             }
@@ -304,6 +278,10 @@ impl Asked {
         }
         Ok(asked)
     }
+
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { demand: self.demand, class: &self.class, object: self.object, size: self.size }
+    }
 }
 
 /// `10ms`, `10 ms`, `10%20ms` or `10+ms`.
@@ -316,10 +294,8 @@ fn duration(text: &str) -> Result<Span, String> {
 }
 
 /// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
-fn service_value(departure: &Departure) -> HeaderValue {
-    let waited = departure.started.saturating_since(departure.arrived).0;
-    let stayed = departure.at.saturating_since(departure.arrived).0;
-    HeaderValue::from_str(&format!("waited={waited} stayed={stayed}")).expect("digits are plain text")
+fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
+    HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
 }
 
 /// Whether a body came to its end in time. An error means that the client left, which ends the whole request.

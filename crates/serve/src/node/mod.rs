@@ -2,8 +2,8 @@
 //!
 //! It serves static files below a root, `/bytes/N` (N bytes), `/work` (a service, see below), `/load` (its load, in
 //! ORCA text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
-//! [`Station`](sojourn_model::Station) and is answered when the station says so, no processor time is burnt, and many
-//! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
+//! [`Station`](sojourn_model::Station) of each resource and is answered when they say so, no processor time is burnt, and
+//! many nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
 //! thread.
 //!
 //! What a request may ask for is limited, so that no sum of it overflows: [`DEMAND_MAX`] and [`BYTES_MAX`]. More is
@@ -15,6 +15,7 @@
 mod ailment;
 mod answer;
 mod body;
+mod emulation;
 mod files;
 mod log;
 mod processor;
@@ -29,6 +30,7 @@ use hyper::service::service_fn;
 use serde::Serialize;
 use sojourn_model::Server;
 use sojourn_stats::Span;
+use tokio::task::JoinHandle;
 
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
 use crate::threads::{Threads, Work};
@@ -158,23 +160,20 @@ impl Node {
         let (shared, clients) = (Arc::clone(&handler), connections.clone());
         let threads = Threads::start("node", listeners, workers, grace, move |index, listener, stop| {
             let (handler, clients) = (Arc::clone(&shared), clients.clone());
-            let bell = match handler.processor() {
-                Some(processor) if index == 0 => Some(processor.bell()?),
-                _ => None,
-            };
+            let mut bells = Vec::new();
+            for station in handler.stations().iter().filter(|_| index == 0) {
+                bells.push((Arc::clone(station), station.bell()?));
+            }
             Ok(Box::pin(async move {
-                let driver = bell.map(|bell| {
-                    let processor = Arc::clone(handler.processor().expect("a bell belongs to a processor"));
-                    tokio::task::spawn_local(async move { Processor::drive(&processor, bell).await })
-                });
+                let drive =
+                    |(station, bell)| tokio::task::spawn_local(async move { Processor::drive(&station, bell).await });
+                let drivers: Vec<_> = bells.into_iter().map(drive).collect();
                 let service = |peer: SocketAddr| {
                     let handler = Arc::clone(&handler);
                     service_fn(move |request| Handler::answer(Arc::clone(&handler), peer.ip(), request))
                 };
                 clients.accept(listener, stop, service).await;
-                if let Some(driver) = driver {
-                    driver.abort();
-                }
+                drivers.iter().for_each(JoinHandle::abort);
             }) as Work)
         })?;
         Ok(Node { address, handler, connections, threads })

@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use sojourn_model::{Admission, Departure, Server, Station, Ticket};
+use sojourn_model::{Admission, Departure, Station, Ticket};
 use sojourn_stats::{Span, Time};
 
 use crate::alarm::{Alarm, Bell};
 use crate::{ServeError, clock};
 
-/// The processor of one node, shared by its threads.
+/// The processor of one node, or another of its resources, shared by its threads.
 pub(crate) struct Processor {
     alarm: Alarm,
     state: Mutex<State>,
@@ -60,10 +60,9 @@ pub(crate) struct Service {
 }
 
 impl Processor {
-    /// The processor of `server`, idle.
-    pub(crate) fn new(server: &Server) -> Result<Processor, ServeError> {
+    /// The one of a station that is idle.
+    pub(crate) fn new(station: Station) -> Result<Processor, ServeError> {
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
-        let station = Station::new(server.discipline.clone(), server.cores, server.capacity);
         let (slots, free, armed) = (Vec::new(), Vec::new(), Time::NEVER);
         let state = State { station, slots, free, armed, totals: Totals::default() };
         Ok(Processor { alarm, state: Mutex::new(state) })

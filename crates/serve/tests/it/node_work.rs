@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use sojourn_model::Discipline;
+use sojourn_model::{Discipline, Server};
 use sojourn_serve::{Node, NodeConfig, now, orca};
 use sojourn_stats::Span;
 use sojourn_traffic::log;
@@ -220,4 +220,67 @@ fn bad_input_is_answered_with_what_would_be_right() {
     }
     let error = Node::start(NodeConfig::new("two words")).err().expect("no such name").to_string();
     assert!(error.contains("two words"), "{error}");
+}
+
+/// Processor 2 ms, disk 10 ms for 50 kB, network 5 ms; memory for two such files.
+const MACHINE: &str = r#"
+demand = "2 ms"
+memory = { size = "100 kB", cache = "lru" }
+limits = { connections = 3 }
+[resources]
+cpu = { discipline = "fcfs" }
+disk = { discipline = "fcfs", rate = "5 MB/s" }
+net = { discipline = "ps", rate = "10 MB/s" }
+"#;
+
+fn machine() -> Node {
+    let model = Some(Server::from_toml(MACHINE).unwrap());
+    Node::start(NodeConfig { model, ..NodeConfig::new("n") }).expect("a node starts")
+}
+
+#[test]
+fn a_server_of_several_resources_is_visited_one_after_another() {
+    let node = machine();
+    let mut client = Client::new(node.address());
+    let mut stayed = |what: &str| {
+        let reply = client.get(&format!("/work?{what}"));
+        assert_eq!(reply.status, 200);
+        let (waited, stayed) = reply.service();
+        assert_eq!(waited, 0, "a request alone waits for nothing");
+        stayed
+    };
+    assert_eq!(stayed("bytes=50000&object=1"), 17_000_000);
+    // In memory it needs no disk; without a number it is another file each time.
+    assert_eq!(stayed("bytes=50000&object=1"), 7_000_000);
+    assert_eq!([stayed("bytes=50000"), stayed("bytes=50000")], [17_000_000; 2]);
+    // Memory has room for two; the one that was not used for longest has to go.
+    assert_eq!(stayed("bytes=50000&object=2"), 17_000_000);
+    assert_eq!(stayed("bytes=50000&object=1"), 7_000_000);
+    assert_eq!(stayed("bytes=50000&object=3"), 17_000_000);
+    assert_eq!([stayed("bytes=50000&object=1"), stayed("bytes=50000&object=2")], [7_000_000, 17_000_000]);
+    // What is larger than memory is not kept.
+    assert_eq!([stayed("bytes=150000&object=4"), stayed("bytes=150000&object=4")], [47_000_000; 2]);
+    assert_eq!(client.get("/work?object=one").status, 400);
+}
+
+#[test]
+fn requests_wait_at_each_resource_and_are_refused_beyond_its_connections() {
+    let node = machine();
+    // 500 ms on the disk and 250 ms in the network each: one at least waits for another one, and a fourth is refused meanwhile.
+    let ask = |address| std::thread::spawn(move || get(address, "/work?bytes=2500000").service());
+    let first: Vec<_> = (0..3).map(|_| ask(node.address())).collect();
+    until("three requests are there", || node.counts().in_flight == 3);
+    assert_eq!(get(node.address(), "/work?bytes=1").status, 503);
+    let longest = first.into_iter().map(|one| one.join().unwrap().0).max().unwrap();
+    // All three were there at once, so the last one came before the first left: it waits 240 ms at least, and 1 s at most.
+    assert!((240_000_000..1_010_000_000).contains(&longest), "{longest}");
+    assert_eq!(get(node.address(), "/work?bytes=1").status, 200);
+}
+
+#[test]
+fn a_node_alone_owns_no_files() {
+    let files = MACHINE.replace("limits", "files = { placed = \"one-owner\", number = 6 }\nlimits");
+    let model = Some(Server::from_toml(&files).unwrap());
+    let refusal = Node::start(NodeConfig { model, ..NodeConfig::new("n") }).err().expect("it has no peers").to_string();
+    assert!(refusal.contains("leave `files` out"), "{refusal}");
 }

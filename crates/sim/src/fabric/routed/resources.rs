@@ -15,8 +15,7 @@
 //! 3.3 and 4.1, whose bound counts the same two rates. The price: a file is read whole before its first byte leaves, and
 //! memory holds nothing but files.
 
-use lru::LruCache;
-use sojourn_model::{Admission, Server, Station, System};
+use sojourn_model::{Admission, FileCache, Server, Station, System};
 use sojourn_stats::Span;
 
 use super::freezable::Freezable;
@@ -36,15 +35,7 @@ pub(super) struct Storage {
     /// Bytes per second of the cluster's link; none: nothing limits it.
     link_rate: Option<f64>,
     /// By server; none where nothing is cached.
-    memory: Vec<Option<Cache>>,
-}
-
-/// The memory of a server.
-struct Cache {
-    size: u64,
-    used: u64,
-    /// Bytes of each file.
-    files: LruCache<u32, u64>,
+    memory: Vec<Option<FileCache>>,
 }
 
 /// Where the bytes of a file come from.
@@ -57,26 +48,6 @@ enum Source {
     Elsewhere { owner: u32 },
 }
 
-impl Cache {
-    /// Whether a file is there, which is a use of it.
-    fn has(&mut self, file: u32) -> bool {
-        self.files.get(&file).is_some()
-    }
-
-    /// A file went through. One larger than the memory is not kept.
-    fn keep(&mut self, file: u32, bytes: u64) {
-        if bytes > self.size {
-            return;
-        }
-        self.used += bytes;
-        self.used -= self.files.put(file, bytes).unwrap_or(0);
-        while self.used > self.size {
-            let (_, gone) = self.files.pop_lru().expect("what is used is of files");
-            self.used -= gone;
-        }
-    }
-}
-
 impl Storage {
     /// None where servers have no files of their own and no memory.
     pub(super) fn new(system: &System) -> Option<Storage> {
@@ -87,7 +58,7 @@ impl Storage {
         let files = machines().find_map(|machine| machine.files);
         let memory = |server: &Server| {
             let memory = server.machine.as_ref().and_then(|machine| machine.memory)?;
-            Some(Cache { size: memory.size, used: 0, files: LruCache::unbounded() })
+            Some(FileCache::new(memory.size))
         };
         Some(Storage {
             disks: system.servers().map(|server| disk(server).expect("what has files has a disk")).collect(),
@@ -118,10 +89,7 @@ impl Storage {
 
     /// A server went down.
     pub(super) fn forget(&mut self, host: usize) {
-        if let Some(memory) = &mut self.memory[host] {
-            memory.files.clear();
-            memory.used = 0;
-        }
+        self.memory[host].iter_mut().for_each(FileCache::clear);
     }
 
     /// Where `bytes` of a file come from, for a request at `host`.
