@@ -95,7 +95,7 @@ pub use file_cache::FileCache;
 pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
 pub use loss::{Loss, LossLaw, LossModel};
-pub use machine::{Files, Machine, Memory, Resource};
+pub use machine::{Files, Machine, Memory, Resource, byte_rate};
 pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};
 pub use system::System;

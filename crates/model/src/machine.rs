@@ -128,7 +128,7 @@ impl RawResource {
         let keys = Keys { helpers: self.helpers, quantum: self.quantum.as_deref(), preemptive: self.preemptive };
         let discipline =
             Discipline::read(&self.discipline, &keys).map_err(|misfit| format!("resources.{name}: {misfit}"))?;
-        let rate = self.rate.as_deref().map(|text| rate(text, &format!("resources.{name}.rate"))).transpose()?;
+        let rate = self.rate.as_deref().map(|text| byte_rate(text, &format!("resources.{name}.rate"))).transpose()?;
         match (name == "cpu", rate) {
             (true, Some(_)) => Err("resources.cpu.rate: a processor has a speed; leave the rate out".into()),
             (false, None) => Err(format!("resources.{name}: it needs a rate, e.g. rate = \"5 MB/s\"")),
@@ -156,13 +156,16 @@ impl RawFiles {
         if self.number == 0 {
             return Err("files.number: at least 1 file is needed".into());
         }
-        let remote_rate = self.remote_rate.as_deref().map(|text| rate(text, "files.remote_rate")).transpose()?;
+        let remote_rate = self.remote_rate.as_deref().map(|text| byte_rate(text, "files.remote_rate")).transpose()?;
         Ok(Files { number: self.number, remote_rate })
     }
 }
 
-/// A rate in bytes per second: `5 MB/s`.
-fn rate(text: &str, key: &str) -> Result<f64, String> {
+/// Reads a rate in bytes per second, as `5 MB/s`; `key` names it in messages.
+///
+/// # Errors
+/// One line: what would be right.
+pub fn byte_rate(text: &str, key: &str) -> Result<f64, String> {
     let right = || format!("{key} = `{text}`: bytes per second, e.g. `5 MB/s`");
     let size = text.trim().strip_suffix("/s").ok_or_else(right)?;
     let bytes = quantity::parse(size, Dimension::Size).map_err(|_| right())?;

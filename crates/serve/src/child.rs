@@ -19,10 +19,12 @@ use crate::{
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
 /// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
-/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none.
+/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. On SIGHUP a node of a cluster reads its oracle's
+/// table anew.
 ///
 /// # Errors
-/// When the node cannot start; nothing has been written then.
+/// When the node cannot start, and nothing has been written then; or when a record of decisions or a table of what was learned
+/// could not be written.
 pub fn node(
     config: NodeConfig,
     output: impl Write + Send + 'static,
@@ -31,9 +33,14 @@ pub fn node(
     descriptors::raise_limit();
     let events = Events::to(output);
     let name = config.name.clone();
-    let node = Node::start(config)?;
+    let peers = config.cluster.as_ref().map(|cluster| cluster.peers.iter().map(|peer| peer.name.clone()).collect());
+    let peers: Option<Vec<String>> = peers;
+    let node = Node::start_with(config, events.clone())?;
     let address = node.address();
-    let ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
+    let mut ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
+    if let Some((reports, peers)) = node.reports_address().zip(peers) {
+        (ready["reports"], ready["peers"]) = (json!(reports), json!(peers));
+    }
     let ailment = node.ailment();
     let heard = move |told: &Value| {
         if let Some(speed) = told["speed"].as_f64() {
@@ -43,9 +50,19 @@ pub fn node(
             ailment.fail(share);
         }
     };
-    until_told_to_stop(&events, &ready, input, heard)?;
-    events.emit(&stopped("node", &node.stop()));
-    Ok(())
+    let (reloads, teller) = (node.reloader(), events.clone());
+    let reload = move || {
+        teller.emit(&match reloads() {
+            Ok(true) => json!({"event": "reloaded"}),
+            Ok(false) => json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}),
+            Err(why) => json!({"event": "reload_failed", "why": why}),
+        });
+    };
+    supervised::until_told_to_stop_or_reload(&events, &ready, input, heard, reload)
+        .map_err(ServeError::system("cannot begin to serve"))?;
+    let (counts, written) = node.finish();
+    events.emit(&stopped("node", &counts));
+    written
 }
 
 /// Runs a gateway or a redirector until it is told to stop; otherwise as [`node`].

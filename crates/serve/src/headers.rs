@@ -27,6 +27,9 @@ pub const PROBE: HeaderName = HeaderName::from_static("x-sojourn-probe");
 /// The proxies' list of the addresses that a request came through.
 pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// The host that a client asked for, where a proxy asks another.
+pub(crate) const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
 /// A backend's name as a header value; it must also be fit for a cookie.
 pub(crate) fn name_value(name: &str) -> Result<HeaderValue, ServeError> {
     let fit = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
@@ -35,6 +38,25 @@ pub(crate) fn name_value(name: &str) -> Result<HeaderValue, ServeError> {
         _ => Err(ServeError::Config(format!(
             "name {name:?}: a server's name is letters, digits and signs without spaces, quotes, commas or semicolons"
         ))),
+    }
+}
+
+/// The longest list of candidates in a reply (bytes).
+const CANDIDATES_LIMIT: usize = 2048;
+
+/// Says in a reply why its server was chosen, and what each candidate had to offer.
+pub(crate) fn explain(headers: &mut HeaderMap, reason: &str, mut candidates: String) {
+    // Many servers would make a header that clients refuse, so it is cut.
+    if candidates.len() > CANDIDATES_LIMIT {
+        candidates.truncate(candidates[..CANDIDATES_LIMIT].rfind("; ").unwrap_or(0));
+        candidates.push_str("; ...");
+    }
+    for (name, text) in [(REASON, reason), (CANDIDATES, candidates.as_str())] {
+        if let Ok(value) = HeaderValue::from_str(text)
+            && !value.is_empty()
+        {
+            headers.append(name, value);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alarm;
+mod caller;
 pub mod child;
 mod clock;
 mod descriptors;
@@ -13,7 +14,9 @@ pub mod loadd;
 mod netlink;
 pub mod node;
 pub mod orca;
+mod place;
 pub mod program;
+mod redirection;
 pub mod report;
 pub mod switch;
 mod target;
@@ -22,8 +25,9 @@ pub mod upstream;
 
 pub use clock::now;
 pub use error::ServeError;
-pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, RedirectStatus, Timeouts};
-pub use node::{Ailment, Node, NodeConfig, NodeCounts};
+pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
+pub use node::{Ailment, ClusterConfig, ClusterCounts, HandOver, Node, NodeConfig, NodeCounts, PeerConfig};
+pub use redirection::RedirectStatus;
 pub use report::ReportsConfig;
 pub use sojourn_bed::Events;
 pub use switch::{

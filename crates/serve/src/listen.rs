@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::ServeError;
+use crate::caller::Caller;
 use head::{TOO_LATE, timed};
 
 /// How long a connection stays open without a request where nothing else is said; nginx has the same.
@@ -101,7 +102,7 @@ impl Connections {
         &self,
         listener: StdListener,
         mut stop: watch::Receiver<bool>,
-        service: impl Fn(SocketAddr) -> S,
+        service: impl Fn(Caller) -> S,
     ) where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + 'static,
         B: Body + 'static,
@@ -109,13 +110,15 @@ impl Connections {
     {
         let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
         let mut open = JoinSet::new();
-        let conversation = |stream, peer, permit: Option<OwnedSemaphorePermit>, stop: &watch::Receiver<bool>| {
-            let speaking = self.clone().speak(stream, service(peer), stop.clone());
-            async move {
-                speaking.await;
-                drop(permit);
-            }
-        };
+        let conversation =
+            |stream: TcpStream, peer, permit: Option<OwnedSemaphorePermit>, stop: &watch::Receiver<bool>| {
+                let caller = Caller::of(&stream, peer);
+                let speaking = self.clone().speak(stream, service(caller), stop.clone());
+                async move {
+                    speaking.await;
+                    drop(permit);
+                }
+            };
         loop {
             let (stream, peer) = tokio::select! {
                 accepted = listener.accept() => match accepted {

@@ -9,6 +9,7 @@ use sojourn_model::Server;
 use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
+use crate::cluster;
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::number::{count, time};
 use crate::reporting::Reporting;
@@ -37,6 +38,8 @@ pub(crate) struct Node {
     /// Seed of the demands that no request names
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten, next_help_heading = "Cluster")]
+    cluster: cluster::Arguments,
     #[command(flatten)]
     serving: Serving,
 }
@@ -150,6 +153,8 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
         connections: serving.connections,
         grace: serving.grace()?,
         seed: arguments.seed,
+        cluster: arguments.cluster.config(&arguments.name)?,
+        learn: arguments.cluster.learn.clone(),
         ..NodeConfig::new(arguments.name.clone())
     };
     name_classes(&arguments.classes, &mut config.classes)?;
@@ -166,11 +171,7 @@ pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
 
 pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {
     let mut config = arguments.choice.config("round-robin")?;
-    let status = match arguments.status {
-        307 => RedirectStatus::TemporaryRedirect,
-        302 => RedirectStatus::Found,
-        other => return Err(bad_input(format!("--status {other}: a redirector answers 307 or 302"))),
-    };
+    let status = RedirectStatus::try_from(arguments.status).map_err(|why| bad_input(format!("--status {why}")))?;
     for text in &arguments.public {
         let wrong = |what: &str| bad_input(format!("--public {text}: {what}; write e.g. `a=https://a.example.org`"));
         let (name, url) = text.split_once('=').ok_or_else(|| wrong("it names no backend"))?;

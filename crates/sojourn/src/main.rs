@@ -11,6 +11,7 @@ mod agent;
 mod bed;
 mod calibrate;
 mod child;
+mod cluster;
 mod compare;
 mod dns;
 mod doctor;

@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
+use super::asked::asked;
 use super::refusal::{rejection, text};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
@@ -30,7 +31,10 @@ pub(super) async fn answer(
         return Ok(rejection(&worker, status, wrong));
     }
     Ok(match worker.config.face {
-        Face::Proxy => proxy::forward(worker, peer, request).await,
+        Face::Proxy => {
+            let asked = asked(&worker, &peer, &request);
+            proxy::forward(worker, peer, asked, request).await
+        }
         Face::Redirector { status } => redirect::redirect(&worker, &peer, request, status),
     })
 }

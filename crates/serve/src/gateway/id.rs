@@ -6,7 +6,7 @@ use hyper::Version;
 use hyper::header::{HeaderMap, HeaderValue, VIA};
 
 /// A name that no other gateway has, as it stands in `via`.
-pub(super) struct GatewayId {
+pub(crate) struct GatewayId {
     name: String,
     http_1_0: HeaderValue,
     http_1_1: HeaderValue,
@@ -15,7 +15,7 @@ pub(super) struct GatewayId {
 impl GatewayId {
     /// A new name. It is the system's randomness and not a stream's, because it must differ between two gateways that
     /// are told the very same; nothing is decided by it.
-    pub(super) fn new() -> GatewayId {
+    pub(crate) fn new() -> GatewayId {
         let name = format!("sojourn-{:016x}", RandomState::new().hash_one(0));
         let value = |version| HeaderValue::try_from(format!("{version} {name}")).expect("hexadecimal digits are plain");
         GatewayId { http_1_0: value("1.0"), http_1_1: value("1.1"), name }

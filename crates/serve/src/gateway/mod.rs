@@ -18,6 +18,7 @@ mod asked;
 mod board;
 mod counts;
 mod flight;
+mod forwarder;
 mod health;
 mod id;
 mod link;
@@ -36,12 +37,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::service::service_fn;
-use hyper::{StatusCode, Uri};
 use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, Information, Limit, Signals};
 use sojourn_stats::Span;
 
+use crate::caller::Caller;
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
+use crate::redirection::{RedirectStatus, is_origin};
 use crate::report::{Dropped, Inbox, ReportsConfig, SIGNALS};
 use crate::threads::{Threads, Work};
 use crate::upstream::{Upstream, UpstreamConfig};
@@ -49,7 +51,9 @@ use crate::{ServeError, descriptors, headers};
 use board::{Board, Decider};
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
-use id::GatewayId;
+pub(crate) use forwarder::Forwarder;
+pub(crate) use id::GatewayId;
+pub(crate) use reply::Reply;
 use worker::{Peer, Worker};
 
 /// What a gateway is.
@@ -138,16 +142,6 @@ pub enum Face {
         /// The status of its answers.
         status: RedirectStatus,
     },
-}
-
-/// The status of a redirector's answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RedirectStatus {
-    /// 307: the client repeats the request as it is, a POST with its body too.
-    #[default]
-    TemporaryRedirect,
-    /// 302: as 307, but most clients turn a POST into a GET. For clients from before 1999.
-    Found,
 }
 
 /// How the state of the backends is watched.
@@ -245,15 +239,6 @@ impl Face {
     }
 }
 
-impl RedirectStatus {
-    fn code(self) -> StatusCode {
-        match self {
-            RedirectStatus::TemporaryRedirect => StatusCode::TEMPORARY_REDIRECT,
-            RedirectStatus::Found => StatusCode::FOUND,
-        }
-    }
-}
-
 impl Backend {
     /// A backend of weight 1.
     pub fn new(name: impl Into<String>, address: SocketAddr) -> Backend {
@@ -347,8 +332,8 @@ impl Gateway {
                         chores.spawn_local(health::watch(Rc::clone(&worker), backend));
                     }
                 }
-                let service = |address: SocketAddr| {
-                    let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(address.ip())));
+                let service = |caller: Caller| {
+                    let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(caller.address.ip())));
                     service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request))
                 };
                 if let Some((inbox, dropped)) = heard {
@@ -439,14 +424,6 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
         return Err(ServeError::Config(format!("cookie {cookie:?}: {right}")));
     }
     Ok(())
-}
-
-/// Whether a path can be added to this URL.
-fn is_origin(url: &str) -> bool {
-    let Ok(parsed) = url.parse::<Uri>() else { return false };
-    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let has_host = parsed.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    is_web && has_host && !url.contains(['?', '#'])
 }
 
 /// The file that thread `index` records to.

@@ -11,7 +11,6 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use sojourn_dispatch::{Action, BackendId};
 
-use super::asked::asked;
 use super::flight::{Failure, Flight};
 use super::id::GatewayId;
 use super::link::Link;
@@ -33,14 +32,18 @@ struct Message {
     repeatable: bool,
 }
 
-/// Forwards one request.
-pub(super) async fn forward(worker: Rc<Worker>, peer: Rc<Peer>, request: Request<Incoming>) -> Response<Reply> {
+/// Forwards one request, of which the policy is told this.
+pub(super) async fn forward(
+    worker: Rc<Worker>,
+    peer: Rc<Peer>,
+    asked: sojourn_dispatch::Request,
+    request: Request<Incoming>,
+) -> Response<Reply> {
     let board = &worker.board;
     if worker.id.has_sent(request.headers()) {
         let words = "this request has been here before: the gateways forward to each other in a circle";
         return rejection(&worker, StatusCode::LOOP_DETECTED, words);
     }
-    let asked = asked(&worker, &peer, &request);
     let mut message = Message::new(request, &peer, &worker.id);
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;

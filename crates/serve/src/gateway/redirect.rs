@@ -5,22 +5,16 @@
 //! replies cannot be followed; both are refused before the start, by name. Price: a further round trip per request, and
 //! one more connection where the client has none to that backend.
 
-use std::time::Duration;
-
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, EXPECT, HeaderValue, LOCATION};
+use hyper::body::Incoming;
+use hyper::header::LOCATION;
 use hyper::{Request, Response, StatusCode};
-use sojourn_dispatch::{Action, BackendId};
+use sojourn_dispatch::Action;
 
-use super::RedirectStatus;
 use super::asked::asked;
 use super::refusal::{refusal, rejection};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
-
-/// Most bytes of a request's body that are read and thrown away, so that its connection can carry another request.
-const DRAINED_MAX: usize = 256 * 1024;
+use crate::redirection::{RedirectStatus, leave_body, location};
 
 /// Answers with the place of the backend that is chosen.
 pub(super) fn redirect(
@@ -35,7 +29,7 @@ pub(super) fn redirect(
     let (Action::Forward(backend) | Action::Redirect(backend)) = choice.decision.action else {
         return refusal(worker, &choice.decision, None);
     };
-    let Ok(location) = location(worker, backend, &request) else {
+    let Ok(location) = location(worker.url(backend), request.uri()) else {
         return rejection(worker, StatusCode::BAD_REQUEST, "this path cannot stand in a header");
     };
     let count = board.count(backend);
@@ -43,42 +37,8 @@ pub(super) fn redirect(
     count.completed.add(1);
     let mut reply = Response::new(Reply::Empty);
     *reply.status_mut() = status.code();
-    if !request.body().is_end_stream() {
-        if request.headers().contains_key(EXPECT) {
-            // A client that waits to be asked for its body is not asked: it sends the body where it is told to.
-            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        } else {
-            tokio::task::spawn_local(drain(request.into_body(), worker.config.timeouts.idle.as_std()));
-        }
-    }
+    leave_body(request, reply.headers_mut(), worker.config.timeouts.idle.as_std());
     reply.headers_mut().insert(LOCATION, location);
     worker.annotate(reply.headers_mut(), choice, backend, asked.cookie);
     reply
-}
-
-/// The backend's own URL with the path and the query that were asked for.
-fn location(
-    worker: &Worker,
-    backend: BackendId,
-    request: &Request<Incoming>,
-) -> Result<HeaderValue, hyper::header::InvalidHeaderValue> {
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    // `OPTIONS *` asks a server, not one of its pages.
-    let path = if path.starts_with('/') { path } else { "/" };
-    HeaderValue::from_bytes([worker.url(backend), path].concat().as_bytes())
-}
-
-/// Reads a body to its end while the answer is already on its way. One that is too long or too slow is left, and then
-/// the connection is closed after the answer.
-async fn drain(mut body: Incoming, patience: Duration) {
-    let all = async {
-        let mut left = DRAINED_MAX;
-        while let Some(Ok(frame)) = body.frame().await {
-            match left.checked_sub(frame.data_ref().map_or(0, |data| data.len())) {
-                Some(less) => left = less,
-                None => return,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(patience, all).await;
 }

@@ -9,14 +9,14 @@ use super::flight::{Failure, Flight};
 use super::link::Link;
 
 /// The body of a reply on its way to the client.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Empty,
     Text(Bytes),
     Upstream(Box<Upstream>),
 }
 
 /// A reply that is still coming in, with all that it holds on to.
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     body: Incoming,
     status: u16,
     flight: Flight,
@@ -29,7 +29,7 @@ pub(super) struct Upstream {
 /// A reply that stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("the backend's reply {0:?}")]
-pub(super) struct Stopped(Failure);
+pub(crate) struct Stopped(Failure);
 
 impl Upstream {
     pub(super) fn new(body: Incoming, status: u16, flight: Flight, link: Box<Link>) -> Upstream {

@@ -19,9 +19,6 @@ use super::link::{Link, Pool};
 use super::{Backend, GatewayConfig};
 use crate::{ServeError, clock, headers};
 
-/// The longest list of candidates in a reply (bytes).
-const CANDIDATES_LIMIT: usize = 2048;
-
 /// One thread of a gateway.
 pub(super) struct Worker {
     pub(super) board: Rc<Board>,
@@ -105,17 +102,8 @@ impl Worker {
         if self.board.requires.contains(Signals::COOKIE) && cookie != Some(backend) {
             headers.append(SET_COOKIE, self.cookies[backend.0 as usize].clone());
         }
-        let Some(mut candidates) = choice.candidates else { return };
-        // Many backends would make a header that clients refuse, so it is cut.
-        if candidates.len() > CANDIDATES_LIMIT {
-            candidates.truncate(candidates[..CANDIDATES_LIMIT].rfind("; ").unwrap_or(0));
-            candidates.push_str("; ...");
-        }
-        let reason = choice.decision.reason.to_string();
-        for (name, text) in [(headers::REASON, reason), (headers::CANDIDATES, candidates)] {
-            if let Ok(value) = HeaderValue::from_str(&text) {
-                headers.append(name, value);
-            }
+        if let Some(candidates) = choice.candidates {
+            headers::explain(headers, &choice.decision.reason.to_string(), candidates);
         }
     }
 

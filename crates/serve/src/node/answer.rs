@@ -1,25 +1,32 @@
 //! What a node answers to a request.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
-use sojourn_stats::{Dimension, Span, Stream, Time, quantity};
+use sojourn_stats::{Span, Stream, Time};
+use tokio::sync::mpsc;
 
 use super::ailment::Ailment;
 use super::body::NodeBody;
-use super::emulation::{Emulation, NotServed, Served, Wanted};
-use super::files::{Files, percent_decoded};
+use super::broker::{Broker, Place};
+use super::emulation::{Emulation, NotServed, Served};
+use super::files::Files;
 use super::log::AccessLog;
+use super::oracle::{Learner, Metered};
 use super::processor::Processor;
 use super::requests::Requests;
 use super::spin::{Amount, spin};
+use super::work::Asked;
 use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts, PATIENCE};
-use crate::report::Metric;
+use crate::caller::Caller;
+use crate::gateway::{self, Forwarder};
+use crate::redirection::leave_body;
+use crate::report::{Metric, Metrics};
 use crate::{ServeError, clock, headers, orca, target};
 
 /// Load is averaged over the last one to two of these.
@@ -35,6 +42,8 @@ pub(crate) struct Handler {
     requests: Arc<Requests>,
     busy: Mutex<BusyMarks>,
     ailment: Arc<Ailment>,
+    broker: Option<Arc<Broker>>,
+    learner: Option<Learner>,
 }
 
 /// Busy time at two instants that lie a window apart.
@@ -47,16 +56,23 @@ struct BusyMarks {
 type Reply = Response<NodeBody>;
 
 impl Handler {
-    pub(crate) fn new(config: NodeConfig) -> Result<Handler, ServeError> {
+    pub(crate) fn new(config: NodeConfig, broker: Option<Arc<Broker>>) -> Result<Handler, ServeError> {
         let name = headers::name_value(&config.name)?;
         let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
         let files = config.files.as_deref().map(Files::new).transpose()?;
         let log = config.log.as_deref().map(AccessLog::open).transpose()?;
         let emulation = Emulation::of(&config)?;
+        let speed = broker.as_ref().map(|broker| broker.speed());
+        let speed = speed.or(config.model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
+        let learner = config.learn.map(|file| {
+            let cannot = format!("cannot write what is learned to {}", file.display());
+            Learner::new(file, speed).map_err(|error| ServeError::Config(format!("{cannot}: {error}")))
+        });
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
-        Ok(Handler { name, files, log, emulation, started, requests: Arc::default(), busy, ailment })
+        let (requests, learner) = (Arc::default(), learner.transpose()?);
+        Ok(Handler { name, files, log, emulation, started, requests, busy, ailment, broker, learner })
     }
 
     /// The stations of what is emulated.
@@ -66,6 +82,18 @@ impl Handler {
 
     pub(crate) fn ailment(&self) -> &Arc<Ailment> {
         &self.ailment
+    }
+
+    pub(crate) fn broker(&self) -> Option<&Arc<Broker>> {
+        self.broker.as_ref()
+    }
+
+    /// Ends what is written on while it serves; says what could not be written.
+    pub(crate) fn finish(&self) -> Result<(), ServeError> {
+        if let Some(broker) = &self.broker {
+            broker.finish();
+        }
+        self.learner.iter().try_for_each(Learner::write).map_err(ServeError::system("cannot write what was learned"))
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -84,6 +112,7 @@ impl Handler {
             busy_s: totals.busy.as_secs_f64(),
             demand_s: totals.demand.as_secs_f64(),
             elapsed_s: now.saturating_since(self.started).as_secs_f64(),
+            cluster: self.broker.as_ref().map(|broker| broker.counts()),
             ..NodeCounts::default()
         }
     }
@@ -91,25 +120,73 @@ impl Handler {
     /// Answers one request of `client`. Dropped when the client goes away, and whatever it waits for with it.
     pub(crate) async fn answer(
         self: Arc<Handler>,
-        client: IpAddr,
+        caller: Caller,
+        forwarder: Option<Rc<Forwarder>>,
         mut request: Request<Incoming>,
     ) -> Result<Reply, Infallible> {
         let head = request.method() == Method::HEAD;
-        let line = self.log.as_ref().and_then(|log| log.line(client, &request));
+        let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
         let mut reply = match target::settle(&mut request) {
-            Ok(()) => self.route(request).await,
+            Ok(()) => self.place(&caller, forwarder.as_deref(), request).await,
             Err((status, wrong)) => text(status, format!("{wrong}\n")),
         };
-        reply.headers_mut().insert(headers::BACKEND, self.name.clone());
+        // What was forwarded says who made it.
+        reply.headers_mut().entry(headers::BACKEND).or_insert_with(|| self.name.clone());
         if head {
-            let size = reply.body().size();
-            reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+            if let Some(size) = reply.body().size().filter(|_| !reply.headers().contains_key(CONTENT_LENGTH)) {
+                reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+            }
             *reply.body_mut() = NodeBody::whole("");
         }
         if let (Some(log), Some(line)) = (&self.log, line) {
             log.write(line, reply.status(), reply.body().size());
         }
         Ok(reply)
+    }
+
+    /// Here or elsewhere, as the broker says.
+    async fn place(
+        self: &Arc<Handler>,
+        caller: &Caller,
+        forwarder: Option<&Forwarder>,
+        mut request: Request<Incoming>,
+    ) -> Reply {
+        let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else { return self.serve(request).await };
+        let mut placed = broker.place(caller, &request, self.files.as_ref());
+        let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
+            Place::Here => self.serve(request).await,
+            Place::Elsewhere(status, location) => {
+                let mut reply = Response::new(NodeBody::whole(""));
+                *reply.status_mut() = status.code();
+                leave_body(request, reply.headers_mut(), PATIENCE.as_std());
+                reply.headers_mut().insert(LOCATION, location);
+                reply
+            }
+            Place::Through(peer) => {
+                broker.name_peer(peer, request.headers_mut());
+                let reply = forwarder.forward(caller.address.ip(), peer, request).await;
+                reply.map(forwarded)
+            }
+            Place::Nowhere => text(StatusCode::SERVICE_UNAVAILABLE, "no node of the cluster can serve this now\n"),
+        };
+        placed.annotate(reply.headers_mut());
+        reply
+    }
+
+    /// Here, and learns from it where it is to.
+    async fn serve(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
+        let Some(learner) = self.learner.as_ref().filter(|_| !matches!(request.uri().path(), LOAD | HEALTH)) else {
+            return self.route(request).await;
+        };
+        let (path, before) = (request.uri().path().to_owned(), self.requests.all());
+        let named = request.headers().get(headers::CLASS).and_then(|class| class.to_str().ok()).unwrap_or("");
+        let (class, was_alone) = (named.to_owned(), self.in_flight() == 0);
+        let (reply, taken) = Metered::new(self.route(request)).await;
+        if reply.status() == StatusCode::OK {
+            let is_alone = was_alone && self.requests.all() == before + 1;
+            learner.learn(&path, &class, taken, is_alone, reply.body().size().unwrap_or(0));
+        }
+        reply
     }
 
     async fn route(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
@@ -217,6 +294,25 @@ impl Handler {
         ]
     }
 
+    /// Says what the node's peers are told of it; what the machine says is there already, where nothing is emulated.
+    pub(crate) fn tell(&self, metrics: &mut Metrics) {
+        let (all, inside) = (self.requests.all(), self.in_flight());
+        metrics.set(Metric::InFlight, inside as f64);
+        if self.emulation.is_some() {
+            self.totals().into_iter().for_each(|(metric, value)| metrics.set(metric, value));
+            metrics.set(Metric::Cpu, self.utilization());
+        } else {
+            metrics.set(Metric::Arrived, all as f64);
+            metrics.set(Metric::Completed, all.saturating_sub(inside) as f64);
+        }
+        let cores = metrics.value(Metric::Cores).unwrap_or(1.0).max(1.0);
+        let of_core = |requests: u64| (requests as f64 / cores).floor();
+        let Some(emulation) = &self.emulation else { return metrics.set(Metric::CpuQueue, of_core(inside)) };
+        metrics.set(Metric::CpuQueue, of_core(emulation.inside("cpu")));
+        metrics.set(Metric::DiskQueue, emulation.inside("disk") as f64);
+        metrics.set(Metric::NetQueue, emulation.inside("net") as f64);
+    }
+
     /// Share of the (emulated) processor that was busy lately.
     fn utilization(&self) -> f64 {
         let (busy, cores) = match &self.emulation {
@@ -235,64 +331,6 @@ impl Handler {
     }
 }
 
-/// What a request for `/work` says of itself.
-struct Asked {
-    demand: Option<Span>,
-    rounds: Option<u64>,
-    size: u64,
-    class: String,
-    object: Option<u32>,
-}
-
-impl Asked {
-    fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
-        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new(), object: None };
-        for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));
-            match key {
-                "iter" => asked.rounds = Some(whole()?),
-                "bytes" => asked.size = whole()?,
-                "demand" => asked.demand = Some(duration(value).map_err(|why| format!("demand: {why}"))?),
-                "class" => asked.class = value.to_owned(),
-                "object" => {
-                    asked.object = Some(value.parse().map_err(|_| format!("object={value}: not a file's number"))?)
-                }
-                // Anything else is for the caller's own use, such as defeating a cache.
-                _ => {}
-            }
-        }
-        if let Some(value) = request.headers().get(headers::DEMAND) {
-            let ns = value.to_str().ok().and_then(|ns| ns.trim().parse().ok());
-            let wrong = || format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str());
-            asked.demand = Some(Span(ns.ok_or_else(wrong)?));
-        }
-        if let Some(demand) = asked.demand.filter(|demand| *demand > DEMAND_MAX) {
-            return Err(format!("a demand of {demand} is too long: at most {DEMAND_MAX} are served"));
-        }
-        if asked.size > BYTES_MAX {
-            return Err(format!("{} bytes are too many: at most {BYTES_MAX} are served", asked.size));
-        }
-        if let Some(Ok(class)) = request.headers().get(headers::CLASS).map(HeaderValue::to_str) {
-            asked.class = class.to_owned();
-        }
-        Ok(asked)
-    }
-
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted { demand: self.demand, class: &self.class, object: self.object, size: self.size }
-    }
-}
-
-/// `10ms`, `10 ms`, `10%20ms` or `10+ms`.
-fn duration(text: &str) -> Result<Span, String> {
-    let text = percent_decoded(&text.replace('+', " ")).ok_or("a broken %-escape")?;
-    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
-    let spaced = format!("{} {}", text[..unit].trim(), text[unit..].trim());
-    let seconds = quantity::parse(&spaced, Dimension::Time).map_err(|error| error.to_string())?;
-    if seconds >= 0.0 { Ok(Span::from_secs_f64(seconds)) } else { Err(format!("{text} is negative")) }
-}
-
 /// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
 fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
     HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
@@ -307,6 +345,25 @@ async fn drain(mut body: Incoming) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+/// The body of a reply that comes from a peer; it ends with the client's patience.
+fn forwarded(mut reply: gateway::Reply) -> NodeBody {
+    if reply.is_end_stream() {
+        return NodeBody::whole("");
+    }
+    let size = reply.size_hint().exact();
+    let (sender, frames) = mpsc::channel(1);
+    tokio::task::spawn_local(async move {
+        while let Some(frame) = reply.frame().await {
+            let bytes = frame.map_err(std::io::Error::other).map(|frame| frame.into_data().unwrap_or_default());
+            // A client that has left ends the peer's reply too.
+            if sender.send(bytes).await.is_err() {
+                return;
+            }
+        }
+    });
+    NodeBody::stream(frames, size)
 }
 
 fn bytes(body: NodeBody, media_type: &'static str) -> Reply {

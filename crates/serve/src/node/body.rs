@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::mpsc;
 
 use super::requests::InFlight;
 
@@ -25,6 +26,7 @@ enum Kind {
     Whole(Bytes),
     Filler { left: u64 },
     File { file: File, at: u64, left: u64 },
+    Stream { frames: mpsc::Receiver<io::Result<Bytes>>, left: Option<u64> },
 }
 
 impl NodeBody {
@@ -43,16 +45,22 @@ impl NodeBody {
         NodeBody { kind: Kind::File { file, at: 0, left: size }, _in_flight: None }
     }
 
+    /// What comes from elsewhere, and how many bytes, where that is known.
+    pub(crate) fn stream(frames: mpsc::Receiver<io::Result<Bytes>>, size: Option<u64>) -> NodeBody {
+        NodeBody { kind: Kind::Stream { frames, left: size }, _in_flight: None }
+    }
+
     /// The same body, for a request that is in flight until it is sent.
     pub(crate) fn with(self, in_flight: InFlight) -> NodeBody {
         NodeBody { _in_flight: Some(in_flight), ..self }
     }
 
-    /// Bytes still to send.
-    pub(crate) fn size(&self) -> u64 {
+    /// Bytes still to send, where that is known.
+    pub(crate) fn size(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Whole(bytes) => bytes.len() as u64,
-            Kind::Filler { left } | Kind::File { left, .. } => *left,
+            Kind::Whole(bytes) => Some(bytes.len() as u64),
+            Kind::Filler { left } | Kind::File { left, .. } => Some(*left),
+            Kind::Stream { left, .. } => *left,
         }
     }
 }
@@ -61,8 +69,15 @@ impl Body for NodeBody {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let size = self.size().min(CHUNK);
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Kind::Stream { frames, left } = &mut self.kind {
+            let frame = ready!(frames.poll_recv(context));
+            if let (Some(Ok(bytes)), Some(left)) = (&frame, left) {
+                *left = left.saturating_sub(bytes.len() as u64);
+            }
+            return Poll::Ready(frame.map(|bytes| bytes.map(Frame::data)));
+        }
+        let size = self.size().unwrap_or(0).min(CHUNK);
         if size == 0 {
             return Poll::Ready(None);
         }
@@ -82,15 +97,16 @@ impl Body for NodeBody {
                 *left -= size;
                 chunk.into()
             }
+            Kind::Stream { .. } => unreachable!("it has been polled"),
         };
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.size() == 0
+        self.size() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.size())
+        self.size().map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

@@ -85,6 +85,14 @@ impl Emulation {
         self.stations[0].totals()
     }
 
+    /// Requests at a resource of this name, waiting or served; none where it has no such resource.
+    pub(super) fn inside(&self, name: &str) -> u64 {
+        let others = self.server.machine.as_deref().map_or(&[][..], |machine| &machine.resources[1..]);
+        let names = std::iter::once("cpu").chain(others.iter().map(|resource| resource.name.as_str()));
+        let mut stations = names.zip(&self.stations);
+        stations.find(|(of, _)| *of == name).map_or(0, |(_, station)| station.inside())
+    }
+
     /// Whether it takes a further request while it has `in_flight` of them, that one included.
     pub(super) fn takes(&self, in_flight: u64) -> bool {
         let most = self.server.machine.as_ref().and_then(|machine| machine.connections);

@@ -37,18 +37,7 @@ impl Files {
     /// The file that the path of a URL names, with its media type; a directory stands for its `index.html`. None when
     /// there is none, when it cannot be read, and when the path or a link in it leads out of the root.
     pub(crate) fn open(&self, url_path: &str) -> Option<(NodeBody, &'static str)> {
-        let decoded = percent_decoded(url_path)?;
-        let relative = Path::new(decoded.trim_start_matches('/'));
-        if relative.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
-            return None;
-        }
-        let mut path = self.root.join(relative).canonicalize().ok()?;
-        if path.is_dir() {
-            path = path.join("index.html").canonicalize().ok()?;
-        }
-        if !path.starts_with(&self.root) {
-            return None;
-        }
+        let path = self.find(url_path)?;
         // A device is not even opened, since that may do something. Opening a FIFO would wait for its other end and
         // hold the thread. Where one has just taken the file's place, O_NONBLOCK does not wait, and it is seen then.
         if !path.metadata().ok()?.is_file() {
@@ -67,6 +56,26 @@ impl Files {
             NodeBody::file(file, about.len())
         };
         Some((body, media_type(&path)))
+    }
+
+    /// How long the file is that the path of a URL names (bytes); none where there is none.
+    pub(crate) fn size(&self, url_path: &str) -> Option<u64> {
+        let about = self.find(url_path)?.metadata().ok()?;
+        about.is_file().then(|| about.len())
+    }
+
+    /// Where the file is that the path of a URL names, if it is below the root.
+    fn find(&self, url_path: &str) -> Option<PathBuf> {
+        let decoded = percent_decoded(url_path)?;
+        let relative = Path::new(decoded.trim_start_matches('/'));
+        if relative.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
+            return None;
+        }
+        let mut path = self.root.join(relative).canonicalize().ok()?;
+        if path.is_dir() {
+            path = path.join("index.html").canonicalize().ok()?;
+        }
+        path.starts_with(&self.root).then_some(path)
     }
 }
 
@@ -91,7 +100,8 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn media_type(path: &Path) -> &'static str {
+/// The media type of a file, by its extension.
+pub(super) fn media_type(path: &Path) -> &'static str {
     match path.extension().and_then(|extension| extension.to_str()).unwrap_or("") {
         "html" | "htm" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",

@@ -43,7 +43,8 @@ impl AccessLog {
     }
 
     /// Writes a line with what was answered. A disk that is full takes none, and the daemon that reads says so.
-    pub(super) fn write(&self, line: String, status: StatusCode, bytes: u64) {
+    pub(super) fn write(&self, line: String, status: StatusCode, bytes: Option<u64>) {
+        let bytes = bytes.map_or_else(|| "-".into(), |bytes| bytes.to_string());
         let _ = (&self.0).write_all(format!("{line} {} {bytes}\n", status.as_u16()).as_bytes());
     }
 }

@@ -15,28 +15,39 @@
 mod ailment;
 mod answer;
 mod body;
+mod broker;
 mod emulation;
 mod files;
 mod log;
+mod oracle;
 mod processor;
 mod requests;
 mod spin;
+mod work;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::service::service_fn;
 use serde::Serialize;
+use sojourn_bed::Events;
 use sojourn_model::Server;
 use sojourn_stats::Span;
 use tokio::task::JoinHandle;
 
+use crate::caller::Caller;
+use crate::gateway::{Forwarder, GatewayId};
 use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
+use crate::report::Inbox;
 use crate::threads::{Threads, Work};
 use crate::{ServeError, clock, descriptors};
 pub use ailment::Ailment;
 use answer::Handler;
+use broker::{Broker, Numbers, Telling};
+pub use broker::{ClusterConfig, ClusterCounts, HandOver, PeerConfig, PeerCounts, hardware_of};
+pub use oracle::{Foreseen, Oracle, Pattern};
 use processor::Processor;
 
 /// The longest service that a request for `/work` may ask for: 24 h.
@@ -82,6 +93,10 @@ pub struct NodeConfig {
     pub connections: Option<usize>,
     /// How long requests in flight may take when it is stopped.
     pub grace: Span,
+    /// The cluster that it is a node of.
+    pub cluster: Option<ClusterConfig>,
+    /// Where it writes, when it is stopped, an oracle's table of what it has served.
+    pub learn: Option<PathBuf>,
 }
 
 impl NodeConfig {
@@ -101,6 +116,8 @@ impl NodeConfig {
             head_timeout: HEAD_TIMEOUT,
             connections: None,
             grace: Span(1_000_000_000),
+            cluster: None,
+            learn: None,
         }
     }
 }
@@ -128,11 +145,15 @@ pub struct NodeCounts {
     pub held: u64,
     /// Time since the node started (s).
     pub elapsed_s: f64,
+    /// What it has done in its cluster, where it is in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterCounts>,
 }
 
 /// A running node; dropping it stops it.
 pub struct Node {
     address: SocketAddr,
+    reports: Option<SocketAddr>,
     handler: Arc<Handler>,
     connections: Connections,
     threads: Threads,
@@ -144,19 +165,33 @@ impl Node {
     /// # Errors
     /// When the address is in use, the root is no directory, the log cannot be written, or the name cannot stand in a header.
     pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
+        Node::start_with(config, Events::nowhere())
+    }
+
+    /// The same; `events` hears of peers that come and go.
+    ///
+    /// # Errors
+    /// As [`Node::start`]; also when the cluster is impossible, or a record or a table cannot be written.
+    pub fn start_with(mut config: NodeConfig, events: Events) -> Result<Node, ServeError> {
         for (count, what) in [(config.threads, "threads"), (config.workers, "workers")] {
             if count == 0 {
                 return Err(ServeError::Config(format!("0 {what}: a node needs at least 1")));
             }
         }
-        // A connection may take a file besides; each thread has some descriptors of its own.
-        let each = if config.files.is_some() { 2 } else { 1 };
+        // A connection may take a file besides, or one to a peer, which may be left behind idle; each thread has some descriptors
+        // of its own.
+        let each = if config.cluster.is_some() { 3 } else { 1 + u64::from(config.files.is_some()) };
         let limit = descriptors::connections(config.connections, each, 16 + 4 * config.threads as u64)?;
         let connections = Connections::new(limit, config.keep_alive, config.head_timeout, PATIENCE, config.grace);
         let listeners = listeners(config.listen, config.threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let (workers, grace) = (config.workers, config.grace);
-        let handler = Arc::new(Handler::new(config)?);
+        let cluster = config.cluster.take();
+        let broker = cluster.map(|cluster| Broker::new(cluster, &config, address, events).map(Arc::new)).transpose()?;
+        let inbox = broker.as_ref().map(|broker| broker.inbox(address)).transpose()?;
+        let reports = inbox.as_ref().map(Inbox::address).transpose()?;
+        let (inbox, id) = (Mutex::new(inbox), Arc::new(GatewayId::new()));
+        let handler = Arc::new(Handler::new(config, broker)?);
         let (shared, clients) = (Arc::clone(&handler), connections.clone());
         let threads = Threads::start("node", listeners, workers, grace, move |index, listener, stop| {
             let (handler, clients) = (Arc::clone(&shared), clients.clone());
@@ -164,24 +199,52 @@ impl Node {
             for station in handler.stations().iter().filter(|_| index == 0) {
                 bells.push((Arc::clone(station), station.bell()?));
             }
+            // The first thread tells the peers.
+            let inbox = if index == 0 { inbox.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
+            let telling = inbox.zip(handler.broker().cloned()).map(|(inbox, broker)| {
+                let (told, is_real) = (Arc::clone(&handler), handler.stations().is_empty());
+                let numbers = Numbers::new(move |metrics| told.tell(metrics), is_real, broker.net_rate())?;
+                Telling::open(broker, inbox, numbers)
+            });
+            let telling = telling.transpose()?;
+            let forwarder =
+                handler.broker().map(|broker| Forwarder::new(broker.inside()?, Arc::clone(&id)).map(Rc::new));
+            let forwarder = forwarder.transpose()?;
             Ok(Box::pin(async move {
+                let telling = telling.map(|telling| tokio::task::spawn_local(telling.run(stop.clone())));
                 let drive =
                     |(station, bell)| tokio::task::spawn_local(async move { Processor::drive(&station, bell).await });
                 let drivers: Vec<_> = bells.into_iter().map(drive).collect();
-                let service = |peer: SocketAddr| {
-                    let handler = Arc::clone(&handler);
-                    service_fn(move |request| Handler::answer(Arc::clone(&handler), peer.ip(), request))
+                let service = |caller: Caller| {
+                    let (handler, forwarder) = (Arc::clone(&handler), forwarder.clone());
+                    service_fn(move |request| Handler::answer(Arc::clone(&handler), caller, forwarder.clone(), request))
                 };
                 clients.accept(listener, stop, service).await;
+                if let Some(telling) = telling {
+                    // It has said that the node leaves, or is about to.
+                    let _ = telling.await;
+                }
                 drivers.iter().for_each(JoinHandle::abort);
             }) as Work)
         })?;
-        Ok(Node { address, handler, connections, threads })
+        Ok(Node { address, reports, handler, connections, threads })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where its peers send their reports, where it is in a cluster.
+    pub fn reports_address(&self) -> Option<SocketAddr> {
+        self.reports
+    }
+
+    /// What reads the oracle's table anew; in one line what is wrong with it, and then the old one stays. Without a cluster
+    /// there is nothing to read.
+    pub fn reloader(&self) -> impl Fn() -> Result<bool, String> + Send + 'static {
+        let broker = self.handler.broker().cloned();
+        move || broker.as_ref().map_or(Ok(false), |broker| broker.reload().map(|()| true))
     }
 
     /// What it has done so far.
@@ -195,8 +258,16 @@ impl Node {
     }
 
     /// Stops it and says what it has done.
-    pub fn stop(mut self) -> NodeCounts {
+    pub fn stop(self) -> NodeCounts {
+        self.finish().0
+    }
+
+    /// The same, and whether all was written that was to be: a record of decisions, a table of what was learned.
+    pub fn finish(mut self) -> (NodeCounts, Result<(), ServeError>) {
         self.threads.stop();
-        self.counts()
+        let written = self.handler.finish();
+        let counts = self.counts();
+        let is_whole = counts.cluster.as_ref().is_none_or(|cluster| cluster.records_failed == 0);
+        (counts, if is_whole { written } else { Err(ServeError::Record) })
     }
 }

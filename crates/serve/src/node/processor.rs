@@ -113,6 +113,12 @@ impl Processor {
         }
     }
 
+    /// Jobs that are there now, waiting or served.
+    pub(crate) fn inside(&self) -> u64 {
+        let totals = self.totals();
+        totals.arrived - totals.served - totals.cancelled
+    }
+
     /// What it has done until now.
     pub(crate) fn totals(&self) -> Totals {
         let mut state = self.lock();

@@ -96,10 +96,32 @@ metrics! {
     Errors "errors" Total,
     /// Mean time that the last requests took; told by what adds reports up.
     Latency "latency_s" Level,
+    /// Busy share of the network.
+    Net "net" Share,
+    /// Requests at the processor of one of the cores, waiting or served.
+    CpuQueue "cpu_queue" Level,
+    /// Requests at the disk.
+    DiskQueue "disk_queue" Level,
+    /// Requests at the network.
+    NetQueue "net_queue" Level,
 }
 
 const COUNT: usize = Metric::ALL.len();
 const _: () = assert!(COUNT <= 32, "the wire has 32 marks");
+
+/// Those that have a place of their own in what a dispatcher reads.
+const REPORTED: [Metric; 10] = [
+    Metric::Cpu,
+    Metric::Disk,
+    Metric::Net,
+    Metric::InFlight,
+    Metric::Capacity,
+    Metric::Room,
+    Metric::Latency,
+    Metric::CpuQueue,
+    Metric::DiskQueue,
+    Metric::NetQueue,
+];
 
 /// The most that a number can be: totals are whole up to here.
 const MOST: f64 = (1u64 << 53) as f64;
@@ -152,16 +174,18 @@ impl Metrics {
     }
 
     /// What a dispatcher reads of it, by the clock that `measured` is of; further numbers by name.
-    pub(super) fn report(&self, measured: Time) -> Report {
+    pub(crate) fn report(&self, measured: Time) -> Report {
         let share = |metric| self.value(metric).unwrap_or(0.0) as f32;
         let cpu = self.value(Metric::Cpu).unwrap_or_else(|| self.machine_cpu().unwrap_or(0.0));
-        let own = [Metric::Cpu, Metric::Disk, Metric::InFlight, Metric::Capacity, Metric::Room, Metric::Latency];
-        let extras = self.known().filter(|(metric, _)| !own.contains(metric) && metric.kind() != Kind::Total);
+        let queue = |metric| self.value(metric).unwrap_or(0.0) as u32;
+        let extras = self.known().filter(|(metric, _)| !REPORTED.contains(metric) && metric.kind() != Kind::Total);
         Report {
             measured,
             in_flight: self.value(Metric::InFlight).or(self.value(Metric::Connections)).unwrap_or(0.0) as u32,
             cpu: cpu as f32,
             disk: share(Metric::Disk),
+            net: share(Metric::Net),
+            queues: [Metric::CpuQueue, Metric::DiskQueue, Metric::NetQueue].map(queue),
             capacity: share(Metric::Capacity),
             room: share(Metric::Room),
             latency: self.value(Metric::Latency).map(Span::from_secs_f64),
@@ -172,7 +196,7 @@ impl Metrics {
 
     /// What has been done, where it is known how many requests were answered; a server that does not say how many came has
     /// those.
-    pub(super) fn totals(&self) -> Option<Totals> {
+    pub(crate) fn totals(&self) -> Option<Totals> {
         let completed = self.value(Metric::Completed)? as u64;
         let total = |metric| self.value(metric).unwrap_or(0.0);
         let ns = |metric| self.value(metric).map(|seconds| (seconds * 1e9) as u128);

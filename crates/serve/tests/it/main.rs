@@ -1,6 +1,7 @@
 //! The live parts, over real sockets on free loopback ports.
 
 mod apache;
+mod broker;
 mod child;
 mod clusters;
 mod clusters_bed;

@@ -30,6 +30,7 @@ mod loadd;
 mod namespaces;
 mod networks;
 mod networks_both;
+mod nodes;
 mod policies;
 mod programs;
 mod queue;

@@ -6,12 +6,10 @@ mod service;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use sojourn_dispatch::Location;
-use sojourn_stats::nearest;
 use toml::Spanned;
 
 use super::names::{is_within, name};
@@ -19,6 +17,7 @@ use crate::ReportsConfig;
 use crate::dns::config::{DnsConfig, Region, ZoneConfig};
 use crate::dns::server::Limits;
 use crate::dns::subnet::prefix;
+use crate::place::Place;
 use crate::report::Key;
 use limits::RawLimits;
 use service::{Known, RawService};
@@ -87,28 +86,6 @@ struct RawZone {
     service: Vec<RawService>,
 }
 
-/// Where mistakes are.
-pub(in crate::dns) struct Place<'a> {
-    text: &'a str,
-    file: &'a Path,
-}
-
-impl Place<'_> {
-    /// One line: where, the key, and what is wrong and would be right.
-    pub(in crate::dns) fn wrong(&self, at: Range<usize>, key: &str, what: impl std::fmt::Display) -> String {
-        format!("{}:{}: {key}: {what}", self.file.display(), self.line(at.start))
-    }
-
-    /// A path of the file, which starts where the file is.
-    pub(in crate::dns) fn path(&self, path: &Path) -> PathBuf {
-        self.file.parent().map_or_else(|| path.to_owned(), |folder| folder.join(path))
-    }
-
-    fn line(&self, offset: usize) -> usize {
-        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
-    }
-}
-
 impl DnsConfig {
     /// Reads the file.
     ///
@@ -125,10 +102,10 @@ impl DnsConfig {
     /// As [`DnsConfig::read`].
     pub fn parse(text: &str, path: &Path) -> Result<DnsConfig, String> {
         let place = Place { text, file: path };
-        let raw: RawDns = toml::from_str(text).map_err(|error| not_toml(&error, &place))?;
+        let raw: RawDns = place.read()?;
         let regions = regions(&raw.region, &place)?;
         let reports = raw.reports.as_ref().map(|of| reports(of, &place)).transpose()?;
-        let listen = raw.listen.get_ref().iter().map(|text| address(text, raw.listen.span(), "listen", &place));
+        let listen = raw.listen.get_ref().iter().map(|text| place.address(text, raw.listen.span(), "listen"));
         let listen: Vec<SocketAddr> = listen.collect::<Result<_, _>>()?;
         if listen.is_empty() {
             let right = "no address; write e.g. `listen = [\"127.0.0.1:53\"]`";
@@ -144,7 +121,7 @@ impl DnsConfig {
                 .ok_or_else(|| place.wrong(clients.span(), "clients", "at least 1 is remembered, e.g. 100000"))?,
         };
         let metrics = raw.metrics.as_ref();
-        let metrics = metrics.map(|text| address(text.get_ref(), text.span(), "metrics", &place)).transpose()?;
+        let metrics = metrics.map(|text| place.address(text.get_ref(), text.span(), "metrics")).transpose()?;
         let known = Known { regions: &regions, reports: reports.is_some() };
         let mut zones: Vec<ZoneConfig> = Vec::new();
         for raw in &raw.zone {
@@ -174,31 +151,8 @@ impl DnsConfig {
     }
 }
 
-/// An error of TOML or of its keys, in one line.
-fn not_toml(error: &toml::de::Error, place: &Place<'_>) -> String {
-    let line = error.span().map_or(1, |span| place.line(span.start));
-    let message = error.message().lines().next().unwrap_or("not TOML").to_owned();
-    let mut ticked = message.split('`').skip(1).step_by(2);
-    let message = match (message.starts_with("unknown field"), ticked.next()) {
-        (true, Some(word)) => {
-            let known: Vec<&str> = ticked.collect();
-            match nearest(word, known.iter().copied()) {
-                Some(meant) => format!("unknown key `{word}`; did you mean `{meant}`?"),
-                None => format!("unknown key `{word}`; known are {}", known.join(", ")),
-            }
-        }
-        _ => message,
-    };
-    format!("{}:{line}: {message}", place.file.display())
-}
-
-fn address(text: &str, at: Range<usize>, key: &str, place: &Place<'_>) -> Result<SocketAddr, String> {
-    let wrong = || place.wrong(at, key, format!("`{text}` is no IP:PORT, as 127.0.0.1:53 or [::1]:53"));
-    text.parse().map_err(|_| wrong())
-}
-
 fn reports(raw: &RawReports, place: &Place<'_>) -> Result<ReportsConfig, String> {
-    let listen = address(raw.listen.get_ref(), raw.listen.span(), "reports.listen", place)?;
+    let listen = place.address(raw.listen.get_ref(), raw.listen.span(), "reports.listen")?;
     let key = Key::read(&place.path(raw.key_file.get_ref()));
     let key = key.map_err(|error| place.wrong(raw.key_file.span(), "reports.key_file", error))?;
     Ok(ReportsConfig { listen, key })

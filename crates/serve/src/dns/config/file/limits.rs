@@ -5,8 +5,8 @@ use sojourn_stats::Span;
 use sojourn_stats::{Dimension, quantity};
 use toml::Spanned;
 
-use super::Place;
 use crate::dns::server::Limits;
+use crate::place::Place;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -10,9 +10,10 @@ use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
 use super::super::names::{label, under};
-use super::{Place, ip, location};
+use super::{ip, location};
 use crate::dns::config::{ANSWERS_MAX, NoneUp, Region, ServiceConfig, SiteConfig};
 use crate::dns::decider::check;
+use crate::place::Place;
 use crate::report::NAME_MAX;
 
 /// The longest TTL that is taken for meant: a week, as resolvers cap it (RFC 8767, section 4).
@@ -112,7 +113,7 @@ pub(super) fn service(
     let (mut sites_probed, mut refresh) = (usual.sites_probed, usual.refresh);
     if let Some(probes) = &raw.probes {
         sites_probed = *probes.at_most.get_ref();
-        refresh = span(&probes.refresh, "zone.service.probes.refresh", place)?;
+        refresh = place.time(&probes.refresh, "zone.service.probes.refresh")?;
         if sites_probed == 0 {
             let right = "at least 1 site is asked; leave `probes` out and choose a policy that needs none";
             return Err(place.wrong(probes.at_most.span(), "zone.service.probes.at_most", right));
@@ -133,7 +134,7 @@ pub(super) fn service(
         none_up,
         sites_probed,
         refresh,
-        client_rates: client_rates.map(|text| span(text, "zone.service.client_rates", place)).transpose()?,
+        client_rates: client_rates.map(|text| place.time(text, "zone.service.client_rates")).transpose()?,
         record: raw.record.as_deref().map(|path| place.path(path)),
         explain: raw.explain,
         sites,
@@ -141,16 +142,6 @@ pub(super) fn service(
     };
     check(&service).map_err(|why| place.wrong(raw.policy.span(), "zone.service.policy", why))?;
     Ok(service)
-}
-
-/// Reads a time above zero.
-fn span(text: &Spanned<String>, key: &str, place: &Place<'_>) -> Result<Span, String> {
-    let seconds = quantity::parse(text.get_ref(), Dimension::Time);
-    let seconds = seconds.map_err(|error| place.wrong(text.span(), key, error))?;
-    match Span::from_secs_f64(seconds) {
-        Span::ZERO => Err(place.wrong(text.span(), key, "it is above 0, e.g. `60 s`")),
-        span => Ok(span),
-    }
 }
 
 fn ttl(

@@ -1,0 +1,337 @@
+//! The broker of a node: whether it serves a request itself, or another node of its cluster does.
+//!
+//! What is asked for under the service's name may move, once: to a node's own name, under which it stays (`hosts`). The policy is
+//! the simulator's own object, one for all threads behind a lock, as the DNS has it; it is told what the simulator's nodes are told
+//! (`asked`), and hears of the peers by reports that all nodes send to each other (`telling`). What cannot be served elsewhere (an
+//! upload, a question for this node's load or health, a path that is said to be local) stays without a question. Andresen, Yang,
+//! Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996.
+//!
+//! The price: a file's metadata is read before the choice, a decision takes the lock for microseconds, and a client that is
+//! sent elsewhere pays a round trip and a connection. A peer that has just died gets clients until it has been silent for three periods.
+
+mod asked;
+mod config;
+mod counts;
+mod file;
+mod hosts;
+mod numbers;
+mod telling;
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request};
+use serde_json::json;
+use sojourn_bed::Events;
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{Action, BackendId, Dispatcher, Event, Hardware, Information, Signals, State};
+
+use super::files::{Files, percent_decoded};
+use super::oracle::{Oracle, Pattern};
+use super::{HEALTH, LOAD, NodeConfig};
+use crate::caller::Caller;
+use crate::gateway::Backend;
+use crate::redirection::{RedirectStatus, location};
+use crate::report::SIGNALS;
+use crate::{ServeError, clock, headers};
+pub use config::{ClusterConfig, HandOver, PeerConfig, hardware_of};
+use counts::Counters;
+pub use counts::{ClusterCounts, PeerCounts};
+use hosts::Hosts;
+pub(super) use numbers::Numbers;
+pub(super) use telling::Telling;
+
+/// The node itself; its peers follow.
+const OWN: BackendId = BackendId(0);
+
+/// What a node's policy can be told of requests and of nodes.
+const NODE: Signals = Signals::ADDRESS
+    .union(Signals::PATH)
+    .union(Signals::OBJECT)
+    .union(Signals::SIZE)
+    .union(Signals::WORK)
+    .union(Signals::HOPS)
+    .union(Signals::HARDWARE)
+    .union(Signals::OWNERS)
+    .union(Signals::CLIENT_ROUND_TRIP);
+
+/// The broker of one node, for all its threads.
+pub(crate) struct Broker {
+    config: ClusterConfig,
+    /// This node's, then the peers'.
+    names: Vec<String>,
+    urls: Vec<String>,
+    hosts: Hosts,
+    hardware: Hardware,
+    classes: Vec<String>,
+    requires: Signals,
+    decider: Mutex<Decider>,
+    oracle: RwLock<Oracle>,
+    events: Events,
+    counters: Counters,
+}
+
+struct Decider {
+    dispatcher: Dispatcher,
+    record_has_failed: bool,
+}
+
+/// What becomes of a request.
+pub(crate) struct Placed {
+    pub(crate) place: Place,
+    /// Why, and what each node had to offer, where replies say so.
+    why: Option<(String, String)>,
+}
+
+/// Where a request is served.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Here.
+    Here,
+    /// Elsewhere; the client is told.
+    Elsewhere(RedirectStatus, HeaderValue),
+    /// At the peer of this number; the request is sent on, and its reply comes back through this node.
+    Through(u32),
+    /// Nowhere: no node may be chosen.
+    Nowhere,
+}
+
+impl Broker {
+    /// The broker of a node that is at `address`. Its peers are out until they have been heard.
+    ///
+    /// # Errors
+    /// When a setting is impossible, the policy cannot be followed by a node, the oracle's table is wrong, or the record cannot be
+    /// made.
+    pub(crate) fn new(
+        cluster: ClusterConfig,
+        node: &NodeConfig,
+        address: SocketAddr,
+        events: Events,
+    ) -> Result<Broker, ServeError> {
+        cluster.check(&node.name)?;
+        let hosts = cluster.hosts(address)?;
+        let own_url = cluster.url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let peers = cluster.peers.iter();
+        let names: Vec<String> =
+            [node.name.clone()].into_iter().chain(peers.clone().map(|peer| peer.name.clone())).collect();
+        let urls = [own_url].into_iter().chain(peers.clone().map(|peer| peer.url.clone()));
+        let urls = urls.map(|url| url.trim_end_matches('/').to_owned()).collect();
+        let oracle = read_oracle(&cluster, &node.classes)?;
+        let hardware = cluster.own_hardware(node.model.as_ref());
+        let backends: Vec<_> = names.iter().map(|name| (name.clone(), 1.0)).collect();
+        let signals = NODE | SIGNALS.difference(Signals::CLIENT_RATES);
+        let stream = format!("node {}", node.name);
+        let mut dispatcher =
+            Dispatcher::new(&cluster.policy, &backends, Information::Immediate, signals, node.seed, &stream)?;
+        if let Some(path) = &cluster.record {
+            let cannot = || format!("cannot record to {}", path.display());
+            let detail = if cluster.explain { Detail::Explained } else { Detail::Decisions };
+            let file = File::create(path).map_err(ServeError::system(cannot()))?;
+            let begun = dispatcher.record_to(Box::new(file), detail);
+            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+        }
+        dispatcher.set_hardware(OWN, hardware);
+        let now = clock::now();
+        for (peer, id) in cluster.peers.iter().zip(1..).map(|(peer, number)| (peer, BackendId(number))) {
+            dispatcher.set_hardware(id, peer.hardware());
+            dispatcher.observe(Event::Down { backend: id }, now);
+        }
+        for ((_, nodes), object) in cluster.owners.iter().zip(1..) {
+            let number = |node: &String| names.iter().position(|name| name == node).expect("it was checked");
+            let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
+            dispatcher.set_owners(object, &owners);
+        }
+        let redirected = cluster.peers.iter().map(|_| AtomicU64::new(0)).collect();
+        Ok(Broker {
+            names,
+            urls,
+            hosts,
+            hardware,
+            classes: node.classes.clone(),
+            requires: dispatcher.requires(),
+            decider: Mutex::new(Decider { dispatcher, record_has_failed: false }),
+            oracle: RwLock::new(oracle),
+            events,
+            counters: Counters { redirected, ..Counters::default() },
+            config: cluster,
+        })
+    }
+
+    /// Where a request is served.
+    pub(crate) fn place(&self, caller: &Caller, request: &Request<Incoming>, files: Option<&Files>) -> Placed {
+        if let Some(why) = self.must_stay(request) {
+            self.counters.unasked.fetch_add(1, Ordering::Relaxed);
+            return Placed {
+                place: self.here(request, files),
+                why: self.config.explain.then(|| (why.into(), String::new())),
+            };
+        }
+        let asked = self.asked(caller, request, files);
+        let (decision, candidates) = {
+            let mut decider = self.lock();
+            // Read under the lock, so that the dispatcher sees time in order.
+            let now = clock::now();
+            let dispatcher = &mut decider.dispatcher;
+            let explanation = self.config.explain.then(|| dispatcher.explain(&asked, &[], now));
+            let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
+            (dispatcher.choose(&asked, &[], now), candidates)
+        };
+        self.counters.decisions.fetch_add(1, Ordering::Relaxed);
+        let place = match decision.action {
+            Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),
+            Action::Forward(peer) | Action::Redirect(peer) => self.sends_to(peer, request, files),
+            Action::Answer(_) | Action::Queue | Action::Refuse => {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                Place::Nowhere
+            }
+        };
+        Placed { place, why: candidates.map(|candidates| (decision.reason.to_string(), candidates)) }
+    }
+
+    /// Reads the oracle's table anew.
+    ///
+    /// # Errors
+    /// In one line; the old table stays then.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        let oracle = read_oracle(&self.config, &self.classes).map_err(|error| error.to_string())?;
+        *self.oracle.write().unwrap_or_else(PoisonError::into_inner) = oracle;
+        Ok(())
+    }
+
+    /// Operations per second of this node.
+    pub(crate) fn speed(&self) -> f64 {
+        self.hardware.speed
+    }
+
+    /// Bytes per second of this node's network; 0 where that is not known.
+    pub(crate) fn net_rate(&self) -> f64 {
+        self.hardware.net_rate
+    }
+
+    /// Ends the record.
+    pub(crate) fn finish(&self) {
+        let mut decider = self.lock();
+        let ended = decider.dispatcher.finish_record().map_err(|error| error.to_string());
+        self.notice_record(&mut decider, ended.err());
+    }
+
+    /// Why a request is not asked about: it stays.
+    fn must_stay(&self, request: &Request<Incoming>) -> Option<&'static str> {
+        let (path, method) = (request.uri().path(), request.method());
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        if !host.is_some_and(|host| self.hosts.is_service(host)) {
+            return Some("it was asked for under this node's own name");
+        }
+        let may_move =
+            matches!(*method, Method::GET | Method::HEAD) || *method == Method::POST && self.config.moves_post;
+        if !may_move
+            || matches!(path, LOAD | HEALTH)
+            || self.config.local.iter().any(|local| local.matches(&plain(path)))
+        {
+            return Some("it cannot be served elsewhere");
+        }
+        None
+    }
+
+    fn stays(&self, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        self.counters.stayed.fetch_add(1, Ordering::Relaxed);
+        self.here(request, files)
+    }
+
+    /// Here; a file that other nodes own and this one does not have is fetched from one of them. An owner fetches nothing, and
+    /// what it is asked for is asked under its own name, so that no request goes round.
+    fn here(&self, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        let path = request.uri().path();
+        let object = if self.config.owners.is_empty() { 0 } else { object_of(&self.config.owners, &plain(path)) };
+        if object == 0 || !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Place::Here;
+        }
+        let owner = {
+            let decider = self.lock();
+            let table = decider.dispatcher.table();
+            let owners = table.owners(object);
+            let other = owners.iter().find(|owner| table.state(**owner) == State::Up);
+            if owners.contains(&OWN) { None } else { other.copied() }
+        };
+        match owner.filter(|_| files.is_none_or(|files| files.size(path).is_none())) {
+            Some(owner) => {
+                self.counters.fetched.fetch_add(1, Ordering::Relaxed);
+                Place::Through(owner.0 - 1)
+            }
+            None => Place::Here,
+        }
+    }
+
+    fn sends_to(&self, peer: BackendId, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        let HandOver::Redirect(status) = self.config.hand_over else {
+            self.counters.forwarded.fetch_add(1, Ordering::Relaxed);
+            return Place::Through(peer.0 - 1);
+        };
+        // What cannot stand in a header is served where it came.
+        let Ok(location) = location(&self.urls[peer.0 as usize], request.uri()) else {
+            return self.stays(request, files);
+        };
+        self.counters.redirected[peer.0 as usize - 1].fetch_add(1, Ordering::Relaxed);
+        Place::Elsewhere(status, location)
+    }
+
+    /// The peers as this node reaches them, to forward requests to.
+    ///
+    /// # Errors
+    /// When the address of one is not known.
+    pub(crate) fn inside(&self) -> Result<Vec<Backend>, ServeError> {
+        let peers = self.config.peers.iter();
+        peers.map(|peer| Ok(Backend::new(peer.name.clone(), peer.is_reached_at()?))).collect()
+    }
+
+    /// Makes a request one that asks the peer of this number under its own name.
+    pub(crate) fn name_peer(&self, peer: u32, headers: &mut HeaderMap) {
+        let host = self.config.peers[peer as usize].host();
+        let host = HeaderValue::from_str(host).expect("a URL was read of it");
+        if let Some(asked) = headers.insert(HOST, host) {
+            headers.insert(crate::headers::FORWARDED_HOST, asked);
+        }
+    }
+
+    fn notice_record(&self, decider: &mut Decider, failed: Option<String>) {
+        if let Some(why) = failed.filter(|_| !std::mem::replace(&mut decider.record_has_failed, true)) {
+            self.counters.records_failed.fetch_add(1, Ordering::Relaxed);
+            self.events.emit(&json!({"event": "record_failed", "why": why}));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Decider> {
+        self.decider.lock().expect("no thread panics while it decides")
+    }
+}
+
+impl Placed {
+    /// Says in the reply why its node was chosen, where replies say so.
+    pub(crate) fn annotate(self, reply: &mut HeaderMap) {
+        if let Some((reason, candidates)) = self.why {
+            headers::explain(reply, &reason, candidates);
+        }
+    }
+}
+
+fn read_oracle(cluster: &ClusterConfig, classes: &[String]) -> Result<Oracle, ServeError> {
+    let read = |path: &std::path::PathBuf| Oracle::read(path, classes).map_err(ServeError::Config);
+    Ok(cluster.oracle.as_ref().map(read).transpose()?.unwrap_or_default())
+}
+
+/// The path that is meant, where it is written with escapes.
+fn plain(path: &str) -> Cow<'_, str> {
+    let decoded = path.contains('%').then(|| percent_decoded(path)).flatten();
+    decoded.map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// The place of the rule that says who owns the file of a path, as the number of its object; 0: all nodes have it.
+fn object_of(owners: &[(Pattern, Vec<String>)], path: &str) -> u32 {
+    let rule = super::oracle::pattern::best(owners.iter().map(|(pattern, _)| pattern), path);
+    rule.map_or(0, |place| place as u32 + 1)
+}
