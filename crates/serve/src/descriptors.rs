@@ -22,6 +22,13 @@ pub(crate) fn raise_limit() {
     }
 }
 
+/// How many files a thread may keep open that no request needs at present: some hundreds, and no more than an eighth of what
+/// the process may have.
+pub(crate) fn kept() -> usize {
+    const MOST: u64 = 256;
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(MOST, |(soft, _)| (soft / 8).min(MOST)) as usize
+}
+
 /// How many connections of clients may be open at once: as many as `asked`, or as many as there are descriptors for.
 /// Each connection takes `each` of them, and the process needs `own` besides.
 pub(crate) fn connections(asked: Option<usize>, each: u64, own: u64) -> Result<usize, ServeError> {

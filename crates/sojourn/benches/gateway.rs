@@ -14,6 +14,9 @@ use sojourn_load::{Load, Schedule, Stop, Targets};
 use sojourn_stats::Span;
 
 mod peers;
+mod process;
+
+use process::cpu_s;
 
 const CONNECTIONS: u32 = 32;
 const SECONDS: u64 = 4;
@@ -68,17 +71,6 @@ fn main() -> Result<()> {
     });
     println!("CPU per request: {ours:.2} us, HAProxy {theirs:.2} us: {:.2} of HAProxy's", ours / theirs);
     Ok(())
-}
-
-/// User and system time of a process (s).
-fn cpu_s(pid: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the proxy lives");
-    // Behind the name, which may hold anything, in parentheses; utime and stime are fields 14 and 15 (proc(5)).
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: f64 =
-        [fields[11], fields[12]].iter().map(|field| field.parse::<f64>().expect("a number of ticks")).sum();
-    // USER_HZ is 100 wherever Linux runs today.
-    ticks / 100.0
 }
 
 fn nginx(folder: &Path) -> (SocketAddr, Running) {

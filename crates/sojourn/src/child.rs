@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use sojourn_dispatch::{Information, Limit};
 use sojourn_model::Server;
+use sojourn_serve::node::{FileSettings, LogSettings};
 use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
@@ -20,7 +21,7 @@ pub(crate) struct Node {
     /// Folder of static files
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
-    /// Write an access log to this file, in Common Log Format
+    /// Write an access log to this file, in Combined Log Format
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
@@ -145,8 +146,8 @@ pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
     let mut config = NodeConfig {
         listen: serving.listen,
         threads: arguments.threads,
-        files: arguments.files.clone(),
-        log: arguments.log.clone(),
+        files: arguments.files.clone().map(FileSettings::new),
+        log: arguments.log.clone().map(LogSettings::new),
         model: arguments.model.as_deref().map(model).transpose()?,
         keep_alive: serving.keep_alive()?,
         head_timeout: serving.head_timeout()?,

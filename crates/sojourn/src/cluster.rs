@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_model::Server;
-use sojourn_serve::node::{Pattern, hardware_of};
+use sojourn_serve::node::{RankedPattern, hardware_of};
 use sojourn_serve::report::Key;
 use sojourn_serve::{ClusterConfig, HandOver, PeerConfig, RedirectStatus};
 
@@ -82,7 +82,7 @@ impl Arguments {
             self.peers.iter().map(|text| PeerConfig::parse(text).map_err(|why| bad_input(format!("--peer {why}"))));
         let key = Key::read(self.key.as_deref().expect("clap requires it")).map_err(bad_input)?;
         let pattern =
-            |flag: &str, text: &str| Pattern::of_paths(text).map_err(|why| bad_input(format!("{flag} {why}")));
+            |flag: &str, text: &str| RankedPattern::of_paths(text).map_err(|why| bad_input(format!("{flag} {why}")));
         let owners = self.owners.iter().map(|text| {
             let right = || bad_input(format!("--owners {text}: write a pattern and nodes, e.g. `/videos/*=b,c`"));
             let (paths, nodes) = text.rsplit_once('=').ok_or_else(right)?;

@@ -58,10 +58,12 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
     reply
 }
 
-/// Says what is wrong with a request that no backend gets.
+/// Says what is wrong with a request that no backend gets. What else comes from such a client is not read.
 pub(super) fn rejection(worker: &Worker, status: StatusCode, words: &str) -> Response<Reply> {
     worker.board.counts.refused.add(1);
-    text(status, words.into())
+    let mut reply = text(status, words.into());
+    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    reply
 }
 
 /// A reply of the gateway itself.

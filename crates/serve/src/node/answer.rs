@@ -1,12 +1,13 @@
 //! What a node answers to a request.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
 use sojourn_stats::{Span, Stream, Time};
 use tokio::sync::mpsc;
@@ -14,11 +15,13 @@ use tokio::sync::mpsc;
 use super::ailment::Ailment;
 use super::body::NodeBody;
 use super::broker::{Broker, Place};
+use super::dynamic::Dynamic;
 use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
 use super::log::AccessLog;
 use super::oracle::{Learner, Metered};
 use super::processor::Processor;
+use super::reply::{self, Reply, text};
 use super::requests::Requests;
 use super::spin::{Amount, spin};
 use super::work::Asked;
@@ -36,7 +39,8 @@ const LOAD_WINDOW: Span = Span(1_000_000_000);
 pub(crate) struct Handler {
     name: HeaderValue,
     files: Option<Files>,
-    log: Option<AccessLog>,
+    dynamic: Dynamic,
+    log: Option<Arc<AccessLog>>,
     emulation: Option<Emulation>,
     started: Time,
     requests: Arc<Requests>,
@@ -53,14 +57,14 @@ struct BusyMarks {
     newer: (Time, Span),
 }
 
-type Reply = Response<NodeBody>;
-
 impl Handler {
     pub(crate) fn new(config: NodeConfig, broker: Option<Arc<Broker>>) -> Result<Handler, ServeError> {
         let name = headers::name_value(&config.name)?;
         let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
-        let files = config.files.as_deref().map(Files::new).transpose()?;
-        let log = config.log.as_deref().map(AccessLog::open).transpose()?;
+        let files = config.files.as_ref().map(Files::new).transpose()?;
+        let root = config.files.as_ref().map(|settings| settings.root.as_path());
+        let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, config.listen.port())?;
+        let log = config.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
         let emulation = Emulation::of(&config)?;
         let speed = broker.as_ref().map(|broker| broker.speed());
         let speed = speed.or(config.model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
@@ -72,7 +76,7 @@ impl Handler {
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
         let (requests, learner) = (Arc::default(), learner.transpose()?);
-        Ok(Handler { name, files, log, emulation, started, requests, busy, ailment, broker, learner })
+        Ok(Handler { name, files, dynamic, log, emulation, started, requests, busy, ailment, broker, learner })
     }
 
     /// The stations of what is emulated.
@@ -100,6 +104,10 @@ impl Handler {
         self.requests.in_flight()
     }
 
+    pub(crate) fn log(&self) -> Option<&AccessLog> {
+        self.log.as_deref()
+    }
+
     pub(crate) fn counts(&self, now: Time) -> NodeCounts {
         let totals = self.emulation.as_ref().map(Emulation::totals).unwrap_or_default();
         NodeCounts {
@@ -113,6 +121,7 @@ impl Handler {
             demand_s: totals.demand.as_secs_f64(),
             elapsed_s: now.saturating_since(self.started).as_secs_f64(),
             cluster: self.broker.as_ref().map(|broker| broker.counts()),
+            log_lost: self.log().map_or(0, AccessLog::lost),
             ..NodeCounts::default()
         }
     }
@@ -128,20 +137,29 @@ impl Handler {
         let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
         let mut reply = match target::settle(&mut request) {
             Ok(()) => self.place(&caller, forwarder.as_deref(), request).await,
-            Err((status, wrong)) => text(status, format!("{wrong}\n")),
+            Err((status, wrong)) => {
+                let mut refusal = text(status, format!("{wrong}\n"));
+                // What else comes from such a client is not read.
+                refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                refusal
+            }
         };
+        if let Some(files) = &self.files {
+            reply = files.dress(reply);
+        }
         // What was forwarded says who made it.
         reply.headers_mut().entry(headers::BACKEND).or_insert_with(|| self.name.clone());
         if head {
-            if let Some(size) = reply.body().size().filter(|_| !reply.headers().contains_key(CONTENT_LENGTH)) {
+            let is_said = reply.status() == StatusCode::NOT_MODIFIED || reply.headers().contains_key(CONTENT_LENGTH);
+            if let Some(size) = reply.body().size().filter(|_| !is_said) {
                 reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
             }
             *reply.body_mut() = NodeBody::whole("");
         }
-        if let (Some(log), Some(line)) = (&self.log, line) {
-            log.write(line, reply.status(), reply.body().size());
-        }
-        Ok(reply)
+        Ok(match line {
+            Some(line) => AccessLog::attach(reply, line),
+            None => reply,
+        })
     }
 
     /// Here or elsewhere, as the broker says.
@@ -151,10 +169,12 @@ impl Handler {
         forwarder: Option<&Forwarder>,
         mut request: Request<Incoming>,
     ) -> Reply {
-        let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else { return self.serve(request).await };
+        let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else {
+            return self.serve(caller.address.ip(), request).await;
+        };
         let mut placed = broker.place(caller, &request, self.files.as_ref());
         let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
-            Place::Here => self.serve(request).await,
+            Place::Here => self.serve(caller.address.ip(), request).await,
             Place::Elsewhere(status, location) => {
                 let mut reply = Response::new(NodeBody::whole(""));
                 *reply.status_mut() = status.code();
@@ -174,14 +194,14 @@ impl Handler {
     }
 
     /// Here, and learns from it where it is to.
-    async fn serve(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
+    async fn serve(self: &Arc<Handler>, client: IpAddr, request: Request<Incoming>) -> Reply {
         let Some(learner) = self.learner.as_ref().filter(|_| !matches!(request.uri().path(), LOAD | HEALTH)) else {
-            return self.route(request).await;
+            return self.route(client, request).await;
         };
         let (path, before) = (request.uri().path().to_owned(), self.requests.all());
         let named = request.headers().get(headers::CLASS).and_then(|class| class.to_str().ok()).unwrap_or("");
         let (class, was_alone) = (named.to_owned(), self.in_flight() == 0);
-        let (reply, taken) = Metered::new(self.route(request)).await;
+        let (reply, taken) = Metered::new(self.route(client, request)).await;
         if reply.status() == StatusCode::OK {
             let is_alone = was_alone && self.requests.all() == before + 1;
             learner.learn(&path, &class, taken, is_alone, reply.body().size().unwrap_or(0));
@@ -189,7 +209,7 @@ impl Handler {
         reply
     }
 
-    async fn route(self: &Arc<Handler>, request: Request<Incoming>) -> Reply {
+    async fn route(self: &Arc<Handler>, client: IpAddr, request: Request<Incoming>) -> Reply {
         let path = request.uri().path();
         match path {
             LOAD => return self.load(),
@@ -206,20 +226,22 @@ impl Handler {
                 Err(refusal) => refusal,
             };
         }
+        if let Some(wanted) = self.dynamic.find(path, self.files.as_ref()) {
+            let reply = self.dynamic.answer(wanted, self.files.as_ref(), client, request).await;
+            return reply.map(|body| body.with(in_flight));
+        }
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served here\n");
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refusal;
         }
-        let reply = match path.strip_prefix("/bytes/") {
-            Some(size) => match size.parse() {
-                Ok(size) if size <= BYTES_MAX => bytes(NodeBody::filler(size), "application/octet-stream"),
+        let reply = match (path.strip_prefix("/bytes/"), &self.files) {
+            (Some(size), _) => match size.parse() {
+                Ok(size) if size <= BYTES_MAX => reply::of(NodeBody::filler(size), "application/octet-stream"),
                 _ => text(StatusCode::BAD_REQUEST, format!("/bytes/N wants a whole number up to {BYTES_MAX}\n")),
             },
-            None => match self.files.as_ref().and_then(|files| files.open(path)) {
-                Some((body, media_type)) => bytes(body, media_type),
-                None => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
-            },
+            (None, Some(files)) => files.answer(&request),
+            (None, None) => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
         };
         reply.map(|body| body.with(in_flight))
     }
@@ -245,7 +267,7 @@ impl Handler {
                 None
             }
         };
-        let mut reply = bytes(NodeBody::filler(asked.size), "application/octet-stream");
+        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
         if let Some(served) = served {
             reply.headers_mut().insert(headers::SERVICE, service_value(served));
         }
@@ -364,16 +386,4 @@ fn forwarded(mut reply: gateway::Reply) -> NodeBody {
         }
     });
     NodeBody::stream(frames, size)
-}
-
-fn bytes(body: NodeBody, media_type: &'static str) -> Reply {
-    let mut reply = Response::new(body);
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    reply
-}
-
-fn text(status: StatusCode, words: impl Into<hyper::body::Bytes>) -> Reply {
-    let mut reply = bytes(NodeBody::whole(words), "text/plain; charset=utf-8");
-    *reply.status_mut() = status;
-    reply
 }

@@ -1,50 +1,124 @@
-//! A node's access log in Common Log Format, which load daemons read the rates of clients from.
+//! A node's access log, in Combined or Common Log Format, which load daemons read the rates of clients from.
 //!
-//! A line is written when the reply begins, in one piece and at once, so that who reads along sees whole lines. Questions for
-//! the node's load and health are left out, as everywhere. The price: one system call a request, and the bytes of a reply are
-//! those that it will have.
+//! A line is added when the last byte of its reply has been taken by the kernel, or when the connection has ended before, with
+//! the bytes of the body that were really sent and the instant at which the request came. A request whose client has left
+//! before there was a reply has status 499, as in nginx's logs. Questions for the node's load and health are left out.
+//! Lines are gathered, and a thread of its own writes them, so that a slow disk holds up no request. What a full disk does
+//! not take is lost and counted. The price: who reads along sees a line a quarter of a second late.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+mod line;
+mod writer;
+
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
-use sojourn_traffic::log::date;
+use hyper::Request;
+use hyper::header::{REFERER, USER_AGENT};
+use serde::Deserialize;
 
+use super::body::NodeBody;
+use super::reply::Reply;
 use super::{HEALTH, LOAD};
-use crate::{ServeError, clock};
+use crate::ServeError;
+pub(super) use line::Line;
+use line::head;
+use writer::Writer;
+
+/// Where a node writes its access log, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSettings {
+    /// The file, at whose end lines are added.
+    pub file: PathBuf,
+    /// The form of its lines.
+    #[serde(default)]
+    pub format: LogFormat,
+}
+
+/// The form of the lines of an access log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// With the referrer and the user agent.
+    #[default]
+    Combined,
+    /// Without them.
+    Common,
+}
+
+impl LogSettings {
+    /// Lines in Combined Log Format in this file.
+    pub fn new(file: impl Into<PathBuf>) -> LogSettings {
+        LogSettings { file: file.into(), format: LogFormat::default() }
+    }
+
+    /// The same, with a path that is relative taken from `folder`.
+    #[must_use]
+    pub fn below(self, folder: &Path) -> LogSettings {
+        LogSettings { file: folder.join(self.file), ..self }
+    }
+}
+
+impl From<PathBuf> for LogSettings {
+    fn from(file: PathBuf) -> LogSettings {
+        LogSettings::new(file)
+    }
+}
 
 /// A log that is written on.
-pub(super) struct AccessLog(File);
+pub(crate) struct AccessLog {
+    format: LogFormat,
+    writer: Writer,
+}
 
 impl AccessLog {
-    /// The log at `path`, at whose end lines are added.
+    /// The log that `settings` name.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn open(path: &Path) -> Result<AccessLog, ServeError> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let wrong = |e| ServeError::Config(format!("cannot write the access log {}: {e}", path.display()));
-        file.map(AccessLog).map_err(wrong)
+    pub(crate) fn open(settings: &LogSettings) -> Result<AccessLog, ServeError> {
+        Ok(AccessLog { format: settings.format, writer: Writer::start(&settings.file)? })
     }
 
-    /// The line of a request that has come, but for what is answered; none of one that is not logged.
-    pub(super) fn line(&self, client: IpAddr, request: &Request<Incoming>) -> Option<String> {
-        let (method, uri) = (request.method(), request.uri());
-        if matches!(uri.path(), LOAD | HEALTH) {
+    /// Writes what has been gathered to the file that is open, and goes on with the one that has its name now.
+    ///
+    /// # Errors
+    /// When that cannot be written; the log goes on with the old one.
+    pub(crate) fn reopen(&self) -> Result<(), ServeError> {
+        self.writer.reopen()
+    }
+
+    /// Waits until what has been gathered is written, but for a second at most.
+    pub(crate) fn flush(&self) {
+        self.writer.flush();
+    }
+
+    /// Lines that were lost because the disk did not take them.
+    pub(crate) fn lost(&self) -> u64 {
+        self.writer.lost()
+    }
+
+    /// The line of a request that has come; none of one that is not logged.
+    pub(super) fn line<B>(self: &Arc<AccessLog>, client: IpAddr, request: &Request<B>) -> Option<Line> {
+        if matches!(request.uri().path(), LOAD | HEALTH) {
             return None;
         }
-        let date = date((clock::wall() / 1_000_000_000) as i64);
-        // A quotation mark would end the request's part of the line.
-        let target = uri.to_string().replace('"', "%22");
-        Some(format!("{client} - - {date} \"{method} {target} {:?}\"", request.version()))
+        let text = head(client, request);
+        let who = match self.format {
+            LogFormat::Combined => [REFERER, USER_AGENT].map(|name| request.headers().get(name).cloned()),
+            LogFormat::Common => [None, None],
+        };
+        Some(Line::new(Arc::clone(self), text, who))
     }
 
-    /// Writes a line with what was answered. A disk that is full takes none, and the daemon that reads says so.
-    pub(super) fn write(&self, line: String, status: StatusCode, bytes: Option<u64>) {
-        let bytes = bytes.map_or_else(|| "-".into(), |bytes| bytes.to_string());
-        let _ = (&self.0).write_all(format!("{line} {} {bytes}\n", status.as_u16()).as_bytes());
+    /// The reply that `line` tells of.
+    pub(super) fn attach(reply: Reply, line: Line) -> Reply {
+        let line = Arc::new(line.replied(reply.status()));
+        reply.map(|body: NodeBody| body.logged(line))
+    }
+
+    fn is_combined(&self) -> bool {
+        self.format == LogFormat::Combined
     }
 }

@@ -1,9 +1,9 @@
 //! A node: one server of the system, real or emulated.
 //!
-//! It serves static files below a root, `/bytes/N` (N bytes), `/work` (a service, see below), `/load` (its load, in
-//! ORCA text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
-//! [`Station`](sojourn_model::Station) of each resource and is answered when they say so, no processor time is burnt, and
-//! many nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
+//! It serves static files below a root, pages that programs make (CGI, FastCGI), `/bytes/N` (N bytes), `/work` (a service, see
+//! below), `/load` (its load, in ORCA text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
+//! [`Station`](sojourn_model::Station) of each resource and is answered when they say so, no processor time is burnt, and many
+//! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
 //! thread.
 //!
 //! What a request may ask for is limited, so that no sum of it overflows: [`DEMAND_MAX`] and [`BYTES_MAX`]. More is
@@ -16,11 +16,14 @@ mod ailment;
 mod answer;
 mod body;
 mod broker;
+mod dynamic;
 mod emulation;
 mod files;
 mod log;
 mod oracle;
+mod pattern;
 mod processor;
+mod reply;
 mod requests;
 mod spin;
 mod work;
@@ -47,7 +50,12 @@ pub use ailment::Ailment;
 use answer::Handler;
 use broker::{Broker, Numbers, Telling};
 pub use broker::{ClusterConfig, ClusterCounts, HandOver, PeerConfig, PeerCounts, hardware_of};
-pub use oracle::{Foreseen, Oracle, Pattern};
+pub use dynamic::{CgiSettings, FastCgiSettings};
+pub use files::{CacheControl, FileSettings};
+use log::AccessLog;
+pub use log::{LogFormat, LogSettings};
+pub use oracle::{Foreseen, Oracle, Pattern as RankedPattern};
+pub use pattern::Pattern;
 use processor::Processor;
 
 /// The longest service that a request for `/work` may ask for: 24 h.
@@ -72,10 +80,14 @@ pub struct NodeConfig {
     pub threads: usize,
     /// Threads that burn processor time for spun work.
     pub workers: usize,
-    /// The root of the static files.
-    pub files: Option<PathBuf>,
-    /// Where it writes a line of each request, in Common Log Format.
-    pub log: Option<PathBuf>,
+    /// The static files.
+    pub files: Option<FileSettings>,
+    /// Programs that are started for each request.
+    pub cgi: Option<CgiSettings>,
+    /// Programs that a FastCGI server runs.
+    pub fastcgi: Option<FastCgiSettings>,
+    /// Where it writes a line of each request.
+    pub log: Option<LogSettings>,
     /// The server that it emulates.
     pub model: Option<Server>,
     /// The names of the classes of requests in the order of their priority, the most urgent first; a request's own is in
@@ -107,6 +119,8 @@ impl NodeConfig {
             threads: 1,
             workers: 1,
             files: None,
+            cgi: None,
+            fastcgi: None,
             log: None,
             model: None,
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
@@ -143,6 +157,8 @@ pub struct NodeCounts {
     pub demand_s: f64,
     /// Connections that had to wait because as many as may be open were open.
     pub held: u64,
+    /// Lines of its log that the disk did not take.
+    pub log_lost: u64,
     /// Time since the node started (s).
     pub elapsed_s: f64,
     /// What it has done in its cluster, where it is in one.
@@ -178,14 +194,20 @@ impl Node {
                 return Err(ServeError::Config(format!("0 {what}: a node needs at least 1")));
             }
         }
-        // A connection may take a file besides, or one to a peer, which may be left behind idle; each thread has some descriptors
-        // of its own.
-        let each = if config.cluster.is_some() { 3 } else { 1 + u64::from(config.files.is_some()) };
-        let limit = descriptors::connections(config.connections, each, 16 + 4 * config.threads as u64)?;
+        // A connection may take a file besides, the pipes of a program, or a connection to a peer, which may be left behind idle;
+        // each thread has some descriptors of its own.
+        let has_programs = config.cgi.is_some() || config.fastcgi.is_some();
+        let (each, kept) = match config.files.is_some() || has_programs {
+            true => (2 + u64::from(has_programs), descriptors::kept() as u64),
+            false => (1, 0),
+        };
+        let each = each + 2 * u64::from(config.cluster.is_some());
+        let limit = descriptors::connections(config.connections, each, 16 + (4 + kept) * config.threads as u64)?;
         let connections = Connections::new(limit, config.keep_alive, config.head_timeout, PATIENCE, config.grace);
         let listeners = listeners(config.listen, config.threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
         let (workers, grace) = (config.workers, config.grace);
+        config.listen = address;
         let cluster = config.cluster.take();
         let broker = cluster.map(|cluster| Broker::new(cluster, &config, address, events).map(Arc::new)).transpose()?;
         let inbox = broker.as_ref().map(|broker| broker.inbox(address)).transpose()?;
@@ -257,6 +279,14 @@ impl Node {
         Arc::clone(self.handler.ailment())
     }
 
+    /// Goes on with the file that has the name of the log now, as after it was moved away.
+    ///
+    /// # Errors
+    /// When that cannot be written; the log goes on with the old one.
+    pub fn reopen_log(&self) -> Result<(), ServeError> {
+        self.handler.log().map_or(Ok(()), AccessLog::reopen)
+    }
+
     /// Stops it and says what it has done.
     pub fn stop(self) -> NodeCounts {
         self.finish().0
@@ -266,6 +296,9 @@ impl Node {
     pub fn finish(mut self) -> (NodeCounts, Result<(), ServeError>) {
         self.threads.stop();
         let written = self.handler.finish();
+        if let Some(log) = self.handler.log() {
+            log.flush();
+        }
         let counts = self.counts();
         let is_whole = counts.cluster.as_ref().is_none_or(|cluster| cluster.records_failed == 0);
         (counts, if is_whole { written } else { Err(ServeError::Record) })

@@ -7,6 +7,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::{Child, SpawnError};
+use sojourn_serve::node::{CgiSettings, FileSettings, LogSettings, Pattern};
 use sojourn_serve::{Backend, GatewayConfig, NodeConfig, child};
 
 use crate::support::{Client, get, ms};
@@ -25,7 +26,11 @@ fn as_node() {
     set("LISTEN", &mut |config, to| config.listen = to.parse().expect("an address"));
     set("THREADS", &mut |config, threads| config.threads = threads.parse().expect("a number"));
     set("GRACE_MS", &mut |config, grace| config.grace = ms(grace.parse().expect("a number")));
-    set("FILES", &mut |config, folder| config.files = Some(folder.into()));
+    set("FILES", &mut |config, folder| config.files = Some(FileSettings::new(folder)));
+    set("LOG", &mut |config, file| config.log = Some(LogSettings::new(file)));
+    set("CGI", &mut |config, scripts| {
+        config.cgi = Some(CgiSettings::new(Pattern::parse(scripts).expect("a pattern")));
+    });
     if let Err(error) = child::node(config, std::io::stdout(), Some(std::io::stdin())) {
         std::io::Write::write_all(&mut std::io::stderr(), format!("{error}\n").as_bytes()).expect("it is read");
         std::process::exit(2);

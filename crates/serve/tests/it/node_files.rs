@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sojourn_bed::Child;
+use sojourn_serve::node::FileSettings;
 use sojourn_serve::{Node, NodeConfig, now};
 
 use crate::child::{PATIENCE, address, command};
@@ -25,7 +26,7 @@ fn files_below_the_root_and_nothing_else() {
     let large: Vec<u8> = (0..3_000_001_u32).map(|byte| (byte % 251) as u8).collect();
     fs::write(root.join("large.bin"), &large).expect("a file");
     symlink(folder.path().join("secret.txt"), root.join("link.txt")).expect("a link");
-    let config = NodeConfig { files: Some(root), ..NodeConfig::new("n") };
+    let config = NodeConfig { files: Some(FileSettings::new(root)), ..NodeConfig::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
 
@@ -33,7 +34,6 @@ fn files_below_the_root_and_nothing_else() {
         ("/", "text/html; charset=utf-8", b"<p>home".as_slice()),
         ("/index.html?x=1", "text/html; charset=utf-8", b"<p>home"),
         ("/sub/", "text/html; charset=utf-8", b"<p>sub"),
-        ("/sub", "text/html; charset=utf-8", b"<p>sub"),
         ("/a%20b.css", "text/css; charset=utf-8", b"p{}"),
         ("/empty.txt", "text/plain; charset=utf-8", b""),
         ("/large.bin", "application/octet-stream", &large),
@@ -85,7 +85,7 @@ fn what_is_no_file_is_not_opened() {
 
 #[test]
 fn a_root_that_is_no_folder_is_said() {
-    let error = Node::start(NodeConfig { files: Some("/no/such/folder".into()), ..NodeConfig::new("n") });
+    let error = Node::start(NodeConfig { files: Some(FileSettings::new("/no/such/folder")), ..NodeConfig::new("n") });
     let error = error.err().expect("there is no such folder").to_string();
     assert!(error.contains("/no/such/folder"), "{error}");
 }

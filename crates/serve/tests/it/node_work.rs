@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use sojourn_model::{Discipline, Server};
+use sojourn_serve::node::LogSettings;
 use sojourn_serve::{Node, NodeConfig, now, orca};
 use sojourn_stats::Span;
 use sojourn_traffic::log;
@@ -50,7 +51,8 @@ fn a_node_writes_what_it_is_asked_as_logs_have_it() {
     let path = folder.path().join("access.log");
     let node = || {
         let model = Some(server(Discipline::Fcfs, "1 ms", None));
-        Node::start(NodeConfig { model, log: Some(path.clone()), ..NodeConfig::new("n") }).expect("a node starts")
+        Node::start(NodeConfig { model, log: Some(LogSettings::new(&path)), ..NodeConfig::new("n") })
+            .expect("a node starts")
     };
     let served = node();
     let mut client = Client::new(served.address());
@@ -62,6 +64,7 @@ fn a_node_writes_what_it_is_asked_as_logs_have_it() {
     // Another one goes on with it.
     let served = node();
     assert_eq!(get(served.address(), "/bytes/7").status, 200);
+    drop(served);
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<_> =
         text.lines().map(|line| log::parse(line.as_bytes()).unwrap_or_else(|e| panic!("{e}: {line}"))).collect();
@@ -72,7 +75,7 @@ fn a_node_writes_what_it_is_asked_as_logs_have_it() {
     assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), expected);
     let now_s = std::fs::metadata(&path).unwrap().mtime();
     assert!(lines.iter().all(|line| line.host == b"127.0.0.1" && (now_s - line.time_s).abs() < 60), "{text}");
-    let nowhere = NodeConfig { log: Some(folder.path().join("no/log")), ..NodeConfig::new("n") };
+    let nowhere = NodeConfig { log: Some(LogSettings::new(folder.path().join("no/log"))), ..NodeConfig::new("n") };
     let refusal = Node::start(nowhere).err().expect("there is no such folder").to_string();
     assert!(refusal.starts_with("cannot write the access log ") && !refusal.contains('\n'), "{refusal}");
 }

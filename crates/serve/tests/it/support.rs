@@ -139,6 +139,16 @@ impl Client {
         }
     }
 
+    /// How many bytes come until the connection ends.
+    pub(crate) fn rest(&mut self) -> usize {
+        let mut block = [0; 65_536];
+        let mut all = 0;
+        while let Ok(read @ 1..) = self.reader.read(&mut block) {
+            all += read;
+        }
+        all
+    }
+
     fn chunks(&mut self, body: &mut Vec<u8>) -> Option<()> {
         loop {
             let size = u64::from_str_radix(&self.line()?, 16).ok()?;

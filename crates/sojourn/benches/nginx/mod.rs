@@ -15,12 +15,17 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Serves what `fill` puts into the folder that it is given.
+    /// Serves what `fill` puts into the folder that it is given, without a log.
     pub(crate) fn start(fill: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Nginx> {
+        Nginx::logging("off", fill)
+    }
+
+    /// The same, with this access log, as nginx's `access_log` has it; a path is taken from a folder of its own.
+    pub(crate) fn logging(log: &str, fill: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Nginx> {
         let folder = tempfile::tempdir()?;
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         fill(&folder.path().join("site"))?;
-        std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address))?;
+        std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address, log))?;
         let mut child = Command::new("taskset")
             .args(["-c", "1", "nginx", "-p"])
             .arg(folder.path())
@@ -53,14 +58,14 @@ impl Drop for Nginx {
     }
 }
 
-/// One process, so that there is none left when it is killed; no log; every connection kept for any number of requests.
-fn config(folder: &Path, address: SocketAddr) -> String {
+/// One process, so that there is none left when it is killed; every connection kept for any number of requests.
+fn config(folder: &Path, address: SocketAddr, log: &str) -> String {
     let folder = folder.display();
     format!(
         "daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log stderr crit;
 events {{ worker_connections 8192; }}
 http {{
-  access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on; open_file_cache max=4000;
+  access_log {log}; keepalive_requests 100000000; sendfile on; tcp_nopush on; open_file_cache max=4000;
   client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   server {{ listen {address}; root {folder}/site; }}

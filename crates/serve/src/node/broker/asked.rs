@@ -1,7 +1,5 @@
 //! What the policy is told of a request: what the simulator tells its nodes.
 
-use std::path::Path;
-
 use hyper::Request;
 use hyper::body::Incoming;
 use sojourn_dispatch::{Signals, key};
@@ -9,7 +7,7 @@ use sojourn_dispatch::{Signals, key};
 use super::{Broker, OWN, object_of, plain};
 use crate::caller::Caller;
 use crate::headers;
-use crate::node::files::{Files, media_type};
+use crate::node::files::Files;
 use crate::node::work::Asked;
 
 /// What is known of a reply before it is made.
@@ -34,7 +32,8 @@ impl Broker {
         let path = &*plain;
         let known = if reads(Signals::SIZE | Signals::WORK) { self.known(request, files) } else { Known::default() };
         let oracle = self.oracle.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let foreseen = oracle.foresee(path, media_type(Path::new(path)));
+        let media_type = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+        let foreseen = oracle.foresee(path, media_type);
         let named = request.headers().get(headers::CLASS).and_then(|name| name.to_str().ok());
         let class = named.or(foreseen.and_then(|of| of.class.as_deref()));
         let class = class.and_then(|class| self.classes.iter().position(|known| known == class));

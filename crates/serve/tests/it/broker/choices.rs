@@ -5,7 +5,7 @@ use std::io::BufReader;
 
 use sojourn_dispatch::record::replay;
 use sojourn_serve::Node;
-use sojourn_serve::node::Pattern;
+use sojourn_serve::node::{FileSettings, RankedPattern as Pattern};
 
 use super::{Cluster, cluster, free, node_of};
 
@@ -91,7 +91,7 @@ fn a_file_goes_to_the_node_that_owns_it() {
     fs::write(folder.path().join("v/index.html"), "small").expect("a file");
     let nodes = |policy: &str| {
         Cluster::<2>::start(|_, config| {
-            config.files = Some(folder.path().into());
+            config.files = Some(FileSettings::new(folder.path()));
             cluster(config).policy = policy.into();
             cluster(config).owners = vec![(Pattern::of_paths("/v/*").expect("a pattern"), vec!["b".into()])];
             let hardware = sojourn_dispatch::Hardware { speed: 1.0, disk_rate: 1e6, net_rate: 1e9 };

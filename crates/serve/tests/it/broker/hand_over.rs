@@ -3,7 +3,7 @@
 use std::fs;
 
 use sojourn_serve::HandOver;
-use sojourn_serve::node::Pattern;
+use sojourn_serve::node::{FileSettings, RankedPattern as Pattern};
 
 use super::{Cluster, SERVICE, ask, cluster, peers};
 use crate::support::until;
@@ -52,7 +52,7 @@ fn a_file_of_another_node_is_fetched_from_it_whoever_is_asked() {
     }
     fs::write(folder.path().join("c/v/copy.mpg"), "a copy").expect("a file");
     let nodes = Cluster::<3>::start(|_, config| {
-        config.files = Some(folder.path().join(&config.name));
+        config.files = Some(FileSettings::new(folder.path().join(&config.name)));
         cluster(config).policy = "stay".into();
         cluster(config).owners = vec![(paths("/v/*"), vec!["b".into()])];
     });

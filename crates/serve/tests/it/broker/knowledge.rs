@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sojourn_serve::node::Oracle;
+use sojourn_serve::node::{FileSettings, Oracle};
 use sojourn_serve::{Node, NodeConfig};
 
 use super::{Cluster, cluster, free, node_of};
@@ -54,7 +54,7 @@ fn a_node_learns_what_it_serves() {
     model.speed = 3.0;
     let config = NodeConfig {
         model: Some(model),
-        files: Some(folder.path().into()),
+        files: Some(FileSettings::new(folder.path())),
         learn: Some(file.clone()),
         ..NodeConfig::new("a")
     };

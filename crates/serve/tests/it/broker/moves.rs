@@ -44,7 +44,7 @@ fn a_request_of_the_service_moves_to_the_idle_node_and_stays_there() {
 
 #[test]
 fn what_cannot_be_served_elsewhere_stays() {
-    let local = sojourn_serve::node::Pattern::of_paths("/work/local*").expect("a pattern");
+    let local = sojourn_serve::node::RankedPattern::of_paths("/work/local*").expect("a pattern");
     let nodes = Cluster::<2>::start(|_, config| {
         cluster(config).local = vec![local.clone()];
         cluster(config).hand_over = HandOver::Redirect(RedirectStatus::Found);
