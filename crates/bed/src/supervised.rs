@@ -2,9 +2,10 @@
 //!
 //! One JSON object per line on the output: first `{"event":"ready","port":41234,"kind":"node",...}`, then what happens,
 //! last `{"event":"stopped",...}` with the counts. The child stops when its input ends, or on SIGTERM or SIGINT; told
-//! again by one of these signals, it ends at once, with exit code 130. On SIGHUP a child that has a file reads it anew; to others
-//! it is said and changes nothing. A parent that is killed or panics closes that pipe, whatever else it fails to do, so nothing
-//! survives it. PR_SET_PDEATHSIG is not used: it fires when the *thread* that spawned the child ends.
+//! again by one of these signals, it ends at once, with exit code 130. On SIGHUP a child that has a file reads it anew, and on
+//! SIGUSR1 one that has a log opens it anew; to others it is said and changes nothing. A parent that is killed or panics closes
+//! that pipe, whatever else it fails to do, so nothing survives it. PR_SET_PDEATHSIG is not used: it fires when the *thread* that
+//! spawned the child ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +41,15 @@ impl Events {
     }
 }
 
+/// What a child is told by a signal, besides to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signalled {
+    /// SIGHUP: to read its file anew.
+    Reload,
+    /// SIGUSR1: to open its log anew.
+    Reopen,
+}
+
 /// The exit code of a child that was told twice.
 const INTERRUPTED: i32 = 130;
 
@@ -54,26 +64,37 @@ pub fn until_told_to_stop(
     input: Option<impl Read + Send + 'static>,
     heard: impl FnMut(&Value) + Send + 'static,
 ) -> io::Result<()> {
-    let says = || events.emit(&json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}));
-    until_told_to_stop_or_reload(events, ready, input, heard, says)
+    until_told_to_stop_or(events, ready, input, heard, |told| nothing_to_do(events, told))
 }
 
-/// The same; on SIGHUP `reload` is called.
+/// Says that a signal changes nothing.
+pub fn nothing_to_do(events: &Events, told: Signalled) {
+    match told {
+        Signalled::Reload => {
+            events.emit(&json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}))
+        }
+        Signalled::Reopen => {
+            events.emit(&json!({"event": "reopened", "why": "there is no log to open anew; it serves on"}))
+        }
+    }
+}
+
+/// The same; what signals tell besides is given to `does`.
 ///
 /// # Errors
 /// As [`until_told_to_stop`].
-pub fn until_told_to_stop_or_reload(
+pub fn until_told_to_stop_or(
     events: &Events,
     ready: &Value,
     input: Option<impl Read + Send + 'static>,
     mut heard: impl FnMut(&Value) + Send + 'static,
-    mut reload: impl FnMut(),
+    mut does: impl FnMut(Signalled),
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut terminate, mut interrupt) = runtime.block_on(async {
         // The handlers are there before the ready line, so that a parent may stop the child as soon as it has read it.
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let mut hang_up = signal(SignalKind::hangup())?;
+        let (mut hang_up, mut user) = (signal(SignalKind::hangup())?, signal(SignalKind::user_defined1())?);
         let (ended, mut end) = mpsc::channel::<()>(1);
         let kept = match input {
             Some(input) => {
@@ -94,13 +115,14 @@ pub fn until_told_to_stop_or_reload(
                 _ = end.recv() => break,
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
-                _ = hang_up.recv() => reload(),
+                _ = hang_up.recv() => does(Signalled::Reload),
+                _ = user.recv() => does(Signalled::Reopen),
             }
         }
         drop(kept);
         Ok::<_, io::Error>((terminate, interrupt))
     })?;
-    // What is stopped in order may take its time. Told again, it ends in the middle of it.
+    // What is stopped in order may take its time. Signalled again, it ends in the middle of it.
     let again = move || {
         runtime.block_on(async {
             tokio::select! {

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use sojourn_bed::supervised::Signalled;
 use sojourn_bed::{Events, supervised};
 
 use crate::descriptors;
@@ -19,8 +20,8 @@ use crate::{
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
 /// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
-/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. On SIGHUP a node of a cluster reads its oracle's
-/// table anew.
+/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. Where its settings are from a file, it reads
+/// that anew on SIGHUP, and its oracle's table; where it writes a log, it opens that anew on SIGUSR1.
 ///
 /// # Errors
 /// When the node cannot start, and nothing has been written then; or when a record of decisions or a table of what was learned
@@ -32,14 +33,21 @@ pub fn node(
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
     let events = Events::to(output);
-    let name = config.name.clone();
-    let peers = config.cluster.as_ref().map(|cluster| cluster.peers.iter().map(|peer| peer.name.clone()).collect());
-    let peers: Option<Vec<String>> = peers;
+    let (name, has_file, has_log) = (config.name.clone(), config.source.is_some(), config.log.is_some());
+    let has_oracle = config.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
     let node = Node::start_with(config, events.clone())?;
     let address = node.address();
     let mut ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
-    if let Some((reports, peers)) = node.reports_address().zip(peers) {
-        (ready["reports"], ready["peers"]) = (json!(reports), json!(peers));
+    for (key, addresses) in [("http", node.plain_addresses()), ("https", node.tls_addresses())] {
+        if !addresses.is_empty() {
+            ready[key] = json!(addresses);
+        }
+    }
+    if let Some(reports) = node.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    if let Some(metrics) = node.metrics_address() {
+        ready["metrics"] = json!(metrics);
     }
     let ailment = node.ailment();
     let heard = move |told: &Value| {
@@ -50,15 +58,13 @@ pub fn node(
             ailment.fail(share);
         }
     };
-    let (reloads, teller) = (node.reloader(), events.clone());
-    let reload = move || {
-        teller.emit(&match reloads() {
-            Ok(true) => json!({"event": "reloaded"}),
-            Ok(false) => json!({"event": "hung_up", "why": "there is nothing to reload; it serves on"}),
-            Err(why) => json!({"event": "reload_failed", "why": why}),
-        });
+    let does = node.told();
+    let does = |told: Signalled| match told {
+        Signalled::Reload if !has_file && !has_oracle => supervised::nothing_to_do(&events, told),
+        Signalled::Reopen if !has_log => supervised::nothing_to_do(&events, told),
+        told => does(told),
     };
-    supervised::until_told_to_stop_or_reload(&events, &ready, input, heard, reload)
+    supervised::until_told_to_stop_or(&events, &ready, input, heard, does)
         .map_err(ServeError::system("cannot begin to serve"))?;
     let (counts, written) = node.finish();
     events.emit(&stopped("node", &counts));
@@ -213,7 +219,11 @@ pub fn dns(
         }
     };
     let reload = dns.reloader();
-    supervised::until_told_to_stop_or_reload(&events, &ready, input, heard, reload)
+    let does = |told| match told {
+        Signalled::Reload => reload(),
+        Signalled::Reopen => supervised::nothing_to_do(&events, told),
+    };
+    supervised::until_told_to_stop_or(&events, &ready, input, heard, does)
         .map_err(ServeError::system("cannot begin to serve"))?;
     let (state, is_whole) = dns.stop();
     events.emit(&stopped("dns", &state));

@@ -22,6 +22,11 @@ pub(crate) fn wall() -> u64 {
     nanoseconds(clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has a clock"))
 }
 
+/// Wall time in whole seconds since 1970.
+pub(crate) fn seconds() -> i64 {
+    (wall() / 1_000_000_000) as i64
+}
+
 /// Lets the calling thread wait so long; a signal ends that sooner.
 pub(crate) fn wait(span: Span) {
     let span = TimeSpec::from_duration(span.as_std());

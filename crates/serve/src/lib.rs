@@ -4,6 +4,7 @@ mod alarm;
 mod caller;
 pub mod child;
 mod clock;
+mod current;
 mod descriptors;
 pub mod dns;
 mod error;
@@ -12,10 +13,12 @@ pub mod headers;
 mod listen;
 pub mod loadd;
 mod netlink;
+mod network;
 pub mod node;
 pub mod orca;
 mod place;
 pub mod program;
+mod prometheus;
 mod redirection;
 pub mod report;
 pub mod switch;
@@ -26,7 +29,10 @@ pub mod upstream;
 pub use clock::now;
 pub use error::ServeError;
 pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
-pub use node::{Ailment, ClusterConfig, ClusterCounts, HandOver, Node, NodeConfig, NodeCounts, PeerConfig};
+pub use node::{
+    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Node, NodeConfig, NodeCounts, NodeFile,
+    PeerConfig, TlsConfig, WhenFull,
+};
 pub use redirection::RedirectStatus;
 pub use report::ReportsConfig;
 pub use sojourn_bed::Events;

@@ -1,35 +1,40 @@
 //! Listening sockets, and the connections that they take in until told to stop.
 
+mod activity;
+mod conversation;
+mod counts;
+mod gate;
 mod head;
+mod local;
+mod rules;
+mod stream;
 
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::Service;
 use hyper::{Request, Response};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use sojourn_stats::Span;
+use rustls::ServerConfig;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::ServeError;
 use crate::caller::Caller;
-use head::{TOO_LATE, timed};
-
-/// How long a connection stays open without a request where nothing else is said; nginx has the same.
-pub(crate) const KEEP_ALIVE: Span = Span(75_000_000_000);
-
-/// How long the head of a request may take, as in nginx.
-pub(crate) const HEAD_TIMEOUT: Span = Span(60_000_000_000);
+use crate::current::Current;
+use conversation::Conversation;
+pub use counts::ConnectionCounts;
+use counts::{Counts, bump};
+use gate::{Gate, Pass, Refusal};
+pub use rules::WhenFull;
+pub(crate) use rules::{HANDSHAKE_TIMEOUT, HEAD_TIMEOUT, KEEP_ALIVE, Rules, STREAMS};
+pub(crate) use stream::H2;
 
 /// Connections that may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
@@ -67,58 +72,65 @@ fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {
 /// The connections of clients to all threads: how each is kept, and how many may be open.
 #[derive(Clone)]
 pub(crate) struct Connections {
-    http: http1::Builder,
-    /// How long the head of a request may take from its first byte.
-    head_timeout: Duration,
-    /// How long a client may take nothing of what is sent to it.
-    patience: Duration,
-    /// How long requests in flight may take once told to stop.
-    grace: Duration,
-    free: Arc<Semaphore>,
-    held: Arc<AtomicU64>,
+    rules: Arc<Current<Rules>>,
+    gate: Arc<Gate>,
+    counts: Arc<Counts>,
 }
 
 impl Connections {
-    /// At most `limit` at once; further ones wait. One that is idle for `keep_alive` is closed: counted from the end of
-    /// the reply before, or from the connection's beginning. Zero: a connection per request. A head that is not complete
-    /// `head_timeout` after its first byte is answered with status 408.
-    pub(crate) fn new(limit: usize, keep_alive: Span, head_timeout: Span, patience: Span, grace: Span) -> Connections {
-        let mut http = http1::Builder::new();
-        let idle = if keep_alive == Span::ZERO { KEEP_ALIVE } else { keep_alive };
-        http.keep_alive(keep_alive > Span::ZERO).header_read_timeout(idle.as_std());
-        let free = Arc::new(Semaphore::new(limit));
-        let [head_timeout, patience, grace] = [head_timeout, patience, grace].map(Span::as_std);
-        Connections { http, head_timeout, patience, grace, free, held: Arc::default() }
+    /// Connections that are kept by these rules.
+    pub(crate) fn new(rules: Rules) -> Connections {
+        Connections { rules: Current::new(Arc::new(rules)), gate: Arc::default(), counts: Arc::default() }
+    }
+
+    /// From now on these rules hold for connections that come in.
+    pub(crate) fn set_rules(&self, rules: Rules) {
+        self.rules.set(Arc::new(rules));
+        self.gate.widen();
     }
 
     /// How many had to wait because too many were open.
     pub(crate) fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
+        self.counts().held
     }
 
-    /// Takes in what connects to `listener` until `stop` says so, and lets `service` answer each connection's requests.
-    /// Then the socket is closed, requests in flight are answered, and what is left after the grace is dropped.
+    /// What has become of them.
+    pub(crate) fn counts(&self) -> ConnectionCounts {
+        self.counts.now()
+    }
+
+    /// How many are open.
+    pub(crate) fn open(&self) -> usize {
+        self.gate.open()
+    }
+
+    /// Takes in what connects to `listener` until `stop` says so, within TLS where that is given, and lets `service` answer
+    /// each connection's requests. Then the socket is closed, requests in flight are answered, and what is left after the
+    /// grace is dropped.
     pub(crate) async fn accept<S, B>(
         &self,
         listener: StdListener,
+        tls: Option<Arc<Current<ServerConfig>>>,
         mut stop: watch::Receiver<bool>,
         service: impl Fn(Caller) -> S,
     ) where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + 'static,
+        S::Future: 'static,
         B: Body + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
         let mut open = JoinSet::new();
-        let conversation =
-            |stream: TcpStream, peer, permit: Option<OwnedSemaphorePermit>, stop: &watch::Receiver<bool>| {
-                let caller = Caller::of(&stream, peer);
-                let speaking = self.clone().speak(stream, service(caller), stop.clone());
-                async move {
-                    speaking.await;
-                    drop(permit);
-                }
-            };
+        let conversation = |stream: TcpStream, peer, pass: Option<Pass>, stop: &watch::Receiver<bool>| {
+            let (rules, counts, stop) = (self.rules.get(), Arc::clone(&self.counts), stop.clone());
+            let caller = Caller::of(&stream, peer);
+            let tls = tls.as_ref().map(|tls| tls.get());
+            let speaking = Conversation { rules, counts, stop }.speak(stream, tls, service(caller));
+            async move {
+                speaking.await;
+                drop(pass);
+            }
+        };
         loop {
             let (stream, peer) = tokio::select! {
                 accepted = listener.accept() => match accepted {
@@ -134,12 +146,15 @@ impl Connections {
                 Some(_) = open.join_next() => continue,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
-            let permit = tokio::select! {
-                permit = self.permit() => Some(permit),
+            let pass = tokio::select! {
+                entered = self.enter(peer.ip()) => match entered {
+                    Some(pass) => Some(pass),
+                    None => continue,
+                },
                 // It has connected before the stop.
                 _ = stop.wait_for(|stop| *stop) => None,
             };
-            open.spawn_local(conversation(stream, peer, permit, &stop));
+            open.spawn_local(conversation(stream, peer, pass, &stop));
         }
         // What has connected before is served too. From then on connections are refused.
         if let Ok(listener) = listener.into_std() {
@@ -151,68 +166,33 @@ impl Connections {
         }
         let all = async { while open.join_next().await.is_some() {} };
         // What takes longer than the grace is dropped with the set.
-        let _ = tokio::time::timeout(self.grace, all).await;
+        let _ = tokio::time::timeout(self.rules.get().grace.as_std(), all).await;
         open.shutdown().await;
     }
 
-    async fn permit(&self) -> OwnedSemaphorePermit {
-        let free = Arc::clone(&self.free);
-        if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
-            return permit;
-        }
-        self.held.fetch_add(1, Ordering::Relaxed);
-        free.acquire_owned().await.expect("the semaphore is never closed")
-    }
-
-    /// Speaks HTTP/1 on one connection until it ends; once told to stop, until what has arrived is answered.
-    async fn speak<S, B>(mut self, stream: TcpStream, service: S, mut stop: watch::Receiver<bool>)
-    where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-        B: Body + 'static,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
-        // Replies leave whole; waiting for more to send would only add delay.
-        let _ = stream.set_nodelay(true);
-        // A client that takes nothing of its reply blocks the write; only the kernel sees for how long.
-        let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(self.patience));
-        let (stream, timer) = timed(stream, self.head_timeout);
-        // A reply that ends after the stop says that its connection ends with it, even where this task has not heard yet.
-        let stopping = stop.clone();
-        let last = service_fn(|request| {
-            let reply = service.call(request);
-            let stopping = stopping.clone();
-            async move {
-                let mut reply = reply.await?;
-                if *stopping.borrow() {
-                    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    /// Lets a connection in, at once or when others are closed; none where it is to be closed.
+    async fn enter(&self, from: IpAddr) -> Option<Pass> {
+        let mut is_held = false;
+        loop {
+            let rules = self.rules.get();
+            match self.gate.enter(from, &rules) {
+                Ok(pass) => return Some(pass),
+                Err(Refusal::Address) => {
+                    bump(&self.counts.refused_address);
+                    return None;
                 }
-                Ok::<_, Infallible>(reply)
+                Err(Refusal::Full) if rules.when_full == WhenFull::Close => {
+                    bump(&self.counts.refused_full);
+                    return None;
+                }
+                Err(Refusal::Full) => {
+                    if !is_held {
+                        bump(&self.counts.held);
+                        is_held = true;
+                    }
+                    self.gate.freed().await;
+                }
             }
-        });
-        let mut connection = self.http.timer(timer).serve_connection(stream, last);
-        let told = async {
-            let _ = stop.wait_for(|stop| *stop).await;
-            // What has arrived meanwhile is read before the connection may count as idle.
-            tokio::task::yield_now().await;
-        };
-        let ended = tokio::select! {
-            biased;
-            ended = &mut connection => ended,
-            () = told => {
-                std::pin::Pin::new(&mut connection).graceful_shutdown();
-                (&mut connection).await
-            }
-        };
-        // An error is mostly the client's: it left, or was idle for too long; its requests clean up by themselves. But a
-        // reply that broke off must not look whole, even to a client of HTTP/1.0, which reads to the connection's end.
-        let Err(error) = ended else { return };
-        let parts = connection.into_parts();
-        let stream = parts.io.stream();
-        if error.is_user() {
-            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-        } else if error.is_timeout() && !parts.read_buf.is_empty() {
-            // It fits into the socket's buffer, or the client reads nothing.
-            let _ = stream.try_write(TOO_LATE);
         }
     }
 }

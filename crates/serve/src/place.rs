@@ -1,6 +1,6 @@
-//! Where mistakes are in a configuration file of TOML: each gets one line, with the file, the line, the key and what would be
-//! right. Relative paths start where the file is.
+//! Where a mistake in a configuration file is. Each gets one line: file, line, key, and what is wrong and would be right.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,20 @@ use serde::de::DeserializeOwned;
 use sojourn_stats::{Dimension, Span, nearest, quantity};
 use toml::Spanned;
 
-/// A file and its text.
+/// A file of TOML and its text.
 pub(crate) struct Place<'a> {
     pub(crate) text: &'a str,
     pub(crate) file: &'a Path,
 }
 
 impl Place<'_> {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// Where it is no TOML, or has a key that is not known.
+    /// Reads the text; an error of TOML or of its keys is told in one line.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         toml::from_str(self.text).map_err(|error| self.not_toml(&error))
     }
 
     /// One line: where, the key, and what is wrong and would be right.
-    pub(crate) fn wrong(&self, at: Range<usize>, key: &str, what: impl std::fmt::Display) -> String {
+    pub(crate) fn wrong(&self, at: Range<usize>, key: &str, what: impl Display) -> String {
         format!("{}:{}: {key}: {what}", self.file.display(), self.line(at.start))
     }
 
@@ -34,27 +31,24 @@ impl Place<'_> {
         self.file.parent().map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
-    /// Reads an address and a port.
-    pub(crate) fn address(&self, text: &str, at: Range<usize>, key: &str) -> Result<SocketAddr, String> {
-        let wrong = || self.wrong(at, key, format!("`{text}` is no IP:PORT, as 127.0.0.1:53 or [::1]:53"));
+    /// An address with its port; `example` says how one is written.
+    pub(crate) fn address(&self, text: &str, at: Range<usize>, key: &str, example: &str) -> Result<SocketAddr, String> {
+        let wrong = || self.wrong(at, key, format!("`{text}` is no IP:PORT, as {example}"));
         text.parse().map_err(|_| wrong())
     }
 
-    /// Reads a time above zero.
+    /// A time with its unit.
     pub(crate) fn time(&self, text: &Spanned<String>, key: &str) -> Result<Span, String> {
         let seconds = quantity::parse(text.get_ref(), Dimension::Time);
-        let seconds = seconds.map_err(|error| self.wrong(text.span(), key, error))?;
-        match Span::from_secs_f64(seconds) {
-            Span::ZERO => Err(self.wrong(text.span(), key, "it is above 0, e.g. `60 s`")),
-            span => Ok(span),
-        }
+        seconds.map(Span::from_secs_f64).map_err(|error| self.wrong(text.span(), key, error))
     }
 
-    fn line(&self, offset: usize) -> usize {
-        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
+    /// A number of bytes with its unit.
+    pub(crate) fn size(&self, text: &Spanned<String>, key: &str) -> Result<u64, String> {
+        let bytes = quantity::parse(text.get_ref(), Dimension::Size);
+        bytes.map(|bytes| bytes as u64).map_err(|error| self.wrong(text.span(), key, error))
     }
 
-    /// An error of TOML or of its keys, in one line.
     fn not_toml(&self, error: &toml::de::Error) -> String {
         let line = error.span().map_or(1, |span| self.line(span.start));
         let message = error.message().lines().next().unwrap_or("not TOML").to_owned();
@@ -70,5 +64,9 @@ impl Place<'_> {
             _ => message,
         };
         format!("{}:{line}: {message}", self.file.display())
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
     }
 }

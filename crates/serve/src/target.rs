@@ -24,7 +24,14 @@ pub(crate) fn settle(request: &mut Request<Incoming>) -> Result<(), (StatusCode,
         Some(line) if !is_host(line.as_bytes()) => {
             return wrong("the host line holds a host, as in `example.org:8080`");
         }
-        None if request.version() > Version::HTTP_10 => return wrong("an HTTP/1.1 request has a host line"),
+        None if request.version() == Version::HTTP_11 => return wrong("an HTTP/1.1 request has a host line"),
+        // HTTP/2 names it in the target; who names it twice means the same (RFC 9113, section 8.3.1).
+        None if request.version() > Version::HTTP_11 && request.uri().authority().is_none() => {
+            return wrong("a request names its host");
+        }
+        Some(line) if request.version() > Version::HTTP_11 && !is_same_host(line, request.uri()) => {
+            return wrong("a request names one host");
+        }
         _ => {}
     }
     if !is_plain_or_chunked(request.headers()) {
@@ -49,6 +56,11 @@ pub(crate) fn settle(request: &mut Request<Incoming>) -> Result<(), (StatusCode,
     request.headers_mut().insert(HOST, host);
     *request.uri_mut() = path;
     Ok(())
+}
+
+/// Whether a host line names what the target names, if that names one.
+fn is_same_host(line: &HeaderValue, uri: &Uri) -> bool {
+    uri.authority().is_none_or(|authority| authority.as_str().as_bytes().eq_ignore_ascii_case(line.as_bytes()))
 }
 
 /// A host with or without a port; none at all is allowed, for targets that have none.

@@ -1,49 +1,16 @@
-//! `sojourn node`, `sojourn gateway` and `sojourn redirect`: the live parts, each alone. Run by hand they serve until
+//! `sojourn gateway` and `sojourn redirect`: the live parts that forward and redirect, each alone. Run by hand they serve until
 //! Ctrl-C; as children of a run they stop when their standard input closes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_dispatch::{Information, Limit};
-use sojourn_model::Server;
-use sojourn_serve::node::{FileSettings, LogSettings};
-use sojourn_serve::{Backend, Face, GatewayConfig, NodeConfig, RedirectStatus, ServeError, child};
+use sojourn_serve::{Backend, Face, GatewayConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
-use crate::cluster;
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::number::{count, time};
 use crate::reporting::Reporting;
-
-/// Serve: static files, /bytes/N, and /work
-#[derive(clap::Args)]
-pub(crate) struct Node {
-    /// Folder of static files
-    #[arg(long, value_name = "DIR")]
-    files: Option<PathBuf>,
-    /// Write an access log to this file, in Combined Log Format
-    #[arg(long, value_name = "FILE")]
-    log: Option<PathBuf>,
-    /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
-    #[arg(long, value_name = "TOML")]
-    model: Option<String>,
-    /// Names of the classes of requests (header x-sojourn-class), the most urgent first, e.g. `static,dynamic`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    classes: Vec<String>,
-    /// Name, told to clients in the header x-sojourn-backend
-    #[arg(long, default_value = "node")]
-    name: String,
-    /// Threads
-    #[arg(long, default_value = "1", value_parser = count::<usize>)]
-    threads: usize,
-    /// Seed of the demands that no request names
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    #[command(flatten, next_help_heading = "Cluster")]
-    cluster: cluster::Arguments,
-    #[command(flatten)]
-    serving: Serving,
-}
 
 /// Forward HTTP requests to backends by a policy
 #[derive(clap::Args)]
@@ -120,10 +87,10 @@ struct Choice {
 
 /// Where and for how long clients are served
 #[derive(clap::Args)]
-struct Serving {
-    /// Address to listen on; port 0 takes a free one and says which
-    #[arg(long, default_value = "127.0.0.1:0")]
-    listen: SocketAddr,
+pub(crate) struct Serving {
+    /// Address to listen on; port 0 takes a free one and says which [default: 127.0.0.1:0]
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
     /// Close clients' connections that are idle for this long; `0 s`: a connection per request
     #[arg(long, value_name = "TIME", default_value = "75 s", allow_hyphen_values = true)]
     keep_alive: String,
@@ -132,35 +99,13 @@ struct Serving {
     head_timeout: String,
     /// Most connections of clients at once; further ones wait [default: as many as file descriptors suffice for]
     #[arg(long, value_name = "N", value_parser = count::<usize>)]
-    connections: Option<usize>,
+    pub(crate) connections: Option<usize>,
     /// Told to stop (SIGTERM, Ctrl-C), give requests in flight this long; told twice, end at once [default: 30 s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     grace: Option<String>,
     /// Serve until standard input closes, as a child of a run
     #[arg(long, hide = true)]
-    child: bool,
-}
-
-pub(crate) fn node(arguments: &Node) -> Result<Exit, Failure> {
-    let serving = &arguments.serving;
-    let mut config = NodeConfig {
-        listen: serving.listen,
-        threads: arguments.threads,
-        files: arguments.files.clone().map(FileSettings::new),
-        log: arguments.log.clone().map(LogSettings::new),
-        model: arguments.model.as_deref().map(model).transpose()?,
-        keep_alive: serving.keep_alive()?,
-        head_timeout: serving.head_timeout()?,
-        connections: serving.connections,
-        grace: serving.grace()?,
-        seed: arguments.seed,
-        cluster: arguments.cluster.config(&arguments.name)?,
-        learn: arguments.cluster.learn.clone(),
-        ..NodeConfig::new(arguments.name.clone())
-    };
-    name_classes(&arguments.classes, &mut config.classes)?;
-    let input = serving.child.then(std::io::stdin);
-    child::node(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+    pub(crate) child: bool,
 }
 
 pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
@@ -191,7 +136,7 @@ impl Choice {
         let backends = self.backends.iter().enumerate().map(|(index, text)| backend(text, index, right, address));
         let policy = self.policy.as_deref().unwrap_or(policy);
         let mut config = GatewayConfig {
-            listen: self.serving.listen,
+            listen: self.serving.listen(),
             information: information(self.poll.as_deref())?,
             reports: self.reporting.taken()?,
             upstream: self.reporting.made()?,
@@ -219,11 +164,16 @@ impl Choice {
 }
 
 impl Serving {
-    fn keep_alive(&self) -> Result<Span, Failure> {
+    /// Where to listen.
+    pub(crate) fn listen(&self) -> SocketAddr {
+        self.listen.unwrap_or(([127, 0, 0, 1], 0).into())
+    }
+
+    pub(crate) fn keep_alive(&self) -> Result<Span, Failure> {
         time("--keep-alive", &self.keep_alive)
     }
 
-    fn head_timeout(&self) -> Result<Span, Failure> {
+    pub(crate) fn head_timeout(&self) -> Result<Span, Failure> {
         let timeout = time("--head-timeout", &self.head_timeout)?;
         if timeout == Span::ZERO {
             Err(bad_input("--head-timeout: a head takes some time, e.g. `10 s`"))
@@ -233,7 +183,7 @@ impl Serving {
     }
 
     /// A run waits for its children, and has asked all that it wants to know before it stops them.
-    fn grace(&self) -> Result<Span, Failure> {
+    pub(crate) fn grace(&self) -> Result<Span, Failure> {
         let default = if self.child { "1 s" } else { "30 s" };
         time("--grace", self.grace.as_deref().unwrap_or(default))
     }
@@ -255,17 +205,6 @@ pub(crate) fn failure(error: ServeError) -> Failure {
         ServeError::System { .. } | ServeError::Record => failed(error),
         other => bad_input(other),
     }
-}
-
-/// Reads a server model given as text or as a file.
-fn model(text: &str) -> Result<Server, Failure> {
-    // Text has `key = value`; a path with an equals sign in it can be written ./a=b.toml.
-    if text.contains('=') && !text.starts_with(['.', '/']) {
-        return Server::from_toml(text).map_err(bad_input);
-    }
-    let read =
-        std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
-    Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
 }
 
 /// Reads `N` or `N,RETURN`: the limit of each backend and the mark at which it is chosen again, which is a quarter below if

@@ -21,6 +21,7 @@ mod interrupt;
 mod listen;
 mod load;
 mod loadd;
+mod node;
 mod number;
 mod plan;
 mod queue;
@@ -65,7 +66,7 @@ enum Verb {
     /// Make or understand input
     Traffic(traffic::Arguments),
     /// Serve: static files, /bytes/N, and /work whose service is emulated or real
-    Node(child::Node),
+    Node(Box<node::Arguments>),
     /// Forward HTTP requests to backends by a policy
     Gateway(Box<child::Gateway>),
     /// Answer HTTP requests with the address of a backend, chosen by a policy
@@ -108,7 +109,7 @@ fn main() -> ExitCode {
         Verb::Agent(arguments) => agent::agent(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
-        Verb::Node(arguments) => child::node(&arguments),
+        Verb::Node(arguments) => node::node(&arguments),
         Verb::Gateway(arguments) => child::gateway(&arguments),
         Verb::Redirect(arguments) => child::redirect(&arguments),
         Verb::Switch(arguments) => switch::switch(&arguments),

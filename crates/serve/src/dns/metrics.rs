@@ -1,52 +1,11 @@
-//! The numbers of a DNS in Prometheus' text format over HTTP.
+//! The numbers of a DNS in Prometheus' text format.
 
-use std::convert::Infallible;
 use std::fmt::Write;
-use std::net::TcpListener;
-use std::sync::Arc;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
 use serde_json::Value;
-use sojourn_stats::Span;
-use tokio::sync::watch;
 
 use super::running::Running;
-use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE};
-
-/// Connections of those who ask at once.
-const CONNECTIONS: usize = 16;
-
-const SECOND: Span = Span(1_000_000_000);
-
-/// Answers those who ask until told to stop.
-pub(super) async fn serve(listener: TcpListener, running: Arc<Running>, stop: watch::Receiver<bool>) {
-    let connections = Connections::new(CONNECTIONS, KEEP_ALIVE, HEAD_TIMEOUT, HEAD_TIMEOUT, SECOND);
-    let service = |_| {
-        let running = Arc::clone(&running);
-        service_fn(move |request| {
-            let reply = reply(&request, &running);
-            async move { Ok::<_, Infallible>(reply) }
-        })
-    };
-    connections.accept(listener, stop, service).await;
-}
-
-fn reply(request: &Request<Incoming>, running: &Running) -> Response<Full<Bytes>> {
-    let (status, text) = match (request.method(), request.uri().path()) {
-        (&Method::GET | &Method::HEAD, "/metrics") => (StatusCode::OK, text(running)),
-        (_, "/metrics") => (StatusCode::METHOD_NOT_ALLOWED, "GET\n".into()),
-        _ => (StatusCode::NOT_FOUND, "GET /metrics\n".into()),
-    };
-    let mut reply = Response::new(Full::new(Bytes::from(text)));
-    *reply.status_mut() = status;
-    let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4");
-    reply.headers_mut().insert(CONTENT_TYPE, kind);
-    reply
-}
+use crate::prometheus;
 
 /// A family of numbers, of each site or service.
 struct Family {
@@ -92,7 +51,8 @@ const OF_SITES: [Family; 7] = [
     },
 ];
 
-fn text(running: &Running) -> String {
+/// All numbers of a DNS.
+pub(super) fn text(running: &Running) -> String {
     let state = running.state();
     let mut text = String::new();
     wire(&mut text, &state["wire"]);
@@ -130,7 +90,7 @@ fn text(running: &Running) -> String {
 }
 
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# HELP sojourn_dns_{name} {help}\n# TYPE sojourn_dns_{name} {kind}");
+    prometheus::head(text, &format!("sojourn_dns_{name}"), kind, help);
 }
 
 /// The counts of the wire: queries by type, replies by code, and what became of the others.

@@ -41,7 +41,7 @@ pub use zone::{Zone, Zones};
 
 use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
-use crate::{ServeError, listen};
+use crate::{ServeError, listen, prometheus};
 use control::Door;
 use decider::Order;
 use running::Running;
@@ -195,7 +195,8 @@ impl Desk {
         chores.spawn_local(send(orders, ears));
         chores.spawn_local(checks::run(Arc::clone(&running.decider)));
         if let Some(listener) = metrics {
-            chores.spawn_local(metrics::serve(listener, Arc::clone(&running), stop.clone()));
+            let running = Arc::clone(&running);
+            chores.spawn_local(prometheus::serve(listener, move || metrics::text(&running), stop.clone()));
         }
         if let Some(door) = door {
             let running = Arc::clone(&running);

@@ -4,7 +4,6 @@
 //! the same port, needs nothing shared but the policy and the limits; the kernel spreads the senders over the sockets.
 
 mod counts;
-mod current;
 mod moderation;
 mod sockets;
 mod tcp;
@@ -24,10 +23,10 @@ pub use super::answer::limits::Limits;
 use super::chooser::Chooser;
 use super::zone::Zones;
 use crate::ServeError;
+use crate::current::Current;
 use crate::threads::{Threads, Work};
 pub use counts::ServerCounts;
 use counts::Tally;
-use current::Current;
 
 /// How long connections may take to end once told to stop.
 const GRACE: Span = Span(1_000_000_000);
@@ -48,7 +47,7 @@ pub struct ServerConfig {
 /// A running server; dropping it stops it.
 pub struct Server {
     addresses: Vec<SocketAddr>,
-    current: Arc<Current>,
+    current: Arc<Current<Zones>>,
     tallies: Vec<Arc<Tally>>,
     stop: Arc<AtomicBool>,
     udp: Vec<(Arc<Socket>, JoinHandle<()>)>,

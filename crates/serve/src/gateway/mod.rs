@@ -42,7 +42,7 @@ use sojourn_dispatch::{Catalogue, Information, Limit, Signals};
 use sojourn_stats::Span;
 
 use crate::caller::Caller;
-use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
+use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, Rules, listeners};
 use crate::redirection::{RedirectStatus, is_origin};
 use crate::report::{Dropped, Inbox, ReportsConfig, SIGNALS};
 use crate::threads::{Threads, Work};
@@ -283,7 +283,10 @@ impl Gateway {
         let limit = descriptors::connections(config.connections, each, own as u64)?;
         config.keep = config.keep.min(limit.div_ceil(links));
         let grace = config.grace;
-        let connections = Connections::new(limit, config.keep_alive, config.head_timeout, config.timeouts.idle, grace);
+        let connections = {
+            let (keep_alive, head_timeout, patience) = (config.keep_alive, config.head_timeout, config.timeouts.idle);
+            Connections::new(Rules { keep_alive, head_timeout, patience, grace, ..Rules::new(limit) })
+        };
         let count = if config.shared { 1 } else { threads };
         let mut made = (0..count).map(|index| Decider::new(&config, index)).collect::<Result<Vec<_>, _>>()?;
         let deciders = made.iter().map(Decider::seen).collect();
@@ -342,7 +345,7 @@ impl Gateway {
                 if let Some(telling) = telling {
                     chores.spawn_local(telling);
                 }
-                clients.accept(listener, stop, service).await;
+                clients.accept(listener, None, stop, service).await;
                 chores.shutdown().await;
                 worker.close();
             }) as Work)

@@ -14,14 +14,15 @@ use std::time::{Duration, Instant};
 use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 use hyper_util::rt::TokioIo;
 use pin_project_lite::pin_project;
-use tokio::net::TcpStream;
+
+use super::stream::Stream;
 
 /// The answer to a head that was begun and not finished in time.
 pub(super) const TOO_LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// A connection that knows whether a byte has come since its timer began to wait.
 pub(super) struct Heard {
-    io: TokioIo<TcpStream>,
+    io: TokioIo<Stream>,
     byte_came: Arc<AtomicBool>,
 }
 
@@ -43,15 +44,15 @@ pin_project! {
 }
 
 /// A connection and its timer.
-pub(super) fn timed(stream: TcpStream, head_timeout: Duration) -> (Heard, HeadTimer) {
+pub(super) fn timed(stream: Stream, head_timeout: Duration) -> (Heard, HeadTimer) {
     let byte_came = Arc::new(AtomicBool::new(false));
     let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came) };
     (Heard { io: TokioIo::new(stream), byte_came }, timer)
 }
 
 impl Heard {
-    pub(super) fn stream(&self) -> &TcpStream {
-        self.io.inner()
+    pub(super) fn stream(&mut self) -> &mut Stream {
+        self.io.inner_mut()
     }
 }
 

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
@@ -18,6 +17,7 @@ use super::broker::{Broker, Place};
 use super::dynamic::Dynamic;
 use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
+use super::limits::{Limits, Overrun};
 use super::log::AccessLog;
 use super::oracle::{Learner, Metered};
 use super::processor::Processor;
@@ -25,7 +25,7 @@ use super::reply::{self, Reply, text};
 use super::requests::Requests;
 use super::spin::{Amount, spin};
 use super::work::Asked;
-use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts, PATIENCE};
+use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts};
 use crate::caller::Caller;
 use crate::gateway::{self, Forwarder};
 use crate::redirection::leave_body;
@@ -41,13 +41,22 @@ pub(crate) struct Handler {
     files: Option<Files>,
     dynamic: Dynamic,
     log: Option<Arc<AccessLog>>,
-    emulation: Option<Emulation>,
+    limits: Limits,
+    emulation: Option<Arc<Emulation>>,
     started: Time,
     requests: Arc<Requests>,
-    busy: Mutex<BusyMarks>,
+    busy: Arc<Mutex<BusyMarks>>,
     ailment: Arc<Ailment>,
     broker: Option<Arc<Broker>>,
-    learner: Option<Learner>,
+    learner: Option<Arc<Learner>>,
+}
+
+/// What a handler comes after.
+pub(crate) enum Before<'a> {
+    /// Nothing: the node starts, with this broker.
+    Start(Option<Arc<Broker>>),
+    /// Another one, whose place it takes.
+    Reload(&'a Handler),
 }
 
 /// Busy time at two instants that lie a window apart.
@@ -58,30 +67,54 @@ struct BusyMarks {
 }
 
 impl Handler {
-    pub(crate) fn new(config: NodeConfig, broker: Option<Arc<Broker>>) -> Result<Handler, ServeError> {
+    /// What answers by these settings. Where it takes the place of another one, counts and the emulated server go on.
+    pub(crate) fn new(config: &NodeConfig, port: u16, before: Before<'_>) -> Result<Handler, ServeError> {
         let name = headers::name_value(&config.name)?;
-        let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
+        let limits = config.limits.clone();
         let files = config.files.as_ref().map(Files::new).transpose()?;
         let root = config.files.as_ref().map(|settings| settings.root.as_path());
-        let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, config.listen.port())?;
+        let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, port)?;
         let log = config.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
-        let emulation = Emulation::of(&config)?;
+        let broker = match before {
+            Before::Reload(Handler { emulation, started, requests, busy, ailment, broker, learner, .. }) => {
+                let (emulation, requests, busy) = (emulation.clone(), Arc::clone(requests), Arc::clone(busy));
+                let (ailment, broker, learner) = (Arc::clone(ailment), broker.clone(), learner.clone());
+                return Ok(Handler {
+                    name,
+                    files,
+                    dynamic,
+                    log,
+                    limits,
+                    emulation,
+                    started: *started,
+                    requests,
+                    busy,
+                    ailment,
+                    broker,
+                    learner,
+                });
+            }
+            Before::Start(broker) => broker,
+        };
+        let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
+        let emulation = Emulation::of(config)?.map(Arc::new);
         let speed = broker.as_ref().map(|broker| broker.speed());
         let speed = speed.or(config.model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
-        let learner = config.learn.map(|file| {
+        let learner = config.learn.as_ref().map(|file| {
             let cannot = format!("cannot write what is learned to {}", file.display());
-            Learner::new(file, speed).map_err(|error| ServeError::Config(format!("{cannot}: {error}")))
+            let learner = Learner::new(file.clone(), speed);
+            learner.map(Arc::new).map_err(|error| ServeError::Config(format!("{cannot}: {error}")))
         });
         let started = clock::now();
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
-        let busy = Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) });
+        let busy = Arc::new(Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) }));
         let (requests, learner) = (Arc::default(), learner.transpose()?);
-        Ok(Handler { name, files, dynamic, log, emulation, started, requests, busy, ailment, broker, learner })
+        Ok(Handler { name, files, dynamic, log, limits, emulation, started, requests, busy, ailment, broker, learner })
     }
 
     /// The stations of what is emulated.
     pub(crate) fn stations(&self) -> &[Arc<Processor>] {
-        self.emulation.as_ref().map_or(&[], Emulation::stations)
+        self.emulation.as_deref().map_or(&[], Emulation::stations)
     }
 
     pub(crate) fn ailment(&self) -> &Arc<Ailment> {
@@ -97,7 +130,10 @@ impl Handler {
         if let Some(broker) = &self.broker {
             broker.finish();
         }
-        self.learner.iter().try_for_each(Learner::write).map_err(ServeError::system("cannot write what was learned"))
+        self.learner
+            .iter()
+            .try_for_each(|learner| learner.write())
+            .map_err(ServeError::system("cannot write what was learned"))
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -109,7 +145,7 @@ impl Handler {
     }
 
     pub(crate) fn counts(&self, now: Time) -> NodeCounts {
-        let totals = self.emulation.as_ref().map(Emulation::totals).unwrap_or_default();
+        let totals = self.emulation.as_deref().map(Emulation::totals).unwrap_or_default();
         NodeCounts {
             requests: self.requests.all(),
             in_flight: self.in_flight(),
@@ -135,7 +171,9 @@ impl Handler {
     ) -> Result<Reply, Infallible> {
         let head = request.method() == Method::HEAD;
         let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
+        let wants_load = request.headers().get(orca::WANTED).is_some_and(|form| form.as_bytes() == b"TEXT");
         let mut reply = match target::settle(&mut request) {
+            Ok(()) if self.limits.is_too_large(&request) => self.too_large(),
             Ok(()) => self.place(&caller, forwarder.as_deref(), request).await,
             Err((status, wrong)) => {
                 let mut refusal = text(status, format!("{wrong}\n"));
@@ -149,6 +187,9 @@ impl Handler {
         }
         // What was forwarded says who made it.
         reply.headers_mut().entry(headers::BACKEND).or_insert_with(|| self.name.clone());
+        if wants_load {
+            reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), self.load_value());
+        }
         if head {
             let is_said = reply.status() == StatusCode::NOT_MODIFIED || reply.headers().contains_key(CONTENT_LENGTH);
             if let Some(size) = reply.body().size().filter(|_| !is_said) {
@@ -178,7 +219,7 @@ impl Handler {
             Place::Elsewhere(status, location) => {
                 let mut reply = Response::new(NodeBody::whole(""));
                 *reply.status_mut() = status.code();
-                leave_body(request, reply.headers_mut(), PATIENCE.as_std());
+                leave_body(request, reply.headers_mut(), self.limits.body_timeout.as_std());
                 reply.headers_mut().insert(LOCATION, location);
                 reply
             }
@@ -249,8 +290,11 @@ impl Handler {
     async fn work(self: &Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Reply> {
         let asked = Asked::parse(&request).map_err(|why| text(StatusCode::BAD_REQUEST, format!("{why}\n")))?;
         let body = request.into_body();
-        if !body.is_end_stream() && !drain(body).await {
-            return Err(text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"));
+        if !body.is_end_stream() {
+            self.limits.drain(body).await.map_err(|overrun| match overrun {
+                Overrun::TooLarge => self.too_large(),
+                Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
+            })?;
         }
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => Some(self.emulate(emulation, &asked).await?),
@@ -290,15 +334,24 @@ impl Handler {
         })
     }
 
+    fn too_large(&self) -> Reply {
+        let most = self.limits.body_size;
+        text(StatusCode::PAYLOAD_TOO_LARGE, format!("the body of a request has at most {most} bytes here\n"))
+    }
+
     fn load(&self) -> Reply {
+        let value = self.load_value();
+        let mut reply = text(StatusCode::OK, [value.as_bytes(), b"\n"].concat());
+        reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
+        reply
+    }
+
+    /// Its load now, as ORCA writes it.
+    fn load_value(&self) -> HeaderValue {
         let mut load = orca::Load::of_in_flight(self.in_flight());
         load.cpu_utilization = Some(self.utilization());
         load.named_metrics.extend(self.totals().into_iter().map(|(metric, value)| (metric.name().into(), value)));
-        let report = load.to_text();
-        let value = HeaderValue::from_str(&report).expect("a load report is plain text");
-        let mut reply = text(StatusCode::OK, format!("{report}\n"));
-        reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
-        reply
+        HeaderValue::from_str(&load.to_text()).expect("a load report is plain text")
     }
 
     /// What the emulated server has done, for those who make differences of it.
@@ -356,17 +409,6 @@ impl Handler {
 /// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
 fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
     HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
-}
-
-/// Whether a body came to its end in time. An error means that the client left, which ends the whole request.
-async fn drain(mut body: Incoming) -> bool {
-    loop {
-        match tokio::time::timeout(PATIENCE.as_std(), body.frame()).await {
-            Ok(Some(Ok(_))) => {}
-            Ok(_) => return true,
-            Err(_) => return false,
-        }
-    }
 }
 
 /// The body of a reply that comes from a peer; it ends with the client's patience.

@@ -9,6 +9,9 @@
 //! What a request may ask for is limited, so that no sum of it overflows: [`DEMAND_MAX`] and [`BYTES_MAX`]. More is
 //! answered with 400.
 //!
+//! Settings come from the command line or from a file, which is read anew while it serves: then what answers, the rules of
+//! connections and the certificates are replaced, and no request is lost.
+//!
 //! A node runs on one thread by default, so that eight of them fit on two cores; the price is that its HTTP handling
 //! (some tens of microseconds per request) is serial.
 
@@ -16,47 +19,60 @@ mod ailment;
 mod answer;
 mod body;
 mod broker;
+mod config;
 mod dynamic;
 mod emulation;
 mod files;
+mod limits;
 mod log;
+mod metrics;
 mod oracle;
 mod pattern;
 mod processor;
 mod reply;
 mod requests;
+mod running;
 mod spin;
+mod tls;
 mod work;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use serde::Serialize;
 use sojourn_bed::Events;
-use sojourn_model::Server;
+use sojourn_bed::supervised::Signalled;
 use sojourn_stats::Span;
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::caller::Caller;
 use crate::gateway::{Forwarder, GatewayId};
-use crate::listen::{Connections, HEAD_TIMEOUT, KEEP_ALIVE, listeners};
-use crate::report::Inbox;
+use crate::listen::listeners;
+pub use crate::listen::{ConnectionCounts, WhenFull};
+use crate::report::{Inbox, Metrics};
 use crate::threads::{Threads, Work};
-use crate::{ServeError, clock, descriptors};
+use crate::{ServeError, prometheus};
 pub use ailment::Ailment;
 use answer::Handler;
-use broker::{Broker, Numbers, Telling};
 pub use broker::{ClusterConfig, ClusterCounts, HandOver, PeerConfig, PeerCounts, hardware_of};
+use broker::{Numbers, Telling};
+pub use config::{NodeConfig, NodeFile};
 pub use dynamic::{CgiSettings, FastCgiSettings};
 pub use files::{CacheControl, FileSettings};
-use log::AccessLog;
+pub use limits::Limits;
 pub use log::{LogFormat, LogSettings};
 pub use oracle::{Foreseen, Oracle, Pattern as RankedPattern};
 pub use pattern::Pattern;
 use processor::Processor;
+use running::Running;
+pub use tls::{CertificateFiles, TlsConfig};
 
 /// The longest service that a request for `/work` may ask for: 24 h.
 pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);
@@ -67,74 +83,6 @@ pub const BYTES_MAX: u64 = 1_000_000_000_000_000;
 /// Where it says its load, and that it is well: no requests as others.
 const LOAD: &str = "/load";
 const HEALTH: &str = "/health";
-
-/// How long a client may take for the next part of an upload, and take nothing of a reply.
-const PATIENCE: Span = Span(60_000_000_000);
-
-/// What a node is.
-#[derive(Clone, Debug)]
-pub struct NodeConfig {
-    /// Where it listens; port 0 takes a free port.
-    pub listen: SocketAddr,
-    /// Threads that handle HTTP.
-    pub threads: usize,
-    /// Threads that burn processor time for spun work.
-    pub workers: usize,
-    /// The static files.
-    pub files: Option<FileSettings>,
-    /// Programs that are started for each request.
-    pub cgi: Option<CgiSettings>,
-    /// Programs that a FastCGI server runs.
-    pub fastcgi: Option<FastCgiSettings>,
-    /// Where it writes a line of each request.
-    pub log: Option<LogSettings>,
-    /// The server that it emulates.
-    pub model: Option<Server>,
-    /// The names of the classes of requests in the order of their priority, the most urgent first; a request's own is in
-    /// the header `x-sojourn-class`.
-    pub classes: Vec<String>,
-    /// The name by which its replies and its random stream are known.
-    pub name: String,
-    /// The run's seed, for demands that no request brings along.
-    pub seed: u64,
-    /// How long an idle connection stays open, and how long a request's head may take; zero: a connection per request.
-    pub keep_alive: Span,
-    /// How long the head of a request may take from its first byte; then the answer is 408.
-    pub head_timeout: Span,
-    /// Most connections at once; further ones wait until one is closed. None: as many as there are descriptors for.
-    pub connections: Option<usize>,
-    /// How long requests in flight may take when it is stopped.
-    pub grace: Span,
-    /// The cluster that it is a node of.
-    pub cluster: Option<ClusterConfig>,
-    /// Where it writes, when it is stopped, an oracle's table of what it has served.
-    pub learn: Option<PathBuf>,
-}
-
-impl NodeConfig {
-    /// A node called `name` on a free port of the loopback address, without files or a model.
-    pub fn new(name: impl Into<String>) -> NodeConfig {
-        NodeConfig {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            threads: 1,
-            workers: 1,
-            files: None,
-            cgi: None,
-            fastcgi: None,
-            log: None,
-            model: None,
-            classes: ["static", "dynamic", "secure"].map(Into::into).into(),
-            name: name.into(),
-            seed: 1,
-            keep_alive: KEEP_ALIVE,
-            head_timeout: HEAD_TIMEOUT,
-            connections: None,
-            grace: Span(1_000_000_000),
-            cluster: None,
-            learn: None,
-        }
-    }
-}
 
 /// What a node has done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -155,8 +103,9 @@ pub struct NodeCounts {
     pub busy_s: f64,
     /// Core time that the finished services asked for (s).
     pub demand_s: f64,
-    /// Connections that had to wait because as many as may be open were open.
-    pub held: u64,
+    /// What has become of connections.
+    #[serde(flatten)]
+    pub connections: ConnectionCounts,
     /// Lines of its log that the disk did not take.
     pub log_lost: u64,
     /// Time since the node started (s).
@@ -168,55 +117,69 @@ pub struct NodeCounts {
 
 /// A running node; dropping it stops it.
 pub struct Node {
-    address: SocketAddr,
+    /// Those without TLS first.
+    addresses: Vec<SocketAddr>,
+    plain: usize,
+    metrics: Option<SocketAddr>,
     reports: Option<SocketAddr>,
-    handler: Arc<Handler>,
-    connections: Connections,
+    running: Arc<Running>,
     threads: Threads,
 }
 
+/// What a thread of a node listens to.
+#[derive(Default)]
+struct Doors {
+    plain: Vec<TcpListener>,
+    tls: Vec<TcpListener>,
+    metrics: Option<TcpListener>,
+}
+
 impl Node {
-    /// Starts a node.
+    /// Starts a node whose events are thrown away.
     ///
     /// # Errors
-    /// When the address is in use, the root is no directory, the log cannot be written, or the name cannot stand in a header.
+    /// When the address is in use, the root is no directory, the log cannot be written, a certificate cannot be used, or the
+    /// name cannot stand in a header.
     pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
         Node::start_with(config, Events::nowhere())
     }
 
-    /// The same; `events` hears of peers that come and go.
+    /// Starts a node; `events` hears of reloads, and of certificates that end soon.
     ///
     /// # Errors
-    /// As [`Node::start`]; also when the cluster is impossible, or a record or a table cannot be written.
-    pub fn start_with(mut config: NodeConfig, events: Events) -> Result<Node, ServeError> {
+    /// As [`Node::start`].
+    pub fn start_with(config: NodeConfig, events: Events) -> Result<Node, ServeError> {
         for (count, what) in [(config.threads, "threads"), (config.workers, "workers")] {
             if count == 0 {
                 return Err(ServeError::Config(format!("0 {what}: a node needs at least 1")));
             }
         }
-        // A connection may take a file besides, the pipes of a program, or a connection to a peer, which may be left behind idle;
-        // each thread has some descriptors of its own.
-        let has_programs = config.cgi.is_some() || config.fastcgi.is_some();
-        let (each, kept) = match config.files.is_some() || has_programs {
-            true => (2 + u64::from(has_programs), descriptors::kept() as u64),
-            false => (1, 0),
-        };
-        let each = each + 2 * u64::from(config.cluster.is_some());
-        let limit = descriptors::connections(config.connections, each, 16 + (4 + kept) * config.threads as u64)?;
-        let connections = Connections::new(limit, config.keep_alive, config.head_timeout, PATIENCE, config.grace);
-        let listeners = listeners(config.listen, config.threads)?;
-        let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
-        let (workers, grace) = (config.workers, config.grace);
-        config.listen = address;
-        let cluster = config.cluster.take();
-        let broker = cluster.map(|cluster| Broker::new(cluster, &config, address, events).map(Arc::new)).transpose()?;
-        let inbox = broker.as_ref().map(|broker| broker.inbox(address)).transpose()?;
+        let mut doors: Vec<Doors> = (0..config.threads).map(|_| Doors::default()).collect();
+        let mut addresses = Vec::new();
+        let with_tls = config.tls.iter().flat_map(|tls| &tls.listen).map(|address| (address, true));
+        for (address, is_tls) in config.listen.iter().map(|address| (address, false)).chain(with_tls) {
+            let listeners = listeners(*address, config.threads)?;
+            addresses.push(address_of(&listeners[0])?);
+            for (doors, listener) in doors.iter_mut().zip(listeners) {
+                if is_tls { &mut doors.tls } else { &mut doors.plain }.push(listener);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(ServeError::Config("a node listens somewhere: name an address and a port".into()));
+        }
+        let metrics = config.metrics.map(|address| listeners(address, 1)).transpose()?;
+        doors[0].metrics = metrics.and_then(|mut listeners| listeners.pop());
+        let metrics = doors[0].metrics.as_ref().map(address_of).transpose()?;
+        let (plain, workers, grace) = (config.listen.len(), config.workers, config.grace);
+        let running = Arc::new(Running::new(config, addresses[0], events)?);
+        let broker = running.handler.get().broker().cloned();
+        let inbox = broker.as_ref().map(|broker| broker.inbox(addresses[0])).transpose()?;
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
         let (inbox, id) = (Mutex::new(inbox), Arc::new(GatewayId::new()));
-        let handler = Arc::new(Handler::new(config, broker)?);
-        let (shared, clients) = (Arc::clone(&handler), connections.clone());
-        let threads = Threads::start("node", listeners, workers, grace, move |index, listener, stop| {
-            let (handler, clients) = (Arc::clone(&shared), clients.clone());
+        let shared = Arc::clone(&running);
+        let threads = Threads::start("node", doors, workers, grace, move |index, doors, stop| {
+            let running = Arc::clone(&shared);
+            let handler = running.handler.get();
             let mut bells = Vec::new();
             for station in handler.stations().iter().filter(|_| index == 0) {
                 bells.push((Arc::clone(station), station.bell()?));
@@ -224,37 +187,53 @@ impl Node {
             // The first thread tells the peers.
             let inbox = if index == 0 { inbox.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
             let telling = inbox.zip(handler.broker().cloned()).map(|(inbox, broker)| {
-                let (told, is_real) = (Arc::clone(&handler), handler.stations().is_empty());
-                let numbers = Numbers::new(move |metrics| told.tell(metrics), is_real, broker.net_rate())?;
-                Telling::open(broker, inbox, numbers)
+                let (told, is_real) = (Arc::clone(&running), handler.stations().is_empty());
+                let own = move |metrics: &mut Metrics| told.handler.get().tell(metrics);
+                Telling::open(Arc::clone(&broker), inbox, Numbers::new(own, is_real, broker.net_rate())?)
             });
             let telling = telling.transpose()?;
             let forwarder =
                 handler.broker().map(|broker| Forwarder::new(broker.inside()?, Arc::clone(&id)).map(Rc::new));
             let forwarder = forwarder.transpose()?;
             Ok(Box::pin(async move {
+                let mut chores = JoinSet::new();
+                for (station, bell) in bells {
+                    chores.spawn_local(async move { Processor::drive(&station, bell).await });
+                }
                 let telling = telling.map(|telling| tokio::task::spawn_local(telling.run(stop.clone())));
-                let drive =
-                    |(station, bell)| tokio::task::spawn_local(async move { Processor::drive(&station, bell).await });
-                let drivers: Vec<_> = bells.into_iter().map(drive).collect();
-                let service = |caller: Caller| {
-                    let (handler, forwarder) = (Arc::clone(&handler), forwarder.clone());
-                    service_fn(move |request| Handler::answer(Arc::clone(&handler), caller, forwarder.clone(), request))
-                };
-                clients.accept(listener, stop, service).await;
+                if index == 0 {
+                    let running = Arc::clone(&running);
+                    chores.spawn_local(async move { running.watch_certificates().await });
+                }
+                doors.serve(running, forwarder, stop).await;
                 if let Some(telling) = telling {
                     // It has said that the node leaves, or is about to.
                     let _ = telling.await;
                 }
-                drivers.iter().for_each(JoinHandle::abort);
+                chores.shutdown().await;
             }) as Work)
         })?;
-        Ok(Node { address, reports, handler, connections, threads })
+        Ok(Node { addresses, plain, metrics, reports, running, threads })
     }
 
-    /// Where it listens.
+    /// Where it listens; where it does so several times, the first address.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
+    }
+
+    /// Where it listens without TLS.
+    pub fn plain_addresses(&self) -> &[SocketAddr] {
+        &self.addresses[..self.plain]
+    }
+
+    /// Where it listens with TLS.
+    pub fn tls_addresses(&self) -> &[SocketAddr] {
+        &self.addresses[self.plain..]
+    }
+
+    /// Where its numbers are, if they are told.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     /// Where its peers send their reports, where it is in a cluster.
@@ -262,21 +241,28 @@ impl Node {
         self.reports
     }
 
-    /// What reads the oracle's table anew; in one line what is wrong with it, and then the old one stays. Without a cluster
-    /// there is nothing to read.
-    pub fn reloader(&self) -> impl Fn() -> Result<bool, String> + Send + 'static {
-        let broker = self.handler.broker().cloned();
-        move || broker.as_ref().map_or(Ok(false), |broker| broker.reload().map(|()| true))
-    }
-
     /// What it has done so far.
     pub fn counts(&self) -> NodeCounts {
-        NodeCounts { held: self.connections.held(), ..self.handler.counts(clock::now()) }
+        self.running.counts()
     }
 
     /// What can be made to ail it.
     pub fn ailment(&self) -> Arc<Ailment> {
-        Arc::clone(self.handler.ailment())
+        Arc::clone(self.running.handler.get().ailment())
+    }
+
+    /// Reads its file anew and takes it.
+    ///
+    /// # Errors
+    /// In one line; what was in force stays so.
+    pub fn reload(&self) -> Result<(), String> {
+        self.running.reload()
+    }
+
+    /// What does as a signal tells, from any thread; what becomes of it is said as an event.
+    pub fn told(&self) -> impl Fn(Signalled) + Send + Sync + 'static {
+        let running = Arc::clone(&self.running);
+        move |told| running.told(told)
     }
 
     /// Goes on with the file that has the name of the log now, as after it was moved away.
@@ -284,7 +270,7 @@ impl Node {
     /// # Errors
     /// When that cannot be written; the log goes on with the old one.
     pub fn reopen_log(&self) -> Result<(), ServeError> {
-        self.handler.log().map_or(Ok(()), AccessLog::reopen)
+        self.running.handler.get().log().map_or(Ok(()), log::AccessLog::reopen)
     }
 
     /// Stops it and says what it has done.
@@ -295,12 +281,54 @@ impl Node {
     /// The same, and whether all was written that was to be: a record of decisions, a table of what was learned.
     pub fn finish(mut self) -> (NodeCounts, Result<(), ServeError>) {
         self.threads.stop();
-        let written = self.handler.finish();
-        if let Some(log) = self.handler.log() {
+        let handler = self.running.handler.get();
+        let written = handler.finish();
+        if let Some(log) = handler.log() {
             log.flush();
         }
         let counts = self.counts();
         let is_whole = counts.cluster.as_ref().is_none_or(|cluster| cluster.records_failed == 0);
         (counts, if is_whole { written } else { Err(ServeError::Record) })
     }
+}
+
+impl Doors {
+    /// Serves who comes in until told to stop.
+    async fn serve(self, running: Arc<Running>, forwarder: Option<Rc<Forwarder>>, stop: watch::Receiver<bool>) {
+        let mut open = JoinSet::new();
+        // Each connection asks it for every request, so that a reload reaches those that are open too.
+        let view = Rc::new(RefCell::new(running.handler.view()));
+        let plain = self.plain.into_iter().map(|listener| (listener, None));
+        let tls = self.tls.into_iter().map(|listener| (listener, running.tls.clone()));
+        for (listener, tls) in plain.chain(tls) {
+            let (running, view, stop) = (Arc::clone(&running), Rc::clone(&view), stop.clone());
+            let forwarder = forwarder.clone();
+            open.spawn_local(async move {
+                let clients = running.connections.clone();
+                let service = |caller: Caller| {
+                    let (running, view, forwarder) = (Arc::clone(&running), Rc::clone(&view), forwarder.clone());
+                    service_fn(move |request: Request<Incoming>| {
+                        let (running, method) = (Arc::clone(&running), metrics::place_of(request.method()));
+                        let handler = Arc::clone(view.borrow_mut().now());
+                        let reply = Handler::answer(handler, caller, forwarder.clone(), request);
+                        async move {
+                            let reply = reply.await?;
+                            running.replies.count(method, reply.status());
+                            Ok::<_, Infallible>(reply)
+                        }
+                    })
+                };
+                clients.accept(listener, tls, stop, service).await;
+            });
+        }
+        let numbers = Arc::clone(&running);
+        if let Some(listener) = self.metrics {
+            open.spawn_local(prometheus::serve(listener, move || numbers.numbers(), stop));
+        }
+        while open.join_next().await.is_some() {}
+    }
+}
+
+fn address_of(listener: &TcpListener) -> Result<SocketAddr, ServeError> {
+    listener.local_addr().map_err(ServeError::system("the listener has no address"))
 }

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// The name of the header that carries a report.
 pub const HEADER: &str = "endpoint-load-metrics";
 
+/// The name of the header by which a request asks for a report, and names its form: `TEXT` is the one that is spoken here.
+pub const WANTED: &str = "endpoint-load-metrics-format";
+
 /// The named metric that says how many requests a server has.
 const IN_FLIGHT: &str = "in_flight";
 

@@ -106,7 +106,7 @@ fn node_of(addresses: &[SocketAddr], index: usize) -> NodeConfig {
     let mut cluster = ClusterConfig::new(SERVICE, peers.collect(), key());
     cluster.every = EVERY;
     NodeConfig {
-        listen: addresses[index],
+        listen: vec![addresses[index]],
         model: Some(server(sojourn_model::Discipline::Ps, "1 ms", None)),
         cluster: Some(cluster),
         grace: Span::ZERO,

@@ -23,7 +23,7 @@ fn as_node() {
             apply(&mut config, value);
         }
     };
-    set("LISTEN", &mut |config, to| config.listen = to.parse().expect("an address"));
+    set("LISTEN", &mut |config, to| config.listen = vec![to.parse().expect("an address")]);
     set("THREADS", &mut |config, threads| config.threads = threads.parse().expect("a number"));
     set("GRACE_MS", &mut |config, grace| config.grace = ms(grace.parse().expect("a number")));
     set("FILES", &mut |config, folder| config.files = Some(FileSettings::new(folder)));

@@ -168,7 +168,7 @@ impl Cluster {
             let held = bed.on(host, || {
                 let model = Some(server(Discipline::Ps, "1 ms", None));
                 let listen = SocketAddr::from(([0, 0, 0, 0], service.port()));
-                let node = NodeConfig { model, listen, grace: Span::ZERO, ..NodeConfig::new(name) };
+                let node = NodeConfig { model, listen: vec![listen], grace: Span::ZERO, ..NodeConfig::new(name) };
                 let node = Node::start(node).expect("a node starts");
                 let ask = format!("http://127.0.0.1:{}/load", service.port()).parse().expect("a URL");
                 let sources = Sources { ask: Some(ask), ..Sources::default() };

@@ -76,7 +76,7 @@ fn connections_beyond_the_limit_wait() {
         let config = GatewayConfig::new("random", backends(&[behind.address()]));
         let gateway = gateway(GatewayConfig { threads, connections: Some(2), ..config });
         let held_by: [(_, &dyn Fn() -> u64); 2] =
-            [(node.address(), &|| node.counts().held), (gateway.address(), &|| gateway.counts().held)];
+            [(node.address(), &|| node.counts().connections.held), (gateway.address(), &|| gateway.counts().held)];
         for (address, held) in held_by {
             let mut open: Vec<_> = (0..2).map(|_| Client::new(address)).collect();
             for client in &mut open {

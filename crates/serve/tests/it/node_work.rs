@@ -216,7 +216,7 @@ fn bad_input_is_answered_with_what_would_be_right() {
     }
     assert_eq!(client.ask("GET", "/work", "x-sojourn-demand: 10ms\r\n").status, 400);
     assert_eq!(client.ask("POST", "/bytes/1", "content-length: 0\r\n").status, 405);
-    let taken = NodeConfig { listen: node.address(), ..NodeConfig::new("m") };
+    let taken = NodeConfig { listen: vec![node.address()], ..NodeConfig::new("m") };
     for threads in [1, 2] {
         let error = Node::start(NodeConfig { threads, ..taken.clone() }).err().expect("the port is taken").to_string();
         assert!(error.contains("already in use"), "{error}");

@@ -1,12 +1,14 @@
 //! What the guides tell a reader to type works.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use sojourn_bed::Child;
 
+use crate::bed::has;
 use crate::sojourn::{PROGRAM, estimates, file, root, sojourn, stderr};
 
 fn guides() -> Vec<(String, String)> {
@@ -171,6 +173,43 @@ fn the_readme_measures_the_server_that_it_starts() {
         tried += 1;
     }
     assert_eq!(tried, 2);
+}
+
+/// All blocks of the guide, as one who types them would run them, on ports that are free here.
+#[test]
+fn the_guide_to_serving_a_site_works() {
+    if !["curl", "openssl"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/serve-a-site.md")).unwrap();
+    let free: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let ports = free.iter().map(|listener| listener.local_addr().unwrap().port().to_string());
+    let mut script = format!("set -eu -o pipefail\n{}", blocks(&text, "sh").concat());
+    for (known, port) in ["8080", "8443", "9154"].into_iter().zip(ports) {
+        script = script.replace(known, &port);
+    }
+    let script = script.replace("/tmp/site", &folder.path().join("site").display().to_string());
+    drop(free);
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", &script]).env("PATH", path).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}\n{}", stderr(&output));
+    for part in [
+        "It works.",
+        "node.toml: ok; http on",
+        "2 200\n",
+        "exit code 2\n",
+        "413\n",
+        "It is new.",
+        "\"event\":\"reloaded\"",
+        "\"GET / HTTP/1.1\" 200",
+        "sojourn_node_requests_total{method=\"GET\",class=\"2xx\"}",
+        "\"event\":\"stopped\"",
+    ] {
+        assert!(told.contains(part), "{part} in\n{told}\n{}", stderr(&output));
+    }
+    assert!(stderr(&output).contains("unknown key `rot`; did you mean `root`?"), "{}", stderr(&output));
 }
 
 #[test]

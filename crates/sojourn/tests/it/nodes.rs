@@ -1,5 +1,5 @@
-//! Three nodes that schedule, as three real processes: a client of any kind is spread and sent on as their brokers say; one that is
-//! frozen, killed or stopped gets no clients any more.
+//! Three nodes that schedule, as three real processes: a client of any kind is spread and sent on as their brokers say; one
+//! that is frozen, killed or stopped gets no clients any more.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sojourn_stats::Time;
 
+use crate::network::prefix;
+
 /// Places, in groups; half a megabyte.
 const PLACES: usize = 1 << 16;
 const GROUP: usize = 4;
@@ -97,18 +99,6 @@ impl Limiter {
 
 fn instant(word: u64) -> u64 {
     word & ((1 << INSTANT) - 1)
-}
-
-/// The network of an address: IPv4 of so many bits, IPv6 of so many.
-pub(in crate::dns) fn prefix(of: IpAddr, [v4, v6]: [u8; 2]) -> u128 {
-    match of.to_canonical() {
-        IpAddr::V4(ip) => {
-            let kept = u32::MAX.checked_shl(32 - u32::from(v4.min(32))).unwrap_or(0);
-            // As an IPv4-mapped address, no IPv6 network is the same.
-            0xffff << 32 | u128::from(u32::from(ip) & kept)
-        }
-        IpAddr::V6(ip) => u128::from(ip) & u128::MAX.checked_shl(128 - u32::from(v6.min(128))).unwrap_or(0),
-    }
 }
 
 #[cfg(test)]

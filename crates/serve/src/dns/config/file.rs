@@ -6,6 +6,7 @@ mod service;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -105,7 +106,7 @@ impl DnsConfig {
         let raw: RawDns = place.read()?;
         let regions = regions(&raw.region, &place)?;
         let reports = raw.reports.as_ref().map(|of| reports(of, &place)).transpose()?;
-        let listen = raw.listen.get_ref().iter().map(|text| place.address(text, raw.listen.span(), "listen"));
+        let listen = raw.listen.get_ref().iter().map(|text| address(text, raw.listen.span(), "listen", &place));
         let listen: Vec<SocketAddr> = listen.collect::<Result<_, _>>()?;
         if listen.is_empty() {
             let right = "no address; write e.g. `listen = [\"127.0.0.1:53\"]`";
@@ -121,7 +122,7 @@ impl DnsConfig {
                 .ok_or_else(|| place.wrong(clients.span(), "clients", "at least 1 is remembered, e.g. 100000"))?,
         };
         let metrics = raw.metrics.as_ref();
-        let metrics = metrics.map(|text| place.address(text.get_ref(), text.span(), "metrics")).transpose()?;
+        let metrics = metrics.map(|text| address(text.get_ref(), text.span(), "metrics", &place)).transpose()?;
         let known = Known { regions: &regions, reports: reports.is_some() };
         let mut zones: Vec<ZoneConfig> = Vec::new();
         for raw in &raw.zone {
@@ -151,8 +152,12 @@ impl DnsConfig {
     }
 }
 
+fn address(text: &str, at: Range<usize>, key: &str, place: &Place<'_>) -> Result<SocketAddr, String> {
+    place.address(text, at, key, "127.0.0.1:53 or [::1]:53")
+}
+
 fn reports(raw: &RawReports, place: &Place<'_>) -> Result<ReportsConfig, String> {
-    let listen = place.address(raw.listen.get_ref(), raw.listen.span(), "reports.listen")?;
+    let listen = address(raw.listen.get_ref(), raw.listen.span(), "reports.listen", place)?;
     let key = Key::read(&place.path(raw.key_file.get_ref()));
     let key = key.map_err(|error| place.wrong(raw.key_file.span(), "reports.key_file", error))?;
     Ok(ReportsConfig { listen, key })

@@ -20,11 +20,12 @@ use tokio::time::timeout;
 
 use super::Limits;
 use super::counts::{Tally, bump};
-use super::current::View;
 use super::udp::seconds;
 use crate::clock::now;
-use crate::dns::answer::limit::prefix;
+use crate::current::View;
 use crate::dns::answer::{Done, Responder, Transport};
+use crate::dns::zone::Zones;
+use crate::network::prefix;
 
 /// Bytes of replies that are sent at once.
 const BURST: usize = 1 << 16;
@@ -33,14 +34,14 @@ const BURST: usize = 1 << 16;
 pub(super) struct Half {
     pub(super) listeners: Vec<StdListener>,
     pub(super) responder: Responder,
-    pub(super) view: View,
+    pub(super) view: View<Zones>,
     pub(super) tally: Arc<Tally>,
     pub(super) limits: Limits,
 }
 
 /// What its connections share.
 struct Shared {
-    answering: RefCell<(Responder, View)>,
+    answering: RefCell<(Responder, View<Zones>)>,
     tally: Arc<Tally>,
     limits: Limits,
     /// Open connections by their network.
@@ -134,7 +135,7 @@ async fn answer(mut stream: TcpStream, from: SocketAddr, shared: &Shared) -> boo
             taken += 2 + packet.len();
             let (responder, view) = &mut *shared.answering.borrow_mut();
             let now = (now(), seconds());
-            let done = responder.reply(view.zones(), packet, from, Transport::Tcp, now, &mut reply);
+            let done = responder.reply(view.now(), packet, from, Transport::Tcp, now, &mut reply);
             shared.tally.add(Transport::Tcp, done);
             if !matches!(done, Done::Replied { .. }) {
                 return true;

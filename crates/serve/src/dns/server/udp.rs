@@ -19,10 +19,11 @@ use nix::sys::socket::{
 use socket2::Socket;
 
 use super::counts::{Tally, bump};
-use super::current::View;
 use super::moderation::Moderation;
 use crate::clock::{now, wait, wait_precisely, wall};
+use crate::current::View;
 use crate::dns::answer::{Done, Responder, Transport};
+use crate::dns::zone::Zones;
 
 /// Datagrams taken in at once.
 const BATCH: usize = 64;
@@ -34,7 +35,7 @@ pub(super) struct Half {
     pub(super) socket: Arc<Socket>,
     pub(super) local: SocketAddr,
     pub(super) responder: Responder,
-    pub(super) view: View,
+    pub(super) view: View<Zones>,
     pub(super) tally: Arc<Tally>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -178,7 +179,7 @@ impl Half {
             return false;
         }
         let from = from.ip().to_canonical();
-        let done = self.responder.reply(self.view.zones(), packet, from, Transport::Udp, now, reply);
+        let done = self.responder.reply(self.view.now(), packet, from, Transport::Udp, now, reply);
         self.tally.add(Transport::Udp, done);
         matches!(done, Done::Replied { .. })
     }

@@ -16,7 +16,7 @@ use crate::report::{Key, NAME_MAX};
 use crate::{ServeError, headers};
 
 /// A cluster as one of its nodes sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClusterConfig {
     /// The name under which clients ask for the service, as `www.example.org`: what is asked for under it may move once.
     pub service: String,

@@ -155,7 +155,7 @@ fn address(
     key: &str,
     place: &Place<'_>,
 ) -> Result<Option<std::net::SocketAddr>, String> {
-    text.map(|text| place.address(text.get_ref(), text.span(), key)).transpose()
+    text.map(|text| place.address(text.get_ref(), text.span(), key, "10.0.0.1:7400")).transpose()
 }
 
 fn hardware(raw: Option<&Spanned<RawHardware>>, key: &str, place: &Place<'_>) -> Result<Option<Hardware>, String> {

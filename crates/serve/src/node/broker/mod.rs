@@ -1,13 +1,15 @@
 //! The broker of a node: whether it serves a request itself, or another node of its cluster does.
 //!
-//! What is asked for under the service's name may move, once: to a node's own name, under which it stays (`hosts`). The policy is
-//! the simulator's own object, one for all threads behind a lock, as the DNS has it; it is told what the simulator's nodes are told
-//! (`asked`), and hears of the peers by reports that all nodes send to each other (`telling`). What cannot be served elsewhere (an
-//! upload, a question for this node's load or health, a path that is said to be local) stays without a question. Andresen, Yang,
-//! Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996.
+//! What is asked for under the service's name may move, once: to a node's own name, under which it stays (`hosts`). The
+//! policy is the simulator's own object, one for all threads behind a lock, as the DNS has it; it is told what the
+//! simulator's nodes are told (`asked`), and hears of the peers by reports that all nodes send to each other (`telling`).
+//! What cannot be served elsewhere (an upload, a question for this node's load or health, a path that is said to be local)
+//! stays without a question. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on
+//! multicomputers, IPPS 1996.
 //!
 //! The price: a file's metadata is read before the choice, a decision takes the lock for microseconds, and a client that is
-//! sent elsewhere pays a round trip and a connection. A peer that has just died gets clients until it has been silent for three periods.
+//! sent elsewhere pays a round trip and a connection. A peer that has just died gets clients until it has been silent for
+//! three periods.
 
 mod asked;
 mod config;
@@ -42,6 +44,7 @@ use crate::{ServeError, clock, headers};
 pub use config::{ClusterConfig, HandOver, PeerConfig, hardware_of};
 use counts::Counters;
 pub use counts::{ClusterCounts, PeerCounts};
+pub(super) use file::RawCluster;
 use hosts::Hosts;
 pub(super) use numbers::Numbers;
 pub(super) use telling::Telling;
@@ -105,8 +108,8 @@ impl Broker {
     /// The broker of a node that is at `address`. Its peers are out until they have been heard.
     ///
     /// # Errors
-    /// When a setting is impossible, the policy cannot be followed by a node, the oracle's table is wrong, or the record cannot be
-    /// made.
+    /// When a setting is impossible, the policy cannot be followed by a node, the oracle's table is wrong, or the record
+    /// cannot be made.
     pub(crate) fn new(
         cluster: ClusterConfig,
         node: &NodeConfig,

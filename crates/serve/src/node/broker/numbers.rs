@@ -1,8 +1,9 @@
 //! What a node tells its peers of its load.
 //!
-//! One that emulates a server tells the numbers of that: how busy its processor is, and how many requests are there. Another tells
-//! those of its machine, as a load daemon samples them, so that other work on the machine counts as well, and as requests at the
-//! processor all that it has, shared by the cores. The price: a client that is slow to take its reply counts as well.
+//! One that emulates a server tells the numbers of that: how busy its processor is, and how many requests are there. Another
+//! tells those of its machine, as a load daemon samples them, so that other work on the machine counts as well, and as
+//! requests at the processor all that it has, shared by the cores. The price: a client that is slow to take its reply counts
+//! as well.
 
 use sojourn_stats::Time;
 

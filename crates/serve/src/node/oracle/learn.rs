@@ -1,11 +1,11 @@
 //! Learning the oracle's table from what a node serves.
 //!
-//! A request's operations are the time that its answer took times the speed of the node. Where the answer is there at once, as
-//! of a file, that is the processor time of the thread, whatever else runs. Where it is waited for, as of a program or an emulated
-//! service, it is the time until its head is there, of those requests alone during which the node had no other: with others it
-//! would be theirs too. What the system takes to send is in neither. Requests are put together by folder and extension
-//! (`/img/*.png`); what has no extension is a program, and stands for itself. The price: a node that is never alone with a
-//! request learns nothing of its programs, and the table says of how many requests each rule is the mean.
+//! A request's operations are the time that its answer took times the speed of the node. Where the answer is there at once,
+//! as of a file, that is the processor time of the thread, whatever else runs. Where it is waited for, as of a program or an
+//! emulated service, it is the time until its head is there, of those requests alone during which the node had no other:
+//! with others it would be theirs too. What the system takes to send is in neither. Requests are put together by folder and
+//! extension (`/img/*.png`); what has no extension is a program, and stands for itself. The price: a node that is never
+//! alone with a request learns nothing of its programs, and the table says of how many requests each rule is the mean.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -74,7 +74,7 @@ fn replies_say_why_and_records_replay() {
 #[test]
 fn a_record_that_cannot_be_written_is_said() {
     let mut config = node_of(&free::<2>(), 0);
-    let address = config.listen;
+    let address = config.listen[0];
     cluster(&mut config).record = Some("/dev/full".into());
     let node = Node::start(config).expect("a node starts");
     assert_eq!(super::ask(address, "GET", super::SERVICE, "/bytes/1", "").status, 200);

@@ -18,10 +18,10 @@ fn the_oracle_says_what_is_worth_a_redirection_and_is_read_anew() {
     let nodes = Cluster::<2>::start(|_, config| cluster(config).oracle = Some(file.clone()));
     let _busy = nodes.burden(0, 20);
     assert_eq!(nodes.ask(0, "/bytes/10").status, 200, "it takes nothing anywhere");
-    let reload = nodes.nodes[0].reloader();
+    let reload = || nodes.nodes[0].reload();
     fs::write(&file, rule(1.0)).expect("it can be written");
     assert_eq!(nodes.ask(0, "/bytes/10").status, 200, "the table is that of before");
-    assert_eq!(reload(), Ok(true));
+    assert_eq!(reload(), Ok(()));
     assert_eq!(nodes.ask(0, "/bytes/10").status, 307);
     // A table with a mistake changes nothing.
     fs::write(&file, "[[rule]]\npath = \"/bytes/*\"\noperation = 0\n").expect("it can be written");

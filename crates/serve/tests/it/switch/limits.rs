@@ -55,7 +55,7 @@ fn overload_is_refused(cluster: &Cluster) {
     let nodes = cluster.servers().map(|(host, name)| {
         let model = Server::from_toml("discipline = \"ps\"\ndemand = \"10 ms\"").unwrap();
         let (listen, model) = ("0.0.0.0:80".parse().unwrap(), Some(model));
-        let node = NodeConfig { listen, model, keep_alive: ms(0), ..NodeConfig::new(name) };
+        let node = NodeConfig { listen: vec![listen], model, keep_alive: ms(0), ..NodeConfig::new(name) };
         cluster.at(host, cluster.on(host, || Node::start(node)).expect("a node"))
     });
     let limit = Some(Limit::new(MOST, 1).unwrap());

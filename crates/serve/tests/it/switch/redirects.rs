@@ -17,7 +17,7 @@ fn as_redirector() {
     let _echo = cluster.echo(cluster.web_1, "web-1");
     // The other site is another port of the second server, which is reached past the switch.
     let elsewhere: SocketAddr = "10.0.1.12:8080".parse().unwrap();
-    let node = NodeConfig { listen: elsewhere, ..NodeConfig::new("c2") };
+    let node = NodeConfig { listen: vec![elsewhere], ..NodeConfig::new("c2") };
     let node = cluster.at(cluster.web_2, cluster.on(cluster.web_2, || Node::start(node)).expect("a node"));
     let redirector = GatewayConfig {
         listen: "0.0.0.0:80".parse().unwrap(),

@@ -1,8 +1,6 @@
 //! What the wire allows, in the configuration file; what is left out is as usual.
 
 use serde::Deserialize;
-use sojourn_stats::Span;
-use sojourn_stats::{Dimension, quantity};
 use toml::Spanned;
 
 use crate::dns::server::Limits;
@@ -26,10 +24,7 @@ pub(super) struct RawLimits {
 pub(super) fn limits(raw: &Spanned<RawLimits>, place: &Place<'_>) -> Result<Limits, String> {
     let (usual, at) = (Limits::default(), raw.span());
     let raw = raw.get_ref();
-    let idle = raw.tcp_idle.as_ref().map(|text| {
-        let seconds = quantity::parse(text.get_ref(), Dimension::Time);
-        seconds.map_err(|error| place.wrong(text.span(), "limits.tcp_idle", error)).map(Span::from_secs_f64)
-    });
+    let idle = raw.tcp_idle.as_ref().map(|text| place.time(text, "limits.tcp_idle"));
     let limits = Limits {
         udp_payload: raw.udp_payload.unwrap_or(usual.udp_payload),
         replies_per_second: raw.replies_per_second.unwrap_or(usual.replies_per_second),

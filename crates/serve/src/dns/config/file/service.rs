@@ -113,7 +113,7 @@ pub(super) fn service(
     let (mut sites_probed, mut refresh) = (usual.sites_probed, usual.refresh);
     if let Some(probes) = &raw.probes {
         sites_probed = *probes.at_most.get_ref();
-        refresh = place.time(&probes.refresh, "zone.service.probes.refresh")?;
+        refresh = span(&probes.refresh, "zone.service.probes.refresh", place)?;
         if sites_probed == 0 {
             let right = "at least 1 site is asked; leave `probes` out and choose a policy that needs none";
             return Err(place.wrong(probes.at_most.span(), "zone.service.probes.at_most", right));
@@ -134,7 +134,7 @@ pub(super) fn service(
         none_up,
         sites_probed,
         refresh,
-        client_rates: client_rates.map(|text| place.time(text, "zone.service.client_rates")).transpose()?,
+        client_rates: client_rates.map(|text| span(text, "zone.service.client_rates", place)).transpose()?,
         record: raw.record.as_deref().map(|path| place.path(path)),
         explain: raw.explain,
         sites,
@@ -142,6 +142,14 @@ pub(super) fn service(
     };
     check(&service).map_err(|why| place.wrong(raw.policy.span(), "zone.service.policy", why))?;
     Ok(service)
+}
+
+/// Reads a time above zero.
+fn span(text: &Spanned<String>, key: &str, place: &Place<'_>) -> Result<Span, String> {
+    match place.time(text, key)? {
+        Span::ZERO => Err(place.wrong(text.span(), key, "it is above 0, e.g. `60 s`")),
+        span => Ok(span),
+    }
 }
 
 fn ttl(
