@@ -28,7 +28,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> Result<()> {
     peers::need(&["nginx"])?;
     let site = Arc::new(Site::generate(&SiteLaw::surge(), 1)?);
-    let nginx = Nginx::start(|folder| site.write(folder))?;
+    let nginx = Nginx::start("off", |folder| site.write(folder))?;
     let sessions = Sessions::surge(USERS, Arc::clone(&site));
     let mut most: f64 = 0.0;
     for http in [sessions.http, Http::V10] {

@@ -57,7 +57,7 @@ struct Shot {
 
 fn main() -> Result<()> {
     peers::need(&["nginx", "wrk", "oha", "script"])?;
-    let nginx = Nginx::start(|folder| {
+    let nginx = Nginx::start("off", |folder| {
         std::fs::create_dir(folder)?;
         std::fs::write(folder.join("1k"), "x".repeat(1024))
     })?;

@@ -58,7 +58,7 @@ fn main() -> Result<()> {
         }
     };
     peers::need(&["nginx", "taskset", "prlimit", "unshare"])?;
-    let nginx = Nginx::start(|folder| {
+    let nginx = Nginx::start("off", |folder| {
         std::fs::create_dir(folder)?;
         std::fs::write(folder.join("1k"), "x".repeat(1024))
     })?;

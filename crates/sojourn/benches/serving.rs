@@ -40,7 +40,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     peers::need(&["nginx"])?;
-    let nginx = Nginx::logging("access.log combined buffer=64k flush=1s", fill)?;
+    let nginx = Nginx::start("access.log combined buffer=64k flush=1s", fill)?;
     let folder = tempfile::tempdir()?;
     fill(&folder.path().join("site"))?;
     let mut command = Command::new("taskset");

@@ -13,7 +13,7 @@ use crate::number::time;
 
 /// A cluster of nodes, each of which serves a request or sends its client to the node that would serve it first
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct Cluster {
     /// Read the cluster from part [cluster] of this file; then the other flags here but --learn are left out
     #[arg(long, value_name = "FILE", conflicts_with = "service")]
     cluster: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     explain: bool,
 }
 
-impl Arguments {
+impl Cluster {
     /// The cluster, if there is one; `name`: this node's.
     pub(crate) fn config(&self, name: &str) -> Result<Option<ClusterConfig>, Failure> {
         if let Some(file) = &self.cluster {

@@ -7,7 +7,7 @@ use sojourn_serve::node::{FileSettings, LogSettings};
 use sojourn_serve::{NodeConfig, NodeFile, child};
 
 use crate::child::{Serving, failure, name_classes};
-use crate::cluster;
+use crate::cluster::Cluster;
 use crate::exit::{Exit, Failure, bad_input};
 use crate::number::count;
 use crate::table::outln;
@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<std::net::SocketAddr>,
     #[command(flatten, next_help_heading = "Cluster")]
-    cluster: cluster::Arguments,
+    cluster: Cluster,
     #[command(flatten)]
     serving: Serving,
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
@@ -175,12 +176,7 @@ impl Handler {
         let mut reply = match target::settle(&mut request) {
             Ok(()) if self.limits.is_too_large(&request) => self.too_large(),
             Ok(()) => self.place(&caller, forwarder.as_deref(), request).await,
-            Err((status, wrong)) => {
-                let mut refusal = text(status, format!("{wrong}\n"));
-                // What else comes from such a client is not read.
-                refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                refusal
-            }
+            Err((status, wrong)) => last(text(status, format!("{wrong}\n"))),
         };
         if let Some(files) = &self.files {
             reply = files.dress(reply);
@@ -262,13 +258,14 @@ impl Handler {
             return text(StatusCode::SERVICE_UNAVAILABLE, "");
         }
         if path == "/work" || path.starts_with("/work/") {
-            return match self.work(request).await {
+            return match Box::pin(self.work(request)).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,
             };
         }
         if let Some(wanted) = self.dynamic.find(path, self.files.as_ref()) {
-            let reply = self.dynamic.answer(wanted, self.files.as_ref(), client, request).await;
+            // In a box of its own, as the work below: what a request waits in is moved for each, and files need little of it.
+            let reply = Box::pin(self.dynamic.answer(wanted, self.files.as_ref(), client, request)).await;
             return reply.map(|body| body.with(in_flight));
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
@@ -293,6 +290,7 @@ impl Handler {
         if !body.is_end_stream() {
             self.limits.drain(body).await.map_err(|overrun| match overrun {
                 Overrun::TooLarge => self.too_large(),
+                Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
                 Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
             })?;
         }
@@ -428,4 +426,10 @@ fn forwarded(mut reply: gateway::Reply) -> NodeBody {
         }
     });
     NodeBody::stream(frames, size)
+}
+
+/// The last reply of its connection: what else comes from such a client is not read.
+fn last(mut refusal: Reply) -> Reply {
+    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    refusal
 }

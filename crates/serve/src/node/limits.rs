@@ -54,6 +54,7 @@ impl Default for Limits {
 pub(super) enum Overrun {
     TooLarge,
     TooSlow,
+    Malformed,
 }
 
 impl Limits {
@@ -62,12 +63,13 @@ impl Limits {
         request.body().size_hint().lower() > self.body_size
     }
 
-    /// Reads a body to its end and throws it away. An error of the body means that the client left, which ends the whole
-    /// request.
+    /// Reads a body to its end and throws it away. Where the client has left, the whole request ends, and none
+    /// hears that it was malformed.
     pub(super) async fn drain(&self, mut body: Incoming) -> Result<(), Overrun> {
         let read = async {
             let mut size = 0;
-            while let Some(Ok(frame)) = body.frame().await {
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|_| Overrun::Malformed)?;
                 size += frame.data_ref().map_or(0, |data| data.len() as u64);
                 if size > self.body_size {
                     return Err(Overrun::TooLarge);

@@ -1,4 +1,5 @@
-//! A node that reads its file anew while it serves: nothing is lost, what is wrong changes nothing, and what cannot change says so.
+//! A node that reads its file anew while it serves: nothing is lost, what is wrong changes nothing, and what cannot change says
+//! so.
 
 use std::fs;
 use std::path::Path;
@@ -69,10 +70,12 @@ fn no_request_is_lost_while_the_file_is_read_anew() {
     let running = Running::start(&(files("one") + tls));
     let (address, secure) = (running.node.address(), running.node.tls_addresses()[0]);
     let (stop, answered, lost) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(Vec::new()));
+    let seen = [AtomicBool::new(false), AtomicBool::new(false)];
     let take = |status: u16, body: &[u8]| {
         let is_whole = body == "one".repeat(20_000).as_bytes() || body == "two".repeat(20_000).as_bytes();
         if status == 200 && is_whole {
             answered.fetch_add(1, Ordering::Relaxed);
+            seen[usize::from(body.starts_with(b"two"))].store(true, Ordering::Relaxed);
         } else {
             lost.lock().expect("no panic").push((status, body.len()));
         }
@@ -106,6 +109,7 @@ fn no_request_is_lost_while_the_file_is_read_anew() {
     });
     assert_eq!(*lost.lock().expect("no panic"), vec![]);
     assert_eq!(running.said("reloaded").len(), 40);
+    assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed)), "both roots were served");
     assert_eq!(running.node.counts().requests, answered.load(Ordering::Relaxed));
 }
 
@@ -122,12 +126,17 @@ fn what_is_new_is_in_force_on_open_connections_too() {
     let reply = client.ask("GET", "/", "content-length: 11\r\n");
     assert_eq!(reply.status, 413);
     // Limits of connections hold for those that come in from now on.
-    let mut open: Vec<_> = (0..2).map(|_| Client::new(running.node.address())).collect();
+    let served = || {
+        let mut client = Client::new(running.node.address());
+        client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
+        client.reply(true).map(|_| client)
+    };
+    let mut open = Vec::new();
     until("there is room for two", || {
-        open[1] = Client::new(running.node.address());
-        open[1].send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
-        open[1].reply(true).is_some()
+        open.extend(served());
+        open.len() == 2
     });
+    assert!(served().is_none(), "and for no third");
     running.take(&files("one"));
     assert!(get(running.node.address(), "/").text().starts_with("one"), "and are let go again");
 }
@@ -136,7 +145,7 @@ fn what_is_new_is_in_force_on_open_connections_too() {
 fn what_is_wrong_changes_nothing() {
     let running = Running::start(&files("one"));
     for (text, needle) in [
-        (format!("{HEAD}{}", files("three")), "node.toml:4: files.root"),
+        (format!("{HEAD}{}", files("three")), "node.toml:3: files: "),
         (format!("{HEAD}[fils]\n"), "unknown key `fils`; did you mean `files`?"),
         ("listen = [\"127.0.0.1:9\"]\n".into(), "listen cannot change"),
         (format!("threads = 2\n{HEAD}"), "threads cannot change"),

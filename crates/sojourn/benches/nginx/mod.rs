@@ -15,13 +15,9 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Serves what `fill` puts into the folder that it is given, without a log.
-    pub(crate) fn start(fill: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Nginx> {
-        Nginx::logging("off", fill)
-    }
-
-    /// The same, with this access log, as nginx's `access_log` has it; a path is taken from a folder of its own.
-    pub(crate) fn logging(log: &str, fill: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Nginx> {
+    /// Serves what `fill` puts into the folder that it is given, with this access log, as nginx's `access_log` has it; a path is
+    /// taken from a folder of its own.
+    pub(crate) fn start(log: &str, fill: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Nginx> {
         let folder = tempfile::tempdir()?;
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         fill(&folder.path().join("site"))?;

@@ -154,7 +154,7 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         (with("server.toml", "none.toml"), "node.toml:7: model: "),
         (with("server.toml", "text"), "node.toml:7: model: "),
         (with("\"10 s\"", "\"soon\""), "node.toml:8: grace: `soon` is not a time"),
-        (with("htdocs", "none"), "node.toml:10: files.root: "),
+        (with("htdocs", "none"), "node.toml:9: files: "),
         (with("htdocs", "text"), "not a directory"),
         (with("root", "rot"), "node.toml:10: unknown key `rot`"),
         (with("[tls]\nlisten = [\"127.0.0.1:0\"]", "[tls]\nlisten = []"), "node.toml:14: tls.listen: no address"),

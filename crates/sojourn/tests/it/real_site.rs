@@ -18,8 +18,8 @@ const STYLE: &str = "body { font: 16px/1.5 sans-serif; max-width: 50em; margin: 
 /// Loads every page in a frame of its own, and says by which protocol each came and with which status.
 const INSPECTOR: &str = "addEventListener('load', () => {\n\
     const seen = performance.getEntries().filter((entry) => entry.nextHopProtocol !== undefined);\n\
-    document.getElementById('seen').textContent = seen.map((entry) =>\n\
-        'seen ' + entry.nextHopProtocol + ' ' + entry.responseStatus + ' ' + new URL(entry.name).pathname + ' end').join('\\n');\n\
+    const line = (entry) => ['seen', entry.nextHopProtocol, entry.responseStatus, new URL(entry.name).pathname, 'end'];\n\
+    document.getElementById('seen').textContent = seen.map((entry) => line(entry).join(' ')).join('\\n');\n\
 });\n";
 
 /// The site and its server.
@@ -127,8 +127,8 @@ fn preformatted(text: &str) -> String {
 /// Opens a URL in Chromium, which takes the site's certificate by the hash of its key and checks all else; gives the document as
 /// it then is and what the browser logged.
 fn browse(folder: &Path, url: &str) -> (String, String) {
-    let key = "openssl x509 -in site.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64";
-    let key = shell(folder, key);
+    let public = "openssl x509 -in site.pem -pubkey -noout | openssl pkey -pubin -outform der";
+    let key = shell(folder, &format!("{public} | openssl dgst -sha256 -binary | base64"));
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])

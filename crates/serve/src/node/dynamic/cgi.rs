@@ -113,7 +113,7 @@ impl Cgi {
         });
         let (time, output) = self.limits;
         let ended = Some(ended);
-        relay(Running { stdout, ended, feeding, _group: group }, Limits { time, output, awaited }).await
+        relay(Running { stdout, ended, status: None, feeding, _group: group }, Limits { time, output, awaited }).await
     }
 
     fn command(&self, script: &Script, request: &Request<()>, call: &Call, has_body: bool) -> Command {
@@ -189,6 +189,8 @@ struct Running {
     stdout: pipe::Receiver,
     /// None once it has ended.
     ended: Option<oneshot::Receiver<ExitStatus>>,
+    /// How it has, until that is asked for.
+    status: Option<ExitStatus>,
     feeding: Option<JoinHandle<()>>,
     _group: Killed,
 }
@@ -204,9 +206,7 @@ impl Output for Running {
                 }
                 status = ended => {
                     self.ended = None;
-                    if let Ok(status) = status {
-                        whole(status)?;
-                    }
+                    self.status = status.ok();
                 }
             }
         }
@@ -218,12 +218,12 @@ impl Output for Running {
     }
 
     async fn end(&mut self) -> io::Result<()> {
-        let Some(ended) = self.ended.take() else { return Ok(()) };
-        match tokio::time::timeout(END, ended).await {
-            Ok(Ok(status)) => whole(status),
+        let status = match self.ended.take() {
             // What goes on without output is ended with this.
-            _ => Ok(()),
-        }
+            Some(ended) => tokio::time::timeout(END, ended).await.ok().and_then(Result::ok),
+            None => self.status.take(),
+        };
+        status.map_or(Ok(()), whole)
     }
 }
 

@@ -7,10 +7,13 @@ use std::rc::Rc;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::StatusCode;
 use hyper::body::{Body, Bytes, Incoming};
+use sojourn_stats::Span;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use super::super::PATIENCE;
 use super::super::reply::{Reply, text};
+
+/// How long a client may take for the next part of an upload.
+const PATIENCE: Span = Span(60_000_000_000);
 
 /// A body of unknown length is gathered up to this size (bytes): programs are told the length first.
 const GATHERED_MAX: usize = 1024 * 1024;

@@ -172,8 +172,7 @@ impl Files {
             Ok(Led::File(resource))
         };
         let folder = match self.root.find(relative)? {
-            // A file has nothing below it.
-            Some(Found::File(file)) if !normal.ends_with('/') => return keep(file, relative),
+            Some(Found::File(file)) => return keep(file, relative),
             Some(Found::Folder(folder)) => folder,
             _ => return Ok(Led::Nowhere),
         };

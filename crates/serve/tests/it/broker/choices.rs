@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::fs::OpenOptionsExt;
 
 use sojourn_dispatch::record::replay;
 use sojourn_serve::Node;
@@ -70,14 +71,23 @@ fn replies_say_why_and_records_replay() {
     }
 }
 
-/// A disk that is full takes no record: that is said at the end, and nothing else suffers.
+/// A record whose reader goes away in the middle is not whole, as on a disk that fills: that is said at the end.
 #[test]
 fn a_record_that_cannot_be_written_is_said() {
-    let mut config = node_of(&free::<2>(), 0);
-    let address = config.listen[0];
-    cluster(&mut config).record = Some("/dev/full".into());
-    let node = Node::start(config).expect("a node starts");
-    assert_eq!(super::ask(address, "GET", super::SERVICE, "/bytes/1", "").status, 200);
+    let start = |record: std::path::PathBuf| {
+        let mut config = node_of(&free::<2>(), 0);
+        cluster(&mut config).record = Some(record);
+        Node::start(config)
+    };
+    let wrong = start("/dev/full".into()).err().expect("it is refused").to_string();
+    assert!(wrong.starts_with("cannot record to /dev/full: "), "{wrong}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = folder.path().join("record");
+    nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+    let reader = fs::File::options().read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(&record);
+    let node = start(record).expect("a node starts");
+    drop(reader.expect("it is there"));
+    assert_eq!(super::ask(node.address(), "GET", super::SERVICE, "/bytes/1", "").status, 200);
     let (counts, written) = node.finish();
     assert!(matches!(written, Err(sojourn_serve::ServeError::Record)), "{written:?}");
     assert_eq!(counts.cluster.expect("a cluster").records_failed, 1);

@@ -199,7 +199,8 @@ fn a_server_that_does_wrong_is_told_of() {
         ),
         (of(&[page, b"\x01\x06\x00\x01\x00\x09\x00\x00abc"]), 200, false, "it never ends"),
         (of(&[page, b"no record"]), 200, false, "garbage after the head"),
-        (of(&[page, &end(2)]), 200, false, "refused after the head"),
+        (of(&[page, &end(2)]), 200, false, "overloaded after the head"),
+        (of(&[page, &end(3)]), 200, false, "refused after the head"),
         (of(&[&end(0)]), 502, true, "no head"),
         (of(&[&end(1)]), 502, true, "it takes no further request"),
         (of(&[&end(2)]), 502, true, "overloaded"),
@@ -235,6 +236,29 @@ fn a_server_that_does_wrong_is_told_of() {
         assert_eq!(Client::new(closed.address()).get("/a.php").text(), "page");
     }
     closing.join().expect("three connections");
+}
+
+/// One that listens for no other connection.
+#[test]
+fn a_connection_serves_one_request_after_another() {
+    let (folder, root) = (tempfile::tempdir().expect("a folder"), site(&[("a.php", "")]));
+    let path = folder.path().join("once.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let once = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        drop(listener);
+        let reply =
+            b"\x01\x06\x00\x01\x00\x17\x02\x00Content-Type: a/b\n\npage..\x01\x03\x00\x01\x00\x08\x00\x00\0\0\0\0\0\0\0\0";
+        while request(&mut stream).is_some() {
+            stream.write_all(reply).expect("it is read");
+        }
+    });
+    let node = node(root.path(), &path, |_| {});
+    for _ in 0..3 {
+        assert_eq!(Client::new(node.address()).get("/a.php").text(), "page");
+    }
+    node.stop();
+    once.join().expect("it has served");
 }
 
 #[test]
