@@ -84,6 +84,8 @@ impl Replies {
             "Connections cut because their client took nothing for too long.",
             &[("", of.too_slow as f64)],
         );
+        let lost = numbers.counts.log_lost as f64;
+        one("log_lines_lost_total", "counter", "Lines of the access log that could not be written.", &[("", lost)]);
         one(
             "tls_handshakes_total",
             "counter",

@@ -11,7 +11,7 @@ use sojourn_traffic::log;
 
 use crate::child::{PATIENCE, address};
 use crate::skip::skipped;
-use crate::support::{Client, until};
+use crate::support::{Client, get, until};
 
 fn node(log: LogSettings, files: Option<&Path>) -> Node {
     let config = NodeConfig { log: Some(log), files: files.map(FileSettings::new), ..NodeConfig::new("n") };
@@ -162,12 +162,17 @@ fn a_log_that_takes_nothing_holds_up_nothing() {
     let refusal = Node::start(NodeConfig { log: Some(LogSettings::new(&path)), ..NodeConfig::new("n") });
     assert!(refusal.is_err(), "there is none who reads");
     let _reader = fs::File::options().read(true).write(true).open(&path).expect("it is open to both sides");
-    let served = node(LogSettings::new(&path), None);
+    let log = Some(LogSettings::new(&path));
+    let metrics = Some(std::net::SocketAddr::from(([127, 0, 0, 1], 0)));
+    let served = Node::start(NodeConfig { log, metrics, ..NodeConfig::new("n") }).expect("a node starts");
     let mut client = Client::new(served.address());
     for _ in 0..2000 {
         assert_eq!(client.get("/bytes/1").status, 200);
     }
     until("lines are lost", || served.counts().log_lost > 0);
+    let numbers = get(served.metrics_address().expect("it tells them"), "/metrics").text();
+    let lost = numbers.lines().find_map(|line| line.strip_prefix("sojourn_node_log_lines_lost_total "));
+    assert!(lost.is_some_and(|lost| lost.parse::<u64>().expect("a count") > 0), "{numbers}");
     drop(client);
     served.stop();
 }
