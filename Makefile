@@ -3,6 +3,8 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := demo
 CARGO ?= cargo
+# A clean checkout gains nothing from what an incremental build keeps.
+export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound dnsmasq-base nftables iptables tcpdump
