@@ -261,8 +261,9 @@ fn a_server_of_several_resources_is_visited_one_after_another() {
     assert_eq!(stayed("bytes=50000&object=1"), 7_000_000);
     assert_eq!(stayed("bytes=50000&object=3"), 17_000_000);
     assert_eq!([stayed("bytes=50000&object=1"), stayed("bytes=50000&object=2")], [7_000_000, 17_000_000]);
-    // What is larger than memory is not kept.
+    // What is larger than memory is not kept, and takes no place.
     assert_eq!([stayed("bytes=150000&object=4"), stayed("bytes=150000&object=4")], [47_000_000; 2]);
+    assert_eq!(stayed("bytes=50000&object=2"), 7_000_000);
     assert_eq!(client.get("/work?object=one").status, 400);
 }
 

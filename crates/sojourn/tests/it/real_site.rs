@@ -18,7 +18,8 @@ const STYLE: &str = "body { font: 16px/1.5 sans-serif; max-width: 50em; margin: 
 /// Loads every page in a frame of its own, and says by which protocol each came and with which status.
 const INSPECTOR: &str = "addEventListener('load', () => {\n\
     const seen = performance.getEntries().filter((entry) => entry.nextHopProtocol !== undefined);\n\
-    const line = (entry) => ['seen', entry.nextHopProtocol, entry.responseStatus, new URL(entry.name).pathname, 'end'];\n\
+    const path = (entry) => new URL(entry.name).pathname;\n\
+    const line = (entry) => ['seen', entry.nextHopProtocol, entry.responseStatus, path(entry), 'end'];\n\
     document.getElementById('seen').textContent = seen.map((entry) => line(entry).join(' ')).join('\\n');\n\
 });\n";
 
@@ -36,7 +37,8 @@ impl Site {
         let pages = write_site(&folder.path().join("htdocs"));
         certificate(folder.path());
         let config = "[tls]\nlisten = [\"127.0.0.1:0\"]\n[[tls.certificate]]\nchain = \"site.pem\"\nkey = \"site.key\"\n\
-                      [files]\nroot = \"htdocs\"\n[log]\nfile = \"access.log\"\n";
+                      [files]\nroot = \"htdocs\"\ncache_control = [{ path = \"*\", value = \"no-cache\" }]\n\
+                      [log]\nfile = \"access.log\"\n";
         let config = file(folder.path(), "node.toml", config);
         let arguments = ["node", "--child", "--config", &config];
         let node = Child::spawn(Path::new(PROGRAM), arguments, Duration::from_secs(20)).unwrap();
@@ -98,10 +100,29 @@ fn write_site(to: &Path) -> Vec<String> {
     let index = format!(
         "<!doctype html><meta charset=\"utf-8\"><title>all pages</title><link rel=\"icon\" href=\"data:,\">\
          <script>performance.setResourceTimingBufferSize(10000)</script><script src=\"/inspector.js\"></script>\n\
-         <pre id=\"seen\"></pre>\n{frames}"
+         <pre id=\"seen\"></pre>\n<audio preload=\"auto\" src=\"/silence.wav\"></audio>\n{frames}"
     );
     fs::write(to.join("index.html"), index).unwrap();
+    fs::write(to.join("silence.wav"), silence()).unwrap();
+    shell(to, "find . -name '*.html' -o -name '*.css' -o -name '*.js' | xargs gzip -9 --keep");
     pages
+}
+
+/// A second of sound, which browsers ask for by range: one channel, a byte a sample, 8,000 of them.
+fn silence() -> Vec<u8> {
+    const SAMPLES: u32 = 8_000;
+    let mut bytes = Vec::new();
+    bytes.extend(b"RIFF");
+    bytes.extend((36 + SAMPLES).to_le_bytes());
+    bytes.extend(b"WAVEfmt ");
+    bytes.extend(16_u32.to_le_bytes());
+    bytes.extend([1_u16, 1].iter().flat_map(|word| word.to_le_bytes()));
+    bytes.extend([SAMPLES, SAMPLES].iter().flat_map(|word| word.to_le_bytes()));
+    bytes.extend([1_u16, 8].iter().flat_map(|word| word.to_le_bytes()));
+    bytes.extend(b"data");
+    bytes.extend(SAMPLES.to_le_bytes());
+    bytes.resize(bytes.len() + SAMPLES as usize, 128);
+    bytes
 }
 
 fn as_html(text: &str) -> String {
@@ -161,13 +182,23 @@ fn a_browser_reads_the_documentation_over_tls_and_http2() {
         let expected = format!("h2 200 {path}");
         assert_eq!(seen.get(path).copied(), Some(expected.as_str()), "{log}");
     }
+    // A second visit asks whether what the browser has is still right.
+    let (_, log) = browse(site.folder.path(), &site.url("/"));
+    assert!(!log.contains("CONSOLE"), "{log}");
     let events = site.node.stop();
     let stopped = events.last().expect("it says that it stops");
     assert_eq!((&stopped["handshakes_failed"], &stopped["too_slow"]), (&0.into(), &0.into()), "{stopped}");
     // Nothing is held back any more.
     let logged = fs::read_to_string(site.folder.path().join("access.log")).unwrap();
-    for path in site.pages.iter().map(String::as_str).chain(["/", "/style.css"]) {
-        let line = format!("\"GET {path} HTTP/2.0\" 200 ");
+    let is_logged = |path: &str, rest: &str| {
+        let line = format!("\"GET {path} HTTP/2.0\" {rest} ");
         assert!(logged.contains(&line), "{line} in\n{logged}");
+    };
+    for path in site.pages.iter().map(String::as_str).chain(["/", "/style.css"]) {
+        let name = if path == "/" { "index.html" } else { path.trim_start_matches('/') };
+        let compressed = site.folder.path().join(format!("htdocs/{name}.gz"));
+        is_logged(path, &format!("200 {}", compressed.metadata().unwrap().len()));
+        is_logged(path, "304 0");
     }
+    is_logged("/silence.wav", &format!("206 {}", silence().len()));
 }
