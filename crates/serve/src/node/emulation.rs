@@ -2,7 +2,7 @@
 //!
 //! A server without `resources` is its processor. One of several is visited as in the simulator: the processor first, then
 //! disk and network, each a station of its own. A file that is in memory needs no disk, and each that was read is kept there.
-//! Which file a request is for says `?object=N`; one that says nothing is for a file of its own, which is read from the disk.
+//! Which file a request is for says its path, `/work/N`; `/work` is for a file of its own, which is read from the disk.
 //! The price: a resource is entered when the reply of the one before has woken the request, so lateness adds up over resources.
 
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -21,7 +21,9 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
-        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new(), object: None };
+        // As the load generator asks: `/work/OBJECT`.
+        let object = request.uri().path().strip_prefix("/work/").and_then(|object| object.parse().ok());
+        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new(), object };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));
@@ -30,9 +32,6 @@ impl Asked {
                 "bytes" => asked.size = whole()?,
                 "demand" => asked.demand = Some(duration(value).map_err(|why| format!("demand: {why}"))?),
                 "class" => asked.class = value.to_owned(),
-                "object" => {
-                    asked.object = Some(value.parse().map_err(|_| format!("object={value}: not a file's number"))?)
-                }
                 // Anything else is for the caller's own use, such as defeating a cache.
                 _ => {}
             }

@@ -246,25 +246,24 @@ fn a_server_of_several_resources_is_visited_one_after_another() {
     let node = machine();
     let mut client = Client::new(node.address());
     let mut stayed = |what: &str| {
-        let reply = client.get(&format!("/work?{what}"));
+        let reply = client.get(&format!("/work{what}"));
         assert_eq!(reply.status, 200);
         let (waited, stayed) = reply.service();
         assert_eq!(waited, 0, "a request alone waits for nothing");
         stayed
     };
-    assert_eq!(stayed("bytes=50000&object=1"), 17_000_000);
+    assert_eq!(stayed("/1?bytes=50000"), 17_000_000);
     // In memory it needs no disk; without a number it is another file each time.
-    assert_eq!(stayed("bytes=50000&object=1"), 7_000_000);
-    assert_eq!([stayed("bytes=50000"), stayed("bytes=50000")], [17_000_000; 2]);
+    assert_eq!(stayed("/1?bytes=50000"), 7_000_000);
+    assert_eq!([stayed("?bytes=50000"), stayed("?bytes=50000")], [17_000_000; 2]);
     // Memory has room for two; the one that was not used for longest has to go.
-    assert_eq!(stayed("bytes=50000&object=2"), 17_000_000);
-    assert_eq!(stayed("bytes=50000&object=1"), 7_000_000);
-    assert_eq!(stayed("bytes=50000&object=3"), 17_000_000);
-    assert_eq!([stayed("bytes=50000&object=1"), stayed("bytes=50000&object=2")], [7_000_000, 17_000_000]);
+    assert_eq!(stayed("/2?bytes=50000"), 17_000_000);
+    assert_eq!(stayed("/1?bytes=50000"), 7_000_000);
+    assert_eq!(stayed("/3?bytes=50000"), 17_000_000);
+    assert_eq!([stayed("/1?bytes=50000"), stayed("/2?bytes=50000")], [7_000_000, 17_000_000]);
     // What is larger than memory is not kept, and takes no place.
-    assert_eq!([stayed("bytes=150000&object=4"), stayed("bytes=150000&object=4")], [47_000_000; 2]);
-    assert_eq!(stayed("bytes=50000&object=2"), 7_000_000);
-    assert_eq!(client.get("/work?object=one").status, 400);
+    assert_eq!([stayed("/4?bytes=150000"), stayed("/4?bytes=150000")], [47_000_000; 2]);
+    assert_eq!(stayed("/2?bytes=50000"), 7_000_000);
 }
 
 #[test]
