@@ -170,12 +170,12 @@ impl Half {
         now: (sojourn_stats::Time, u32),
         reply: &mut Vec<u8>,
     ) -> bool {
-        if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
-            bump(&self.tally.looped);
+        if packet.is_empty() && self.is_stopping() {
+            // What wakes this thread up; its sender is that of the packet before.
             return false;
         }
-        if packet.is_empty() && self.is_stopping() {
-            // What wakes this thread up.
+        if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
+            bump(&self.tally.looped);
             return false;
         }
         let from = from.ip().to_canonical();
