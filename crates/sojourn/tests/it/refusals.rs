@@ -82,9 +82,11 @@ fn what_a_switch_refuses_by_its_limit_is_outcome() {
     let short = ["--set", "run.live.duration=3 s", "--set", "run.live.warm_up=1 s"];
     let (reasons, number) = live(&folder.path().join("out"), &path, &short);
     assert!(!reasons.contains("failed"), "{reasons}");
-    let refused = number("front-node, over limit");
+    let (refused, heard) = (number("front-node, over limit"), number("requests, refused"));
     assert!(refused > 20, "{refused} were refused");
-    assert_eq!((number("front-node, refused"), number("requests, refused")), (refused, refused));
+    assert_eq!(number("front-node, refused"), refused);
+    // Where the machine is busy, a SYN is sent again before its refusal comes, and refused again.
+    assert!(heard <= refused && heard * 10 >= refused * 9, "{refused} refused, {heard} heard of it");
 }
 
 /// Two sites of one server each for half of the requests, each with one connection at most: what finds it taken goes to the other

@@ -3,7 +3,6 @@
 
 use sojourn_model::Server;
 use sojourn_serve::{Node, NodeConfig, NodeCounts, now};
-use sojourn_stats::Span;
 use std::io::ErrorKind;
 
 use super::*;
@@ -61,36 +60,37 @@ fn overload_is_refused(cluster: &Cluster) {
     let limit = Some(Limit::new(MOST, 1).unwrap());
     let switch = cluster.switch(SwitchConfig { limit, ..config("least-connections") }).expect("a switch");
     let ends = now() + ms(2_000);
-    let (mut served, mut refused, mut slowest) = (0, 0, Span::ZERO);
+    let (mut served, mut refused, mut slow) = (0, 0, 0);
     let asks = || {
-        let (mut served, mut refused, mut slowest) = (0, 0, Span::ZERO);
+        let (mut served, mut refused, mut slow) = (0, 0, 0);
         while now() < ends {
             let since = now();
             if cluster.on(cluster.client, || get("/work/1")) {
                 served += 1;
             } else {
                 refused += 1;
-                slowest = slowest.max(now() - since);
+                slow += u64::from(now() - since > ms(900));
                 std::thread::park_timeout(Duration::from_millis(20));
             }
         }
-        (served, refused, slowest)
+        (served, refused, slow)
     };
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(asks)).collect();
         for client in clients {
             let of = client.join().expect("it is answered or refused");
-            (served, refused, slowest) = (served + of.0, refused + of.1, slowest.max(of.2));
+            (served, refused, slow) = (served + of.0, refused + of.1, slow + of.2);
         }
     });
     let most: Vec<u64> =
         nodes.map(|node| node.take(Node::stop)).iter().map(|it: &NodeCounts| it.in_flight_max).collect();
     assert_eq!(most, [u64::from(MOST); 2], "requests at each server at most; {served} served, {refused} refused");
     let counts = switch.take(Switch::stop);
-    assert_eq!((counts.connections, counts.refused), (served, refused), "{counts:?}");
+    assert_eq!(counts.connections, served, "{counts:?}");
+    // A client waits for a second before its SYN is sent again. A busy machine may let some of them wait, and refuse both.
+    assert!(slow * 10 <= refused, "{slow} of {refused} clients did not hear at once that they are refused");
+    assert!((refused..=refused + slow).contains(&counts.refused), "{refused} refused, {slow} slowly: {counts:?}");
     assert!(served > 50 && refused > 50, "{served} served, {refused} refused");
-    // One that waits for its SYN to be sent again waits for a second.
-    assert!(slowest < ms(900), "a client heard after {slowest} that it is refused");
 }
 
 /// Whether a page came over a connection of its own; not where that was refused.
