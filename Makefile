@@ -19,8 +19,8 @@ demo: ## One experiment, three answers: theory, simulation and real sockets in o
 	@rm -rf runs/demo
 	@target/debug/sojourn run experiments/four-servers.toml --out runs/demo || [ $$? -eq 1 ]
 
-# Tests of live parts wait more than they work: twice as many at once as there are cores.
-test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+# Tests of live parts wait more than they work: four times as many at once as there are cores.
+test: export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 test: setup ## The whole test suite.
 	@$(CARGO) test --workspace --quiet
 	@$(MAKE) --no-print-directory lint

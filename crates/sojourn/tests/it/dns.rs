@@ -205,11 +205,9 @@ fn lone_servers_report_measure_and_are_missed() {
         load(&two, &logs[1]);
         state(&folder, "c1")["state"] == "down"
     });
-    assert!(
-        dns.events().iter().any(|event| event["event"] == "site_down" && event["site"] == "c1"),
-        "{:?}",
-        dns.events()
-    );
+    await_that("it says so", || {
+        dns.events().iter().any(|event| event["event"] == "site_down" && event["site"] == "c1")
+    });
     for _ in 0..5 {
         assert_eq!(dig(dns.port(), &["+short", "www.geo.example.org"]).unwrap(), "10.0.0.2\n");
     }
