@@ -177,8 +177,7 @@ fn text(folder: &Folder, path: &Path) -> String {
             lines.push(table);
         }
         let said = lines.join("\n");
-        let words = CELL_WORDS.iter().filter(|(word, _)| said.contains(word));
-        lines.extend(words.map(|(_, meaning)| paragraph("  ", meaning)));
+        lines.extend(meanings(&said).map(|meaning| paragraph("  ", meaning)));
     }
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for variant in &run.variants {
@@ -228,6 +227,12 @@ const CELL_WORDS: [(&str, &str); 3] = [
     ("(too few)", "too few: there are too few samples for an interval"),
     ("exactly ", "exactly: the interval has no width"),
 ];
+
+/// Of the words that tables say. A narrow table breaks them between their parts.
+fn meanings(tables: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    let is_said = |words: &str| words.split_whitespace().all(|part| tables.contains(part));
+    CELL_WORDS.iter().filter(move |(words, _)| is_said(words)).map(|(_, meaning)| *meaning)
+}
 
 /// Whether a note says something that a reader of the table must know; the report has all of them.
 fn decides(note: &str) -> bool {
@@ -480,5 +485,18 @@ impl Scale {
 
     fn unit(&self, value: f64) -> String {
         format!("{} {}", self.number(value), self.unit).trim_end().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_narrow_table_breaks_over_lines_is_explained() {
+        let of = |tables: &str| meanings(tables).map(|meaning| &meaning[..9]).collect::<Vec<_>>();
+        assert_eq!(of("| 5.65 (too | 9.93 |\n| short)     |      |"), ["too short"]);
+        assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
+        assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
     }
 }

@@ -269,6 +269,8 @@ fn each_doubt_says_its_numbers() {
     }
     let spins = every(200, |one| unnoticed(one, 200 * MS)).with(|run| run.pacing = Pacing::Spin);
     assert!(!spins.report().verdict.reasons().concat().contains("--spin"), "it spins already");
+    let busy = every(200, |one| unnoticed(one, 200 * MS)).with(|run| run.cores = [(0.96, 0.0), (0.97, 0.0)]);
+    assert!(!busy.report().verdict.reasons().concat().contains("--spin"), "there is no core to spin on");
 }
 
 #[test]

@@ -102,7 +102,8 @@ fn load(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
 }
 
 /// What may be done where the timer wakes the generator too late.
-const SPIN: &str = "; pace by spinning (`--spin`, in an experiment `pacing = \"spin\"`), or read the service time";
+const SPIN: &str =
+    "; pace by spinning (`--spin`, in an experiment `pacing = \"spin\"`), or read the response time from sent";
 
 /// Whether the generator acted when it was to.
 fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
@@ -122,7 +123,9 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     // the few that were late by far, which no percentile need show.
     let forgiven = evidence.rate * capped_mean_s(&report.lateness, limits.late_s);
     if said > 0.0 && said - seen - forgiven > limits.unnoticed * said {
-        let remedy = if report.pacing == Pacing::Timer { SPIN } else { "" };
+        // To spin takes a core, which a busy machine does not have.
+        let has_core = !is_machine_busy(report, limits);
+        let remedy = if report.pacing == Pacing::Timer && has_core { SPIN } else { "" };
         doubts.push(Cause::Unnoticed.doubt(format!(
             "{:.0} % of the mean response time is the generator's own lateness (by Little's law: {seen:.3} requests \
              inside on average as it saw them, {said:.3} by their times){remedy}",
@@ -152,13 +155,17 @@ fn generator(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
 
 /// Whether the machine had.
 fn host(report: &Report, limits: &Limits, doubts: &mut Vec<Doubt>) {
-    if !report.cores_busy.is_empty() && report.cores_busy.iter().all(|&busy| busy > limits.cores_busy) {
+    if is_machine_busy(report, limits) {
         doubts.push(Cause::Cores.doubt(format!("every core was more than {:.0} % busy", limits.cores_busy * 100.0)));
     }
     let stolen = report.cores_stolen.iter().copied().fold(0.0, f64::max);
     if stolen > limits.stolen {
         doubts.push(Cause::Stolen.doubt(format!("the host took {:.0} % of a core away (steal time)", stolen * 100.0)));
     }
+}
+
+fn is_machine_busy(report: &Report, limits: &Limits) -> bool {
+    !report.cores_busy.is_empty() && report.cores_busy.iter().all(|&busy| busy > limits.cores_busy)
 }
 
 /// The mean (s) of what is in `times` (ns), each counted as `cap_s` at most.

@@ -55,9 +55,13 @@ pub(crate) fn status(arguments: &Status) -> Result<Exit, Failure> {
     };
     let mut states = Vec::new();
     for name in names {
-        // One that was taken down meanwhile is not up.
         let Ok(pid) = find(&name) else { continue };
-        let mut state = ask(pid, "status")?;
+        let mut state = match ask(pid, "status") {
+            Ok(state) => state,
+            // One that is being made or taken down is not up, and no reason to say nothing of the others.
+            Err(_) if arguments.name.is_none() => continue,
+            Err(failure) => return Err(failure),
+        };
         state["name"] = name.into();
         state["pid"] = pid.into();
         states.push(state);
