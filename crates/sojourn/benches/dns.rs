@@ -1,11 +1,12 @@
 //! What an answer costs: `sojourn dns` with its full policy (nearest with room by measured round trips, 64 sites that report,
-//! 100,000 known clients, told by EDNS client subnet) beside PowerDNS, which answers a static record from its packet cache.
+//! 100,000 known clients, told by EDNS client subnet) beside PowerDNS, which answers a static record from its packet cache. Shown
+//! besides: gdnsd, which answers static records too, with no bar; CoreDNS is in no release of Debian.
 //!
 //! At 100 outstanding queries, and at half of the most that PowerDNS answers. Both servers have one thread on one core, the
 //! client is on another. The cost is the processor time of the server's threads per answer.
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench dns`. Three minutes; leave the machine alone. Needs `pdns_server` (with its
-//! bind backend), `dnsperf`, `dig` and `taskset`.
+//! bind backend), `dnsperf`, `dig` and `taskset`; and `gdnsd`, without which its figure is missing.
 
 #![allow(clippy::print_stdout)]
 
@@ -13,7 +14,7 @@ use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -21,10 +22,12 @@ use nix::sys::socket::{setsockopt, sockopt};
 use sojourn_serve::now;
 use sojourn_stats::{Span, Time};
 
+mod authoritative;
 mod bars;
 mod peers;
 mod sites;
 
+use authoritative::{gdnsd, powerdns};
 use bars::Bars;
 use sites::{CLIENTS, KEY, SITES, Sites, client};
 
@@ -41,6 +44,7 @@ const ROUND_TRIPS_LEAST: f64 = 2.0;
 /// Bytes of reports and probes per byte of queries and answers.
 const TRAFFIC_MOST: f64 = 0.01;
 
+/// Names that have an address, `n0`, `n1`, ... in `example.org`.
 const NAMES: usize = 100;
 const ROUNDS: usize = 5;
 const ROUND: Span = Span(3_000_000_000);
@@ -56,6 +60,7 @@ fn main() -> Result<()> {
     peers::need(&["dnsperf", "dig", "taskset"])?;
     let folder = tempfile::tempdir()?;
     let peer = powerdns(folder.path())?;
+    let third = gdnsd(folder.path())?;
     let own = sojourn(folder.path(), 1)?;
     let mut sites = Sites::report_to(own.reports)?;
     let mut bars = Bars::default();
@@ -80,12 +85,15 @@ fn main() -> Result<()> {
     bars.at_least("round trips known of each", round_trips, ROUND_TRIPS_LEAST);
 
     let fixed = queries_of_names();
-    let (mut full, mut half) = (Vec::new(), Vec::new());
+    let (mut full, mut half, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let (mut lost, mut lost_theirs) = (Share::default(), Share::default());
     for _ in 0..ROUNDS {
         let busy = Pace::Outstanding(OUTSTANDING);
         let theirs = peer.cost(&fixed, &busy, &mut sites)?;
         let ours = own.cost(&known, &busy, &mut sites)?;
+        if let Some(third) = &third {
+            others.push(third.cost(&fixed, &busy, &mut sites)?.cost_us);
+        }
         full.push([ours.cost_us, theirs.cost_us]);
         let paced = Pace::Rate(theirs.rate / 2.0);
         let [theirs, ours] = [peer.cost(&fixed, &paced, &mut sites)?, own.cost(&known, &paced, &mut sites)?];
@@ -101,6 +109,10 @@ fn main() -> Result<()> {
             median(rounds.iter().map(|of| of[0] / of[1])),
             COST_MOST,
         );
+    }
+    match others.is_empty() {
+        true => println!("SKIPPED: gdnsd is not installed (`make setup-bench`), so nothing is said of it"),
+        false => println!("100 outstanding: gdnsd {:.2} us per answer", median(others.into_iter())),
     }
     println!("lost, paced (per 10,000): {:.2}, PowerDNS {:.2}", lost.of_10_000(), lost_theirs.of_10_000());
     bars.at_most("lost, paced (per 10,000)", lost.of_10_000(), LOST_MOST * 1e4);
@@ -230,39 +242,6 @@ fn sojourn(folder: &Path, threads: usize) -> Result<Server> {
     let port = ready["port"].as_u64().ok_or(format!("it is not ready: {line}"))?;
     let reports = ready["reports"].as_str().ok_or(format!("it takes no reports: {line}"))?.parse()?;
     Ok(Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: Some(reports) })
-}
-
-/// PowerDNS with its packet cache, one thread on core 1.
-fn powerdns(folder: &Path) -> Result<Server> {
-    let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
-    let records: String = (0..NAMES).map(|n| format!("n{n} A 192.0.2.{n}\n")).collect();
-    fs::write(
-        folder.join("zone"),
-        format!("$TTL 3600\n@ SOA ns.x. root.x. 1 3600 900 1209600 60\n@ NS ns.x.\n{records}"),
-    )?;
-    let folder: PathBuf = folder.into();
-    let shown = folder.display();
-    let zones = format!("zone \"example.org\" {{ type master; file \"{shown}/zone\"; }};\n");
-    fs::write(folder.join("named.conf"), zones)?;
-    let settings = format!(
-        "launch=bind\nbind-config={shown}/named.conf\nlocal-address=127.0.0.1\nlocal-port={port}\nsocket-dir={shown}\n\
-         receiver-threads=1\ndistributor-threads=1\ncache-ttl=3600\nguardian=no\ndaemon=no\ndisable-syslog=yes\nloglevel=2\n"
-    );
-    fs::write(folder.join("pdns.conf"), settings)?;
-    let mut command = Command::new("taskset");
-    command.args(["-c", "1", "pdns_server"]).arg(format!("--config-dir={shown}"));
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let child = child.map_err(|error| format!("pdns_server: {error}"))?;
-    let server = Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: None };
-    let port = port.to_string();
-    let dig = ["@127.0.0.1", "-p", &port, "+short", "+tries=1", "+time=1", "n5.example.org"];
-    let start = now();
-    while Command::new("dig").args(dig).output()?.stdout != b"192.0.2.5\n" {
-        if now() - start > Span(20_000_000_000) {
-            return Err("pdns_server does not answer; it needs its bind backend".into());
-        }
-    }
-    Ok(server)
 }
 
 /// Queries of all clients, each as its resolver tells of it.

@@ -154,7 +154,9 @@ fn another_policy_is_caught_at_its_first_different_choice() {
         let backends: Vec<_> = header.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
         Dispatcher::new("round-robin", &backends, header.information, header.signals()?, header.seed, &header.name)
     });
-    let difference = other.expect("a good record").first_difference.expect("another policy");
+    let other = other.expect("a good record");
+    assert_eq!((other.choices, other.same), (1, 0), "the one that differs is counted, and not as the same");
+    let difference = other.first_difference.expect("another policy");
     assert_eq!(difference.line, 2 + difference_before(&record));
     assert!(difference.recorded.contains("drawn") && difference.replayed.contains("turn"), "{difference:?}");
 }

@@ -13,6 +13,7 @@ mod part;
 mod parts;
 mod path;
 mod refusals;
+mod report_traffic;
 mod reports;
 mod switch;
 
@@ -34,6 +35,7 @@ use self::dns::Naming;
 use self::incidents::Incident;
 use self::part::Part;
 use self::parts::{Entrances, Parts, Told};
+use self::report_traffic::Traffic;
 use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
@@ -167,6 +169,9 @@ pub(super) fn answer(
     }
     let path = path.map(|path| path.delay);
     let shares = shares(&report, asked.system.hosts.len());
+    let report_traffic = report_traffic::of(&told);
+    live.facts.extend(report_traffic.iter().map(Traffic::fact));
+    let report_traffic = report_traffic.and_then(|traffic| traffic.measure(&report));
     let by_file = file_means(experiment, asked, &report);
     let over_time = over_time::of(experiment, asked, &report);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
@@ -185,7 +190,7 @@ pub(super) fn answer(
         live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
     }
     Ok(Answer {
-        measures: report.measures.into_iter().chain(shares).chain(by_file).chain(hurst).collect(),
+        measures: report.measures.into_iter().chain(shares).chain(by_file).chain(report_traffic).chain(hurst).collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
         over_time,

@@ -1,15 +1,16 @@
-//! From the bytes of a query to those of its reply, without any I/O (RFC 1034, 4.3.2; 2308, 4592, 6891, 7871, 7873, 8482).
+//! From the bytes of a query to those of its reply, without any I/O (RFC 1034, 4.3.2; 2308, 4592, 6891, 7871, 7873, 8482, 8945).
 //!
 //! What is asked of the policy is only what will be sent: the limit on replies is looked at before. A query that shows a
 //! cookie of ours, or comes over TCP, comes from where it says, and has no limit.
 
 pub(super) mod limit;
 pub(super) mod limits;
+mod transfer;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
 use super::wire::cookie::Cookies;
@@ -17,10 +18,12 @@ use super::wire::edns::{PLAIN, Told};
 use super::wire::name::LONGEST;
 use super::wire::query::{Query, Unfit};
 use super::wire::reply::{Data, Full, Owner, Reply, Section};
+use super::wire::tsig::{Signature, Signing};
 use super::wire::{Code, HEAD, IN, kind};
 use super::zone::{Found, Node, Set, Zones};
 use limit::{Limiter, Verdict};
 use limits::Limits;
+use transfer::Page;
 
 /// Aliases that are followed within a zone.
 const ALIASES: usize = 8;
@@ -69,6 +72,7 @@ pub struct Responder {
     amplification: usize,
     addresses: Vec<IpAddr>,
     text: Vec<u8>,
+    further: Vec<u8>,
 }
 
 /// One query and who sent it.
@@ -77,6 +81,8 @@ struct Question<'a, 'b> {
     zones: &'b Zones,
     asker: Asker,
     now: Time,
+    /// What a query for a whole zone is answered, where it gets none.
+    no_zone: Code,
 }
 
 impl Responder {
@@ -92,11 +98,12 @@ impl Responder {
             amplification: limits.amplification as usize,
             addresses: Vec::new(),
             text: Vec::new(),
+            further: Vec::new(),
         }
     }
 
     /// Answers `packet`, which came from `from`, into `reply`, whose content is replaced; `wall` is the time of day (s since
-    /// 1970), for cookies alone.
+    /// 1970), for cookies and signatures alone.
     pub fn reply(
         &mut self,
         zones: &Zones,
@@ -106,6 +113,7 @@ impl Responder {
         (now, wall): (Time, u32),
         reply: &mut Vec<u8>,
     ) -> Done {
+        self.further.clear();
         let query = match Query::parse(packet) {
             Ok(query) => query,
             Err(Unfit::Silent) => return Done::Malformed,
@@ -127,18 +135,32 @@ impl Responder {
                 if is_known || self.amplification == 0 { own } else { own.min(self.amplification * packet.len()) }
             }
         };
-        let mut written = Reply::new(&query, told, limit, reply);
+        let mut signing = query.signature.map(|at| signing(zones, packet, at, wall));
+        let limit = limit.saturating_sub(signing.as_ref().map_or(0, Signing::length));
+        let signer = signing.as_ref().and_then(Signing::signer);
         let is_slipped = verdict == Verdict::Slip;
+        let whole = transfer::asked(zones, &query, signer, transport);
+        if let (kind::AXFR | kind::IXFR, Ok(zone), Some(signing), false, true) =
+            (query.kind, whole, &mut signing, is_slipped, query.edns.is_none_or(|edns| edns.is_understood()))
+        {
+            let page = Page { told, limit, wall: u64::from(wall), query: &query };
+            let code = self.transfer(zones, zone, &page, transport, signing, reply);
+            return Done::Replied { kind: query.kind, code: code as u16, is_truncated: false, is_slipped: false };
+        }
+        let is_refused = signing.is_some() && signer.is_none();
+        let mut written = Reply::new(&query, told, limit, reply);
         let code = match is_slipped {
             true if cookie.is_some() => Code::BadCookie,
             true => {
                 written.truncate();
                 Code::NoError
             }
+            false if is_refused => Code::NotAuth,
             false => {
                 let network = query.edns.and_then(|edns| edns.subnet).and_then(|subnet| subnet.network);
                 let asker = Asker { from, subnet: network };
-                let question = Question { query: &query, zones, asker, now };
+                let question =
+                    Question { query: &query, zones, asker, now, no_zone: whole.err().unwrap_or(Code::Refused) };
                 match self.answer(&question, &mut written) {
                     Ok(code) => code,
                     Err(Full) => {
@@ -150,7 +172,15 @@ impl Responder {
         };
         let is_truncated = written.is_truncated();
         written.finish(code);
+        if let Some(signing) = &mut signing {
+            signing.sign(reply, u64::from(wall));
+        }
         Done::Replied { kind: query.kind, code: code as u16, is_truncated, is_slipped }
+    }
+
+    /// The messages that follow the reply to a query over TCP, each with its length before it: the rest of a zone.
+    pub fn further(&self) -> &[u8] {
+        &self.further
     }
 
     /// Answers what cannot be read further than to its head or question.
@@ -175,13 +205,13 @@ impl Responder {
         let Question { query, zones, .. } = *question;
         match query.edns {
             Some(edns) if edns.version != 0 => return Ok(Code::BadVers),
-            Some(edns) if edns.is_malformed => return Ok(Code::FormErr),
+            Some(edns) if !edns.is_understood() => return Ok(Code::FormErr),
             _ => {}
         }
         match query.kind {
             _ if query.class != IN => return Ok(Code::Refused),
             kind::OPT | kind::TSIG => return Ok(Code::FormErr),
-            kind::AXFR | kind::IXFR => return Ok(Code::Refused),
+            kind::AXFR | kind::IXFR => return Ok(question.no_zone),
             // Types that are for replies or transfers, not for questions (RFC 6895, 3.1).
             128..=254 => return Ok(Code::NotImp),
             _ => {}
@@ -263,13 +293,13 @@ impl Responder {
         (zone, owner): (usize, Owner<'_>),
         reply: &mut Reply<'_>,
     ) -> Result<Code, Full> {
-        let Question { query, zones, asker, now } = question;
+        let Question { query, zones, asker, now, .. } = question;
         self.addresses.clear();
         let family = if query.kind == kind::A { Family::V4 } else { Family::V6 };
         let answered = self.chooser.choose(service, asker, family, *now, &mut self.addresses);
         let Answered::Addresses { ttl, scope } = answered else { return Ok(Code::ServFail) };
         reply.scope = scope;
-        let ttl = u32::try_from(ttl.0 / 1_000_000_000).unwrap_or(u32::MAX).min(i32::MAX as u32);
+        let ttl = seconds(ttl);
         let mut has_any = false;
         for address in &self.addresses {
             match (address, family) {
@@ -309,6 +339,16 @@ impl Responder {
         reply.record(Section::Answer, owner, kind::TXT, 0, Data::Plain(&self.text))?;
         Ok(Code::NoError)
     }
+}
+
+/// How a reply to the query whose signature is at `at` is signed.
+fn signing<'k>(zones: &'k Zones, packet: &[u8], at: usize, wall: u32) -> Signing<'k> {
+    Signature::parse(packet, at).expect("it was read with its query").judge(zones.keys(), u64::from(wall))
+}
+
+/// A time to live as it is sent.
+fn seconds(ttl: Span) -> u32 {
+    u32::try_from(ttl.0 / 1_000_000_000).unwrap_or(u32::MAX).min(i32::MAX as u32)
 }
 
 /// Says that there is nothing, and for how long that may be kept.

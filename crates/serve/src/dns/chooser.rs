@@ -48,6 +48,9 @@ pub trait Chooser: Send + Sync {
     /// and takes no second turn or lease; a second query for the same family is a new question.
     fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered;
 
+    /// The addresses of all its sites that are not drained, for servers that know no policy, and how long they may be kept.
+    fn all(&self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span;
+
     /// What `_why.NAME` says: a few lines of at most 255 bytes each, for this asker. It chooses nothing and holds nothing.
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String>;
 }

@@ -11,6 +11,7 @@ use sojourn_dispatch::{Location, TtlRule};
 use sojourn_stats::Span;
 
 use super::server::Limits;
+use super::wire::tsig::TransferKey;
 use crate::ReportsConfig;
 
 /// The most sites that an answer names.
@@ -41,6 +42,8 @@ pub struct DnsConfig {
     pub geo: Option<PathBuf>,
     /// The regions, by number.
     pub regions: Vec<Region>,
+    /// The keys by which secondaries ask for zones.
+    pub keys: Vec<TransferKey>,
     /// What it answers for.
     pub zones: Vec<ZoneConfig>,
 }
@@ -67,6 +70,10 @@ pub struct ZoneConfig {
     pub file: Option<PathBuf>,
     /// The servers of the zone, where no file says them.
     pub ns: Vec<String>,
+    /// The names of the keys by which secondaries may ask for it as a whole.
+    pub transfer: Vec<String>,
+    /// Secondaries that are told that it has changed.
+    pub notify: Vec<SocketAddr>,
     /// The names whose addresses are chosen.
     pub services: Vec<ServiceConfig>,
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
 use sojourn_dispatch::{BackendId, Remembered};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
 use super::config::{DnsConfig, ServiceConfig};
@@ -188,6 +188,10 @@ impl Chooser for Decider {
             Some(service) => service.choose(asker, family, now, list),
             None => Answered::Nothing,
         }
+    }
+
+    fn all(&self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span {
+        self.read().get(service).map_or(Span::ZERO, |service| service.all(family, list))
     }
 
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {

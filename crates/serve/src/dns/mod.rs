@@ -16,6 +16,7 @@ mod config;
 mod control;
 mod decider;
 mod metrics;
+mod notify;
 mod running;
 mod server;
 mod subnet;
@@ -37,6 +38,7 @@ pub use answer::{Done, Responder, Transport};
 pub use chooser::{Answered, Asker, Chooser, Family, ServiceId};
 pub use config::{DnsConfig, NoneUp, Region, ServiceConfig, SiteConfig, ZoneConfig};
 pub use server::{Limits, Server, ServerConfig, ServerCounts};
+pub use wire::tsig::TransferKey;
 pub use zone::{Zone, Zones};
 
 use crate::report::{Ears, Inbox};
@@ -44,6 +46,7 @@ use crate::threads::{Threads, Work};
 use crate::{ServeError, listen, prometheus};
 use control::Door;
 use decider::Order;
+use notify::Notice;
 use running::Running;
 
 /// Orders to measure round trips that may wait to be sent.
@@ -63,6 +66,9 @@ pub struct Dns {
 struct Desk {
     inbox: Option<Inbox>,
     orders: mpsc::Receiver<Order>,
+    notices: mpsc::UnboundedReceiver<Notice>,
+    listen: Vec<SocketAddr>,
+    events: Events,
     door: Option<Door>,
     metrics: Option<TcpListener>,
 }
@@ -87,6 +93,7 @@ impl Dns {
     /// When a setting is impossible, or the system refuses an address, a file or a thread.
     pub fn start(config: DnsConfig, file: Option<PathBuf>, events: Events) -> Result<Dns, ServeError> {
         let (orders, waiting) = mpsc::channel(ORDERS);
+        let (notices, unsent) = mpsc::unbounded_channel();
         let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&[]))).transpose()?;
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
         let listener = config.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
@@ -101,14 +108,17 @@ impl Dns {
             cookie_secret: None,
         };
         let state = config.state.clone();
-        let (running, zones) = Running::begin(config, file, ears.clone(), orders, events)?;
+        let (running, zones) = Running::begin(config, file, ears.clone(), (orders, notices), events.clone())?;
         let running = Arc::new(running);
         let recalled = state.as_deref().map(|path| running.recall(path));
         let decider: Arc<dyn Chooser> = Arc::clone(&running.decider) as Arc<dyn Chooser>;
-        let server = Server::start(wire, zones, decider)?;
+        let server = Server::start(wire, Arc::clone(&zones), decider)?;
         let addresses = server.addresses().to_vec();
         running.serve(server);
-        let desk = Mutex::new(Some(Desk { inbox, orders: waiting, door, metrics: listener }));
+        running.notify(&zones);
+        let listen = addresses.clone();
+        let desk = Desk { inbox, orders: waiting, notices: unsent, listen, events, door, metrics: listener };
+        let desk = Mutex::new(Some(desk));
         let shared = Arc::clone(&running);
         let desk = Threads::start("desk", vec![()], 1, Span::ZERO, move |_, (), stop| {
             let desk = desk.lock().unwrap_or_else(PoisonError::into_inner).take().expect("there is one thread");
@@ -184,7 +194,7 @@ impl Dns {
 
 impl Desk {
     async fn work(self, running: Arc<Running>, ears: Option<Ears>, mut stop: watch::Receiver<bool>) {
-        let Desk { inbox, orders, door, metrics } = self;
+        let Desk { inbox, orders, notices, listen, events, door, metrics } = self;
         let mut chores = JoinSet::new();
         if let Some(inbox) = inbox {
             let decider = Arc::clone(&running.decider);
@@ -193,6 +203,7 @@ impl Desk {
             });
         }
         chores.spawn_local(send(orders, ears));
+        chores.spawn_local(notify::run(notices, listen, events));
         chores.spawn_local(checks::run(Arc::clone(&running.decider)));
         if let Some(listener) = metrics {
             let running = Arc::clone(&running);

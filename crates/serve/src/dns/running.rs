@@ -5,6 +5,7 @@
 //! everything as it was. What the file cannot change in a running DNS (addresses to listen at, threads, limits) is
 //! refused; the key is read at the start.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,9 @@ use tokio::sync::mpsc;
 
 use super::config::{DnsConfig, ZoneConfig};
 use super::decider::{Decider, Numbers, Order, Places, Surroundings, memory};
+use super::notify::{self, Notice};
 use super::server::Server;
+use super::wire::name::Name;
 use super::zone::{Zone, Zones};
 use crate::report::Ears;
 use crate::{ServeError, clock};
@@ -30,6 +33,9 @@ pub(super) struct Running {
     file: Option<PathBuf>,
     ears: Option<Ears>,
     orders: mpsc::Sender<Order>,
+    notices: mpsc::UnboundedSender<Notice>,
+    /// The serial numbers of zones of which secondaries have been told.
+    told: Mutex<HashMap<Name, u32>>,
     events: Events,
 }
 
@@ -39,7 +45,7 @@ impl Running {
         config: DnsConfig,
         file: Option<PathBuf>,
         ears: Option<Ears>,
-        orders: mpsc::Sender<Order>,
+        (orders, notices): (mpsc::Sender<Order>, mpsc::UnboundedSender<Notice>),
         events: Events,
     ) -> Result<(Running, Arc<Zones>), ServeError> {
         let decider = Arc::new(Decider::new());
@@ -50,6 +56,8 @@ impl Running {
             file,
             ears,
             orders,
+            notices,
+            told: Mutex::default(),
             events,
         };
         let zones = running.take(&config)?;
@@ -59,6 +67,15 @@ impl Running {
     /// The wire is there.
     pub(super) fn serve(&self, server: Server) {
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+    }
+
+    /// Tells secondaries of zones whose serial numbers they have not been told.
+    pub(super) fn notify(&self, zones: &Zones) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in notify::of(zones, &mut told, clock::wall() / 1_000_000_000) {
+            // At its end nothing is told any more.
+            let _ = self.notices.send(notice);
+        }
     }
 
     /// Takes the wire away, to end it.
@@ -100,8 +117,9 @@ impl Running {
         }
         let zones = self.take(&config).map_err(|error| error.to_string())?;
         if let Some(server) = &*self.server.lock().unwrap_or_else(PoisonError::into_inner) {
-            server.set_zones(zones);
+            server.set_zones(Arc::clone(&zones));
         }
+        self.notify(&zones);
         self.decider.retire(&config);
         *in_force = config;
         Ok(())
@@ -154,6 +172,7 @@ impl Running {
         let mut state = json!({"services": self.decider.states(clock::now())});
         if let Some(ears) = &self.ears {
             state["reports_dropped"] = json!(ears.dropped());
+            state["exchanged"] = json!(ears.exchanged());
         }
         if let Some(server) = &*self.server.lock().unwrap_or_else(PoisonError::into_inner) {
             state["wire"] = json!(server.counts());
@@ -168,11 +187,13 @@ pub(super) fn zones(config: &DnsConfig, numbers: impl Fn(&ZoneConfig) -> Numbers
         None => Zone::made(&zone.name, &zone.ns, SERIAL, &numbers(zone)),
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Zone::parse(&zone.name, &text, &numbers(zone)).map_err(|why| format!("{}: {why}", path.display()))
+            let read = Zone::parse(&zone.name, &text, &numbers(zone));
+            read.map_err(|why| format!("{}: {why}", path.display()))?.with_secondaries(&zone.transfer, &zone.notify)
         }
     };
-    Zones::new(config.zones.iter().map(zone).collect::<Result<_, _>>()?)
+    let zones = Zones::new(config.zones.iter().map(zone).collect::<Result<_, _>>()?)?;
+    Ok(zones.with_keys(config.keys.iter().cloned()))
 }
 
-/// The serial number of a zone without a file; nothing transfers it.
+/// The serial number of a zone without a file; nothing may transfer it.
 const SERIAL: u32 = 1;

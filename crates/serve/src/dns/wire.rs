@@ -8,6 +8,7 @@ pub(super) mod edns;
 pub(super) mod name;
 pub(super) mod query;
 pub(super) mod reply;
+pub(super) mod tsig;
 
 /// Bytes of a message's head.
 pub(super) const HEAD: usize = 12;
@@ -36,7 +37,7 @@ pub(super) mod kind {
 /// The class of the Internet.
 pub(super) const IN: u16 = 1;
 
-/// Response codes (RFC 1035, 6891, 7873); those above 15 need EDNS.
+/// Response codes (RFC 1035, 6891, 7873, 8945); those above 15 need EDNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Code {
@@ -46,6 +47,7 @@ pub(super) enum Code {
     NxDomain = 3,
     NotImp = 4,
     Refused = 5,
+    NotAuth = 9,
     BadVers = 16,
     BadCookie = 23,
 }

@@ -7,6 +7,7 @@ mod table;
 mod text;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use super::chooser::ServiceId;
 use super::wire::kind;
@@ -23,6 +24,16 @@ const WHY: &[u8] = b"_why";
 pub struct Zone {
     apex: Name,
     names: BTreeMap<Name, Content>,
+    secondaries: Secondaries,
+}
+
+/// Who takes a zone over as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::dns) struct Secondaries {
+    /// The names of the keys by which it is asked for.
+    pub(in crate::dns) keys: Vec<Name>,
+    /// Who is told that it has changed, signed by the first key.
+    pub(in crate::dns) notify: Vec<SocketAddr>,
 }
 
 /// What a name has.
@@ -52,7 +63,7 @@ impl Zone {
     /// One line that says where the mistake is, and what would be right.
     pub fn parse(name: &str, text: &str, services: &[(String, ServiceId)]) -> Result<Zone, String> {
         let apex = absolute(name)?;
-        let mut zone = Zone { apex, names: BTreeMap::new() };
+        let mut zone = Zone { apex, names: BTreeMap::new(), secondaries: Secondaries::default() };
         for entry in text::read(&zone.apex, text)? {
             let line = entry.line;
             zone.add(entry).map_err(|why| format!("line {line}: {why}"))?;
@@ -80,8 +91,19 @@ impl Zone {
         Zone::parse(name, &text, services)
     }
 
+    /// The same, with the names of the keys by which secondaries may ask for it as a whole, and the addresses at which they are
+    /// told that it has changed.
+    ///
+    /// # Errors
+    /// In words, where one is no name.
+    pub fn with_secondaries(mut self, keys: &[String], notify: &[SocketAddr]) -> Result<Zone, String> {
+        let keys = keys.iter().map(|key| absolute(key)).collect::<Result<_, _>>()?;
+        self.secondaries = Secondaries { keys, notify: notify.to_vec() };
+        Ok(self)
+    }
+
     fn add(&mut self, Entry { line, owner, kind, ttl, data }: Entry) -> Result<(), String> {
-        let Zone { apex, names } = self;
+        let Zone { apex, names, .. } = self;
         if !owner.is_within(apex) {
             return Err(format!("`{owner}` is not in the zone `{apex}`; a name without a dot at its end is under it"));
         }

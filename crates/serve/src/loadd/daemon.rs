@@ -273,6 +273,7 @@ impl Counters {
             challenges: of(&self.traffic.challenges),
             probes: of(&self.probed.obeyed),
             probes_refused: of(&self.probed.refused),
+            echo_bytes: of(&self.probed.bytes),
             cpu_s: clock::process_cpu().as_secs_f64(),
             elapsed_s: clock::now().saturating_since(self.started).as_secs_f64(),
         }

@@ -117,6 +117,8 @@ pub struct LoaddCounts {
     pub probes: u64,
     /// Orders that were refused: too soon, too many, or no address.
     pub probes_refused: u64,
+    /// Bytes of the echoes there and back, with the heads of their packets.
+    pub echo_bytes: u64,
     /// Processor time that the process has used (s).
     pub cpu_s: f64,
     /// Time since the daemon started (s).

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sojourn_dispatch::BackendId;
 use sojourn_stats::{Span, Time};
 
-use super::{DATAGRAM_MAX, Dropped, Key, Receiver, Told};
+use super::{DATAGRAM_MAX, Dropped, Exchanged, Key, Receiver, Told};
 use crate::{ServeError, clock};
 
 /// Where reports of load come. The name of a backend is that of its daemon.
@@ -109,6 +109,11 @@ impl Ears {
     /// How many datagrams were not believed so far, and why.
     pub(crate) fn dropped(&self) -> Dropped {
         *self.lock().receiver.dropped()
+    }
+
+    /// What was sent here and from here so far.
+    pub(crate) fn exchanged(&self) -> Exchanged {
+        *self.lock().receiver.exchanged()
     }
 
     /// Waits for reports of a sender of this name too; gives the number of its backend.

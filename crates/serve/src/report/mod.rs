@@ -6,6 +6,7 @@
 //! [`crate::upstream`] for a front node, which tells of its servers as of one.
 
 mod dropped;
+mod exchanged;
 mod inbox;
 mod key;
 mod listener;
@@ -19,6 +20,7 @@ mod told;
 mod wire;
 
 pub use dropped::Dropped;
+pub use exchanged::{Exchanged, Volume};
 pub use inbox::ReportsConfig;
 pub(crate) use inbox::{Ears, Inbox};
 pub use key::Key;

@@ -24,6 +24,7 @@ use sojourn_dispatch::{BackendId, Report, RoundTrip, Signals};
 use sojourn_stats::{Span, Time};
 
 use super::dropped::{Cause, Dropped};
+use super::exchanged::Exchanged;
 use super::key::Key;
 use super::metric::Metric;
 use super::named::Named;
@@ -62,6 +63,7 @@ pub struct Receiver {
     by_name: HashMap<String, usize>,
     rates: Rates<Named>,
     dropped: Dropped,
+    exchanged: Exchanged,
     /// It takes reports of any sender that has the key.
     admits: bool,
 }
@@ -118,6 +120,7 @@ impl Receiver {
             by_name: names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect(),
             rates: Rates::new(names.len()),
             dropped: Dropped::default(),
+            exchanged: Exchanged::default(),
             admits: false,
         }
     }
@@ -189,7 +192,9 @@ impl Receiver {
             measured: now.0,
             body: Body::Order(client.into()),
         };
-        Some((session.orders, wire::encode(&message, &self.key.0)))
+        let datagram = wire::encode(&message, &self.key.0);
+        self.exchanged.add(&message.body, &datagram);
+        Some((session.orders, datagram))
     }
 
     /// When [`Receiver::fall_silent`] is next due, if nothing comes.
@@ -202,6 +207,11 @@ impl Receiver {
         &self.dropped
     }
 
+    /// What it and its senders have sent each other.
+    pub fn exchanged(&self) -> &Exchanged {
+        &self.exchanged
+    }
+
     /// The rates of all clients by their names, summed over the backends.
     pub fn rates(&self) -> Vec<(String, f64)> {
         self.rates.all().into_iter().map(|(client, rate)| (client.to_string(), rate)).collect()
@@ -209,13 +219,16 @@ impl Receiver {
 
     fn believe(&mut self, datagram: &[u8], now: Time, received: &mut Received) -> Result<(), Cause> {
         let message = wire::decode(datagram, &self.key.0).map_err(Dropped::cause)?;
+        self.exchanged.add(&message.body, datagram);
         let index = self.index(&message.name, now)?;
         let sender = &mut self.senders[index];
         if sender.session.as_ref().is_none_or(|session| session.epoch != message.epoch) {
             let challenge = challenge(&self.own, &message, sender.sessions);
             if message.challenge != challenge {
                 let question = Message { challenge, body: Body::Challenge, ..message };
-                received.answer = Some(wire::encode(&question, &self.key.0));
+                let answer = wire::encode(&question, &self.key.0);
+                self.exchanged.add(&question.body, &answer);
+                received.answer = Some(answer);
                 return Err(|dropped| &mut dropped.challenged);
             }
             sender.open(message.epoch, challenge);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::Dropped;
+use crate::report::{Dropped, Exchanged};
 use crate::upstream::UpstreamCounts;
 
 /// What a switch has done. Packets that take the kernel's path are not counted here.
@@ -40,6 +40,9 @@ pub struct SwitchCounts {
     /// Reports that were not believed, by cause, where it takes any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reports_dropped: Option<Dropped>,
+    /// What it and those who report to it have sent each other, where it takes any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanged: Option<Exchanged>,
     /// What it has told of its servers as of one, where it tells that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<UpstreamCounts>,

@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sojourn_bed::Events;
 
-use crate::report::Inbox;
+use crate::report::{Ears, Inbox};
 use crate::threads::Threads;
 use crate::upstream::Upstream;
 use crate::{ServeError, clock};
@@ -61,7 +61,7 @@ use work::Working;
 pub struct Switch {
     decider: Arc<Mutex<Decider>>,
     inherited: usize,
-    reports: Option<SocketAddr>,
+    reports: Option<(SocketAddr, Ears)>,
     /// Dropped before what they rely on.
     threads: Working,
     _tunnels: [Option<Threads>; 2],
@@ -96,7 +96,7 @@ impl Switch {
         let mut decider = Decider::new(&config, ends, upstream.clone(), events.clone())?;
         let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&names))).transpose()?;
-        let reports = inbox.as_ref().map(Inbox::address).transpose()?;
+        let reports = inbox.as_ref().map(|inbox| Ok::<_, ServeError>((inbox.address()?, inbox.ears()))).transpose()?;
         routes::check(&config)?;
         let left = Left::find(&config)?;
         let servers = left.marks(config.places());
@@ -142,18 +142,18 @@ impl Switch {
 
     /// Where load daemons send their reports, if anywhere.
     pub fn reports_address(&self) -> Option<SocketAddr> {
-        self.reports
+        self.reports.as_ref().map(|(address, _)| *address)
     }
 
     /// What it has done so far.
     pub fn counts(&self) -> SwitchCounts {
-        counts(&self.decider)
+        counts(&self.decider, self.reports.as_ref())
     }
 
     /// The same, for those who ask for it from elsewhere while it runs.
     pub(crate) fn counter(&self) -> impl Fn() -> SwitchCounts + Send + 'static {
-        let decider = Arc::clone(&self.decider);
-        move || counts(&decider)
+        let (decider, reports) = (Arc::clone(&self.decider), self.reports.clone());
+        move || counts(&decider, reports.as_ref())
     }
 
     /// Stops it and says what it has done.
@@ -164,13 +164,14 @@ impl Switch {
     }
 }
 
-fn counts(decider: &Mutex<Decider>) -> SwitchCounts {
+fn counts(decider: &Mutex<Decider>, reports: Option<&(SocketAddr, Ears)>) -> SwitchCounts {
     let mut counts = {
         let mut decider = lock(decider);
         let now = clock::now();
         decider.hear_ends(now);
         decider.counts(now)
     };
+    counts.exchanged = reports.map(|(_, ears)| ears.exchanged());
     if let Ok([fragments, strays, undecided, full]) = rules::dropped() {
         (counts.fragments, counts.strays, counts.undecided) = (fragments, strays, undecided);
         counts.full += full;

@@ -20,24 +20,41 @@ use tokio::net::TcpStream;
 use crate::clock;
 use crate::report::Outcome;
 
-/// How the host was asked, the mean round trip of what came back, and how many did.
-pub(super) async fn measure(host: IpAddr, port: u16) -> (Outcome, Span, u32) {
+/// What was measured.
+pub(super) struct Measured {
+    /// How the host was asked.
+    pub(super) outcome: Outcome,
+    /// The mean round trip of what came back, and how many did.
+    pub(super) mean: Span,
+    pub(super) answers: u32,
+    /// Bytes of the packets there and back, with their heads.
+    pub(super) bytes: u64,
+}
+
+/// Measures the round trip to a host.
+pub(super) async fn measure(host: IpAddr, port: u16) -> Measured {
     let by_icmp = match Pings::open(host) {
         Ok(pings) => pings.send().await,
         Err(_) => Vec::new(),
     };
-    let (outcome, round_trips) = match by_icmp.is_empty() {
-        true => (Outcome::Tcp, connect(SocketAddr::new(host, port)).await),
-        false => (Outcome::Icmp, by_icmp),
+    let head = if host.is_ipv4() { 20 } else { 40 };
+    let pinged = (u64::from(ECHOES) + by_icmp.len() as u64) * (head + (HEAD + MARK) as u64);
+    let (outcome, round_trips, connected) = match by_icmp.is_empty() {
+        true => {
+            let (round_trips, packets) = connect(SocketAddr::new(host, port)).await;
+            (Outcome::Tcp, round_trips, packets * (head + TCP_HEAD))
+        }
+        false => (Outcome::Icmp, by_icmp, 0),
     };
     let answers = round_trips.len() as u64;
     let sum: u64 = round_trips.iter().map(|round_trip| round_trip.0).sum();
-    (outcome, Span(sum.checked_div(answers).unwrap_or(0)), answers as u32)
+    let mean = Span(sum.checked_div(answers).unwrap_or(0));
+    Measured { outcome, mean, answers: answers as u32, bytes: pinged + connected }
 }
 
-/// The round trips of connections that were accepted or refused.
-async fn connect(address: SocketAddr) -> Vec<Span> {
-    let mut round_trips = Vec::new();
+/// The round trips of connections that were accepted or refused, and the packets that they took.
+async fn connect(address: SocketAddr) -> (Vec<Span>, u64) {
+    let (mut round_trips, mut packets) = (Vec::new(), 0);
     for number in 1..=ECHOES {
         let sent = clock::now();
         match tokio::time::timeout(ECHOES_APART.as_std(), TcpStream::connect(address)).await {
@@ -45,15 +62,20 @@ async fn connect(address: SocketAddr) -> Vec<Span> {
                 round_trips.push(clock::now() - sent);
                 // It ends at once, and leaves nothing behind.
                 let _ = SockRef::from(&stream).set_linger(Some(Span::ZERO.as_std()));
+                // Both SYNs, the answer to the second, and the RST.
+                packets += 4;
             }
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => round_trips.push(clock::now() - sent),
-            Ok(Err(_)) | Err(_) => {}
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                round_trips.push(clock::now() - sent);
+                packets += 2;
+            }
+            Ok(Err(_)) | Err(_) => packets += 1,
         }
         if number < ECHOES {
             sleep_until(sent + ECHOES_APART).await;
         }
     }
-    round_trips
+    (round_trips, packets)
 }
 
 /// Echo requests to a host.
@@ -67,8 +89,9 @@ struct Pings {
 
 const MARK: usize = 16;
 
-/// Bytes of the head of an ICMP message.
+/// Bytes of the head of an ICMP message, and of TCP's with the options of a SYN.
 const HEAD: usize = 8;
+const TCP_HEAD: u64 = 40;
 
 impl Pings {
     fn open(host: IpAddr) -> io::Result<Pings> {

@@ -74,6 +74,8 @@ pub struct UpstreamCounts {
     pub probes: u64,
     /// Orders that were refused: too soon, too many, or no address.
     pub probes_refused: u64,
+    /// Bytes of the echoes there and back, with the heads of their packets.
+    pub echo_bytes: u64,
     /// Challenges and orders that were not believed, by cause.
     pub orders_dropped: Dropped,
 }
@@ -168,6 +170,7 @@ impl Upstream {
             challenges: of(&self.traffic.challenges),
             probes: of(&self.probed.obeyed),
             probes_refused: of(&self.probed.refused),
+            echo_bytes: of(&self.probed.bytes),
             orders_dropped: *self.orders_dropped.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sojourn_stats::{Span, Time};
 use tokio::task::JoinSet;
 
-use super::echo;
+use super::echo::{self, Measured};
 use crate::report::{Echoes, Outbox, Outcome};
 use crate::{ServeError, clock};
 
@@ -33,6 +33,8 @@ pub struct ProbeRules {
 pub(crate) struct Counters {
     pub(crate) obeyed: AtomicU64,
     pub(crate) refused: AtomicU64,
+    /// Of the echoes.
+    pub(crate) bytes: AtomicU64,
 }
 
 /// What obeys orders.
@@ -84,9 +86,10 @@ impl Prober {
         match self.admit(&client) {
             Ok(address) => {
                 self.counters.obeyed.fetch_add(1, Ordering::Relaxed);
-                let (outbox, port) = (Rc::clone(outbox), self.rules.port);
+                let (outbox, port, counters) = (Rc::clone(outbox), self.rules.port, Arc::clone(&self.counters));
                 probes.spawn_local(async move {
-                    let (outcome, mean, answers) = echo::measure(address, port).await;
+                    let Measured { outcome, mean, answers, bytes } = echo::measure(address, port).await;
+                    counters.bytes.fetch_add(bytes, Ordering::Relaxed);
                     outbox.tell_echoes(receiver, Echoes { order, client, outcome, mean, answers });
                 });
             }

@@ -49,7 +49,13 @@ pub(crate) fn file(head: &str, services: &str) -> String {
 }
 
 pub(crate) fn start(text: &str) -> Running {
+    start_with(text, |_| {})
+}
+
+/// The same, with further files in its folder.
+pub(crate) fn start_with(text: &str, further: impl FnOnce(&Path)) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
+    further(folder.path());
     let file = folder.path().join("dns.toml");
     fs::write(folder.path().join("key"), "a secret of tests").expect("a file");
     fs::write(&file, text).expect("a file");

@@ -17,7 +17,9 @@ mod cookies;
 mod edns;
 mod hostile;
 mod resolvers;
+mod secondaries;
 mod sockets;
+mod transfers;
 mod zone_files;
 
 /// A zone with all that zones have.
@@ -78,6 +80,14 @@ impl Chooser for Sites {
         Answered::Addresses { ttl: Span(20_000_000_000), scope: 20 }
     }
 
+    fn all(&self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span {
+        let asker = Asker { from: [0; 4].into(), subnet: None };
+        match self.choose(service, &asker, family, Time(0), list) {
+            Answered::Addresses { ttl, .. } => ttl,
+            Answered::Nothing => Span::ZERO,
+        }
+    }
+
     fn why(&self, service: ServiceId, asker: &Asker, _: Time) -> Vec<String> {
         vec![format!("service {} for {}", service.0, asker.from), format!("subnet {:?}", asker.subnet)]
     }
@@ -90,9 +100,10 @@ pub(crate) fn services() -> Vec<(String, ServiceId)> {
 
 pub(crate) fn zones() -> Zones {
     let main = Zone::parse("example.org", ZONE, &services()).expect("a zone");
+    let main = main.with_secondaries(&["transfer.test".into()], &[]).expect("a name");
     let child = "@ 60 SOA ns.example.net. root 1 1 1 1 5\n@ NS ns.example.net.\nx 60 A 192.0.2.99\n";
     let below = Zone::parse("deep.below.example.org", child, &[]).expect("a zone");
-    Zones::new(vec![below, main]).expect("zones")
+    Zones::new(vec![below, main]).expect("zones").with_keys(transfers::keys())
 }
 
 /// Limits that do not act.
@@ -183,7 +194,7 @@ pub(crate) fn shown(reply: &Message) -> String {
     text
 }
 
-fn line(record: &Record) -> String {
+pub(crate) fn line(record: &Record) -> String {
     let data = match &record.data {
         RData::TXT(text) => {
             let parts = text.txt_data.iter().map(|part| format!("{:?}", String::from_utf8_lossy(part)));

@@ -1,7 +1,9 @@
 //! Orders to probe a client, between a receiver and a sender, without sockets: what is obeyed, and which answers are believed.
 
 use sojourn_dispatch::{BackendId, Dispatcher, Information, RoundTrip, Signals, key};
-use sojourn_serve::report::{Dropped, Echoes, Heard, Key, Load, Outcome, Probed, Receiver, Sender, Told};
+use sojourn_serve::report::{
+    Dropped, Echoes, Exchanged, Heard, Key, Load, Outcome, Probed, Receiver, Sender, Told, Volume,
+};
 use sojourn_stats::{Span, Time};
 
 const MS: u64 = 1_000_000;
@@ -197,4 +199,28 @@ fn a_receiver_of_any_hears_all_that_have_the_key() {
     let mut stranger = Sender::new(Key::new(b"another secret altogether"), "oslo", SENT_AT, 1).expect("a name");
     receiver.receive(&stranger.load(0, SENT_AT, Load::default()), Time::ZERO);
     assert_eq!((receiver.names().len(), receiver.dropped().forged), (2, 1));
+}
+
+/// All that both sides sent, by kind, with 28 bytes for the heads of IPv4 and UDP of each; what was forged is none of it.
+#[test]
+fn what_both_sides_send_is_counted_by_kind() {
+    let mut pair = Pair::strangers();
+    let challenge = pair.meet(0);
+    let (order, datagram) = pair.order(100);
+    let volume = |sent: &[&[u8]]| Volume {
+        datagrams: sent.len() as u64,
+        bytes: sent.iter().map(|datagram| datagram.len() as u64 + 28).sum(),
+    };
+    let answer = pair.sender.echoes(0, SENT_AT + 200 * MS, echoes(order, 3));
+    let rates = pair.sender.rates(0, SENT_AT + 300 * MS, vec![("10.0.0.9".into(), 2.0)]);
+    let mut forged = answer.clone();
+    *forged.last_mut().expect("it has bytes") ^= 1;
+    for datagram in [&answer, &rates[0], &forged] {
+        pair.receiver.receive(datagram, at_ms(300));
+    }
+    let Exchanged { loads, rates: told, echoes, orders, challenges } = *pair.receiver.exchanged();
+    assert_eq!((orders, challenges), (volume(&[&datagram]), volume(&[&challenge])));
+    assert_eq!((echoes, told), (volume(&[&answer]), volume(&[&rates[0]])));
+    // The one that was answered with a challenge too.
+    assert_eq!((loads.datagrams, loads.bytes > 2 * 28), (2, true));
 }

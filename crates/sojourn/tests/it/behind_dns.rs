@@ -91,4 +91,11 @@ fn clients_ask_a_dns_that_sends_them_to_the_nearest_site() {
     let asked = facts.iter().find(|[name, _]| name == "questions to the DNS").expect("questions are counted");
     assert_eq!(asked[1], choices.len().to_string());
     assert!(facts.iter().any(|[name, _]| name.starts_with("TCP")), "{facts:?}");
+    // All of what the DNS and its front nodes are told is counted, and it is little.
+    let told = facts.iter().find(|[name, _]| name == "bytes of reports and probes").expect("reports are counted");
+    for kind in ["load", "rates of clients", "orders", "answers", "challenges", "echoes"] {
+        assert!(told[1].contains(&format!("{kind} ")), "{kind}: {told:?}");
+    }
+    let share = estimates(&out, "live", "report_traffic_share")[0];
+    assert!(share > 0.0 && share < 0.01, "{share}");
 }

@@ -345,6 +345,15 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         "bad.zone",
         "@ 60 IN SOA ns.example.net. h.example.net. 1 2 3 4 5\n@ IN NS ns.example.net.\nx IN A 1.2.3\n",
     );
+    let (ns, soa) = ("ns = [\"ns.example.net\"]", "@ 60 IN SOA ns.example.net. h.example.net. 1 2 3 4 5\n");
+    file(folder.path(), "good.zone", format!("{soa}@ IN NS ns.example.net.\n"));
+    file(folder.path(), "tsig", "MDEyMzQ1Njc4OWFiY2RlZg==\n");
+    file(folder.path(), "brief", "YWJj\n");
+    let key = |name: &str, secret: &str| format!("[[key]]\nname = \"{name}\"\nsecret_file = \"{secret}\"\n");
+    let t = key("t.test", "tsig");
+    let keyed = |head: String| plain().replace("[[zone]]", &format!("{head}[[zone]]"));
+    let made = |keys: &str| plain().replace(ns, &format!("{ns}\n{keys}"));
+    let filed = |keys: &str| keyed(t.clone()).replace(ns, &format!("file = \"good.zone\"\n{keys}"));
     let geo = |name: &str| plain().replace("[[zone]]", &format!("[geo]\nfile = \"{name}\"\n[[zone]]"));
     for (text, needle) in [
         ("".to_owned(), "missing field `listen`"),
@@ -394,6 +403,17 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
             "no range of addresses",
         ),
         (plain().replace("[[zone]]", "[[region]]\nname = \"a\"\ncountries = [\"de\"]\n[[zone]]"), "two capitals"),
+        (made("transfer = [\"t.test\"]"), "only a zone file has"),
+        (made("notify = [\"127.0.0.1:53\"]"), "only a zone file has"),
+        (filed("transfer = [\"u.test\"]"), "there is no key `u.test`; add `[[key]]`"),
+        (filed("notify = [\"127.0.0.1:53\"]"), "name its key in `transfer`"),
+        (filed("transfer = [\"t.test\"]\nnotify = [\"ns2\"]"), "`ns2` is no IP:PORT"),
+        (keyed(t.repeat(2)), "`t.test` is there twice"),
+        (keyed(key("t t", "tsig")), "is no name"),
+        (keyed(t.clone() + "algorithm = \"hmac-md5\"\n"), "known are hmac-sha256"),
+        (keyed(key("t.test", "none")), "make one by"),
+        (keyed(key("t.test", "bad.zone")), "not base64"),
+        (keyed(key("t.test", "brief")), "at least 16"),
     ] {
         let path = file(folder.path(), "dns.toml", &text);
         for check in [&["--check"][..], &["--child"]] {

@@ -2,6 +2,7 @@
 //! what would be right. Relative paths start where the file is.
 
 mod limits;
+mod secondaries;
 mod service;
 
 use std::net::{IpAddr, SocketAddr};
@@ -21,6 +22,7 @@ use crate::dns::subnet::prefix;
 use crate::place::Place;
 use crate::report::Key;
 use limits::RawLimits;
+use secondaries::RawKey;
 use service::{Known, RawService};
 
 /// How many clients each service remembers where nothing is said.
@@ -43,6 +45,8 @@ struct RawDns {
     geo: Option<RawGeo>,
     #[serde(default)]
     region: Vec<RawRegion>,
+    #[serde(default)]
+    key: Vec<RawKey>,
     #[serde(default)]
     zone: Vec<RawZone>,
 }
@@ -84,6 +88,10 @@ struct RawZone {
     #[serde(default)]
     ns: Vec<Spanned<String>>,
     #[serde(default)]
+    transfer: Vec<Spanned<String>>,
+    #[serde(default)]
+    notify: Vec<Spanned<String>>,
+    #[serde(default)]
     service: Vec<RawService>,
 }
 
@@ -123,10 +131,11 @@ impl DnsConfig {
         };
         let metrics = raw.metrics.as_ref();
         let metrics = metrics.map(|text| address(text.get_ref(), text.span(), "metrics", &place)).transpose()?;
+        let (key_names, keys) = secondaries::keys(&raw.key, &place)?;
         let known = Known { regions: &regions, reports: reports.is_some() };
         let mut zones: Vec<ZoneConfig> = Vec::new();
         for raw in &raw.zone {
-            let zone = zone(raw, &known, &place)?;
+            let zone = zone(raw, &known, &key_names, &place)?;
             if zones.iter().any(|other| other.name == zone.name) {
                 return Err(place.wrong(raw.name.span(), "zone.name", format!("`{}` is there twice", zone.name)));
             }
@@ -147,6 +156,7 @@ impl DnsConfig {
             state: raw.state.as_deref().map(|path| place.path(path)),
             geo: raw.geo.as_ref().map(|geo| place.path(&geo.file)),
             regions,
+            keys,
             zones,
         })
     }
@@ -188,7 +198,7 @@ fn regions(raw: &[RawRegion], place: &Place<'_>) -> Result<Vec<Region>, String> 
     Ok(regions)
 }
 
-fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfig, String> {
+fn zone(raw: &RawZone, known: &Known<'_>, keys: &[String], place: &Place<'_>) -> Result<ZoneConfig, String> {
     let read =
         |text: &Spanned<String>, key: &str| name(text.get_ref()).map_err(|why| place.wrong(text.span(), key, why));
     let zone_name = read(&raw.name, "zone.name")?;
@@ -203,6 +213,7 @@ fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfi
         }
         _ => {}
     }
+    let (transfer, notify) = secondaries::of_zone(raw, keys, place)?;
     let mut services = Vec::new();
     for service in &raw.service {
         let service = service::service(service, &zone_name, known, place)?;
@@ -214,7 +225,8 @@ fn zone(raw: &RawZone, known: &Known<'_>, place: &Place<'_>) -> Result<ZoneConfi
             return Err(place.wrong(raw.name(), "zone.service.name", format!("`{}` is there twice", service.name)));
         }
     }
-    Ok(ZoneConfig { name: zone_name, file: raw.file.as_deref().map(|path| place.path(path)), ns, services })
+    let file = raw.file.as_deref().map(|path| place.path(path));
+    Ok(ZoneConfig { name: zone_name, file, ns, transfer, notify, services })
 }
 
 /// Reads an address, in whatever key it stands.

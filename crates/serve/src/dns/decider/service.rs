@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::{BackendId, Dispatcher, Remembered};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use tokio::sync::mpsc;
 
 use super::journal::Journal;
@@ -119,6 +119,13 @@ impl Service {
         let mut inside = self.lock();
         let now = inside.time(now);
         inside.choose(client, family, now, list)
+    }
+
+    /// The addresses of all sites that are not drained, and how long they may be kept.
+    pub(in crate::dns) fn all(&self, family: Family, list: &mut Vec<IpAddr>) -> Span {
+        let inside = self.lock();
+        inside.sites.all(family, list);
+        inside.config.ttl
     }
 
     /// What it would say to who asks why.

@@ -9,7 +9,7 @@ use crate::dns::answer::{Done, Transport};
 use crate::dns::wire::kind;
 
 /// Types that are counted by name, and all others.
-const KINDS: [(u16, &str); 12] = [
+const KINDS: [(u16, &str); 13] = [
     (kind::A, "A"),
     (kind::AAAA, "AAAA"),
     (kind::NS, "NS"),
@@ -21,6 +21,7 @@ const KINDS: [(u16, &str); 12] = [
     (kind::CAA, "CAA"),
     (kind::ANY, "ANY"),
     (kind::AXFR, "AXFR"),
+    (kind::IXFR, "IXFR"),
     (0, "other"),
 ];
 

@@ -142,17 +142,23 @@ async fn answer(mut stream: TcpStream, from: SocketAddr, shared: &Shared) -> boo
             }
             out.extend_from_slice(&(reply.len() as u16).to_be_bytes());
             out.extend_from_slice(&reply);
+            out.extend_from_slice(responder.further());
         }
         heard.drain(..taken);
-        match timeout(idle, stream.write_all(&out)).await {
-            Ok(Ok(())) => out.clear(),
-            Ok(Err(_)) => return false,
-            Err(_) => {
-                // What it does not take is thrown away.
-                let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
-                return true;
+        // A whole zone may take longer; so much of it may not.
+        for part in out.chunks(BURST) {
+            match timeout(idle, stream.write_all(part)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return false,
+                Err(_) => {
+                    // What it does not take is thrown away.
+                    let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+                    return true;
+                }
             }
         }
+        out.clear();
+        out.shrink_to(2 * BURST);
     }
 }
 

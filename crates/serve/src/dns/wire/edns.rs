@@ -22,7 +22,7 @@ pub(in crate::dns) struct Edns<'a> {
     /// The bit DO, echoed (RFC 3225).
     dnssec_ok: bool,
     /// An option is not as its definition says: FORMERR.
-    pub(in crate::dns) is_malformed: bool,
+    is_malformed: bool,
     pub(in crate::dns) cookie: Option<Cookie<'a>>,
     pub(in crate::dns) subnet: Option<Subnet<'a>>,
 }
@@ -70,6 +70,11 @@ impl<'a> Edns<'a> {
             edns.is_malformed = edns.options(&record[FIXED..]).is_none();
         }
         edns
+    }
+
+    /// Whether all of it could be read.
+    pub(in crate::dns) fn is_understood(&self) -> bool {
+        self.version == 0 && !self.is_malformed
     }
 
     fn options(&mut self, mut rest: &'a [u8]) -> Option<()> {

@@ -9,6 +9,8 @@ use std::fmt;
 use hickory_proto::rr::Name as Parsed;
 use hickory_proto::serialize::binary::BinEncodable;
 
+use super::u16_at;
+
 /// Bytes of the longest name.
 pub(in crate::dns) const LONGEST: usize = 255;
 /// Bytes of the longest label.
@@ -113,6 +115,35 @@ pub(in crate::dns) fn end(message: &[u8], at: usize) -> Option<usize> {
         match label {
             0 => return (next - at <= LONGEST).then_some(next),
             1..=LABEL if next - at < LONGEST => {}
+            _ => return None,
+        }
+    }
+}
+
+/// Writes the name at `at` to `out` in full, and gives the end of what stands there. Each pointer leads further to the front than
+/// the one before, so that none leads in circles.
+pub(in crate::dns) fn expand(message: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
+    let (mut next, mut bound, mut end) = (at, at, None);
+    loop {
+        let label = *message.get(next)?;
+        match label {
+            0 => {
+                out.push(0);
+                return (out.len() <= LONGEST).then_some(end.unwrap_or(next + 1));
+            }
+            1..=LABEL if out.len() < LONGEST => {
+                let after = next + 1 + usize::from(label);
+                out.extend_from_slice(message.get(next..after)?);
+                next = after;
+            }
+            0xc0.. => {
+                end.get_or_insert(next + 2);
+                next = usize::from(u16_at(message, next)? & 0x3fff);
+                if next >= bound {
+                    return None;
+                }
+                bound = next;
+            }
             _ => return None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::edns::Edns;
 use super::name;
+use super::tsig::Signature;
 use super::{Code, HEAD, kind, u16_at};
 
 /// One question with all that belongs to it.
@@ -13,7 +14,10 @@ pub(in crate::dns) struct Query<'a> {
     pub(in crate::dns) kind: u16,
     pub(in crate::dns) class: u16,
     pub(in crate::dns) edns: Option<Edns<'a>>,
-    pub(in crate::dns) is_signed: bool,
+    /// Where the record of its signature begins.
+    pub(in crate::dns) signature: Option<usize>,
+    /// The serial number of the zone that a secondary has, if it asks for what has changed since.
+    pub(in crate::dns) serial: Option<u32>,
 }
 
 /// A packet that asks nothing that could be answered.
@@ -45,7 +49,7 @@ impl<'a> Query<'a> {
         let kind = u16_at(packet, name).ok_or(malformed)?;
         let class = u16_at(packet, name + 2).ok_or(malformed)?;
         let end = name + 4;
-        let mut query = Query { packet, end, kind, class, edns: None, is_signed: false };
+        let mut query = Query { packet, end, kind, class, edns: None, signature: None, serial: None };
         query.records().ok_or(Unfit::Code(Code::FormErr, end))?;
         Ok(query)
     }
@@ -70,8 +74,16 @@ impl<'a> Query<'a> {
             packet.get(data..end)?;
             match kind {
                 // A signature is the last of all.
-                _ if self.is_signed => return None,
-                kind::TSIG if index >= before => self.is_signed = true,
+                _ if self.signature.is_some() => return None,
+                kind::TSIG if index >= before => {
+                    Signature::parse(packet, owner)?;
+                    self.signature = Some(owner);
+                }
+                // The serial number and four times are its last 20 bytes (RFC 1995, 3).
+                kind::SOA if index < before => {
+                    let last = packet[data..end].last_chunk::<20>()?;
+                    self.serial = Some(u32::from_be_bytes([last[0], last[1], last[2], last[3]]));
+                }
                 // There is one at most, among the additional records, of the root.
                 kind::OPT if index >= before && self.edns.is_none() && packet[owner] == 0 => {
                     self.edns = Some(Edns::parse(&packet[at..end]));

@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
-use super::{Content, Zone};
+use super::{Content, Secondaries, Zone};
 use crate::dns::chooser::ServiceId;
 use crate::dns::wire::kind;
 use crate::dns::wire::name::{LONGEST, Name, labels, parent, suffixes};
 use crate::dns::wire::reply::Encoded;
+use crate::dns::wire::tsig::TransferKey;
 
 /// What a server answers for.
 #[derive(Debug, Default)]
@@ -20,6 +21,7 @@ pub struct Zones {
     zones: Vec<Authority>,
     /// Labels of the longest name.
     deepest: usize,
+    keys: HashMap<Name, TransferKey>,
 }
 
 /// A zone as replies need it.
@@ -27,8 +29,12 @@ pub struct Zones {
 pub(in crate::dns) struct Authority {
     /// Bytes of its name.
     pub(in crate::dns) length: usize,
+    pub(in crate::dns) name: Name,
     /// Its SOA record.
     pub(in crate::dns) soa: Encoded,
+    pub(in crate::dns) soa_ttl: u32,
+    pub(in crate::dns) serial: u32,
+    pub(in crate::dns) secondaries: Secondaries,
     /// How long it may be kept that something does not exist (RFC 2308), in seconds.
     pub(in crate::dns) negative_ttl: u32,
 }
@@ -93,6 +99,13 @@ impl Zones {
         Ok(table)
     }
 
+    /// The same, with the keys by which secondaries sign.
+    #[must_use]
+    pub fn with_keys(mut self, keys: impl IntoIterator<Item = TransferKey>) -> Zones {
+        self.keys = keys.into_iter().map(|key| (key.name().clone(), key)).collect();
+        self
+    }
+
     /// How many zones there are.
     pub fn len(&self) -> usize {
         self.zones.len()
@@ -104,16 +117,21 @@ impl Zones {
     }
 
     fn add(&mut self, zone: &Zone) {
-        let Zone { apex, names } = zone;
+        let Zone { apex, names, .. } = zone;
         let above =
             suffixes(apex.wire()).skip(1).find_map(|name| self.names.get(name)).map(|node| self.nodes[*node].zone);
         self.names.retain(|name, _| !name.is_within(apex));
         let number = self.zones.len();
         let soa = &names[apex].sets[&kind::SOA];
-        let minimum = soa.data[0].last_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+        let numbers: [u32; 5] = numbers(&soa.data[0]);
+        let minimum = numbers[4];
         self.zones.push(Authority {
             length: apex.wire().len(),
+            name: apex.clone(),
             soa: encode(&soa.data[0], kind::SOA, apex),
+            soa_ttl: soa.ttl,
+            serial: numbers[0],
+            secondaries: zone.secondaries.clone(),
             negative_ttl: minimum.min(soa.ttl),
         });
         for (name, content) in names {
@@ -210,6 +228,27 @@ impl Zones {
         }
     }
 
+    /// The zone of this very name.
+    pub(in crate::dns) fn zone(&self, name: &Name) -> Option<usize> {
+        self.zones.iter().position(|zone| zone.name == *name)
+    }
+
+    /// All names of a zone, its own first.
+    pub(in crate::dns) fn nodes(&self, zone: usize) -> impl Iterator<Item = &Node> {
+        let mut places: Vec<usize> = self.names.values().copied().filter(|of| self.nodes[*of].zone == zone).collect();
+        places.sort_unstable();
+        places.into_iter().map(|place| &self.nodes[place])
+    }
+
+    pub(in crate::dns) fn keys(&self) -> &HashMap<Name, TransferKey> {
+        &self.keys
+    }
+
+    /// All zones.
+    pub(in crate::dns) fn authorities(&self) -> &[Authority] {
+        &self.zones
+    }
+
     pub(in crate::dns) fn authority(&self, zone: usize) -> &Authority {
         &self.zones[zone]
     }
@@ -223,6 +262,12 @@ impl Node {
     pub(in crate::dns) fn set(&self, kind: u16) -> Option<&Set> {
         self.sets.iter().find(|set| set.kind == kind)
     }
+}
+
+/// Serial number, refresh, retry, expiry and least time to live: the end of an SOA record's data.
+fn numbers(soa: &[u8]) -> [u32; 5] {
+    let last: &[u8; 20] = soa.last_chunk().expect("an SOA record ends with five numbers");
+    std::array::from_fn(|i| u32::from_be_bytes([last[4 * i], last[4 * i + 1], last[4 * i + 2], last[4 * i + 3]]))
 }
 
 /// Puts two bytes in the place of each end of a name that is the zone's, for the types that may be compressed (RFC 3597, 4).

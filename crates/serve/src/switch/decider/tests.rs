@@ -112,7 +112,7 @@ fn those_who_look_and_those_who_stop_hear_the_ends_first() {
     open(&mut decider, &[5000, 5001], Time::ZERO);
     sender.send(&packet(5000, SERVICE, FIN)).unwrap();
     let decider = Mutex::new(decider);
-    let seen = counts(&decider);
+    let seen = counts(&decider, None);
     assert_eq!((seen.closed, seen.backends[0].open), (1, 1), "{seen:?}");
     sender.send(&packet(5001, SERVICE, RST)).unwrap();
     lock(&decider).finish();

@@ -9,6 +9,7 @@ use hickory_proto::rr::rdata::opt::EdnsOption;
 use sojourn_serve::dns::{Done, Limits, Transport};
 use sojourn_stats::Stream;
 
+use super::transfers::RIGHT;
 use super::{Bench, bytes, open, query, read, with_edns};
 
 /// Each of these was a packet that a reader might take badly; more are made of them.
@@ -174,6 +175,7 @@ fn corpus(bench: &mut Bench) -> Vec<Vec<u8>> {
             all.extend([bytes(&query(name, kind)), bytes(&asked)]);
         }
     }
+    all.extend(["A", "SOA", "TXT"].map(|kind| RIGHT.sign(&with_edns("www.example.org.", kind)).0));
     // Replies of ours, turned into queries.
     let replies: Vec<_> = all.iter().map(|packet| bench.send(packet, Transport::Tcp).1).collect();
     all.extend(replies.into_iter().filter(|reply| reply.len() > 12).map(|mut reply| {
