@@ -10,7 +10,7 @@ export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump
 BENCH_PACKAGES := wrk haproxy pdns-server pdns-backend-bind gdnsd dnsperf
 
-.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb setup setup-bench clean
+.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -120,13 +120,22 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 	@experiments/agarwal-2001/live/measure --beds $(AGARWAL_BEDS) runs/agarwal-2001-live $(AGARWAL_LOADS)
 	@target/debug/sojourn-reproduce agarwal-2001-live runs/agarwal-2001-live experiments/agarwal-2001/published $(AGARWAL_PAGE)
 
-sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page.
+# Of the live part: which seeds, five minutes each, the tests of one side by side.
+SWEB_SEEDS ?= 1 2 3 4 5
+SWEB_PAGE := docs/reproductions/sweb-1996
+
+sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page, with what was measured live last.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/sweb-1996
 	@target/debug/sojourn run experiments/sweb-1996 --out runs/sweb-1996
 	@target/debug/sojourn-reproduce sweb-1996-sim experiments/sweb-1996 runs/sweb-1996
-	@target/debug/sojourn-reproduce sweb-1996 runs/sweb-1996 experiments/sweb-1996/published \
-		docs/reproductions/sweb-1996.md
+	@target/debug/sojourn-reproduce sweb-1996 runs/sweb-1996 experiments/sweb-1996/published $(SWEB_PAGE).md
+
+sweb-live: ## Its live part alone (half an hour; leave the machine alone), kept beside the page.
+	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
+	@rm -rf runs/sweb-1996-live
+	@experiments/sweb-1996/live/measure runs/sweb-1996-live $(SWEB_SEEDS)
+	@target/debug/sojourn-reproduce sweb-1996-live runs/sweb-1996-live $(SWEB_PAGE)
 
 setup:
 	@benches/install $(PACKAGES)

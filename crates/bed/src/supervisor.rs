@@ -198,6 +198,11 @@ impl Child {
         self.shared.lock().events.clone()
     }
 
+    /// Waits at most `timeout` until what it has said so far is enough; whether it is.
+    pub fn has_said(&self, timeout: Duration, enough: impl Fn(&[(Time, Value)]) -> bool) -> bool {
+        enough(&self.shared.wait(timeout, |state| state.ended.is_some() || enough(&state.events)).events)
+    }
+
     /// When it did not run because it had been stopped.
     pub fn pauses(&self) -> Vec<Pause> {
         self.shared.lock().pauses.clone()

@@ -279,11 +279,14 @@ impl Building<'_> {
     }
 }
 
-/// Whether packets go up, from clients to servers; between two of a kind, from the one that was named first.
+/// Whether packets go up, from clients to servers; between two deciders, or a decider and a server, from the one that was named
+/// first.
 fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
     match (from.kind.are_clients(), to.kind.are_clients()) {
         (true, false) => true,
         (false, true) => false,
+        // What servers give each other is on the medium that their replies are on, as in the simulator.
+        _ if from.kind == Kind::Server && to.kind == Kind::Server => false,
         _ => is_first,
     }
 }

@@ -192,6 +192,10 @@ pub struct Connections {
     /// Connections that came to stand at another address than the one tried first.
     #[serde(default)]
     pub failed_over: u64,
+    /// Times that a request came back to where it was first asked, since a redirect had led it to a server that took no
+    /// connection.
+    #[serde(default)]
+    pub returned: u64,
     /// Whole TLS handshakes.
     #[serde(default)]
     pub secured: u64,
@@ -215,6 +219,7 @@ impl Connections {
         self.resolutions += other.resolutions;
         self.retried_addresses += other.retried_addresses;
         self.failed_over += other.failed_over;
+        self.returned += other.returned;
         self.secured += other.secured;
         self.resumed += other.resumed;
         self.unasked += other.unasked;

@@ -12,6 +12,7 @@ mod bjornstad;
 mod finding;
 mod fujita;
 mod fujita_models;
+mod kept;
 mod number;
 mod picture;
 mod sweb;
@@ -27,6 +28,7 @@ const USAGE: &str = "usage: sojourn-reproduce \
                      agarwal-2001|bjornstad-2006|fujita-2000|fujita-2000-models|sweb-1996|zhang-2002|zhang-2002-live \
                      RUNS PUBLISHED PAGE, sojourn-reproduce sweb-1996-sim EXPERIMENTS RUNS, \
                      sojourn-reproduce agarwal-2001-live RUNS PUBLISHED FOLDER, \
+                     sojourn-reproduce sweb-1996-live RUNS FOLDER, \
                      sojourn-reproduce arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, \
                      sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
                      bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             fujita_models::write(runs, published, page)
         }
         [study, runs, published, page] if study.as_os_str() == "sweb-1996" => sweb::write(runs, published, page),
+        [study, runs, kept] if study.as_os_str() == "sweb-1996-live" => sweb::condense(runs, kept),
         [study, experiments, runs] if study.as_os_str() == "sweb-1996-sim" => sweb::search::run(experiments, runs),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002" => zhang::write(runs, published, page),
         [study, runs, published, page] if study.as_os_str() == "zhang-2002-live" => {

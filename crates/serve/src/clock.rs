@@ -22,6 +22,11 @@ pub(crate) fn wall() -> u64 {
     nanoseconds(clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has a clock"))
 }
 
+/// How long it is until a multiple of `every` by the wall clock: the next one, unless less than half a period is left.
+pub(crate) fn until_multiple(every: Span) -> Span {
+    until_multiple_at(wall(), every)
+}
+
 /// Wall time in whole seconds since 1970.
 pub(crate) fn seconds() -> i64 {
     (wall() / 1_000_000_000) as i64
@@ -56,6 +61,12 @@ pub(crate) fn thread_cpu() -> Span {
     cpu(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
+fn until_multiple_at(wall: u64, every: Span) -> Span {
+    let left = every.0 - wall % every.0;
+    // A timer may be early by the difference of two clocks.
+    Span(if left < every.0 / 2 { left + every.0 } else { left })
+}
+
 fn origin() -> u64 {
     static ORIGIN: OnceLock<u64> = OnceLock::new();
     *ORIGIN.get_or_init(monotonic)
@@ -71,4 +82,15 @@ fn cpu(clock: ClockId) -> Span {
 
 fn nanoseconds(spec: TimeSpec) -> u64 {
     spec.tv_sec() as u64 * 1_000_000_000 + spec.tv_nsec() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_multiple_is_half_a_period_away_at_least() {
+        let until = |wall: u64| until_multiple_at(wall, Span(1000)).0;
+        assert_eq!([until(5000), until(5001), until(5500), until(5501), until(5999)], [1000, 999, 500, 1499, 1001]);
+    }
 }

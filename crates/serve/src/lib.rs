@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod headers;
 mod listen;
 pub mod loadd;
+mod membership;
 mod netlink;
 mod network;
 pub mod node;
@@ -30,8 +31,8 @@ pub use clock::now;
 pub use error::ServeError;
 pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
 pub use node::{
-    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Node, NodeConfig, NodeCounts, NodeFile,
-    PeerConfig, TlsConfig, WhenFull,
+    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Membership, Node, NodeConfig,
+    NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
 };
 pub use redirection::RedirectStatus;
 pub use report::ReportsConfig;

@@ -1,6 +1,7 @@
 //! What a decision adds to a request at a node of a cluster: a page of 1 kB asked for under the node's own name, which is served
 //! without a question, beside the same page under the service's name, whose client is sent to a peer. One client asks for both in
-//! turns, over one connection each; medians of the times from request to reply. The limit is 50 us more.
+//! turns, over one connection each; medians of the times from request to reply. The limit is 50 us more. Beside them the same
+//! page asked of two central dispatchers: a node that only dispatches, and a redirector that follows what nodes report.
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench nodes`.
 
@@ -24,10 +25,16 @@ fn main() {
     write("site/page.html", &"x".repeat(1000));
     write("key", "0123456789abcdef");
     write("oracle.toml", "[[rule]]\npath = \"/page.html\"\noperations = 0.1\n");
-    let addresses = free();
-    let nodes: Vec<Child> = (0..NODES.len()).map(|index| node(folder.path(), addresses, index)).collect();
+    let [front, addresses @ ..]: [SocketAddr; 4] = free();
+    let redirector = redirector(folder.path(), addresses);
+    let reports = redirector.events()[0]["reports"].as_str().expect("it says where").to_owned();
+    let report_to = ["--report-to".into(), format!("{reports},{front}")];
+    let nodes: Vec<Child> = (0..NODES.len())
+        .map(|index| node(folder.path(), addresses[index], addresses, NODES[index], &report_to))
+        .collect();
+    let front_node = node(folder.path(), front, addresses, "front", &["--dispatch-only".into()]);
     let heard = |node: &Child| node.events().iter().filter(|event| event["event"] == "peer_up").count();
-    while nodes.iter().any(|node| heard(node) < 2) {
+    while nodes.iter().any(|node| heard(node) < 2) || heard(&front_node) < 3 {
         std::thread::park_timeout(Duration::from_millis(10));
     }
     // What keeps the first node busy costs it no processor time: it is emulated.
@@ -39,25 +46,30 @@ fn main() {
             stream
         })
         .collect();
-    let mut asking = [own.as_str(), "service.test"].map(|host| Asking::new(addresses[0], host));
-    while asking[1].ask().0 != 307 {
+    let central = SocketAddr::from(([127, 0, 0, 1], redirector.port()));
+    let who =
+        [(addresses[0], own.as_str()), (addresses[0], "service.test"), (front, "service.test"), (central, "any.test")];
+    let mut asking = who.map(|(address, host)| Asking::new(address, host));
+    while asking[1..].iter_mut().any(|asking| asking.ask().0 != 307) {
         std::thread::park_timeout(Duration::from_millis(10));
     }
-    let mut times_us = [Vec::new(), Vec::new()];
+    let mut times_us: [Vec<f64>; 4] = Default::default();
     for _ in 0..REQUESTS {
-        for ((asking, times), wanted) in asking.iter_mut().zip(&mut times_us).zip([200, 307]) {
+        for ((asking, times), wanted) in asking.iter_mut().zip(&mut times_us).zip([200, 307, 307, 307]) {
             let (status, time_us) = asking.ask();
             assert_eq!(status, wanted);
             times.push(time_us);
         }
     }
-    let [served, sent] = times_us.map(|mut times| {
+    let [served, sent, by_node, by_redirector] = times_us.map(|mut times| {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     });
     println!("{REQUESTS} requests each, 3 nodes, sweb, an oracle's table, a page of 1 kB");
     println!("served under the node's own name   {served:7.1} us");
     println!("sent on under the service's name   {sent:7.1} us   {:+.1} us (limit {LIMIT_US} us)", sent - served);
+    println!("sent on by a node that dispatches  {by_node:7.1} us");
+    println!("sent on by a redirector            {by_redirector:7.1} us   (least-load, no oracle)");
     assert!(sent - served < LIMIT_US, "MISSED: a decision adds {:.1} us", sent - served);
 }
 
@@ -92,12 +104,13 @@ impl Asking {
     }
 }
 
-fn node(folder: &Path, addresses: [SocketAddr; 3], index: usize) -> Child {
+/// A node of this name at an address, with those at the other addresses as its peers.
+fn node(folder: &Path, own: SocketAddr, addresses: [SocketAddr; 3], name: &str, more: &[String]) -> Child {
     let path = |name: &str| folder.join(name).display().to_string();
     let mut order: Vec<String> =
-        ["node", "--child", "--name", NODES[index], "--service", "service.test"].map(Into::into).into();
+        ["node", "--child", "--name", name, "--service", "service.test"].map(Into::into).into();
     let given = [
-        ("--listen", addresses[index].to_string()),
+        ("--listen", own.to_string()),
         ("--files", path("site")),
         ("--key", path("key")),
         ("--oracle", path("oracle.toml")),
@@ -107,15 +120,29 @@ fn node(folder: &Path, addresses: [SocketAddr; 3], index: usize) -> Child {
         ("--model", "demand = \"1 ms\"\ndiscipline = \"ps\"".into()),
     ];
     order.extend(given.into_iter().flat_map(|(flag, value)| [flag.into(), value]));
-    for (name, address) in NODES.iter().zip(addresses).filter(|(name, _)| **name != NODES[index]) {
+    for (name, address) in NODES.iter().zip(addresses).filter(|(_, address)| *address != own) {
         order.extend(["--peer".into(), format!("{name}=http://{address}")]);
     }
+    order.extend_from_slice(more);
     Child::spawn(Path::new(env!("CARGO_BIN_EXE_sojourn")), order, Duration::from_secs(20)).expect("a node starts")
 }
 
+/// A redirector to the nodes that follows what they report.
+fn redirector(folder: &Path, addresses: [SocketAddr; 3]) -> Child {
+    let key = folder.join("key").display().to_string();
+    let mut order: Vec<String> =
+        ["redirect", "--child", "--policy", "least-load", "--reports", "127.0.0.1:0", "--key", &key]
+            .map(Into::into)
+            .into();
+    for (name, address) in NODES.iter().zip(addresses) {
+        order.extend(["--backend".into(), format!("{name}={address}")]);
+    }
+    Child::spawn(Path::new(env!("CARGO_BIN_EXE_sojourn")), order, Duration::from_secs(20)).expect("a redirector starts")
+}
+
 /// Addresses whose ports were free for TCP and UDP a moment ago.
-fn free() -> [SocketAddr; 3] {
-    let taken: [(TcpListener, UdpSocket); 3] = std::array::from_fn(|_| {
+fn free<const N: usize>() -> [SocketAddr; N] {
+    let taken: [(TcpListener, UdpSocket); N] = std::array::from_fn(|_| {
         let mut tried = std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let udp = |tcp: TcpListener| UdpSocket::bind(tcp.local_addr().ok()?).ok().map(|udp| (tcp, udp));
         tried.find_map(udp).expect("they never end")

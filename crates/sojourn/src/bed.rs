@@ -106,7 +106,8 @@ pub(crate) fn bed(arguments: &Arguments) -> Result<Exit, Failure> {
 impl Wanted {
     /// The hosts and links, and the seed.
     fn topology(&self) -> Result<(Topology, u64), Failure> {
-        if let (Some(topology), false) = (Topology::preset(&self.what), Path::new(&self.what).exists()) {
+        // A folder that happens to have the name of a preset is no experiment.
+        if let (Some(topology), false) = (Topology::preset(&self.what), Path::new(&self.what).is_file()) {
             if let Some(set) = self.set.first() {
                 return Err(bad_input(format!(
                     "--set {set}: `{}` is a preset, which has no file to change",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sojourn_model::Server;
 use sojourn_serve::node::{RankedPattern, hardware_of};
 use sojourn_serve::report::Key;
-use sojourn_serve::{ClusterConfig, HandOver, PeerConfig, RedirectStatus};
+use sojourn_serve::{ClusterConfig, HandOver, Membership, PeerConfig, RedirectStatus};
 
 use crate::exit::{Failure, bad_input};
 use crate::number::time;
@@ -26,12 +26,22 @@ pub(crate) struct Cluster {
     /// A peer: NAME=URL, or NAME=URL@IP:PORT where it takes reports elsewhere than at the host and port of its URL; once per peer
     #[arg(long = "peer", value_name = "PEER", requires = "service")]
     peers: Vec<String>,
+    /// Find the other nodes by gossip, beginning with these (UDP), e.g. 10.0.0.1:7400,10.0.0.2:7400; then no --peer is named
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', requires = "service", conflicts_with = "peers")]
+    gossip: Vec<String>,
     /// File with the key that all nodes share; at least 16 bytes
     #[arg(long, value_name = "FILE", requires = "service")]
     key: Option<PathBuf>,
     /// Take the peers' reports of load at this address and port (UDP) [default: those of --listen]
     #[arg(long, value_name = "IP:PORT", requires = "service")]
     reports: Option<SocketAddr>,
+    /// Report this node's load to these too, as to the peers: redirectors, gateways and DNS servers (--reports), or a node that
+    /// only dispatches; e.g. 10.0.0.9:7400
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',', requires = "service")]
+    report_to: Vec<SocketAddr>,
+    /// Serve nothing under the service's name: send each request to a peer. A central dispatcher
+    #[arg(long, requires = "service")]
+    dispatch_only: bool,
     /// Time between two reports to the peers; one that was silent for three of them gets no clients
     #[arg(long, value_name = "TIME", default_value = "2.5 s", requires = "service")]
     report_every: String,
@@ -72,6 +82,13 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
+    fn membership(&self) -> Membership {
+        match &self.gossip[..] {
+            [] => Membership::Broadcast,
+            seeds => Membership::Gossip { seeds: seeds.to_vec() },
+        }
+    }
+
     /// The cluster, if there is one; `name`: this node's.
     pub(crate) fn config(&self, name: &str) -> Result<Option<ClusterConfig>, Failure> {
         if let Some(file) = &self.cluster {
@@ -106,6 +123,9 @@ impl Cluster {
             hardware: own,
             url: self.url.clone(),
             reports: self.reports,
+            membership: self.membership(),
+            report_to: self.report_to.clone(),
+            dispatch_only: self.dispatch_only,
             policy: self.policy.clone(),
             hand_over: if self.forward { HandOver::Forward } else { HandOver::Redirect(status) },
             moves_post: self.schedule_post,

@@ -8,6 +8,7 @@ mod breaking;
 mod dns;
 mod faults;
 mod incidents;
+mod nodes;
 mod over_time;
 mod part;
 mod parts;
@@ -18,7 +19,7 @@ mod reports;
 mod switch;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,7 +41,7 @@ use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
 use crate::spec::{Experiment, Program, SystemQuestion};
-use crate::topology::{ClientHosts, topology};
+use crate::topology::{ClientHosts, as_host, topology};
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
 const REDIRECTS: u32 = 8;
@@ -76,9 +77,7 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         return not_yet("users who browse and do not wait ([client] timeout)");
     }
     faults::check(experiment, asked)?;
-    if system.servers().any(|server| server.machine.is_some()) {
-        return not_yet("servers of several resources");
-    }
+    nodes::check(asked)?;
     switch::check(experiment, asked)?;
     for tier in &system.tiers {
         check_tier(tier, browses)?;
@@ -97,14 +96,11 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
         Face::Client => return not_yet("tier of face `client`"),
         Face::Gateway | Face::Switch | Face::Redirect | Face::Dns => {}
     }
-    if tier.seats.iter().any(|seat| seat.host.is_some()) {
-        return not_yet("deciders on servers (`at = \"servers\"`)");
-    }
     if !tier.pools.is_empty() {
         return not_yet("pools by host and path");
     }
-    if tier.reports.is_some() && !matches!(tier.face, Face::Switch | Face::Dns) {
-        return not_yet("reports but those to a packet switch or a DNS");
+    if tier.reports.is_some() && !matches!(tier.face, Face::Switch | Face::Dns) && !nodes::is_of_nodes(tier) {
+        return not_yet("reports but those to a packet switch, a DNS or nodes that redirect");
     }
     if tier.probes.is_some() && tier.face != Face::Dns {
         return not_yet("probes but those that a DNS orders");
@@ -140,7 +136,7 @@ pub(super) fn answer(
         false => Box::new(Loopback::new()),
     };
     let ground = ground.as_mut();
-    let servers = start_servers(experiment, asked, ground, conditions.program)?;
+    let servers = start_servers(experiment, asked, ground, conditions)?;
     // The paths of a bed are known, and the twin has them already.
     let path = if in_bed { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
     let mut system = Parts::start(experiment, asked, servers, ground, conditions)?;
@@ -152,7 +148,9 @@ pub(super) fn answer(
     } else {
         loads.push((None, load(experiment, asked, &system.entrances, None)?));
     }
+    nodes::meet(&asked.system, &system.servers)?;
     let (report, happened) = faults::run(experiment, asked, &mut system, ground, |start_at| {
+        let start_at = start_at.or_else(|| nodes::start_at_ns(&asked.system, loads.len()));
         bed::run_all(ground, loads, start_at, conditions)
     })?;
     let told = system.stop(&asked.system.hosts, ground);
@@ -273,11 +271,11 @@ fn start_servers(
     experiment: &Experiment,
     asked: &SystemQuestion,
     ground: &mut dyn Ground,
-    program: &Path,
+    conditions: &Conditions<'_>,
 ) -> Result<Vec<Serving>, String> {
     match &asked.program {
         Some(program) => start_programs(asked, program, ground),
-        None => start_nodes(experiment, asked, ground, program),
+        None => start_nodes(experiment, asked, ground, conditions),
     }
 }
 
@@ -343,8 +341,9 @@ fn start_nodes(
     experiment: &Experiment,
     asked: &SystemQuestion,
     ground: &mut dyn Ground,
-    program: &Path,
+    conditions: &Conditions<'_>,
 ) -> Result<Vec<Serving>, String> {
+    let (system, program) = (&asked.system, conditions.program);
     let seed = experiment.seed.to_string();
     let classes = asked.workload.classes().join(",");
     // One that is drained ends what it has, however long that takes.
@@ -355,9 +354,14 @@ fn start_nodes(
         let mut arguments =
             vec!["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", grace];
         arguments.extend(log.iter().flat_map(|log| ["--log", log]));
-        match switch::entrance(ground, &host.name) {
-            Some(_) => switch::server(ground, program, &host.name, &arguments),
-            None => Part::start(ground, program, &host.name, "node", &arguments),
+        let is_on_it = |tier: &&Tier| tier.seats.iter().any(|seat| seat.host == Some(index));
+        match (nodes::tier_of(system).filter(is_on_it), switch::entrance(ground, &host.name)) {
+            (Some(tier), _) => {
+                let record = experiment.run.live.record.then(|| parts::record_of(conditions, &as_host(&host.name)));
+                nodes::Node { program, system, tier, host: index, record }.start(ground, &arguments)
+            }
+            (None, Some(_)) => switch::server(ground, program, &host.name, &arguments),
+            (None, None) => Part::start(ground, program, &host.name, "node", &arguments),
         }
         .map(|part| Serving::Node(Box::new(part)))
     };
@@ -426,6 +430,9 @@ fn load(
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..match entrances {
             Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
+            Entrances::Rotated(all, rotation) if nodes::tier_of(&asked.system).is_some() => {
+                Load::to(&[nodes::url()], schedule, targets(asked)).rotated(all, *rotation)
+            }
             Entrances::Rotated(all, rotation) => {
                 Load::new(all[0], all[0].to_string(), schedule, targets(asked)).rotated(all, *rotation)
             }
@@ -521,6 +528,11 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
         if let (Some(busy_s), Some(elapsed_s)) = (node["busy_s"].as_f64(), node["elapsed_s"].as_f64()) {
             facts.push((format!("{}, busy", server_name(index)), format!("{:.1} s of {elapsed_s:.1} s", busy_s)));
         }
+        for key in ["decisions", "redirected", "fetched"] {
+            if let Some(count) = node["cluster"][key].as_u64().filter(|count| *count > 0) {
+                facts.push((format!("{}, {key}", server_name(index)), count.to_string()));
+            }
+        }
     }
     let incidents = told.incidents.iter().map(|incident| incident.told(start)).collect();
     LiveFile { verdict, reasons, facts, limits: report.limits, incidents }
@@ -560,7 +572,12 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     facts.extend(
         names.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| (what.into(), count.to_string())),
     );
-    let more = [("abandoned", counts.abandoned), ("unfinished", counts.unfinished), ("sent again", counts.retried)];
+    let more = [
+        ("abandoned", counts.abandoned),
+        ("unfinished", counts.unfinished),
+        ("sent again", counts.retried),
+        ("redirected", counts.redirected),
+    ];
     let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));
     facts.extend(told.map(|(cause, count)| (format!("requests, {cause}"), count.to_string())));
     facts

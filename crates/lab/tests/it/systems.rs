@@ -712,6 +712,65 @@ fn live_and_theory_refuse_several_tiers_and_places() {
     }
 }
 
+/// A rotation over three nodes that redirect, on hosts that something is known of.
+const REDIRECTS: &str = r#"name = "redirects"
+[workload]
+kind = "open"
+arrivals = "exponential(rate = 10 /s)"
+size = "documents(n = 6, zipf = 0, size = constant(10 kB))"
+clients = 10
+resolves = "request"
+[[system.tier]]
+name = "dns"
+face = "dns"
+policy = "round-robin"
+ttl = "0 s"
+targets = { tiers = ["node"] }
+[[system.tier]]
+name = "node"
+at = "servers"
+face = "redirect"
+policy = "sweb"
+targets = { servers = 3 }
+reports = { every = "1 s" }
+[system.server]
+resources = { cpu = { discipline = "ps" }, disk = { discipline = "fcfs", rate = "5 MB/s" } }
+demand = "1 ms"
+files = { placed = "one-owner", number = 6 }
+[system.network]
+rtt = "2 ms"
+[run]
+by = ["sim"]
+duration = "10 s"
+live = { duration = "5 s" }
+"#;
+
+/// What live's nodes that redirect do not have is refused by name.
+#[test]
+fn live_refuses_what_its_nodes_do_not_have() {
+    let fault = "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n[run]";
+    let gateway = "policy = \"round-robin\"\ntargets = { servers = 3 }\n[system.server]";
+    let (begin, end) = REDIRECTS.split_once("resolves = \"request\"\n[[system.tier]]").unwrap();
+    let end = end.split_once("[system.server]").unwrap().1;
+    let behind_gateway = format!("{begin}[[system.tier]]\nface = \"gateway\"\n{gateway}{end}");
+    let switch = but(REDIRECTS, "policy = \"sweb\"", "policy = \"random\"");
+    for (text, expected) in [
+        (but(&switch, "face = \"redirect\"", "face = \"switch\""), "but those that redirect"),
+        (but(REDIRECTS, "[system.network]\nrtt = \"2 ms\"\n", ""), "hosts of a bed: say what is between them"),
+        (but(REDIRECTS, "[run]", fault), "faults where nodes redirect"),
+        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", client_rates = \"4 s\""), "report rates of clients"),
+        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", heartbeat = \"4 s\""), "(`heartbeat`)"),
+        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", cost = \"1 ms\""), "live's reports cost what they cost"),
+        (but(REDIRECTS, "servers = 3 }", "servers = 3, weights = [1, 2, 1] }"), "nodes that redirect and have weights"),
+        (but(REDIRECTS, "policy = \"sweb\"", "policy = \"sweb\"\ndispatchers = 2"), "several dispatchers"),
+        (but(REDIRECTS, "ttl = \"0 s\"", "ttl = \"0 s\"\nreports = { every = \"1 s\" }"), "reports and probes"),
+        (behind_gateway, "files that one server owns, but where nodes redirect"),
+    ] {
+        let message = refusal(&text, Engine::Live);
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
 /// Why an engine refuses an experiment before it starts.
 fn refusal(text: &str, by: Engine) -> String {
     let folder = tempfile::tempdir().unwrap();

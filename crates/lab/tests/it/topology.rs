@@ -102,3 +102,18 @@ fn more_machines_than_a_bed_has_room_for_are_refused() {
     let message = topology(&system(&many), SEED).unwrap_err();
     assert!(message.contains("64 machines of clients, not for 68") && message.contains("machines = 4"), "{message}");
 }
+
+/// As in the simulator, where a file that a server has of another one is on the medium that replies share.
+#[test]
+fn what_servers_give_each_other_is_on_the_medium_of_their_replies() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/live/shared-ethernet.toml");
+    let topology = topology(&system(&std::fs::read_to_string(file).unwrap()), SEED).unwrap();
+    let medium = |from: &str, to: &str| {
+        let [from, to] = [from, to].map(|name| topology.find(name).unwrap());
+        topology.links[topology.routes[&(from, to)][0]].name.clone()
+    };
+    assert_eq!(medium("client", "server-1"), "ethernet up");
+    for (from, to) in [("server-1", "client"), ("server-1", "server-4"), ("server-4", "server-1")] {
+        assert_eq!(medium(from, to), "ethernet down", "{from} to {to}");
+    }
+}

@@ -62,6 +62,9 @@ pub struct Load {
     /// How many redirects are followed within one response time; beyond that a request has failed. 0: a redirect is
     /// a reply like others.
     pub redirects: u32,
+    /// Whether a request that is redirected to a server that takes no connection is asked for again where it first was: at
+    /// once, then every 100 ms until its timeout. Not over HTTP/2.
+    pub returns: bool,
     /// Local addresses to connect from, in turn by client, or by connection in an open schedule; none: the
     /// system chooses.
     pub local: Vec<IpAddr>,
@@ -150,6 +153,7 @@ impl Load {
             next_address: NEXT_ADDRESS,
             tries_first: true,
             redirects: 0,
+            returns: false,
             local: Vec::new(),
             catch_up: Span(1_000_000_000),
             open_ahead: Span(10_000_000),
@@ -197,6 +201,12 @@ impl Load {
         }
         if self.http == Version::Http2 && matches!(self.schedule, Schedule::Sessions { http: Http::V10, .. }) {
             return invalid("http: users who browse by HTTP/1.0 do not speak HTTP/2");
+        }
+        if self.returns && self.redirects == 0 {
+            return invalid("returns: from where a redirect led; so follow redirects, e.g. one");
+        }
+        if self.returns && self.http == Version::Http2 {
+            return invalid("returns: only over HTTP/1; what HTTP/2 cannot connect to has failed");
         }
         if self.timeout == Span::ZERO {
             return invalid("timeout: longer than 0, e.g. `10 s`");

@@ -142,6 +142,7 @@ pub fn run_share(
         renderer: &renderer,
         cookies: load.cookies,
         redirects: load.redirects,
+        returns: load.returns,
         local: &load.local,
         allowed: load.allowed,
         names: &names,

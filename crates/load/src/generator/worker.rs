@@ -17,6 +17,7 @@ mod opening;
 mod passes;
 mod redirect;
 mod replies;
+mod returning;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -82,6 +83,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) cookies: bool,
     /// Redirects that are followed.
     pub(crate) redirects: u32,
+    /// Whether a request comes back from where a redirect leads to nothing.
+    pub(crate) returns: bool,
     /// Local addresses of the client groups.
     pub(crate) local: &'a [IpAddr],
     pub(crate) allowed: Allowed,
@@ -605,6 +608,8 @@ impl<'a> Worker<'a> {
             }
             if matches!(self.connections[place].phase, Phase::Connecting | Phase::Resolving | Phase::Securing) {
                 self.look_after_opening(place as u32, now);
+            } else if self.connections[place].phase == Phase::Returning {
+                self.look_after_return(place as u32, now);
             }
         }
         self.sweep_resolver(now);

@@ -34,6 +34,8 @@ pub(crate) struct Connection {
     pub(crate) unsent: Vec<u8>,
     /// What the exchange asks for in place of what all ask for.
     pub(crate) special: Option<Box<Special>>,
+    /// The same before its first redirect, where it may have to be asked for again.
+    pub(crate) first: Option<Box<Special>>,
     pub(crate) opening: Opening,
     /// HTTP/2 for others: then nothing is exchanged at this place.
     pub(crate) channel: Option<Box<Channel>>,
@@ -66,6 +68,8 @@ pub(crate) enum Phase {
     Sending,
     Receiving,
     Idle,
+    /// For a while, before the request is asked for again where it first was.
+    Returning,
 }
 
 /// Begins to connect, from `local` where that is given.

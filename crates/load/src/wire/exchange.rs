@@ -24,6 +24,8 @@ pub(crate) struct Exchange {
     pub(crate) retried: bool,
     /// Redirects that were followed.
     pub(crate) hops: u32,
+    /// It has come back from where a redirect led to nothing.
+    pub(crate) came_back: bool,
 }
 
 impl Exchange {
@@ -39,6 +41,7 @@ impl Exchange {
             first_byte: None,
             retried: false,
             hops: 0,
+            came_back: false,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use socket2::{Domain, Socket, Type};
 use sojourn_load::{Load, Method, Rotation, Schedule, Stop, Targets, Url, Version};
 use sojourn_stats::Span;
 
@@ -179,6 +180,41 @@ fn what_leads_nowhere_or_on_and_on_has_failed() {
     assert_eq!(run(follow(server.address)).counts.redirects, 6);
     let server = Server::start(|_| vec![reply("302 Found", "", "no location")]);
     assert_eq!(run(follow(server.address)).counts.ok, 6, "a reply like others");
+}
+
+/// A port that is taken, and where nothing listens.
+fn nowhere() -> (SocketAddr, Socket) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    (socket.local_addr().unwrap().as_socket().unwrap(), socket)
+}
+
+#[test]
+fn who_is_sent_to_a_dead_server_comes_back_where_that_is_asked_for() {
+    let (dead, _taken) = nowhere();
+    for http in [Version::Http11, Version::Http10] {
+        // Each client is sent there twice, and is served when it comes for the third time.
+        let server = Server::start(move |asked| match asked.number % 3 {
+            2 => vec![ok("here")],
+            _ => vec![to("307 Temporary Redirect", &format!("http://{dead}/there"))],
+        });
+        let ask = |returns, requests| {
+            let (schedule, stop) = (Schedule::saturate(1), Stop::Requests(requests));
+            run(Load { http, method: Method::Post, returns, schedule, stop, ..follow(server.address) })
+        };
+        let refused = ask(false, 3);
+        assert_eq!((refused.counts.refused, refused.counts.ok, refused.connections.returned), (2, 1, 0));
+        let report = ask(true, 6);
+        assert_eq!((report.counts.ok, report.counts.failed(), report.connections.returned), (6, 0, 12));
+        for record in report.records.unwrap() {
+            assert_eq!((record.status, record.hops), (200, 2));
+            assert!(record.done >= record.begun.unwrap() + Span(100 * MS), "at once, then after a while");
+        }
+        assert!(server.heads().iter().all(|head| head.starts_with("POST /a/start ")), "what was first asked for");
+        // Where it was first asked nothing listens: there is nothing to come back to.
+        let load = Load { http, returns: true, tries_first: false, ..follow(dead) };
+        assert_eq!((run(load).counts.refused, report.connections.lost > 0), (6, true));
+    }
 }
 
 #[test]

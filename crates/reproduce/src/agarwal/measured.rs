@@ -16,6 +16,7 @@ use sojourn_lab::{Folder, folder};
 use super::grid::{self, Load};
 use super::{MEAN, POLICY};
 use crate::ReproduceError;
+use crate::kept::{self, word, write};
 use crate::number::Number;
 
 /// The load of an experiment in which a cluster dies.
@@ -84,7 +85,7 @@ pub(super) struct Case<'a> {
 impl Measured {
     /// Reads the files in `folder`; nothing was measured where there are none.
     pub(super) fn read(folder: &Path) -> Result<Measured, ReproduceError> {
-        Ok(Measured { rows: rows(&folder.join("live.csv"))?, places: rows(&folder.join("site-dies.csv"))? })
+        Ok(Measured { rows: kept::read(&folder.join("live.csv"))?, places: kept::read(&folder.join("site-dies.csv"))? })
     }
 
     /// A number of a case, with its interval and the trust in its run; none where there is none.
@@ -158,10 +159,6 @@ pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(),
     }
     write(&kept.join("live.csv"), &measured.rows)?;
     write(&kept.join("site-dies.csv"), &measured.places)
-}
-
-fn word(verdict: Verdict) -> String {
-    format!("{verdict:?}").to_uppercase()
 }
 
 /// What a variant sets of policy and clients.
@@ -253,22 +250,6 @@ fn places(folder: &Folder) -> Vec<PlaceRow> {
             .collect::<Vec<_>>()
     };
     folder.places.iter().filter(|of| of.engine != "twin").flat_map(of).collect()
-}
-
-fn rows<R: for<'a> Deserialize<'a>>(file: &Path) -> Result<Vec<R>, ReproduceError> {
-    if !file.exists() {
-        return Ok(Vec::new());
-    }
-    let fail = |e: csv::Error| ReproduceError(format!("{}: {e}", file.display()));
-    csv::Reader::from_path(file).map_err(fail)?.deserialize().collect::<Result<_, _>>().map_err(fail)
-}
-
-fn write<R: Serialize>(file: &Path, rows: &[R]) -> Result<(), ReproduceError> {
-    let fail = |what: String| ReproduceError(format!("cannot write {}: {what}", file.display()));
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| csv.serialize(row)).map_err(|e| fail(e.to_string()))?;
-    let bytes = csv.into_inner().map_err(|e| fail(e.to_string()))?;
-    folder::write_whole(file, &bytes).map_err(|e| fail(e.to_string()))
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ fn no_cell_of_the_page_is_empty() {
     }
     assert!(readings.lines().any(|row| row.starts_with("| as read |") && !row.contains("|  |")), "{readings}");
     assert!(readings.contains("none is."), "nothing is missed where all is as they found: {readings}");
-    assert_eq!(tables::figures(&study).len(), 1);
+    assert_eq!(tables::figures(&study, Vec::new()).len(), 1);
     assert!(tables.contains("[picture: non-uniform]"));
     // A figure that is missed is told with the reading that moves it the furthest towards what is printed.
     let hot = |seconds: f64| {

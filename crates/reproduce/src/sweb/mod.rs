@@ -1,13 +1,16 @@
-//! SWEB (Andresen, Yang, Holmedahl, Ibarra 1996): a web server on many nodes whose brokers redirect, simulated.
+//! SWEB (Andresen, Yang, Holmedahl, Ibarra 1996): a web server on many nodes whose brokers redirect, simulated and live.
 //!
 //! The tables of the paper are lost; what its text says of them is compared, each statement turned into comparisons of simulated
 //! figures with their intervals ([`findings`]). Rates at which requests begin to fail, and the one reading that is fitted, are
-//! searched for before ([`search`]); what each other reading changes ([`readings`]) is told by its [`effects`].
+//! searched for before ([`search`]); what each other reading changes ([`readings`]) is told by its [`effects`]. What real nodes
+//! did is kept in a file ([`measured`]) and stands beside it ([`live`]).
 
 mod effects;
 mod findings;
+mod live;
 #[cfg(test)]
 mod made_up;
+mod measured;
 mod readings;
 pub(crate) mod search;
 mod settings;
@@ -16,12 +19,14 @@ mod tables;
 use std::fmt::Write;
 use std::path::Path;
 
+use self::measured::Measured;
 use self::search::Found;
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::finding;
 use crate::number::Number;
 use crate::verdict::LEGEND;
+pub(crate) use measured::condense;
 
 /// The experiments, by the name of the run folder.
 const RUNS: [&str; 7] = ["burst", "sustained", "nodes", "non-uniform", "skewed", "shared-ethernet", "far-clients"];
@@ -113,7 +118,8 @@ impl Study {
     }
 }
 
-/// Writes the page at `page`, and its figures beside it, from the run folders in `runs`.
+/// Writes the page at `page`, and its figures beside it, from the run folders in `runs` and what was measured live, which is
+/// kept beside it too.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
     let study = Study::read(runs, published)?;
     let folder = page.with_extension("");
@@ -128,9 +134,11 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     text += "\n## Which statements are reproduced\n\n";
     text += &finding::table(&findings::all(&study)).replace("he found", "they found");
     text += &tables::text(&study);
+    let measured = Measured::read(&folder)?;
+    text += &live::text(&measured, &study.published);
     text += &effects::text(&study);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    for figure in tables::figures(&study) {
+    for figure in tables::figures(&study, live::series(&measured)) {
         std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
         text = text.replace(
             &format!("[{}]", tables::place_of(figure.file)),
@@ -141,18 +149,20 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
 }
 
 const HEAD: &str = "\
-# SWEB: a web server on many nodes, simulated
+# SWEB: a web server on many nodes, simulated and live
 
-Andresen, Yang, Holmedahl and Ibarra (1996) built a web server of several nodes. A rotating DNS spreads requests over them;
-then the node that has a request estimates how long each node would take for it, and serves it or redirects the client
-once. They measured it on a Meiko CS-2 of six nodes and on four workstations that share an Ethernet. Here these machines
-are simulated: processors, disks, memory that caches files, files that other nodes own, the network, and reports of load
-that are up to two seconds old. Their text breaks off in section 4.3 and their tables are lost, so what is compared is what
-the text says ([numbers](../../experiments/sweb-1996/published/README.md)). What it leaves open was
+Andresen, Yang, Holmedahl and Ibarra (1996) built a web server of several nodes. A rotating DNS spreads requests over
+them; then the node that has a request estimates how long each node would take for it, and serves it or redirects the
+client once. They measured it on a Meiko CS-2 of six nodes and on four workstations that share an Ethernet. Here these
+machines are simulated: processors, disks, memory that caches files, files that other nodes own, the network, and
+reports of load that are up to two seconds old. [Further down](#live) real nodes serve real requests. Their text
+breaks off in section 4.3 and their tables are lost, so what is compared is what the text says
+([numbers](../../experiments/sweb-1996/published/README.md)). What it leaves open was
 [read](../../experiments/sweb-1996/READINGS.md) before the first comparison.
 
-This page is written by `make sweb`; no figure and no verdict on it is typed by hand, what may lie behind a verdict is. All
-intervals are 95 %, over ten replications; ratios are taken replication by replication, with the same requests under each
-strategy. Their \"round robin\" is the rotation alone: a node serves what comes to it (policy `stay`).
+This page is written by `make sweb`, and its live part measured by `make sweb-live`; no figure and no verdict on it is
+typed by hand, what may lie behind a verdict is. All intervals are 95 %, over ten replications; ratios are taken
+replication by replication, with the same requests under each strategy. Their \"round robin\" is the rotation alone: a
+node serves what comes to it (policy `stay`).
 
 ";

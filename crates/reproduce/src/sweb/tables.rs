@@ -196,9 +196,12 @@ pub(super) fn crossing(run: &Answers, other: &'static str) -> Option<u32> {
     CROSSING_RATES.iter().rev().take_while(|rate| faster(run, other, **rate) == Some(true)).last().copied()
 }
 
-/// Mean response times of the three strategies over the rate.
-pub(super) fn figures(study: &Study) -> Vec<Figure> {
-    let title = "Mean response time, sizes of 100 B to 1.5 MB";
+/// Mean response times of the three strategies over the rate, those of `live` beside them.
+pub(super) fn figures(study: &Study, live: Vec<Series>) -> Vec<Figure> {
+    let title = match live.is_empty() {
+        true => "Mean response time, sizes of 100 B to 1.5 MB",
+        false => "Mean response time, sizes of 100 B to 1.5 MB; dashed: live",
+    };
     let series = MEIKO_WAYS.iter().enumerate().map(|(colour, (name, policy))| {
         let point = |rate: &u32| {
             let mean = study.mean("non-uniform", &lent(&at(policy, &together(*rate))))?;
@@ -211,7 +214,7 @@ pub(super) fn figures(study: &Study) -> Vec<Figure> {
             points: CROSSING_RATES.iter().filter_map(point).collect(),
         }
     });
-    let series: Vec<Series> = series.collect();
+    let series: Vec<Series> = series.chain(live).collect();
     vec![Figure { file: PICTURE, title, svg: curves(title, "requests per second", "seconds", &series) }]
 }
 

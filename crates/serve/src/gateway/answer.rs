@@ -33,7 +33,7 @@ pub(super) async fn answer(
     Ok(match worker.config.face {
         Face::Proxy => {
             let asked = asked(&worker, &peer, &request);
-            proxy::forward(worker, peer, asked, request).await
+            proxy::forward(worker, peer, asked, request).await.unwrap_or_else(|unserved| unserved.reply)
         }
         Face::Redirector { status } => redirect::redirect(&worker, &peer, request, status),
     })

@@ -53,6 +53,7 @@ pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Seen, total};
 pub(crate) use forwarder::Forwarder;
 pub(crate) use id::GatewayId;
+pub(crate) use proxy::Unserved;
 pub(crate) use reply::Reply;
 use worker::{Peer, Worker};
 

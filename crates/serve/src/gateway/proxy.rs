@@ -26,10 +26,22 @@ struct Message {
     parts: Option<Parts>,
     /// None for a request without a body.
     body: Option<Incoming>,
+    /// What such a request has in its place.
+    empty: Option<Incoming>,
     /// How far the body is, where there is one.
     upload: Option<Rc<Upload>>,
     /// Whether it may reach a backend twice (RFC 9110, section 9.2.2) and needs no body for that.
     repeatable: bool,
+}
+
+/// A request that no backend has served.
+pub(crate) struct Unserved {
+    /// What its client is told.
+    pub(crate) reply: Response<Reply>,
+    /// Its body, where it may be served elsewhere: nothing of it was sent, or it may reach two servers.
+    pub(crate) body: Option<Incoming>,
+    /// The backend tried last takes no connections.
+    pub(crate) is_unreachable: bool,
 }
 
 /// Forwards one request, of which the policy is told this.
@@ -38,11 +50,11 @@ pub(super) async fn forward(
     peer: Rc<Peer>,
     asked: sojourn_dispatch::Request,
     request: Request<Incoming>,
-) -> Response<Reply> {
+) -> Result<Response<Reply>, Box<Unserved>> {
     let board = &worker.board;
     if worker.id.has_sent(request.headers()) {
         let words = "this request has been here before: the gateways forward to each other in a circle";
-        return rejection(&worker, StatusCode::LOOP_DETECTED, words);
+        return Ok(rejection(&worker, StatusCode::LOOP_DETECTED, words));
     }
     let mut message = Message::new(request, &peer, &worker.id);
     let mut tried: Vec<BackendId> = Vec::new();
@@ -50,7 +62,8 @@ pub(super) async fn forward(
     loop {
         let choice = board.choose(&asked, &tried);
         let Action::Forward(backend) = choice.decision.action else {
-            return refusal(&worker, &choice.decision, failure);
+            let reply = refusal(&worker, &choice.decision, failure);
+            return Err(Box::new(Unserved { reply, body: message.left(), is_unreachable: false }));
         };
         let mut flight = Flight::begin(&worker, backend, choice.now);
         if failure.is_some() {
@@ -64,7 +77,7 @@ pub(super) async fn forward(
                     headers.insert(headers::BACKEND, worker.name(backend).clone());
                 }
                 worker.annotate(headers, choice, backend, asked.cookie);
-                return reply;
+                return Ok(reply);
             }
             Err(why) => {
                 flight.failed(why);
@@ -72,7 +85,9 @@ pub(super) async fn forward(
                 // One that took too long may still be worked on, and would then be work for two.
                 let again = why != Failure::TimedOut && message.parts.is_some();
                 if !again || tried.len() >= worker.config.retries as usize {
-                    return refusal(&worker, &choice.decision, failure);
+                    let reply = refusal(&worker, &choice.decision, failure);
+                    let body = if again { message.left() } else { None };
+                    return Err(Box::new(Unserved { reply, body, is_unreachable: why == Failure::Connect }));
                 }
                 tried.push(backend);
             }
@@ -149,7 +164,7 @@ impl Message {
         let chain = HeaderValue::from_bytes(&chain.join(&b", "[..])).expect("header values and commas make one");
         parts.headers.insert(headers::FORWARDED_FOR, chain);
         parts.version = Version::HTTP_11;
-        let body = (!body.is_end_stream()).then_some(body);
+        let (body, empty) = if body.is_end_stream() { (None, Some(body)) } else { (Some(body), None) };
         if body.as_ref().is_some_and(|body| body.size_hint().exact().is_none()) {
             // Unless it is said, a GET's body would not be sent.
             parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
@@ -160,7 +175,12 @@ impl Message {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
         );
         let repeatable = idempotent && body.is_none();
-        Message { parts: Some(parts), body, upload, repeatable }
+        Message { parts: Some(parts), body, empty, upload, repeatable }
+    }
+
+    /// The body of one that can still be sent.
+    fn left(self) -> Option<Incoming> {
+        self.parts.and(self.body.or(self.empty))
     }
 
     /// The request to send now. One that may be repeated is kept.

@@ -1,16 +1,15 @@
 //! What a node answers to a request.
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
 use sojourn_stats::{Span, Stream, Time};
-use tokio::sync::mpsc;
 
 use super::ailment::Ailment;
 use super::body::NodeBody;
@@ -18,6 +17,7 @@ use super::broker::{Broker, Place};
 use super::dynamic::Dynamic;
 use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
+use super::hand_over::{Passed, pass_on};
 use super::limits::{Limits, Overrun};
 use super::log::AccessLog;
 use super::oracle::{Learner, Metered};
@@ -25,10 +25,11 @@ use super::processor::Processor;
 use super::reply::{self, Reply, text};
 use super::requests::Requests;
 use super::spin::{Amount, spin};
+use super::stored::{STORED, Source};
 use super::work::Asked;
 use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts};
 use crate::caller::Caller;
-use crate::gateway::{self, Forwarder};
+use crate::gateway::Forwarder;
 use crate::redirection::leave_body;
 use crate::report::{Metric, Metrics};
 use crate::{ServeError, clock, headers, orca, target};
@@ -204,14 +205,19 @@ impl Handler {
         self: &Arc<Handler>,
         caller: &Caller,
         forwarder: Option<&Forwarder>,
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
     ) -> Reply {
+        let client = caller.address.ip();
         let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else {
-            return self.serve(caller.address.ip(), request).await;
+            return self.serve(client, request, None).await;
         };
         let mut placed = broker.place(caller, &request, self.files.as_ref());
         let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
-            Place::Here => self.serve(caller.address.ip(), request).await,
+            Place::Here => self.serve(client, request, None).await,
+            Place::Fetches(peer) => {
+                let source = Source { broker, forwarder, peer, client };
+                self.serve(client, request, Some(source)).await
+            }
             Place::Elsewhere(status, location) => {
                 let mut reply = Response::new(NodeBody::whole(""));
                 *reply.status_mut() = status.code();
@@ -220,9 +226,10 @@ impl Handler {
                 reply
             }
             Place::Through(peer) => {
-                broker.name_peer(peer, request.headers_mut());
-                let reply = forwarder.forward(caller.address.ip(), peer, request).await;
-                reply.map(forwarded)
+                match pass_on(broker, forwarder, client, peer, request, self.files.as_ref()).await {
+                    Passed::Answered(reply) => reply,
+                    Passed::Back(request) => self.serve(client, request, None).await,
+                }
             }
             Place::Nowhere => text(StatusCode::SERVICE_UNAVAILABLE, "no node of the cluster can serve this now\n"),
         };
@@ -230,15 +237,20 @@ impl Handler {
         reply
     }
 
-    /// Here, and learns from it where it is to.
-    async fn serve(self: &Arc<Handler>, client: IpAddr, request: Request<Incoming>) -> Reply {
+    /// Here, and learns from it where it is to. `source` has the file, where it is one of another node's emulated disk.
+    async fn serve(
+        self: &Arc<Handler>,
+        client: IpAddr,
+        request: Request<Incoming>,
+        source: Option<Source<'_>>,
+    ) -> Reply {
         let Some(learner) = self.learner.as_ref().filter(|_| !matches!(request.uri().path(), LOAD | HEALTH)) else {
-            return self.route(client, request).await;
+            return self.route(client, request, source).await;
         };
         let (path, before) = (request.uri().path().to_owned(), self.requests.all());
         let named = request.headers().get(headers::CLASS).and_then(|class| class.to_str().ok()).unwrap_or("");
         let (class, was_alone) = (named.to_owned(), self.in_flight() == 0);
-        let (reply, taken) = Metered::new(self.route(client, request)).await;
+        let (reply, taken) = Metered::new(self.route(client, request, source)).await;
         if reply.status() == StatusCode::OK {
             let is_alone = was_alone && self.requests.all() == before + 1;
             learner.learn(&path, &class, taken, is_alone, reply.body().size().unwrap_or(0));
@@ -246,19 +258,28 @@ impl Handler {
         reply
     }
 
-    async fn route(self: &Arc<Handler>, client: IpAddr, request: Request<Incoming>) -> Reply {
+    async fn route(
+        self: &Arc<Handler>,
+        client: IpAddr,
+        request: Request<Incoming>,
+        source: Option<Source<'_>>,
+    ) -> Reply {
         let path = request.uri().path();
         match path {
             LOAD => return self.load(),
             HEALTH => return text(StatusCode::OK, "ok\n"),
             _ => {}
         }
+        if let Some(emulation) = self.emulation.as_deref().filter(|_| path.starts_with(STORED)) {
+            // No request of a client's: the node whose client wants it has counted that.
+            return Box::pin(self.stored(emulation, &request)).await.unwrap_or_else(|refusal| refusal);
+        }
         let in_flight = self.requests.enter();
         if self.ailment.fails() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "");
         }
         if path == "/work" || path.starts_with("/work/") {
-            return match Box::pin(self.work(request)).await {
+            return match Box::pin(self.work(request, source)).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,
             };
@@ -284,18 +305,26 @@ impl Handler {
         reply.map(|body| body.with(in_flight))
     }
 
-    async fn work(self: &Arc<Handler>, request: Request<Incoming>) -> Result<Reply, Reply> {
-        let asked = Asked::parse(&request).map_err(|why| text(StatusCode::BAD_REQUEST, format!("{why}\n")))?;
-        let body = request.into_body();
-        if !body.is_end_stream() {
-            self.limits.drain(body).await.map_err(|overrun| match overrun {
-                Overrun::TooLarge => self.too_large(),
-                Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
-                Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
-            })?;
-        }
+    async fn work(self: &Arc<Handler>, request: Request<Incoming>, source: Option<Source<'_>>) -> Result<Reply, Reply> {
+        let asked = Asked::parse(&request).map_err(wrong)?;
+        let (parts, body) = request.into_parts();
+        let fetched = match (source, asked.object) {
+            (Some(_), _) if !body.is_end_stream() => {
+                return Err(wrong("a file that another node owns is asked for without a body".into()));
+            }
+            (Some(source), Some(object)) => Some(source.fetch(parts, body, object, asked.size)),
+            _ if body.is_end_stream() => None,
+            _ => {
+                self.limits.drain(body).await.map_err(|overrun| match overrun {
+                    Overrun::TooLarge => self.too_large(),
+                    Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
+                    Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
+                })?;
+                None
+            }
+        };
         let served = match (&self.emulation, asked.rounds) {
-            (Some(emulation), None) => Some(self.emulate(emulation, &asked).await?),
+            (Some(emulation), None) => Some(self.emulate(emulation, &asked, fetched).await?),
             (_, Some(rounds)) => {
                 spin(Amount::Rounds(rounds)).await;
                 None
@@ -316,20 +345,27 @@ impl Handler {
         Ok(reply)
     }
 
-    async fn emulate(&self, emulation: &Emulation, asked: &Asked) -> Result<Served, Reply> {
-        let full = || text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n");
+    async fn emulate(
+        &self,
+        emulation: &Emulation,
+        asked: &Asked,
+        fetched: Option<impl Future<Output = Result<Span, NotServed>>>,
+    ) -> Result<Served, Reply> {
         if !emulation.takes(self.in_flight()) {
-            return Err(full());
+            return Err(not_served(NotServed::Full));
         }
         let wanted = asked.wanted();
         let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&wanted)));
-        emulation.serve(&wanted, service).await.map_err(|why| match why {
-            NotServed::Full => full(),
-            NotServed::TooLong(service) => {
-                let words = format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
-                text(StatusCode::INTERNAL_SERVER_ERROR, words)
-            }
-        })
+        emulation.serve(&wanted, service, fetched).await.map_err(not_served)
+    }
+
+    /// A file of the emulated disk, for the node that has asked.
+    async fn stored(&self, emulation: &Emulation, request: &Request<Incoming>) -> Result<Reply, Reply> {
+        let asked = Asked::parse(request).map_err(wrong)?;
+        let served = emulation.read(&asked.wanted()).await.map_err(not_served)?;
+        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
+        reply.headers_mut().insert(headers::SERVICE, service_value(served));
+        Ok(reply)
     }
 
     fn too_large(&self) -> Reply {
@@ -404,28 +440,25 @@ impl Handler {
     }
 }
 
+/// The answer to a request that cannot be meant so.
+fn wrong(why: String) -> Reply {
+    text(StatusCode::BAD_REQUEST, format!("{why}\n"))
+}
+
+fn not_served(why: NotServed) -> Reply {
+    match why {
+        NotServed::Full => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
+        NotServed::NotFetched(why) => text(StatusCode::BAD_GATEWAY, format!("the node that owns the file {why}\n")),
+        NotServed::TooLong(service) => {
+            let words = format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
+            text(StatusCode::INTERNAL_SERVER_ERROR, words)
+        }
+    }
+}
+
 /// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
 fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
     HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
-}
-
-/// The body of a reply that comes from a peer; it ends with the client's patience.
-fn forwarded(mut reply: gateway::Reply) -> NodeBody {
-    if reply.is_end_stream() {
-        return NodeBody::whole("");
-    }
-    let size = reply.size_hint().exact();
-    let (sender, frames) = mpsc::channel(1);
-    tokio::task::spawn_local(async move {
-        while let Some(frame) = reply.frame().await {
-            let bytes = frame.map_err(std::io::Error::other).map(|frame| frame.into_data().unwrap_or_default());
-            // A client that has left ends the peer's reply too.
-            if sender.send(bytes).await.is_err() {
-                return;
-            }
-        }
-    });
-    NodeBody::stream(frames, size)
 }
 
 /// The last reply of its connection: what else comes from such a client is not read.

@@ -3,8 +3,10 @@
 //! A server without `resources` is its processor. One of several is visited as in the simulator: the processor first, then
 //! disk and network, each a station of its own. A file that is in memory needs no disk, and each that was read is kept there.
 //! Which file a request is for says its path, `/work/N`; `/work` is for a file of its own, which is read from the disk.
+//! Of a file that another node owns, the owner's disk does the work, and the bytes cross the network ([`super::stored`]).
 //! The price: a resource is entered when the reply of the one before has woken the request, so lateness adds up over resources.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use sojourn_model::{FileCache, Resource, Server, Station};
@@ -12,7 +14,7 @@ use sojourn_stats::{Span, Stream};
 
 use super::processor::{Processor, Totals};
 use super::{DEMAND_MAX, NodeConfig};
-use crate::ServeError;
+use crate::{ServeError, clock};
 
 /// The emulated server of a node.
 pub(super) struct Emulation {
@@ -50,19 +52,21 @@ pub(super) enum NotServed {
     Full,
     /// The model makes it longer than anything may be.
     TooLong(Span),
+    /// The node that owns its file does not give it.
+    NotFetched(String),
 }
 
 impl Emulation {
     /// The server that a node is to be; none where it is to be none.
     ///
     /// # Errors
-    /// When no timer can be made, or files belong to one of several nodes.
+    /// When no timer can be made, or files belong to one of several nodes and there is no cluster of them.
     pub(super) fn of(config: &NodeConfig) -> Result<Option<Emulation>, ServeError> {
         let Some(server) = config.model.clone() else { return Ok(None) };
         let machine = server.machine.as_deref();
-        if machine.is_some_and(|machine| machine.files.is_some()) {
-            let wrong =
-                "the server model: files that belong to one of several nodes: leave `files` out, each node has all";
+        if machine.is_some_and(|machine| machine.files.is_some()) && config.cluster.is_none() {
+            let wrong = "the server model: files that belong to one of several nodes: say which, in a [cluster] with owners \
+                         of /work/0 and so on; or leave `files` out, then each node has all";
             return Err(ServeError::Config(wrong.into()));
         }
         let others = machine.map_or(&[][..], |machine| &machine.resources[1..]);
@@ -107,19 +111,48 @@ impl Emulation {
         })
     }
 
-    /// Serves a request of so much core time.
-    pub(super) async fn serve(&self, wanted: &Wanted<'_>, service: Span) -> Result<Served, NotServed> {
+    /// Serves a request of so much core time. Where another node owns its file, `fetched` brings it and says how long it
+    /// waited there.
+    pub(super) async fn serve(
+        &self,
+        wanted: &Wanted<'_>,
+        service: Span,
+        mut fetched: Option<impl Future<Output = Result<Span, NotServed>>>,
+    ) -> Result<Served, NotServed> {
         let mut served = Served::default();
         self.visit(0, wanted, service, &mut served).await?;
         let others = self.server.machine.as_deref().map_or(&[][..], |machine| &machine.resources[1..]);
         for (number, resource) in (1..).zip(others) {
-            if resource.name == "disk" && self.has_in_memory(wanted.object) {
+            let is_disk = resource.name == "disk";
+            if is_disk && self.has_in_memory(wanted.object) {
                 continue;
             }
-            self.visit(number, wanted, takes(resource, wanted.size), &mut served).await?;
-            if let (Some(mut memory), Some(file), "disk") = (self.memory(), wanted.object, resource.name.as_str()) {
-                memory.keep(file, wanted.size);
+            let fetched = if is_disk { fetched.take() } else { None };
+            match fetched {
+                Some(fetched) => {
+                    let since = clock::now();
+                    served.waited += fetched.await?;
+                    served.stayed += clock::now().saturating_since(since);
+                }
+                None => self.visit(number, wanted, takes(resource, wanted.size), &mut served).await?,
             }
+            if is_disk {
+                self.keep(wanted);
+            }
+        }
+        Ok(served)
+    }
+
+    /// Reads a file of its disk for another node: at the rate of remote reads, unless it is in memory.
+    pub(super) async fn read(&self, wanted: &Wanted<'_>) -> Result<Served, NotServed> {
+        let mut served = Served::default();
+        let resources = self.server.machine.as_deref().map_or(&[][..], |machine| &machine.resources);
+        let disk = resources.iter().position(|resource| resource.name == "disk");
+        if let Some(disk) = disk.filter(|_| !self.has_in_memory(wanted.object)) {
+            let remote_rate = self.server.machine.as_ref().and_then(|machine| machine.files?.remote_rate);
+            let rate = Resource { rate: remote_rate.or(resources[disk].rate), ..resources[disk].clone() };
+            self.visit(disk, wanted, takes(&rate, wanted.size), &mut served).await?;
+            self.keep(wanted);
         }
         Ok(served)
     }
@@ -143,6 +176,12 @@ impl Emulation {
 
     fn has_in_memory(&self, file: Option<u32>) -> bool {
         self.memory().zip(file).is_some_and(|(mut memory, file)| memory.has(file))
+    }
+
+    fn keep(&self, wanted: &Wanted<'_>) {
+        if let Some((mut memory, file)) = self.memory().zip(wanted.object) {
+            memory.keep(file, wanted.size);
+        }
     }
 
     fn memory(&self) -> Option<MutexGuard<'_, FileCache>> {

@@ -1,7 +1,8 @@
 //! A node: one server of the system, real or emulated.
 //!
 //! It serves static files below a root, pages that programs make (CGI, FastCGI), `/bytes/N` (N bytes), `/work` (a service, see
-//! below), `/load` (its load, in ORCA text form) and `/health`. Given a server model, `/work` is *emulated*: the request enters a
+//! below), `/stored/N` (a file of an emulated disk, for the other nodes of a cluster), `/load` (its load, in ORCA text form) and
+//! `/health`. Given a server model, `/work` is *emulated*: the request enters a
 //! [`Station`](sojourn_model::Station) of each resource and is answered when they say so, no processor time is burnt, and many
 //! nodes fit on a small machine. Without a model, or with `?iter=N`, it is *spun*: real processor time on a worker
 //! thread.
@@ -23,6 +24,7 @@ mod config;
 mod dynamic;
 mod emulation;
 mod files;
+mod hand_over;
 mod limits;
 mod log;
 mod metrics;
@@ -33,6 +35,7 @@ mod reply;
 mod requests;
 mod running;
 mod spin;
+mod stored;
 mod tls;
 mod work;
 
@@ -56,13 +59,13 @@ use crate::caller::Caller;
 use crate::gateway::{Forwarder, GatewayId};
 use crate::listen::listeners;
 pub use crate::listen::{ConnectionCounts, WhenFull};
-use crate::report::{Inbox, Metrics};
+use crate::report::Metrics;
 use crate::threads::{Threads, Work};
 use crate::{ServeError, prometheus};
 pub use ailment::Ailment;
 use answer::Handler;
-pub use broker::{ClusterConfig, ClusterCounts, HandOver, PeerConfig, PeerCounts, hardware_of};
-use broker::{Numbers, Telling};
+pub use broker::{ClusterConfig, ClusterCounts, HandOver, Membership, PeerConfig, PeerCounts, hardware_of};
+use broker::{Door, Numbers, Telling};
 pub use config::{NodeConfig, NodeFile};
 pub use dynamic::{CgiSettings, FastCgiSettings};
 pub use files::{CacheControl, FileSettings};
@@ -173,9 +176,9 @@ impl Node {
         let (plain, workers, grace) = (config.listen.len(), config.workers, config.grace);
         let running = Arc::new(Running::new(config, addresses[0], events)?);
         let broker = running.handler.get().broker().cloned();
-        let inbox = broker.as_ref().map(|broker| broker.inbox(addresses[0])).transpose()?;
-        let reports = inbox.as_ref().map(Inbox::address).transpose()?;
-        let (inbox, id) = (Mutex::new(inbox), Arc::new(GatewayId::new()));
+        let door = broker.as_ref().map(|broker| broker.door(addresses[0])).transpose()?;
+        let reports = door.as_ref().map(Door::address).transpose()?;
+        let (door, id) = (Mutex::new(door), Arc::new(GatewayId::new()));
         let shared = Arc::clone(&running);
         let threads = Threads::start("node", doors, workers, grace, move |index, doors, stop| {
             let running = Arc::clone(&shared);
@@ -185,16 +188,17 @@ impl Node {
                 bells.push((Arc::clone(station), station.bell()?));
             }
             // The first thread tells the peers.
-            let inbox = if index == 0 { inbox.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
-            let telling = inbox.zip(handler.broker().cloned()).map(|(inbox, broker)| {
+            let door = if index == 0 { door.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
+            let telling = door.zip(handler.broker().cloned()).map(|(door, broker)| {
                 let (told, is_real) = (Arc::clone(&running), handler.stations().is_empty());
                 let own = move |metrics: &mut Metrics| told.handler.get().tell(metrics);
-                Telling::open(Arc::clone(&broker), inbox, Numbers::new(own, is_real, broker.net_rate())?)
+                Telling::open(Arc::clone(&broker), door, Numbers::new(own, is_real, broker.net_rate())?)
             });
             let telling = telling.transpose()?;
-            let forwarder =
-                handler.broker().map(|broker| Forwarder::new(broker.inside()?, Arc::clone(&id)).map(Rc::new));
-            let forwarder = forwarder.transpose()?;
+            let forwarder = handler.broker().map(|broker| {
+                let broker = Arc::clone(broker);
+                Rc::new(Forwarder::new(move |peer| broker.inside(peer), Arc::clone(&id)))
+            });
             Ok(Box::pin(async move {
                 let mut chores = JoinSet::new();
                 for (station, bell) in bells {

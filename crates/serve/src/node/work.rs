@@ -1,4 +1,4 @@
-//! Requests for `/work`: what they say of themselves.
+//! Requests for `/work` and `/stored`: what they say of themselves.
 
 use hyper::Request;
 use hyper::body::Incoming;
@@ -7,23 +7,26 @@ use sojourn_stats::{Dimension, Span, quantity};
 
 use super::emulation::Wanted;
 use super::files::percent_decoded;
+use super::stored::STORED;
 use super::{BYTES_MAX, DEMAND_MAX};
 use crate::headers;
 
-/// What a request for `/work` says of itself.
+/// What a request for `/work` or `/stored` says of itself.
 pub(super) struct Asked {
     pub(super) demand: Option<Span>,
     pub(super) rounds: Option<u64>,
     pub(super) size: u64,
+    pub(super) object: Option<u32>,
     class: String,
-    object: Option<u32>,
 }
 
 impl Asked {
     pub(super) fn parse(request: &Request<Incoming>) -> Result<Asked, String> {
         // As the load generator asks: `/work/OBJECT`.
-        let object = request.uri().path().strip_prefix("/work/").and_then(|object| object.parse().ok());
-        let mut asked = Asked { demand: None, rounds: None, size: 0, class: String::new(), object };
+        let path = request.uri().path();
+        let object = path.strip_prefix("/work/").or_else(|| path.strip_prefix(STORED));
+        let object = object.and_then(|object| object.parse().ok());
+        let mut asked = Asked { demand: None, rounds: None, size: 0, object, class: String::new() };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));

@@ -43,6 +43,11 @@ impl Key {
 }
 
 impl Key {
+    /// Whether this is the tag of a text; found out in the same time whatever is wrong.
+    pub(crate) fn has_signed(&self, text: &[u8], tag: &[u8]) -> bool {
+        hmac::verify(&self.0, text, tag).is_ok()
+    }
+
     /// The tag of a text.
     pub(crate) fn sign(&self, text: &[u8]) -> [u8; 32] {
         hmac::sign(&self.0, text).as_ref().try_into().expect("SHA-256 has 32 bytes")

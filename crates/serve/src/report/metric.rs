@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sojourn_dispatch::Report;
 use sojourn_dispatch::reports::{AsOne, Totals};
 use sojourn_stats::{Span, Time};
@@ -212,6 +212,18 @@ impl Metrics {
     /// The busy share of the whole machine.
     pub fn machine_cpu(&self) -> Option<f64> {
         Some(self.value(Metric::CpuUser)? + self.value(Metric::CpuSystem)?)
+    }
+}
+
+/// Of later versions of the program there may be others, which are passed over.
+impl<'de> Deserialize<'de> for Metrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metrics, D::Error> {
+        let said = BTreeMap::<String, f64>::deserialize(deserializer)?;
+        let mut metrics = Metrics::default();
+        for metric in Metric::ALL {
+            metrics.set(*metric, said.get(metric.name()).copied());
+        }
+        Ok(metrics)
     }
 }
 

@@ -27,6 +27,7 @@ pub use key::Key;
 pub use listener::{Listener, ListenerConfig, News};
 pub use metric::{Kind, Metric, Metrics};
 pub(crate) use outbox::{Outbox, Traffic};
+pub(crate) use receiver::can_follow;
 pub use receiver::{Received, Receiver, SIGNALS};
 pub use sender::{CLIENTS_MAX, Heard, Sender};
 pub use told::{Probed, Told};

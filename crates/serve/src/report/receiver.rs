@@ -371,7 +371,7 @@ impl Sender {
 }
 
 /// Whether a server can have done this after that. Times are told by clocks with ticks of their own, of some 10 ms.
-fn can_follow(before: &Totals, after: &Totals) -> bool {
+pub(crate) fn can_follow(before: &Totals, after: &Totals) -> bool {
     const SLACK_NS: u128 = 100_000_000;
     let times = before.busy_ns.zip(after.busy_ns).is_none_or(|(before, after)| {
         let had = after.1.checked_sub(before.1);

@@ -1,10 +1,12 @@
 //! Nodes that schedule: what is asked for under the service's name is served here or at a peer, as the policy says.
 
 mod choices;
+mod gossip;
 mod hand_over;
 mod knowledge;
 mod moves;
 mod reports;
+mod stored;
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
@@ -18,7 +20,7 @@ use crate::support::{Client, Lines, Reply, ms, server, until};
 const SERVICE: &str = "service.test";
 
 /// Between two reports.
-const EVERY: Span = Span(100_000_000);
+const EVERY: Span = Span(250_000_000);
 
 pub(crate) fn key() -> Key {
     Key::new(b"a secret of tests")

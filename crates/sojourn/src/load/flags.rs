@@ -86,6 +86,10 @@ pub(crate) struct Flags {
     /// Follow at most so many redirects, within one response time
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Requests")]
     pub(crate) redirects: u32,
+    /// Where a redirect leads to a server that takes no connection, ask again where it was first asked: at once, then every
+    /// 100 ms until --timeout (browsers do not; HTTP/1 only)
+    #[arg(long, requires = "redirects", help_heading = "Requests")]
+    pub(crate) returns: bool,
     /// A header to send, e.g. 'accept: text/html'; may be repeated
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", help_heading = "Requests")]
     pub(crate) headers: Vec<String>,

@@ -111,6 +111,7 @@ impl Order {
             resolver: flags.resolver.as_deref().map(resolver).transpose()?,
             resolves: resolves(&flags.resolves)?,
             redirects: flags.redirects,
+            returns: flags.returns,
             local: flags.local.clone(),
             catch_up: span("--catch-up", &flags.catch_up)?,
             open_ahead: span("--open-ahead", &flags.open_ahead)?,

@@ -143,11 +143,15 @@ fn for_people(report: &Report) {
         };
         table::outln(&table::hanging("  records: ", "    ", &what));
     }
-    let Connections { resolutions, failed_over, .. } = report.connections;
+    let Connections { resolutions, failed_over, returned, .. } = report.connections;
     if resolutions > 0 {
         let further = if failed_over == 1 { "1 connection" } else { &format!("{failed_over} connections") };
         let what = format!("asked for {resolutions} times; {further} at a further address of the answer");
         table::outln(&table::hanging("  names: ", "    ", &what));
+    }
+    if returned > 0 {
+        let what = format!("led {returned} times to a server that took no connection; these came back");
+        table::outln(&table::hanging("  redirects: ", "    ", &what));
     }
     if let Some(objects) = &report.objects {
         let Counts { planned, ok, unfinished, .. } = objects.counts;

@@ -454,6 +454,9 @@ fn what_cannot_be_a_bed_is_refused_in_one_line() {
     refused("no-such", &[], &["neither a file nor a preset", "continents"]);
     refused("continents", &["--set", "seed=2"], &["is a preset"]);
     refused("modem", &[], &["no host `europe`", "client, server"]);
+    fs::create_dir(folder.path().join("modem")).unwrap();
+    let beside = command(&["bed", "run", "modem", "europe", "--", "true"]).current_dir(folder.path()).output().unwrap();
+    assert!(stderr(&beside).contains("no host `europe`"), "a folder is no file: {}", stderr(&beside));
     refused(&with("8 Mbit/s", "0 bit/s"), &[], &["wrong.toml:16: rate", "above 0"]);
     refused(&with("100 ms", "uniform(-10 ms, 10 ms)"), &[], &["wrong.toml:16: "]);
     refused(&with("100 ms", "-10 ms"), &[], &["wrong.toml:16: ", "negative"]);

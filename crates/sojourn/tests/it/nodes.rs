@@ -36,7 +36,9 @@ impl Nodes {
         let more: Vec<String> = more.iter().map(|flag| (*flag).into()).collect();
         let nodes = std::array::from_fn(|index| start(folder.path(), addresses, index, &more));
         let nodes = Nodes { addresses, nodes, folder, more };
-        nodes.nodes.iter().for_each(|node| await_that("all have been heard", || count(node, "peer_up", None) == 2));
+        for (node, own) in nodes.nodes.iter().zip(NAMES) {
+            await_that("all are heard", || NAMES.iter().all(|peer| *peer == own || is_up(node, peer)));
+        }
         nodes
     }
 
@@ -74,7 +76,7 @@ impl Nodes {
 fn start(folder: &Path, addresses: [SocketAddr; 3], index: usize, more: &[String]) -> Child {
     let path = |name: &str| folder.join(name).display().to_string();
     let mut order = Command::new(PROGRAM);
-    order.args(["node", "--child", "--name", NAMES[index], "--service", "localhost", "--report-every", "300 ms"]);
+    order.args(["node", "--child", "--name", NAMES[index], "--service", "localhost", "--report-every", "500 ms"]);
     order.args(["--listen", &addresses[index].to_string(), "--files", &path("site"), "--key", &path("key")]);
     for (name, address) in NAMES.iter().zip(addresses).filter(|(name, _)| **name != NAMES[index]) {
         order.args(["--peer", &format!("{name}=http://{address}")]);
@@ -84,22 +86,22 @@ fn start(folder: &Path, addresses: [SocketAddr; 3], index: usize, more: &[String
 }
 
 /// Addresses whose ports were free for TCP and UDP a moment ago.
-fn free() -> [SocketAddr; 3] {
-    let taken: [(TcpListener, UdpSocket); 3] = std::array::from_fn(|_| {
+pub(crate) fn free<const N: usize>() -> [SocketAddr; N] {
+    let taken: [(TcpListener, UdpSocket); N] = std::array::from_fn(|_| {
         let mut tried = std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").unwrap());
         tried.find_map(|tcp| UdpSocket::bind(tcp.local_addr().ok()?).ok().map(|udp| (tcp, udp))).unwrap()
     });
     taken.map(|(tcp, _)| tcp.local_addr().unwrap())
 }
 
-/// How many such events a node has told, of this peer or of any.
-fn count(node: &Child, event: &str, peer: Option<&str>) -> usize {
-    let is_it = |told: &Value| told["event"] == event && peer.is_none_or(|peer| told["peer"] == peer);
-    node.events().iter().filter(|told| is_it(told)).count()
+/// Whether a node may send clients to this peer, as it last said.
+pub(crate) fn is_up(node: &Child, peer: &str) -> bool {
+    let told = node.events().into_iter().rfind(|told| told["peer"] == peer);
+    told.is_some_and(|told| told["event"] == "peer_up")
 }
 
 /// The head of the answer to a request of the service.
-fn head(address: SocketAddr, path: &str) -> String {
+pub(crate) fn head(address: SocketAddr, path: &str) -> String {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -143,32 +145,59 @@ fn curl_a_browser_and_a_load_are_sent_to_the_node_that_owns_the_file() {
 #[test]
 fn a_node_that_is_frozen_killed_or_stopped_gets_no_clients() {
     let mut nodes = Nodes::start(&["--policy", "round-robin"]);
-    assert_eq!(nodes.asked(0, 30), [10, 10, 10]);
+    // On a busy machine one that is well may be out for a moment.
+    await_that("all get clients", || nodes.asked(0, 30) == [10, 10, 10]);
 
     nodes.signal(1, Signal::SIGSTOP);
     let frozen = sojourn_serve::now();
     for other in [0, 2] {
-        await_that("it is out", || count(&nodes.nodes[other], "peer_down", Some("b")) == 1);
+        await_that("it is out", || !is_up(&nodes.nodes[other], "b"));
     }
-    // Three periods of 300 ms; on a busy machine it is seen later.
-    assert!((sojourn_serve::now() - frozen).as_secs_f64() < 0.9 + 5.0);
+    // Three periods of 500 ms; on a busy machine it is seen later.
+    assert!((sojourn_serve::now() - frozen).as_secs_f64() < 1.5 + 10.0);
     assert_eq!(nodes.asked(0, 30)[1], 0);
     assert_eq!(nodes.asked(2, 30)[1], 0);
     nodes.signal(1, Signal::SIGCONT);
-    await_that("it is in again", || count(&nodes.nodes[0], "peer_up", Some("b")) == 2);
-    assert_eq!(nodes.asked(0, 30)[1], 10);
+    await_that("it is in again", || is_up(&nodes.nodes[0], "b"));
+    await_that("it gets clients again", || nodes.asked(0, 30) == [10, 10, 10]);
 
     nodes.signal(2, Signal::SIGKILL);
-    await_that("it is out", || count(&nodes.nodes[0], "peer_down", Some("c")) == 1);
-    assert_eq!(nodes.asked(0, 30), [15, 15, 0]);
+    await_that("it is out", || !is_up(&nodes.nodes[0], "c"));
+    await_that("the others get all", || nodes.asked(0, 30) == [15, 15, 0]);
     nodes.again(2);
-    await_that("it is in again", || count(&nodes.nodes[0], "peer_up", Some("c")) == 2);
+    await_that("it is in again", || is_up(&nodes.nodes[0], "c"));
 
     nodes.signal(1, Signal::SIGTERM);
-    await_that("it says so", || count(&nodes.nodes[0], "peer_down", Some("b")) == 2);
-    let left = nodes.nodes[0].events().into_iter().rfind(|event| event["event"] == "peer_down").expect("an event");
-    assert_eq!(left["why"], "it says that it leaves", "{left}");
+    await_that("it is out", || !is_up(&nodes.nodes[0], "b"));
     assert_eq!(nodes.asked(0, 30)[1], 0);
+}
+
+/// They are told of one of them; one that is killed is out, and in again when it is there.
+#[test]
+fn nodes_that_gossip_are_found_and_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = file(folder.path(), "key", "0123456789abcdef");
+    let addresses: [SocketAddr; 3] = free();
+    let start = |index: usize| {
+        let (listen, seed) = (addresses[index].to_string(), addresses[0].to_string());
+        let mut order = Command::new(PROGRAM);
+        order.args(["node", "--child", "--name", NAMES[index], "--service", "localhost", "--report-every", "400 ms"]);
+        order.args(["--listen", &listen, "--key", &key, "--gossip", &seed, "--policy", "round-robin"]);
+        Child::start(order, Duration::from_secs(20)).expect("a node is ready")
+    };
+    let mut nodes = [0, 1, 2].map(start);
+    let knows_all = |node: &Child, own: &str| NAMES.iter().all(|peer| *peer == own || is_up(node, peer));
+    nodes.iter().zip(NAMES).for_each(|(node, own)| await_that("all are heard", || knows_all(node, own)));
+    assert!(head(addresses[0], "/bytes/1").starts_with("HTTP/1.1 "));
+    nodes[2].kill();
+    for other in [0, 1] {
+        await_that("it is out", || !is_up(&nodes[other], "c"));
+    }
+    nodes[2] = start(2);
+    for other in [0, 1] {
+        await_that("it is in again", || is_up(&nodes[other], "c"));
+    }
+    await_that("it knows them", || knows_all(&nodes[2], "c"));
 }
 
 #[test]
@@ -184,6 +213,7 @@ fn what_is_typed_wrong_gets_one_line() {
             with(&["--peer", "http://127.0.0.1:9"]),
             "--peer http://127.0.0.1:9: it names no node; write e.g. `b=http://b",
         ),
+        (with(&["--gossip", "127.0.0.1:9"]), "'--peer <PEER>' cannot be used with '--gossip <HOST:PORT>'"),
         (with(&["--peer", "b=http://127.0.0.1:10"]), "two nodes are called `b`"),
         (with(&["--peer", "c=http://localhost:10"]), "is the service's name localhost"),
         (with(&["--policy", "least-connections"]), "policy `least-connections` needs the end of each request"),
@@ -212,7 +242,7 @@ fn what_a_node_records_replays() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("decisions").display().to_string();
     let key = file(folder.path(), "key", "0123456789abcdef");
-    let [own, ..] = free();
+    let [own] = free();
     let order = ["node", "--child", "--name", "a", "--service", "localhost", "--key", &key, "--record", &record];
     let listen = own.to_string();
     let order = [&order[..], &["--listen", &listen, "--peer", "b=http://127.0.0.1:9"]].concat();

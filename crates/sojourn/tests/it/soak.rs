@@ -139,7 +139,7 @@ fn site(site: u8, key: &str, reports: &str) -> [Child; 2] {
 }
 
 /// The memory (kB) of a process that is not in files.
-fn memory_kb(pid: u32) -> u64 {
+pub(crate) fn memory_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("the kernel says it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")

@@ -228,7 +228,8 @@ fn telling(dns: &Tier, reports: Reports, to: SocketAddr, name: &str) -> Vec<Stri
 }
 
 /// As a text of TOML.
-fn quoted(text: &str) -> String {
+/// A text as TOML has it.
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 

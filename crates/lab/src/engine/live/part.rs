@@ -165,6 +165,11 @@ impl Part {
         }
     }
 
+    /// Waits at most so long until what it has said is enough; whether it is.
+    pub(super) fn waits_for(&self, timeout: Duration, enough: impl Fn(&[(Time, Value)]) -> bool) -> bool {
+        self.child.as_ref().is_some_and(|child| child.has_said(timeout, enough))
+    }
+
     /// Says one line to it.
     pub(super) fn say(&mut self, line: &Value) -> Result<(), String> {
         match &mut self.child {

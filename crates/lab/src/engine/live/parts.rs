@@ -136,6 +136,9 @@ impl Walk<'_> {
             Target::Host(host) => return Ok(self.servers[host]),
             Target::Seat { tier, seat } => (tier, seat),
         };
+        if let Some(host) = self.asked.system.tiers[tier].seats[seat].host {
+            return Ok(self.servers[host]);
+        }
         if let Some((_, part)) = self.started.iter().find(|(known, _)| *known == (tier, seat)) {
             return Ok(part.address());
         }
@@ -177,14 +180,8 @@ impl Walk<'_> {
     /// Where a decider records its decisions, if it does; whatever folder its configuration is in. One that breaks would begin
     /// its record anew.
     fn record(&self, (tier, seat): (usize, usize), name: &str) -> Option<PathBuf> {
-        let of = if tier + seat == 0 { String::new() } else { format!("-{name}") };
-        let file = || {
-            let file = self.conditions.folder.join(format!("decisions-{}{of}.jsonl", self.conditions.index + 1));
-            // It fails only on an empty path.
-            path::absolute(&file).unwrap_or(file)
-        };
         let is_kept = self.experiment.run.live.record && !breaking::does_break(&self.asked.system, (tier, seat));
-        is_kept.then(file)
+        is_kept.then(|| record_of(self.conditions, if tier + seat == 0 { "" } else { name }))
     }
 
     fn name(&self, target: Target) -> String {
@@ -233,4 +230,12 @@ impl Walk<'_> {
         }
         Ok(arguments)
     }
+}
+
+/// The file in which the decider of this name records its decisions; of the first one it says no name.
+pub(super) fn record_of(conditions: &Conditions<'_>, name: &str) -> PathBuf {
+    let dash = if name.is_empty() { "" } else { "-" };
+    let file = conditions.folder.join(format!("decisions-{}{dash}{name}.jsonl", conditions.index + 1));
+    // It fails only on an empty path.
+    path::absolute(&file).unwrap_or(file)
 }

@@ -66,7 +66,10 @@ fn round(
     target: SocketAddr,
     conditions: &Conditions<'_>,
 ) -> Result<Span, String> {
-    let nothing = Request { client: 0, class: 0, object: 0, size: 1000, demand: Span::ZERO, patience: Span::FOREVER };
+    // A file that no client asks for, without a byte where a disk would have to read it: memory stays as it was.
+    let is_read = asked.system.servers().any(|server| server.machine.is_some());
+    let (object, size) = if is_read { (u32::MAX, 0) } else { (0, 1000) };
+    let nothing = Request { client: 0, class: 0, object, size, demand: Span::ZERO, patience: Span::FOREVER };
     let plan = (1..=PROBES).map(move |k| Planned { at: Time(k * GAP.0), request: nothing });
     let load = Load {
         pacing: pacing(experiment),

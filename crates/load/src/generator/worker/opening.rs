@@ -259,7 +259,9 @@ impl Worker<'_> {
         if self.streams.is_some() {
             self.carrier_ended(place, outcome);
         } else if self.connections[place as usize].exchange.is_some() {
-            self.fail(place, outcome);
+            if !self.goes_back(place, outcome) {
+                self.fail(place, outcome);
+            }
         } else {
             // Opened ahead: a request that needs one opens its own, and says what it met.
             self.close(place, Why::Lost);

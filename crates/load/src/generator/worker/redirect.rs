@@ -68,12 +68,15 @@ impl Worker<'_> {
             (303, _) | (301 | 302, Method::Post) => Method::Get,
             _ => before,
         };
+        if hops == 1 && self.setting.returns {
+            connection.first.clone_from(&connection.special);
+        }
         let (step, was_bare) = connection.special.take().map_or((None, false), |special| (special.step, special.bare));
         let (authority, bare) = (Some(self.origins[origin as usize].authority.clone()), was_bare || method != before);
         let away = origin != dealt;
         connection.special = Some(Box::new(Special { hops, method, authority, path: url.path, bare, away, step }));
         self.recorder.redirected(&exchange.job);
-        exchange.hops = hops;
+        exchange.hops += 1;
         exchange.first_byte = None;
         exchange.sent = None;
         exchange.retried = false;

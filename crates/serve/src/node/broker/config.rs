@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use hyper::Uri;
-use sojourn_dispatch::Hardware;
+use sojourn_dispatch::{Dispatcher, Hardware, Information};
 use sojourn_model::Server;
 use sojourn_stats::Span;
 
@@ -24,9 +24,15 @@ pub struct ClusterConfig {
     pub url: Option<String>,
     /// Where reports of the peers come (UDP). None: the address and port of the node itself.
     pub reports: Option<SocketAddr>,
+    /// Who else is told of this node's load, as it is told to the peers: a redirector, a gateway, a DNS, a central dispatcher.
+    pub report_to: Vec<SocketAddr>,
+    /// It serves nothing under the service's name: each request goes to a peer. A central dispatcher.
+    pub dispatch_only: bool,
     /// The key that all nodes share.
     pub key: Key,
-    /// The other nodes.
+    /// How the nodes know of each other.
+    pub membership: Membership,
+    /// The other nodes, where they are named.
     pub peers: Vec<PeerConfig>,
     /// How a node is chosen, as text: `sweb(remote_penalty = 0.6)`.
     pub policy: String,
@@ -48,6 +54,19 @@ pub struct ClusterConfig {
     pub record: Option<PathBuf>,
     /// Whether replies say why their node was chosen.
     pub explain: bool,
+}
+
+/// How the nodes of a cluster know of each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Membership {
+    /// Each is told of all others, and reports to them.
+    #[default]
+    Broadcast,
+    /// They find each other by gossip.
+    Gossip {
+        /// Members to begin with, as `HOST:PORT` (UDP).
+        seeds: Vec<String>,
+    },
 }
 
 /// How a request gets to another node.
@@ -87,7 +106,10 @@ impl ClusterConfig {
             service: service.into(),
             url: None,
             reports: None,
+            report_to: Vec::new(),
+            dispatch_only: false,
             key,
+            membership: Membership::Broadcast,
             peers,
             policy: "sweb".into(),
             hand_over: HandOver::Redirect(RedirectStatus::default()),
@@ -100,6 +122,16 @@ impl ClusterConfig {
             record: None,
             explain: false,
         }
+    }
+
+    /// Whether a node can follow a policy.
+    ///
+    /// # Errors
+    /// In words: there is no such policy, or it needs what a node does not know.
+    pub fn follows(policy: &str) -> Result<(), String> {
+        let nodes = [(String::from("a"), 1.0), (String::from("b"), 1.0)];
+        let made = Dispatcher::new(policy, &nodes, Information::Immediate, super::signals(), 0, "");
+        made.map(drop).map_err(|error| error.to_string())
     }
 
     /// What the node itself is made of, where it emulates this server.
@@ -120,14 +152,7 @@ impl ClusterConfig {
         }
         let peers = self.peers.iter().map(|peer| (peer.name.as_str(), peer.url.as_str()));
         for (name, url) in peers.chain([("of this node", own.as_str())]) {
-            let Some(host) = host_of(url) else {
-                let right = "it is http:// or https:// and a host, as in `http://a.example.org`";
-                return wrong(format!("URL {url:?} ({name}): {right}"));
-            };
-            if service.is_met_by(&host) {
-                let right = "a node has a name of its own, or what is sent to it would be sent on for ever";
-                return wrong(format!("URL {url:?} ({name}) is the service's name {}; {right}", self.service));
-            }
+            check_url(&service, name, url)?;
         }
         Ok(Hosts { service })
     }
@@ -147,9 +172,16 @@ impl ClusterConfig {
         if self.every < Span(10_000_000) {
             return wrong("nodes report at most every 10 ms".into());
         }
+        let gossips = self.membership != Membership::Broadcast;
+        if gossips && !self.peers.is_empty() {
+            return wrong("gossip finds the other nodes; name seeds, or peers, not both".into());
+        }
+        if self.dispatch_only && self.peers.is_empty() && !gossips {
+            return wrong("a node that only dispatches has peers that serve; name them".into());
+        }
         let known = |node: &String| node == name || self.peers.iter().any(|peer| peer.name == *node);
         for (path, nodes) in &self.owners {
-            if let Some(node) = nodes.iter().find(|node| !known(node)) {
+            if let Some(node) = nodes.iter().find(|node| !gossips && !known(node)) {
                 return wrong(format!("owners of {path}: there is no node `{node}`"));
             }
             if nodes.is_empty() {
@@ -229,6 +261,30 @@ pub fn hardware_of(server: &Server) -> Hardware {
     Hardware { speed: server.speed, disk_rate: rate("disk"), net_rate: rate("net") }
 }
 
+impl Hosts {
+    /// Whether a node of this name can be sent clients by this URL.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn check(&self, name: &str, url: &str) -> Result<(), ServeError> {
+        headers::name_value(name)?;
+        check_url(&self.service, name, url)
+    }
+}
+
+fn check_url(service: &Host, name: &str, url: &str) -> Result<(), ServeError> {
+    let wrong = |what: String| Err(ServeError::Config(what));
+    let Some(host) = host_of(url) else {
+        let right = "it is http:// or https:// and a host, as in `http://a.example.org`";
+        return wrong(format!("URL {url:?} ({name}): {right}"));
+    };
+    if service.is_met_by(&host) {
+        let right = "a node has a name of its own, or what is sent to it would be sent on for ever";
+        return wrong(format!("URL {url:?} ({name}) is the service's name {}; {right}", service.as_written()));
+    }
+    Ok(())
+}
+
 /// The host of a URL without a path.
 fn host_of(url: &str) -> Option<Host> {
     let uri = url.trim_end_matches('/').parse::<Uri>().ok().filter(|_| is_origin(url))?;
@@ -270,6 +326,13 @@ mod tests {
             (&|of| of.peers[1].url = "http://c.example.org/c".into(), "it is http:// or https:// and a host"),
             (&|of| of.peers[1].url = "c.example.org".into(), "it is http:// or https:// and a host"),
             (&|of| of.service = "http://www.example.org".into(), "is no host; write the host"),
+            (
+                &|of| {
+                    of.dispatch_only = true;
+                    of.peers.clear();
+                },
+                "a node that only dispatches has peers that serve",
+            ),
             (&|of| of.every = Span(1), "nodes report at most every 10 ms"),
             (&|of| of.owners = vec![(pattern("/v/*"), vec!["d".into()])], "owners of /v/*: there is no node `d`"),
             (&|of| of.owners = vec![(pattern("/v/*"), vec![])], "owners of /v/*: none"),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use sojourn_dispatch::{BackendId, State};
+use sojourn_dispatch::State;
 
 use super::Broker;
 use crate::report::{Dropped, Traffic};
@@ -22,7 +22,11 @@ pub struct ClusterCounts {
     pub forwarded: u64,
     /// Files that were fetched of the nodes that own them.
     pub fetched: u64,
-    /// Those that no node could take.
+    /// Attempts to send a request on, or to fetch a file, that came to nothing: the node could not be reached or gave no reply.
+    pub failed: u64,
+    /// Requests that had failed so and were served here, or fetched of another owner.
+    pub saved: u64,
+    /// Those that no node could take: none was up, or none that has the file.
     pub refused: u64,
     /// Requests that stayed without a question: asked for under another name, or not to be served elsewhere.
     pub unasked: u64,
@@ -58,34 +62,36 @@ pub(super) struct Counters {
     pub(super) stayed: AtomicU64,
     pub(super) forwarded: AtomicU64,
     pub(super) fetched: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) saved: AtomicU64,
     pub(super) refused: AtomicU64,
     pub(super) unasked: AtomicU64,
     pub(super) reports: AtomicU64,
     pub(super) records_failed: AtomicU64,
-    /// Clients that were sent to each peer.
-    pub(super) redirected: Vec<AtomicU64>,
     pub(super) traffic: Arc<Traffic>,
-    pub(super) dropped: Mutex<Dropped>,
+    pub(super) dropped: Arc<Mutex<Dropped>>,
 }
 
 impl Broker {
     /// What it has done so far.
     pub(crate) fn counts(&self) -> ClusterCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counters { traffic, redirected, .. } = &self.counters;
+        let traffic = &self.counters.traffic;
         let decider = self.lock();
-        let up = |id| decider.dispatcher.table().state(id) == State::Up;
-        let peers = self.config.peers.iter().zip(redirected).zip(1..).map(|((peer, redirected), number)| PeerCounts {
+        let peers = self.members.others().into_iter().map(|(id, peer)| PeerCounts {
             name: peer.name.clone(),
-            redirected: of(redirected),
-            is_up: up(BackendId(number)),
+            redirected: of(&peer.redirected),
+            is_up: decider.dispatcher.table().state(id) == State::Up,
         });
+        let peers: Vec<PeerCounts> = peers.collect();
         ClusterCounts {
             decisions: of(&self.counters.decisions),
             stayed: of(&self.counters.stayed),
-            redirected: redirected.iter().map(of).sum(),
+            redirected: peers.iter().map(|peer| peer.redirected).sum(),
             forwarded: of(&self.counters.forwarded),
             fetched: of(&self.counters.fetched),
+            failed: of(&self.counters.failed),
+            saved: of(&self.counters.saved),
             refused: of(&self.counters.refused),
             unasked: of(&self.counters.unasked),
             reports: of(&self.counters.reports),
@@ -93,7 +99,7 @@ impl Broker {
             bytes: of(&traffic.bytes),
             dropped: *self.counters.dropped.lock().unwrap_or_else(PoisonError::into_inner),
             records_failed: of(&self.counters.records_failed),
-            peers: peers.collect(),
+            peers,
         }
     }
 }

@@ -7,7 +7,7 @@ use sojourn_dispatch::Hardware;
 use sojourn_model::{Server, byte_rate};
 use toml::Spanned;
 
-use super::config::{ClusterConfig, EVERY, HandOver, PeerConfig, hardware_of};
+use super::config::{ClusterConfig, EVERY, HandOver, Membership, PeerConfig, hardware_of};
 use crate::node::oracle::Pattern;
 use crate::place::Place;
 use crate::redirection::RedirectStatus;
@@ -26,6 +26,13 @@ pub(crate) struct RawCluster {
     service: String,
     url: Option<String>,
     reports: Option<Spanned<String>>,
+    #[serde(default)]
+    report_to: Vec<Spanned<String>>,
+    membership: Option<Spanned<String>>,
+    #[serde(default)]
+    seeds: Vec<String>,
+    #[serde(default)]
+    dispatch_only: bool,
     key_file: Spanned<PathBuf>,
     policy: Option<String>,
     redirect: Option<Spanned<u16>>,
@@ -112,6 +119,22 @@ impl RawCluster {
         let mut config = ClusterConfig::new(self.service.clone(), peers, key);
         config.url.clone_from(&self.url);
         config.reports = address(self.reports.as_ref(), "cluster.reports", place)?;
+        for text in &self.report_to {
+            let to = place.address(text.get_ref(), text.span(), "cluster.report_to", "10.0.0.9:7400")?;
+            config.report_to.push(to);
+        }
+        config.dispatch_only = self.dispatch_only;
+        match self.membership.as_ref().map(|how| (how, how.get_ref().as_str())) {
+            None | Some((_, "broadcast")) if self.seeds.is_empty() => {}
+            Some((_, "gossip")) if !self.seeds.is_empty() => {
+                config.membership = Membership::Gossip { seeds: self.seeds.clone() };
+            }
+            Some((how, text)) => {
+                let right = "it is `broadcast`, or `gossip` with seeds = [\"10.0.0.1:7400\"]";
+                return Err(place.wrong(how.span(), "cluster.membership", format!("`{text}`: {right}")));
+            }
+            None => return Err(format!("{}: cluster.seeds: write membership = \"gossip\"", place.file.display())),
+        }
         if let Some(policy) = &self.policy {
             config.policy.clone_from(policy);
         }
@@ -198,7 +221,8 @@ mod tests {
         let whole = "[cluster]\nservice = \"www.example.org\"\nkey_file = \"key\"\nurl = \"http://a.example.org\"\n\
              reports = \"10.0.0.1:7400\"\npolicy = \"cpu-only\"\nredirect = 302\npost = true\nlocal = [\"/admin/*\"]\n\
              hardware = { disk = \"5 MB/s\", net = \"1 MB/s\" }\nevery = \"2 s\"\noracle = \"oracle.toml\"\n\
-             record = \"decisions\"\nexplain = true\n[[cluster.peer]]\nname = \"b\"\nurl = \"http://b.example.org\"\n\
+             record = \"decisions\"\nexplain = true\nreport_to = [\"10.0.0.9:7400\"]\ndispatch_only = true\n\
+             [[cluster.peer]]\nname = \"b\"\nurl = \"http://b.example.org\"\n\
              reports = \"10.0.0.2:7400\"\nhardware = \"b.toml\"\n[[cluster.owners]]\npath = \"/v/*\"\nnodes = [\"b\"]\n";
         let config = ClusterConfig::parse(whole, &file).expect("it is right");
         assert_eq!(config.hardware, Some(Hardware { speed: 1.0, disk_rate: 5e6, net_rate: 1e6 }));
@@ -206,16 +230,29 @@ mod tests {
         let found = HandOver::Redirect(RedirectStatus::Found);
         assert_eq!((config.every, config.hand_over), (Span(2_000_000_000), found));
         assert_eq!(config.oracle, Some(folder.path().join("oracle.toml")));
-        assert!(config.moves_post && config.explain && config.policy == "cpu-only");
+        assert_eq!(config.report_to, ["10.0.0.9:7400".parse().expect("an address")]);
+        assert!(config.moves_post && config.explain && config.dispatch_only && config.policy == "cpu-only");
         let with = |old: &str, new: &str| ClusterConfig::parse(&whole.replace(old, new), &file).expect_err(new);
         for (old, new, wanted) in [
             ("post = true", "posts = true", ":8: unknown key `posts`; did you mean `post`?"),
             ("302", "303", ":7: cluster.redirect: 303: a redirector answers 307 or 302"),
             ("\"/admin/*\"", "\"admin\"", ":9: cluster.local: `admin` is no pattern of paths"),
             ("\"5 MB/s\"", "\"5 MB\"", ":10: cluster.hardware: disk = `5 MB`: bytes per second"),
-            ("\"b.toml\"", "\"c.toml\"", ":19: cluster.peer.hardware: "),
+            ("\"b.toml\"", "\"c.toml\"", ":21: cluster.peer.hardware: "),
             ("\"2 s\"", "\"2 m\"", ":11: cluster.every: "),
-            ("10.0.0.2:7400", "10.0.0.2", ":18: cluster.peer.reports: `10.0.0.2` is no IP:PORT"),
+            ("10.0.0.2:7400", "10.0.0.2", ":20: cluster.peer.reports: `10.0.0.2` is no IP:PORT"),
+            (
+                "dispatch_only = true",
+                "membership = \"gosip\"",
+                ":16: cluster.membership: `gosip`: it is `broadcast`, or",
+            ),
+            (
+                "dispatch_only = true",
+                "membership = \"gossip\"",
+                ":16: cluster.membership: `gossip`: it is `broadcast`, or",
+            ),
+            ("dispatch_only = true", "seeds = [\"10.0.0.1:7400\"]", "cluster.seeds: write membership = \"gossip\""),
+            ("10.0.0.9:7400", "10.0.0.9", ":15: cluster.report_to: `10.0.0.9` is no IP:PORT"),
             ("\"key\"", "\"none\"", ":3: cluster.key_file: "),
         ] {
             let wrong = with(old, new);

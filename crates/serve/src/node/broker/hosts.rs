@@ -53,6 +53,11 @@ impl Host {
         self.name.trim_start_matches('[').trim_end_matches(']')
     }
 
+    /// It with its port, where it has one.
+    pub(super) fn as_written(&self) -> String {
+        self.port.map_or_else(|| self.name.clone(), |port| format!("{}:{port}", self.name))
+    }
+
     /// Its port; 80 where none is said.
     pub(super) fn port(&self) -> u16 {
         self.port.unwrap_or(80)

@@ -7,6 +7,8 @@
 //! stays without a question. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on
 //! multicomputers, IPPS 1996.
 //!
+//! A node that only dispatches is the same broker in front of others: it is no candidate itself.
+//!
 //! The price: a file's metadata is read before the choice, a decision takes the lock for microseconds, and a client that is
 //! sent elsewhere pays a round trip and a connection. A peer that has just died gets clients until it has been silent for
 //! three periods.
@@ -15,14 +17,17 @@ mod asked;
 mod config;
 mod counts;
 mod file;
+mod gossiping;
 mod hosts;
+mod members;
 mod numbers;
+mod teller;
 mod telling;
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use hyper::body::Incoming;
@@ -41,13 +46,14 @@ use crate::gateway::Backend;
 use crate::redirection::{RedirectStatus, location};
 use crate::report::SIGNALS;
 use crate::{ServeError, clock, headers};
-pub use config::{ClusterConfig, HandOver, PeerConfig, hardware_of};
+pub use config::{ClusterConfig, HandOver, Membership, PeerConfig, hardware_of};
 use counts::Counters;
 pub use counts::{ClusterCounts, PeerCounts};
 pub(super) use file::RawCluster;
 use hosts::Hosts;
+use members::{Member, Members};
 pub(super) use numbers::Numbers;
-pub(super) use telling::Telling;
+pub(super) use telling::{Door, Telling};
 
 /// The node itself; its peers follow.
 const OWN: BackendId = BackendId(0);
@@ -66,13 +72,13 @@ const NODE: Signals = Signals::ADDRESS
 /// The broker of one node, for all its threads.
 pub(crate) struct Broker {
     config: ClusterConfig,
-    /// This node's, then the peers'.
-    names: Vec<String>,
-    urls: Vec<String>,
+    members: Members,
     hosts: Hosts,
     hardware: Hardware,
     classes: Vec<String>,
     requires: Signals,
+    /// Whether the emulated server has files that one node owns.
+    emulates_files: bool,
     decider: Mutex<Decider>,
     oracle: RwLock<Oracle>,
     events: Events,
@@ -96,6 +102,8 @@ pub(crate) struct Placed {
 pub(crate) enum Place {
     /// Here.
     Here,
+    /// Here, but the disk of the peer of this number reads the file: of what is emulated.
+    Fetches(u32),
     /// Elsewhere; the client is told.
     Elsewhere(RedirectStatus, HeaderValue),
     /// At the peer of this number; the request is sent on, and its reply comes back through this node.
@@ -119,18 +127,22 @@ impl Broker {
         cluster.check(&node.name)?;
         let hosts = cluster.hosts(address)?;
         let own_url = cluster.url.clone().unwrap_or_else(|| format!("http://{address}"));
-        let peers = cluster.peers.iter();
-        let names: Vec<String> =
-            [node.name.clone()].into_iter().chain(peers.clone().map(|peer| peer.name.clone())).collect();
-        let urls = [own_url].into_iter().chain(peers.clone().map(|peer| peer.url.clone()));
-        let urls = urls.map(|url| url.trim_end_matches('/').to_owned()).collect();
+        let mut all = vec![Member::own(&node.name, &own_url)];
+        for peer in &cluster.peers {
+            all.push(Member::of(peer)?);
+        }
+        // An owner that has not been found by gossip yet.
+        for name in cluster.owners.iter().flat_map(|(_, nodes)| nodes) {
+            if all.iter().all(|member| member.name != *name) {
+                all.push(Member::named(name));
+            }
+        }
         let oracle = read_oracle(&cluster, &node.classes)?;
         let hardware = cluster.own_hardware(node.model.as_ref());
-        let backends: Vec<_> = names.iter().map(|name| (name.clone(), 1.0)).collect();
-        let signals = NODE | SIGNALS.difference(Signals::CLIENT_RATES);
+        let backends: Vec<_> = all.iter().map(|member| (member.name.clone(), 1.0)).collect();
         let stream = format!("node {}", node.name);
         let mut dispatcher =
-            Dispatcher::new(&cluster.policy, &backends, Information::Immediate, signals, node.seed, &stream)?;
+            Dispatcher::new(&cluster.policy, &backends, Information::Immediate, signals(), node.seed, &stream)?;
         if let Some(path) = &cluster.record {
             let cannot = || format!("cannot record to {}", path.display());
             let detail = if cluster.explain { Detail::Explained } else { Detail::Decisions };
@@ -142,25 +154,32 @@ impl Broker {
         let now = clock::now();
         for (peer, id) in cluster.peers.iter().zip(1..).map(|(peer, number)| (peer, BackendId(number))) {
             dispatcher.set_hardware(id, peer.hardware());
-            dispatcher.observe(Event::Down { backend: id }, now);
+        }
+        for number in 1..all.len() {
+            dispatcher.observe(Event::Down { backend: BackendId(number as u32) }, now);
+        }
+        if cluster.dispatch_only {
+            dispatcher.observe(Event::Down { backend: OWN }, now);
         }
         for ((_, nodes), object) in cluster.owners.iter().zip(1..) {
-            let number = |node: &String| names.iter().position(|name| name == node).expect("it was checked");
+            let number = |node: &String| all.iter().position(|member| member.name == *node).expect("it was added");
             let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
             dispatcher.set_owners(object, &owners);
         }
-        let redirected = cluster.peers.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Broker {
-            names,
-            urls,
+            members: Members::new(all),
             hosts,
             hardware,
             classes: node.classes.clone(),
             requires: dispatcher.requires(),
+            emulates_files: node
+                .model
+                .as_ref()
+                .is_some_and(|model| model.machine.as_ref().is_some_and(|of| of.files.is_some())),
             decider: Mutex::new(Decider { dispatcher, record_has_failed: false }),
             oracle: RwLock::new(oracle),
             events,
-            counters: Counters { redirected, ..Counters::default() },
+            counters: Counters::default(),
             config: cluster,
         })
     }
@@ -170,7 +189,7 @@ impl Broker {
         if let Some(why) = self.must_stay(request) {
             self.counters.unasked.fetch_add(1, Ordering::Relaxed);
             return Placed {
-                place: self.here(request, files),
+                place: self.here(request, files, &[]),
                 why: self.config.explain.then(|| (why.into(), String::new())),
             };
         }
@@ -188,10 +207,7 @@ impl Broker {
         let place = match decision.action {
             Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),
             Action::Forward(peer) | Action::Redirect(peer) => self.sends_to(peer, request, files),
-            Action::Answer(_) | Action::Queue | Action::Refuse => {
-                self.counters.refused.fetch_add(1, Ordering::Relaxed);
-                Place::Nowhere
-            }
+            Action::Answer(_) | Action::Queue | Action::Refuse => self.refuses(),
         };
         Placed { place, why: candidates.map(|candidates| (decision.reason.to_string(), candidates)) }
     }
@@ -230,8 +246,9 @@ impl Broker {
         if !host.is_some_and(|host| self.hosts.is_service(host)) {
             return Some("it was asked for under this node's own name");
         }
-        let may_move =
-            matches!(*method, Method::GET | Method::HEAD) || *method == Method::POST && self.config.moves_post;
+        let may_move = matches!(*method, Method::GET | Method::HEAD)
+            || *method == Method::POST && self.config.moves_post
+            || self.config.dispatch_only;
         if !may_move
             || matches!(path, LOAD | HEALTH)
             || self.config.local.iter().any(|local| local.matches(&plain(path)))
@@ -242,32 +259,78 @@ impl Broker {
     }
 
     fn stays(&self, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        if self.config.dispatch_only {
+            return self.refuses();
+        }
         self.counters.stayed.fetch_add(1, Ordering::Relaxed);
-        self.here(request, files)
+        self.here(request, files, &[])
     }
 
-    /// Here; a file that other nodes own and this one does not have is fetched from one of them. An owner fetches nothing, and
-    /// what it is asked for is asked under its own name, so that no request goes round.
-    fn here(&self, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+    /// Here; a file that other nodes own and this one does not have is fetched from one of them that has not been tried. An owner
+    /// fetches nothing, and what it is asked for is asked under its own name, so that no request goes round.
+    fn here(&self, request: &Request<Incoming>, files: Option<&Files>, tried: &[u32]) -> Place {
         let path = request.uri().path();
         let object = if self.config.owners.is_empty() { 0 } else { object_of(&self.config.owners, &plain(path)) };
         if object == 0 || !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Place::Here;
         }
-        let owner = {
-            let decider = self.lock();
-            let table = decider.dispatcher.table();
-            let owners = table.owners(object);
-            let other = owners.iter().find(|owner| table.state(**owner) == State::Up);
-            if owners.contains(&OWN) { None } else { other.copied() }
-        };
-        match owner.filter(|_| files.is_none_or(|files| files.size(path).is_none())) {
-            Some(owner) => {
-                self.counters.fetched.fetch_add(1, Ordering::Relaxed);
-                Place::Through(owner.0 - 1)
-            }
-            None => Place::Here,
+        let decider = self.lock();
+        let table = decider.dispatcher.table();
+        let owners = table.owners(object);
+        if owners.contains(&OWN) {
+            return Place::Here;
         }
+        let mut others = owners.iter().filter(|owner| table.state(**owner) == State::Up).map(|owner| owner.0 - 1);
+        let other = others.find(|peer| !tried.contains(peer));
+        drop(decider);
+        if files.is_some_and(|files| files.size(path).is_some()) {
+            return Place::Here;
+        }
+        let Some(other) = other else {
+            // Whether there is such a file only those know who are out.
+            return self.refuses();
+        };
+        if self.emulates_files && path.starts_with("/work/") {
+            return Place::Fetches(other);
+        }
+        self.count_fetched();
+        Place::Through(other)
+    }
+
+    fn refuses(&self) -> Place {
+        self.counters.refused.fetch_add(1, Ordering::Relaxed);
+        Place::Nowhere
+    }
+
+    /// A request that was sent on to the peer of this number was not served there. One that cannot be reached is out until it
+    /// reports again; what else fails may be the request's own doing.
+    pub(crate) fn not_served(&self, peer: u32, is_unreachable: bool) {
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        if is_unreachable {
+            self.set(&mut self.lock(), BackendId(peer + 1), false, "it cannot be reached", clock::now());
+        }
+    }
+
+    /// Where a request is served that these peers have not served.
+    pub(crate) fn instead(&self, request: &Request<Incoming>, files: Option<&Files>, tried: &[u32]) -> Place {
+        if self.config.dispatch_only {
+            return Place::Nowhere;
+        }
+        let place = self.here(request, files, tried);
+        if place != Place::Nowhere {
+            self.counters.saved.fetch_add(1, Ordering::Relaxed);
+        }
+        place
+    }
+
+    /// A file of another node's emulated disk is fetched.
+    pub(crate) fn count_fetched(&self) {
+        self.counters.fetched.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What the peer of this number is called.
+    pub(crate) fn peer_name(&self, peer: u32) -> String {
+        self.members.get(BackendId(peer + 1)).name.clone()
     }
 
     fn sends_to(&self, peer: BackendId, request: &Request<Incoming>, files: Option<&Files>) -> Place {
@@ -276,26 +339,23 @@ impl Broker {
             return Place::Through(peer.0 - 1);
         };
         // What cannot stand in a header is served where it came.
-        let Ok(location) = location(&self.urls[peer.0 as usize], request.uri()) else {
+        let member = self.members.get(peer);
+        let Ok(location) = location(&member.url, request.uri()) else {
             return self.stays(request, files);
         };
-        self.counters.redirected[peer.0 as usize - 1].fetch_add(1, Ordering::Relaxed);
+        member.redirected.fetch_add(1, Ordering::Relaxed);
         Place::Elsewhere(status, location)
     }
 
-    /// The peers as this node reaches them, to forward requests to.
-    ///
-    /// # Errors
-    /// When the address of one is not known.
-    pub(crate) fn inside(&self) -> Result<Vec<Backend>, ServeError> {
-        let peers = self.config.peers.iter();
-        peers.map(|peer| Ok(Backend::new(peer.name.clone(), peer.is_reached_at()?))).collect()
+    /// The peer of this number as this node reaches it now, to forward requests to.
+    pub(crate) fn inside(&self, peer: u32) -> Option<Backend> {
+        let member = self.members.get(BackendId(peer + 1));
+        member.inside.map(|address| Backend::new(member.name.clone(), address))
     }
 
     /// Makes a request one that asks the peer of this number under its own name.
     pub(crate) fn name_peer(&self, peer: u32, headers: &mut HeaderMap) {
-        let host = self.config.peers[peer as usize].host();
-        let host = HeaderValue::from_str(host).expect("a URL was read of it");
+        let host = self.members.get(BackendId(peer + 1)).host.clone();
         if let Some(asked) = headers.insert(HOST, host) {
             headers.insert(crate::headers::FORWARDED_HOST, asked);
         }
@@ -320,6 +380,11 @@ impl Placed {
             headers::explain(reply, &reason, candidates);
         }
     }
+}
+
+/// What a node's policy can be told, reports of the peers included.
+fn signals() -> Signals {
+    NODE | SIGNALS.difference(Signals::CLIENT_RATES)
 }
 
 fn read_oracle(cluster: &ClusterConfig, classes: &[String]) -> Result<Oracle, ServeError> {

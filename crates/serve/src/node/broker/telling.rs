@@ -1,46 +1,76 @@
 //! Load between the nodes of a cluster: each tells each other, one datagram at a time, signed and proof against replay
 //! ([`crate::report`]).
 //!
+//! It reports when it starts, and then at the multiples of the period by the wall clock, so that all nodes tell of one instant.
 //! What a node knows of itself is as old as what its peers know: its own report is told to its own policy when it is told to
 //! them, so that all nodes judge alike. A peer is out when it has been silent for three periods, or says that it leaves; it is in
 //! again when it is heard. The price is n - 1 datagrams a period and node.
 
+use std::net::{SocketAddr, UdpSocket};
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use serde_json::json;
-use sojourn_dispatch::reports::Account;
 use sojourn_dispatch::{BackendId, Event, State};
 use sojourn_stats::Time;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{Broker, Decider, Numbers, OWN};
-use crate::report::{Inbox, Load, Metrics, Outbox, ReportsConfig, Told};
+use super::config::Membership;
+use super::teller::Teller;
+use super::{Broker, ClusterConfig, Decider, Numbers, OWN, gossiping};
+use crate::report::{Inbox, Outbox, ReportsConfig, Told};
 use crate::{ServeError, clock};
-
-/// How often a node says that it leaves, and the time between: a datagram may be lost.
-const FAREWELLS: (u32, Duration) = (3, Duration::from_millis(20));
 
 /// What tells and hears, on one thread of a node.
 pub(in crate::node) struct Telling {
     broker: Arc<Broker>,
-    inbox: Inbox,
-    outbox: Rc<Outbox>,
-    numbers: Numbers,
-    account: Option<Account>,
+    door: Door,
+    teller: Teller,
+}
+
+/// Where it comes in what others tell.
+pub(in crate::node) enum Door {
+    /// Reports of peers.
+    Reports(Inbox),
+    /// Gossip of members.
+    Gossip(UdpSocket),
+}
+
+impl Door {
+    /// Where it is.
+    pub(in crate::node) fn address(&self) -> Result<SocketAddr, ServeError> {
+        match self {
+            Door::Reports(inbox) => inbox.address(),
+            Door::Gossip(socket) => {
+                socket.local_addr().map_err(ServeError::system("the socket of the gossip has no address"))
+            }
+        }
+    }
 }
 
 impl Broker {
-    /// The socket for reports of the peers, of a node that is at `address`.
+    /// The socket for what other nodes tell, of a node that is at `address`.
     ///
     /// # Errors
     /// When the system refuses it.
-    pub(in crate::node) fn inbox(&self, address: std::net::SocketAddr) -> Result<Inbox, ServeError> {
-        let reports = ReportsConfig { listen: self.config.reports.unwrap_or(address), key: self.config.key.clone() };
-        Inbox::open(&reports, Some(&self.names))
+    pub(in crate::node) fn door(&self, address: SocketAddr) -> Result<Door, ServeError> {
+        let listen = self.config.reports.unwrap_or(address);
+        if let Membership::Gossip { .. } = self.config.membership {
+            if listen.ip().is_unspecified() {
+                let right = "say at which it gossips (--reports), as IP:PORT";
+                return Err(ServeError::Config(format!("others cannot reach a node at {listen}; {right}")));
+            }
+            let socket = UdpSocket::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
+            return Ok(Door::Gossip(socket));
+        }
+        let reports = ReportsConfig { listen, key: self.config.key.clone() };
+        let names: Vec<String> = [self.members.get(OWN)]
+            .into_iter()
+            .chain(self.members.others().into_iter().map(|(_, member)| member))
+            .map(|member| member.name.clone())
+            .collect();
+        Inbox::open(&reports, Some(&names)).map(Door::Reports)
     }
 }
 
@@ -49,39 +79,38 @@ impl Telling {
     ///
     /// # Errors
     /// When a peer's address is not known, or the system refuses a socket.
-    pub(in crate::node) fn open(broker: Arc<Broker>, inbox: Inbox, numbers: Numbers) -> Result<Telling, ServeError> {
-        let peers = broker.config.peers.iter().map(|peer| peer.takes_reports_at());
-        let peers: Vec<_> = peers.collect::<Result<_, _>>()?;
-        let (name, key) = (&broker.names[0], &broker.config.key);
+    pub(in crate::node) fn open(broker: Arc<Broker>, door: Door, numbers: Numbers) -> Result<Telling, ServeError> {
+        let ClusterConfig { peers, report_to, dispatch_only, key, .. } = &broker.config;
+        // One that serves nothing is no peer to those to which it sends clients.
+        let peers = peers.iter().filter(|_| !dispatch_only).map(|peer| peer.takes_reports_at());
+        let told: Vec<_> = peers.chain(report_to.iter().copied().map(Ok)).collect::<Result<_, _>>()?;
         let traffic = Arc::clone(&broker.counters.traffic);
-        let outbox = Rc::new(Outbox::open(name, key, &peers, broker.events.clone(), traffic)?);
-        Ok(Telling { broker, inbox, outbox, numbers, account: None })
+        let name = &broker.members.get(OWN).name;
+        let outbox = Rc::new(Outbox::open(name, key, &told, broker.events.clone(), traffic)?);
+        Ok(Telling { broker, door, teller: Teller::new(outbox, numbers) })
     }
 
     /// Tells and hears until told to stop; then says that the node leaves.
     pub(in crate::node) async fn run(self, mut stop: watch::Receiver<bool>) {
-        let Telling { broker, inbox, outbox, mut numbers, mut account } = self;
+        let Telling { broker, door, mut teller } = self;
         let mut chores = JoinSet::new();
+        let outbox = teller.outbox();
         for receiver in outbox.receivers() {
-            chores.spawn_local(Outbox::hear(Rc::clone(&outbox), receiver, |_, _| {}));
+            chores.spawn_local(Outbox::hear(Rc::clone(outbox), receiver, |_, _| {}));
         }
-        chores.spawn_local(hear(inbox, Arc::clone(&broker)));
-        let every = broker.config.every;
-        let load = |metrics, is_empty| Load { every, heartbeat: every, is_overloaded: false, is_empty, metrics };
-        loop {
-            let now = clock::now();
-            let metrics = numbers.look(now);
-            broker.tell_itself(&metrics, &mut account, now);
-            broker.counters.reports.fetch_add(1, Ordering::Relaxed);
-            outbox.tell(now, load(metrics, false));
-            tokio::select! {
-                () = tokio::time::sleep(every.as_std()) => {}
-                _ = stop.wait_for(|stop| *stop) => break,
+        match door {
+            Door::Gossip(socket) => gossiping::run(broker, socket, teller, stop).await,
+            Door::Reports(inbox) => {
+                chores.spawn_local(hear(inbox, Arc::clone(&broker)));
+                loop {
+                    teller.tell(&broker);
+                    tokio::select! {
+                        () = tokio::time::sleep(clock::until_multiple(broker.config.every).as_std()) => {}
+                        _ = stop.wait_for(|stop| *stop) => break,
+                    }
+                }
+                teller.leave(&broker).await;
             }
-        }
-        for _ in 0..FAREWELLS.0 {
-            outbox.tell(clock::now(), load(Metrics::default(), true));
-            tokio::time::sleep(FAREWELLS.1).await;
         }
         chores.shutdown().await;
     }
@@ -95,7 +124,7 @@ impl Broker {
             let now = clock::now();
             match (told.backend(), told) {
                 (Some(OWN), Told::Report { .. }) => {
-                    let name = &self.names[0];
+                    let name = &self.members.get(OWN).name;
                     self.events
                         .emit(&json!({"event": "name_taken", "name": name, "why": "another node reports under it"}));
                 }
@@ -117,24 +146,14 @@ impl Broker {
     }
 
     /// A peer may be chosen from now on, or not.
-    fn set(&self, decider: &mut Decider, peer: BackendId, is_up: bool, why: &str, now: Time) {
+    pub(super) fn set(&self, decider: &mut Decider, peer: BackendId, is_up: bool, why: &str, now: Time) {
         if (decider.dispatcher.table().state(peer) == State::Up) == is_up {
             return;
         }
         let event = if is_up { Event::Joined { backend: peer } } else { Event::Down { backend: peer } };
         decider.dispatcher.observe(event, now);
         let event = if is_up { "peer_up" } else { "peer_down" };
-        self.events.emit(&json!({"event": event, "peer": self.names[peer.0 as usize], "why": why}));
-    }
-
-    /// Tells the own policy what the peers are told.
-    fn tell_itself(&self, metrics: &Metrics, account: &mut Option<Account>, now: Time) {
-        let mut report = metrics.report(now);
-        if let Some(totals) = metrics.totals() {
-            let account = account.get_or_insert_with(|| Account::new(now, totals));
-            account.understand(&mut report, &totals, self.config.every);
-        }
-        self.lock().dispatcher.report(OWN, &report, clock::now());
+        self.events.emit(&json!({"event": event, "peer": self.members.get(peer).name, "why": why}));
     }
 }
 

@@ -4,27 +4,30 @@ use std::net::{SocketAddr, UdpSocket};
 
 use sojourn_serve::report::{Heard, Key, Load, Metric, Metrics, Sender};
 use sojourn_serve::{Events, Node};
+use sojourn_stats::Span;
 
 use super::{Cluster, EVERY, cluster, free, key, node_of, peers};
 use crate::support::{Lines, ms, until};
 
-/// A peer that a test plays.
-struct Played {
+/// A peer that a test plays: it reports, and serves nothing.
+pub(super) struct Played {
     socket: UdpSocket,
     sender: Sender,
+    /// How often it says that it reports.
+    pub(super) every: Span,
 }
 
 impl Played {
-    fn new(name: &str, key: Key, to: SocketAddr) -> Played {
+    pub(super) fn new(name: &str, key: Key, to: SocketAddr) -> Played {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         socket.connect(to).expect("an address");
         socket.set_read_timeout(Some(ms(20).as_std())).expect("a timeout");
-        Played { socket, sender: Sender::new(key, name, 1, 1).expect("a name") }
+        Played { socket, sender: Sender::new(key, name, 1, 1).expect("a name"), every: EVERY }
     }
 
     /// Reports these numbers, and once more where it is asked to prove itself.
-    fn tell(&mut self, metrics: &[(Metric, f64)]) {
-        let mut load = Load { every: EVERY, heartbeat: EVERY, ..Load::default() };
+    pub(super) fn tell(&mut self, metrics: &[(Metric, f64)]) {
+        let mut load = Load { every: self.every, heartbeat: self.every, ..Load::default() };
         let mut all = Metrics::default();
         metrics.iter().for_each(|(metric, value)| all.set(*metric, *value));
         load.metrics = all;
