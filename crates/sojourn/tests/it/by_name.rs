@@ -316,9 +316,10 @@ impl World {
 
         let killed = since_boot();
         self.running[0].iter_mut().for_each(|child| child.kill().unwrap());
-        // The answer that its client has may be held for its TTL: the next address of it works.
+        // The answer that its client has may be held for its TTL: the next address of it works. curl gives half of the time that
+        // is left to each but the last.
         let output =
-            self.bed.exec(dead, &["curl", "-s", "--connect-timeout", "3", "-w", "%{stderr}%{remote_ip}", &url]);
+            self.bed.exec(dead, &["curl", "-s", "--connect-timeout", "8", "-w", "%{stderr}%{remote_ip}", &url]);
         let page = stdout(&output);
         assert!(["c2", "c3"].iter().any(|site| page.contains(&format!("this is {site}"))), "{page}{}", stderr(&output));
         let address = self.services[0].clone();
