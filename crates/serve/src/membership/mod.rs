@@ -150,7 +150,9 @@ impl Gossip {
             .with_chitchat(|chitchat| {
                 chitchat.self_node_state().set(WORD, text(&word));
                 let own = chitchat.self_chitchat_id();
-                chitchat.live_nodes().filter(|id| *id != own).map(|id| id.gossip_advertise_addr).collect()
+                // Not to those only that chitchat holds for alive: a member that has just come holds none for that yet.
+                let others = chitchat.node_states().keys().filter(|id| *id != own);
+                others.map(|id| id.gossip_advertise_addr).collect()
             })
             .await;
         // What cannot be said now is seen by silence.

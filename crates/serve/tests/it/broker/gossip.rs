@@ -35,7 +35,7 @@ fn nodes_find_each_other_come_and_go() {
     let (a, events) = start(0);
     // Alone it serves what comes.
     assert_eq!(ask(addresses[0], "GET", SERVICE, "/work?demand=1ms", "").backend(), "a");
-    let (b, _) = start(1);
+    let (b, b_events) = start(1);
     let (c, c_events) = start(2);
     until("all know of each other", || up(&a) == ["b", "c"] && up(&b) == ["a", "c"] && up(&c) == ["a", "b"]);
     assert!(events.text().contains(r#"{"event":"peer_up","peer":"b","why":"it reports"}"#), "{}", events.text());
@@ -50,7 +50,9 @@ fn nodes_find_each_other_come_and_go() {
     // What leaves says so.
     d.stop();
     until("all know that it has left", || [&a, &b, &c].iter().all(|node| !up(node).contains(&"d".into())));
-    assert!(c_events.text().contains(r#""peer":"d","why":"it says that it leaves""#), "{}", c_events.text());
+    // One that has no time for a while may miss the word, and sees the silence.
+    let said = [&events, &b_events, &c_events].map(Lines::text);
+    assert!(said.iter().any(|text| text.contains(r#""peer":"d","why":"it says that it leaves""#)), "{said:?}");
     // It comes back under its name and number.
     let (d, _) = start(3);
     until("it is in again", || [&a, &b, &c].iter().all(|node| up(node).contains(&"d".into())) && up(&d).len() == 3);
