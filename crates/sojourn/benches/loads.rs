@@ -8,12 +8,14 @@
 //!   for a core, in the second that was late), and in 95 % the mean and the percentiles up to p99 have intervals.
 //! - `disturbed`: ten loads each of ten disturbances. Of these 95 % say SUSPECT or INCOMPLETE with the right cause.
 //!
-//! `cargo bench --profile dev -p sojourn-cli --bench loads [-- idle [N] | disturbed [KIND] [N]]`. Some 100 minutes and seven;
-//! leave the machine alone. Needs `nginx`, two cores and, for a full disk, user namespaces.
+//! `cargo bench --profile dev -p sojourn-cli --bench loads [-- idle [N | FROM..TO] | disturbed [KIND] [N]]`. Some 100 minutes
+//! and seven; leave the machine alone. `idle 1..50` measures the first fifty of the 200 loads, the rest another time. Needs
+//! `nginx`, two cores and, for a full disk, user namespaces.
 
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
+use std::ops::RangeInclusive;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -46,7 +48,9 @@ const LATE_S: f64 = 1e-3;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let part = words.iter().position(|word| word.contains("..")).map(|at| words.remove(at));
+    let part = part.map(|text| part_of(&text).ok_or("a part of the idle loads is written as 1..50")).transpose()?;
     let count = words.iter().find_map(|word| word.parse::<usize>().ok());
     let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| word.parse::<usize>().is_err()).collect();
     let kind = match named[..] {
@@ -54,7 +58,7 @@ fn main() -> Result<()> {
         ["disturbed", kind] if disturbed::names().any(|name| name == kind) => Some(kind),
         _ => {
             let kinds = disturbed::names().collect::<Vec<_>>().join(", ");
-            return Err(format!("say `idle [N]` or `disturbed [KIND] [N]`, KIND one of {kinds}").into());
+            return Err(format!("say `idle [N | FROM..TO]` or `disturbed [KIND] [N]`, KIND one of {kinds}").into());
         }
     };
     peers::need(&["nginx", "taskset", "prlimit", "unshare"])?;
@@ -64,7 +68,8 @@ fn main() -> Result<()> {
     })?;
     let mut bars = Bars::default();
     if named.first() != Some(&"disturbed") {
-        idle(&nginx, count.unwrap_or(IDLE), &mut bars)?;
+        let count = count.unwrap_or(IDLE);
+        idle(&nginx, count, part.unwrap_or(1..=count), &mut bars)?;
     }
     if named.first() != Some(&"idle") {
         disturbed::run(&nginx, kind, count.unwrap_or(DISTURBED), &mut bars)?;
@@ -72,16 +77,25 @@ fn main() -> Result<()> {
     bars.judge()
 }
 
-fn idle(nginx: &Nginx, count: usize, bars: &mut Bars) -> Result<()> {
+/// The first and the last number of some of the idle loads.
+fn part_of(text: &str) -> Option<RangeInclusive<usize>> {
+    let (first, last) = text.split_once("..")?;
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (1 <= first && first <= last && last <= IDLE).then_some(first..=last)
+}
+
+/// Measures those of `count` loads that `part` numbers, from 1.
+fn idle(nginx: &Nginx, count: usize, part: RangeInclusive<usize>, bars: &mut Bars) -> Result<()> {
     let capacity = read(&load(nginx, &["--duration", "3 s"]).output()?)?;
     let rows = capacity["outcomes"].as_array().into_iter().flatten();
     let capacity = rows.filter(|row| row["metric"] == "throughput").find_map(|row| row["estimate"].as_f64());
     let capacity = capacity.ok_or("nginx has no throughput")?;
-    println!("idle: {count} loads of an nginx good for {capacity:.0} requests/s");
+    let measured = part.clone().count();
+    println!("idle: {measured} loads of an nginx good for {capacity:.0} requests/s");
     println!("{:>4} {:>6} {:>9} {:>9}  verdict", "load", "pacing", "requests", "rate (/s)");
     let (mut unexplained, mut with_intervals) = (0, 0);
     let levels = count.div_ceil(2).max(2);
-    for number in 0..count {
+    for number in part.map(|number| number - 1) {
         let pacing = ["timer", "spin"][number % 2];
         let share = SHARES.0 + (SHARES.1 - SHARES.0) * (number / 2) as f64 / (levels - 1) as f64;
         let rate = share * capacity;
@@ -109,9 +123,9 @@ fn idle(nginx: &Nginx, count: usize, bars: &mut Bars) -> Result<()> {
         }
         println!("{:>4} {pacing:>6} {requests:>9} {rate:>9.0}  {line}", number + 1);
     }
-    let of_all = count as f64;
+    let of_all = measured as f64;
     let most = UNEXPLAINED_MOST * (of_all / IDLE as f64).min(1.0);
-    bars.at_most(&format!("idle loads of {count} doubted without a cause"), unexplained as f64, most.floor());
+    bars.at_most(&format!("idle loads of {measured} doubted without a cause"), unexplained as f64, most.floor());
     bars.at_least("share of the idle loads with all intervals", with_intervals as f64 / of_all, SHARE_LEAST);
     Ok(())
 }
