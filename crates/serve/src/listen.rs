@@ -20,7 +20,7 @@ use hyper::body::{Body, Incoming};
 use hyper::service::Service;
 use hyper::{Request, Response};
 use rustls::ServerConfig;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -57,6 +57,12 @@ pub(crate) fn listeners(address: SocketAddr, threads: usize) -> Result<Vec<StdLi
         all.push(bind(bound, true).map_err(refused)?);
     }
     Ok(all)
+}
+
+/// Lets the kernel hold no more than about so many bytes of a reply that its client has not taken yet.
+pub(crate) fn hold_little(listener: &StdListener, bytes: usize) -> io::Result<()> {
+    // What is taken in has the settings of the socket that it came by.
+    SockRef::from(listener).set_send_buffer_size(bytes)
 }
 
 fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {

@@ -15,7 +15,7 @@ use hyper::{Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use socket2::SockRef;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
@@ -30,8 +30,8 @@ use super::stream::Stream;
 /// How long a client may take to read a last word, and to end what it still sends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How much of what a client still sends is read and thrown away, so that it can read why (bytes).
-const THROWN_AWAY: u64 = 1 << 20;
+/// For how long what a client still sends is read and thrown away, so that it can read why.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// A connection that was taken in.
 pub(super) struct Conversation {
@@ -109,8 +109,15 @@ impl Conversation {
         match ended {
             // A socket that is closed with something unread takes back what was sent.
             Ok(()) if activity.is_cut_short() => {
-                let unread = async { tokio::io::copy(&mut stream.take(THROWN_AWAY), &mut tokio::io::sink()).await };
-                let _ = timeout(FAREWELL, unread).await;
+                let unread = async { drop(tokio::io::copy(stream, &mut tokio::io::sink()).await) };
+                let hurry = async {
+                    let _ = self.stop.clone().wait_for(|stop| *stop).await;
+                    sleep(FAREWELL).await;
+                };
+                tokio::select! {
+                    _ = timeout(LINGER, unread) => {}
+                    () = hurry => {}
+                }
             }
             Ok(()) => {}
             // An error is mostly the client's: it left, or was idle for too long; its requests clean up by themselves. But a

@@ -1,7 +1,8 @@
 //! The bodies that a node sends.
 //!
 //! They come in pieces that know when the kernel has taken them, so that the log has the bytes that were really sent, also of
-//! a reply that broke off. The price is a counter beside the bytes of each piece.
+//! a reply that broke off; and a request is in flight until the kernel has its last byte, not until hyper has. The price is
+//! a counter beside the bytes of each piece.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -26,7 +27,7 @@ static FILLER: [u8; CHUNK as usize] = [b'x'; CHUNK as usize];
 pub(crate) struct NodeBody {
     kind: Kind,
     line: Option<Arc<Line>>,
-    _in_flight: Option<InFlight>,
+    in_flight: Option<InFlight>,
 }
 
 enum Kind {
@@ -66,6 +67,8 @@ struct Stream {
 pub(crate) struct Piece {
     bytes: Bytes,
     line: Option<Arc<Line>>,
+    /// Of the last one.
+    _in_flight: Option<InFlight>,
 }
 
 impl NodeBody {
@@ -97,12 +100,12 @@ impl NodeBody {
     }
 
     fn of(kind: Kind) -> NodeBody {
-        NodeBody { kind, line: None, _in_flight: None }
+        NodeBody { kind, line: None, in_flight: None }
     }
 
     /// The same body, for a request that is in flight until it is sent.
     pub(crate) fn with(self, in_flight: InFlight) -> NodeBody {
-        NodeBody { _in_flight: Some(in_flight), ..self }
+        NodeBody { in_flight: Some(in_flight), ..self }
     }
 
     /// The same body, whose sent bytes are counted in a line of the log.
@@ -192,7 +195,8 @@ impl Body for NodeBody {
                 None => return Poll::Ready(None),
             },
         };
-        Poll::Ready(Some(Ok(Frame::data(Piece { bytes, line: self.line.clone() }))))
+        let in_flight = if self.size() == Some(0) { self.in_flight.take() } else { None };
+        Poll::Ready(Some(Ok(Frame::data(Piece { bytes, line: self.line.clone(), _in_flight: in_flight }))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -57,8 +57,8 @@ use tokio::task::JoinSet;
 
 use crate::caller::Caller;
 use crate::gateway::{Forwarder, GatewayId};
-use crate::listen::listeners;
 pub use crate::listen::{ConnectionCounts, WhenFull};
+use crate::listen::{hold_little, listeners};
 use crate::report::Metrics;
 use crate::threads::{Threads, Work};
 use crate::{ServeError, prometheus};
@@ -82,6 +82,9 @@ pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);
 
 /// Most bytes that a request for `/bytes/N` or `/work` may ask for: 1 PB.
 pub const BYTES_MAX: u64 = 1_000_000_000_000_000;
+
+/// What the kernel holds of a reply where connections of an emulated server are counted (bytes): 8 MB/s with 2 ms of round trip.
+const HELD_BYTES: usize = 16 << 10;
 
 /// Where it says its load, and that it is well: no requests as others.
 const LOAD: &str = "/load";
@@ -173,6 +176,14 @@ impl Node {
         let metrics = config.metrics.map(|address| listeners(address, 1)).transpose()?;
         doors[0].metrics = metrics.and_then(|mut listeners| listeners.pop());
         let metrics = doors[0].metrics.as_ref().map(address_of).transpose()?;
+        if config.model.as_ref().and_then(|model| model.machine.as_ref()?.connections).is_some() {
+            // The model counts a connection until its reply has arrived.
+            let refused = |source| ServeError::Listen { address: addresses[0], source };
+            doors
+                .iter()
+                .flat_map(|doors| doors.plain.iter().chain(&doors.tls))
+                .try_for_each(|listener| hold_little(listener, HELD_BYTES).map_err(refused))?;
+        }
         let (plain, workers, grace) = (config.listen.len(), config.workers, config.grace);
         let running = Arc::new(Running::new(config, addresses[0], events)?);
         let broker = running.handler.get().broker().cloned();

@@ -114,6 +114,14 @@ fn a_body_has_a_size() {
         std::thread::park_timeout(std::time::Duration::from_millis(5));
     }
     assert_eq!(node.counts().requests, 2, "nothing of it is a request");
+    // Nor is one that sends all of a large body before it reads a byte.
+    let mut client = TcpStream::connect(node.address()).expect("it accepts");
+    client.write_all(b"POST /work HTTP/1.1\r\nhost: t\r\ncontent-length: 32000000\r\n\r\n").expect("it is sent");
+    for part in 0..32 {
+        client.write_all(&vec![b'a'; 1_000_000]).unwrap_or_else(|error| panic!("part {part}: {error}"));
+    }
+    client.read_exact(&mut reply).expect("a reply");
+    assert_eq!(&reply, b"HTTP/1.1 413");
     let chunks = format!("{}0\r\n\r\n", format!("1f4\r\n{}\r\n", "a".repeat(500)).repeat(3));
     assert_eq!(post(&mut Client::new(node.address()), "transfer-encoding: chunked", &chunks).status, 413);
     assert_eq!(node.counts().served, 2);

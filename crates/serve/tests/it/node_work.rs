@@ -1,7 +1,10 @@
 //! Emulated and spun work: what a request waits and stays, to the nanosecond of the virtual processor.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 
+use socket2::{Domain, Socket, Type};
 use sojourn_model::{Discipline, Server};
 use sojourn_serve::node::LogSettings;
 use sojourn_serve::{Node, NodeConfig, now, orca};
@@ -264,6 +267,32 @@ fn a_server_of_several_resources_is_visited_one_after_another() {
     // What is larger than memory is not kept, and takes no place.
     assert_eq!([stayed("/4?bytes=150000"), stayed("/4?bytes=150000")], [47_000_000; 2]);
     assert_eq!(stayed("/2?bytes=50000"), 7_000_000);
+}
+
+/// As the model has it: from when the node takes a request until its reply has arrived, however fast it was made.
+#[test]
+fn a_connection_is_counted_until_its_client_has_taken_the_reply() {
+    let node = machine();
+    let mut slow: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+            socket.set_recv_buffer_size(8 << 10).expect("it is small");
+            socket.connect(&node.address().into()).expect("it connects");
+            let mut stream = TcpStream::from(socket);
+            write!(stream, "GET /work/1?bytes=300000 HTTP/1.1\r\nhost: t\r\n\r\n").expect("it is sent");
+            stream
+        })
+        .collect();
+    let mut first = [0; 12];
+    for stream in &mut slow {
+        stream.read_exact(&mut first).expect("the beginning of a reply");
+        assert_eq!(&first, b"HTTP/1.1 200");
+    }
+    let mut further = Client::new(node.address());
+    assert_eq!((node.counts().in_flight, further.get("/work/1?bytes=10").status), (3, 503));
+    let mut rest = vec![0; 300_000];
+    slow[0].read_exact(&mut rest).expect("the rest of it");
+    until("it has a place again", || further.get("/work/1?bytes=10").status == 200);
 }
 
 #[test]
