@@ -14,15 +14,11 @@ use std::net::Ipv4Addr;
 
 use sojourn_bed::link::{LinkSpec, Queue};
 use sojourn_bed::{Segment, Topology};
-use sojourn_model::System;
 use sojourn_model::system::{Face, Path, Seat, Target, Tier, one_way};
+use sojourn_model::{Link, System};
 use sojourn_stats::{Law, Span};
 
 pub(crate) use self::clients::{ClientHosts, are_by_machine, check as check_clients};
-
-/// The least that a queue holds (bytes), and for how long it holds what the link transmits.
-const QUEUE_BYTES_LEAST: f64 = 64_000.0;
-const QUEUE_S: f64 = 0.1;
 
 /// Where a host is and what for.
 #[derive(Clone, Copy)]
@@ -292,5 +288,6 @@ fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
 }
 
 fn queue(rate: f64) -> Queue {
-    Queue::DropTail { bytes: (rate / 8.0 * QUEUE_S).max(QUEUE_BYTES_LEAST) as u64 }
+    let link = Link { delay: Span::ZERO, rate: Some(rate) };
+    Queue::DropTail { bytes: link.queue_bytes().expect("it has a rate") }
 }

@@ -99,7 +99,9 @@ pub use machine::{Files, Machine, Memory, Resource, byte_rate};
 pub use server::{Server, ServerError};
 pub use station::{Admission, Departure, Knowledge, Station, Ticket};
 pub use system::System;
-pub use tcp::{Carried, Connected, Connecting, Fin, Recovery, Sending, Spell, Step, TcpConnection, TcpStack, Way};
+pub use tcp::{
+    Carried, Connected, Connecting, Fin, Recovery, Sending, Shared, Spell, Step, TcpConnection, TcpStack, Way,
+};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

@@ -21,9 +21,13 @@
 //! ends with the packets that pass, so each one is drawn, also where nothing waits for it: the last acknowledgements, and what
 //! closes a connection ([`Fin`]), which on a bad path goes on long after the transfer.
 //!
-//! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, queues in
-//! front of the link, new data during NewReno's recovery, CUBIC's steeper growth far from its last loss, and how a connection
-//! ends of which an end has given up. The round trip is constant.
+//! Over a link that connections share ([`Shared`]) each round of a transfer joins a queue in front of it, so that who begins
+//! first has more of the link for a while, as live. What finds no room in the queue is lost, and sent again a round later.
+//! Set-up, requests, acknowledgements and what is sent again because the path lost it do not wait there.
+//!
+//! Not here: the timer of delayed acknowledgements (Linux acknowledges the first segments at once), reordering, new data during
+//! NewReno's recovery, CUBIC's steeper growth far from its last loss, and how a connection ends of which an end has given up.
+//! The round trip is constant.
 mod set_up;
 mod stack;
 mod step;
@@ -34,4 +38,4 @@ pub use set_up::{Connected, Connecting, Fin};
 pub use stack::{Recovery, TcpConnection, TcpStack};
 pub use step::Step;
 pub use transfer::{Carried, Sending};
-pub use way::{Spell, Way};
+pub use way::{Shared, Spell, Way};

@@ -2,7 +2,7 @@
 
 use sojourn_stats::{Law, Span, Stream};
 
-use crate::{LossLaw, LossModel, TcpStack};
+use crate::{Link, LossLaw, LossModel, TcpStack};
 
 /// The paths between all pairs of regions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +45,13 @@ pub struct Medium {
     pub name: String,
     /// Its rate (bit/s), in each direction.
     pub rate: f64,
+}
+
+impl Medium {
+    /// One direction of it; its delay is the paths'.
+    pub fn link(&self) -> Link {
+        Link { delay: Span::ZERO, rate: Some(self.rate) }
+    }
 }
 
 /// One way between a client and a region, half of a round trip of this law (s) that is drawn once for the two: whoever asks

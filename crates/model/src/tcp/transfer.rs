@@ -4,7 +4,7 @@ use sojourn_stats::Span;
 
 use super::stack::{Recovery, TcpConnection, TcpStack};
 use super::step::Step;
-use super::way::Way;
+use super::way::{Shared, Way};
 
 /// Bytes under way over a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Sending {
     /// Time of a full segment on the link, and of what the last one is shorter.
     segment_s: f64,
     spare_s: f64,
+    /// Bytes that the last one is shorter.
+    spare: u64,
     /// The sender's clock, from the first segment's start.
     clock_s: f64,
     /// Segments that have not arrived.
@@ -50,7 +52,7 @@ impl TcpStack {
     pub fn send(&self, connection: &mut TcpConnection, bytes: u64, way: &mut Way) -> Carried {
         let mut sending = self.begin(*connection, bytes, way.rate);
         loop {
-            if let Step::Ends(carried) = sending.go_on(self, way) {
+            if let Step::Ends(carried) = sending.go_on(self, way, None) {
                 *connection = sending.connection;
                 return carried;
             }
@@ -61,9 +63,20 @@ impl TcpStack {
     pub fn begin(&self, connection: TcpConnection, bytes: u64, rate: Option<f64>) -> Sending {
         let left = self.segments(bytes);
         let on_the_link_s = |bytes: u64| rate.map_or(0.0, |rate| bytes as f64 * 8.0 / rate);
-        let (segment_s, spare_s) =
-            (on_the_link_s(self.segment + self.header), on_the_link_s(left * self.segment - bytes));
-        Sending { connection, segment_s, spare_s, clock_s: 0.0, left, wait: None }
+        let spare = left * self.segment - bytes;
+        let (segment_s, spare_s) = (on_the_link_s(self.segment + self.header), on_the_link_s(spare));
+        Sending { connection, segment_s, spare_s, spare, clock_s: 0.0, left, wait: None }
+    }
+
+    /// A connection that was used and then idle for long.
+    pub fn rested(&self) -> TcpConnection {
+        let acknowledged = self.quick_acks.into();
+        TcpConnection {
+            window: self.initial_window.into(),
+            threshold: f64::INFINITY,
+            acknowledged,
+            variation_s: Some(0.0),
+        }
     }
 
     /// Begins anew on a connection that was idle for `idle`: after more than a time-out from the initial window (RFC 5681,
@@ -76,11 +89,11 @@ impl TcpStack {
 }
 
 impl Sending {
-    /// Goes on until it has to wait for a time-out, or to its end.
-    pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way) -> Step<Carried> {
+    /// Goes on until it has to wait for a time-out, or to its end; over a link that others use too, to the end of a round.
+    pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way, shared: Option<Shared>) -> Step<Carried> {
         let rtt_s = way.rtt.as_secs_f64();
         let limit = (stack.receive_window / stack.segment).max(1) as f64;
-        match (Transfer { stack, way, rtt_s, limit, of: self }).play() {
+        match (Transfer { stack, way, shared, rtt_s, limit, of: self }).play() {
             Some(carried) => Step::Ends(carried),
             None => Step::Waits(Span::from_secs_f64(self.clock_s)),
         }
@@ -96,6 +109,7 @@ impl Sending {
 struct Transfer<'a, 'b> {
     stack: &'a TcpStack,
     way: &'a mut Way<'b>,
+    shared: Option<Shared<'a>>,
     rtt_s: f64,
     /// The receiver's window (segments).
     limit: f64,
@@ -120,7 +134,7 @@ impl Transfer<'_, '_> {
                 Some(wait) => self.send_again(wait),
                 None => self.round(),
             };
-            if over.is_some() || self.of.wait.is_some() {
+            if over.is_some() || self.of.wait.is_some() || self.shared.is_some() {
                 return over;
             }
         }
@@ -128,7 +142,11 @@ impl Transfer<'_, '_> {
 
     /// A window is sent.
     fn round(&mut self) -> Option<Carried> {
-        let sent = (self.of.connection.window.min(self.limit) as u64).max(1).min(self.of.left);
+        let wanted = (self.of.connection.window.min(self.limit) as u64).max(1).min(self.of.left);
+        let sent = self.joins(wanted);
+        if sent == 0 {
+            return self.time_out(wanted, 1);
+        }
         let fate = self.fate(sent);
         let sending_s = sent as f64 * self.of.segment_s;
         self.of.left -= sent - fate.lost;
@@ -139,12 +157,26 @@ impl Transfer<'_, '_> {
             self.repair(sent, fate, sending_s)
         } else if self.acknowledged_in_order(sent) > 0 {
             self.of.clock_s += sending_s.max(self.of.segment_s + self.rtt_s);
-            self.grow(sent);
+            // What found no room is sent again in the next round.
+            if sent < wanted {
+                self.shrink(wanted)
+            } else {
+                self.grow(sent)
+            }
             None
         } else {
             self.of.clock_s += sending_s;
             self.time_out(sent, 0)
         }
+    }
+
+    /// Segments join the queue of a link that others use too: how many find room.
+    fn joins(&mut self, wanted: u64) -> u64 {
+        let Some(shared) = &mut self.shared else { return wanted };
+        let spare = if wanted == self.of.left { self.of.spare } else { 0 };
+        let (fit, waits_s) = shared.joins(wanted, self.stack.segment + self.stack.header, spare, self.way.rtt);
+        self.of.clock_s += waits_s;
+        fit
     }
 
     /// A window in which segments were lost.
@@ -195,8 +227,7 @@ impl Transfer<'_, '_> {
 
     /// Sends again what is missing, as it is known, and new segments while there is `room` for them in the window.
     fn recover(&mut self, sent: u64, mut missing: u64, mut room: u64) -> Option<Carried> {
-        self.of.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
-        self.of.connection.window = self.of.connection.threshold;
+        self.shrink(sent);
         while missing > 0 {
             let (again, new) = match self.stack.recovery {
                 Recovery::NewReno => (1, 0),
@@ -230,7 +261,9 @@ impl Transfer<'_, '_> {
 
     /// Waits for a time-out, after which a segment is sent again, of which `missing` (0 or 1) has not arrived yet.
     fn time_out(&mut self, sent: u64, missing: u64) -> Option<Carried> {
-        let wait_s = self.stack.timeout_s(&self.of.connection, self.rtt_s);
+        // The round trips that the sender has measured were as long as the queue is.
+        let queue_s = self.shared.as_ref().map_or(0.0, |shared| shared.link.wait(shared.now).as_secs_f64());
+        let wait_s = self.stack.timeout_s(&self.of.connection, self.rtt_s + queue_s);
         self.wait(Wait { sent, missing, wait_s, times: 1 })
     }
 
@@ -247,7 +280,7 @@ impl Transfer<'_, '_> {
 
     /// A time-out has ended.
     fn send_again(&mut self, mut wait: Wait) -> Option<Carried> {
-        if self.loses_segment() {
+        if self.joins(1) == 0 || self.loses_segment() {
             return self.wait(wait);
         }
         self.of.left -= std::mem::take(&mut wait.missing);
@@ -311,6 +344,12 @@ impl Transfer<'_, '_> {
     /// An instant, where one is looked at.
     fn at(&self, clock_s: f64) -> Span {
         if self.way.spells.is_empty() { Span::ZERO } else { Span::from_secs_f64(clock_s) }
+    }
+
+    /// Of a window of `sent` segments some were lost.
+    fn shrink(&mut self, sent: u64) {
+        self.of.connection.threshold = (sent as f64 * self.stack.decrease).max(2.0);
+        self.of.connection.window = self.of.connection.threshold;
     }
 
     /// A window of `sent` segments has been acknowledged.

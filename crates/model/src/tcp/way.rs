@@ -1,8 +1,8 @@
 //! What a connection of TCP runs over: a path with its losses.
 
-use sojourn_stats::Span;
+use sojourn_stats::{Span, Time};
 
-use crate::Loss;
+use crate::{Loss, Wire};
 
 /// One direction of a path, for the segments, and the other one for their acknowledgements.
 #[derive(Debug)]
@@ -28,6 +28,29 @@ pub struct Spell {
     pub until: Span,
     /// The further share of the packets that is lost: those that set out in this time, each by itself.
     pub lost: f64,
+}
+
+/// A link that connections share. What each sends in a round joins a queue in front of it, first come, first served; what finds
+/// no room is lost.
+#[derive(Debug)]
+pub struct Shared<'a> {
+    /// The link.
+    pub link: &'a mut Wire,
+    /// Now: each round is played when it begins, so that rounds of different connections come in the order of time.
+    pub now: Time,
+}
+
+impl Shared<'_> {
+    /// Of `wanted` segments of so many bytes, the last one `spare` shorter, how many find room, and how long these wait (s).
+    /// Room is what the queue holds, and what the link carries in a round trip while they come.
+    pub(super) fn joins(&mut self, wanted: u64, bytes: u64, spare: u64, rtt: Span) -> (u64, f64) {
+        let fit = wanted.min(self.link.room(self.now, rtt) / bytes);
+        if fit == 0 {
+            return (0, 0.0);
+        }
+        let spare = if fit == wanted { spare } else { 0 };
+        (fit, (self.link.send(self.now, fit * bytes - spare).starts - self.now).as_secs_f64())
+    }
 }
 
 impl Way<'_> {

@@ -1,8 +1,10 @@
 //! Transfers of which the time is known exactly. Their mean over many losses is compared with a published formula in the
 //! tests of `theory`.
 
-use sojourn_model::{Connected, Connecting, Loss, LossLaw, Recovery, Spell, Step, Tcp, TcpStack, Way};
-use sojourn_stats::{Span, Stream};
+use sojourn_model::{
+    Connected, Connecting, Link, Loss, LossLaw, Recovery, Sending, Shared, Spell, Step, Tcp, TcpStack, Way, Wire,
+};
+use sojourn_stats::{Span, Stream, Time};
 
 const MS: u64 = 1_000_000;
 const RTT: Span = Span(100 * MS);
@@ -337,4 +339,62 @@ fn transfers_share_the_bursts_of_their_path() {
     };
     let [alone, shared] = [again(0), again(1000)];
     assert!(alone > 0.9 && shared < 0.1, "{alone} alone, {shared} beside others");
+}
+
+/// A link of 1 Mbit/s, on which a segment of 1000 B takes 8 ms.
+const RATE: f64 = 1e6;
+
+/// When transfers of so many segments of 1000 B, which begin at these instants (ms) and share a link, have arrived (ms).
+fn over_one_link(stack: &TcpStack, transfers: &[(u64, u64)]) -> Vec<u64> {
+    let mut link = Wire::new(Link { delay: Span::ZERO, rate: Some(RATE) });
+    let begin = |&(at, segments): &(u64, u64)| {
+        (Time(at * MS), Time(at * MS), Some(stack.begin(stack.rested(), segments * 1000, Some(RATE))))
+    };
+    let mut all: Vec<(Time, Time, Option<Sending>)> = transfers.iter().map(begin).collect();
+    let (mut never, mut back) = (loss(0.0, "never"), loss(0.0, "back"));
+    while let Some((since, at, sending)) = all.iter_mut().filter(|one| one.2.is_some()).min_by_key(|one| one.1) {
+        let mut way = Way { rtt: RTT, rate: Some(RATE), there: &mut never, back: &mut back, spells: &[] };
+        let shared = Shared { link: &mut link, now: *at };
+        match sending.as_mut().expect("it goes on").go_on(stack, &mut way, Some(shared)) {
+            Step::Waits(until) => *at = *since + until,
+            Step::Ends(carried) => (*at, *sending) = (*since + carried.after, None),
+        }
+    }
+    all.iter().map(|(_, at, _)| at.0 / MS).collect()
+}
+
+/// A round waits for the rounds that joined the queue before it. A transfer alone takes as long as on a link of its own.
+#[test]
+fn rounds_share_a_link_in_the_order_of_their_beginnings() {
+    let stack = TcpStack { header: 0, segment: 1000, ..TcpStack::LINUX_6 };
+    for segments in [1, 10, 11, 60] {
+        let alone_ms = (mean_s(&stack, segments * 1000, Some(RATE), 0.0, 1) * 1e3).round() as u64;
+        assert_eq!(over_one_link(&stack, &[(0, segments)]), [alone_ms], "{segments} segments");
+    }
+    // Ten segments each: 80 ms, and 50 ms on the way; the second one waits for 79.
+    assert_eq!(over_one_link(&stack, &[(0, 10), (1, 10)]), [130, 210]);
+    // The first one's second round begins at 108 ms and the link is free at 160, where the third one's round ends.
+    assert_eq!(over_one_link(&stack, &[(0, 15), (1, 10)]), [250, 210]);
+    // Rounds of twenty follow, the first one's before the second one's.
+    assert_eq!(over_one_link(&stack, &[(0, 30), (1, 30)]), [370, 530]);
+}
+
+/// A queue (of 64 kB, 512 ms here) loses what finds no room in it: 64 segments, and 12 that the link carries in a round trip.
+#[test]
+fn what_finds_no_room_is_sent_again() {
+    let stack = TcpStack { header: 0, segment: 1000, ..TcpStack::LINUX_6 };
+    let ends = over_one_link(&stack, &[(0, 10); 9]);
+    assert_eq!(ends[..7], [130, 210, 290, 370, 450, 530, 610]);
+    // Six of the eighth one's pass, from 560 ms; the others follow a round trip later.
+    assert_eq!(ends[7], 560 + 108 + 32 + 50);
+    // The ninth one has lost all, and waits for a time-out: a round trip with the queue in it (708 ms), and 200 ms.
+    assert!(ends[8] > 908 + 108, "{} ms", ends[8]);
+}
+
+/// A link of which the queue is full for long does not pause.
+#[test]
+fn a_full_queue_leaves_no_pause() {
+    let stack = TcpStack { header: 0, segment: 1000, ..TcpStack::LINUX_6 };
+    let ends = over_one_link(&stack, &[(0, 1000), (0, 1000), (0, 1000)]);
+    assert_eq!(ends.iter().max(), Some(&(3000 * 8 + 50)), "{ends:?}");
 }

@@ -132,13 +132,19 @@ fn correlated_losses_are_worse_and_those_of_an_emulator_hardly_there() {
     assert!((emulated.0 - 0.2).abs() < 1e-6 && (emulated.1 - 0.2).abs() < 1e-6, "{emulated:?}");
 }
 
-/// All that flows over a shared link has an equal share: M/D/1-PS, of which the mean is 1 / (1 - rho). In turn, it would be 1.5.
+/// All messages that flow over a shared link have an equal share: M/D/1-PS, of which the mean is 1 / (1 - rho). Rounds of TCP
+/// pass in turn: M/D/1, of which it is 1 + rho / (2 (1 - rho)).
 #[test]
 fn a_medium_is_shared() {
     let mut system = idle(over(Path { medium: Some(0), rtt: Law::constant(0.0), ..path() }, None));
     system.media = vec![Medium { name: "ethernet".into(), rate: 8_000.0 }];
-    let report = run(&Scenario { workload: open("exponential(rate = 0.5 /s)"), system }, 1_000_000);
+    let report = run(&Scenario { workload: open("exponential(rate = 0.5 /s)"), system: system.clone() }, 1_000_000);
     covers(&report, "response_time_mean", 2.0, 0.06, "a shared link");
+    // 1000 B and one header take a second.
+    system.media[0].rate = 1052.0 * 8.0;
+    system.transport = tcp(TcpStack::LINUX_6, true);
+    let report = run(&Scenario { workload: open("exponential(rate = 0.5 /s)"), system }, 1_000_000);
+    covers(&report, "response_time_mean", 1.5, 0.03, "a shared link with TCP");
 }
 
 /// On a link of its own a transfer alone takes its stalls and its bytes, headers included; a shared link of the same rate, the

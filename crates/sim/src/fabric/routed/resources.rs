@@ -214,6 +214,10 @@ impl Routed {
         let Job { choice, size, .. } = cx.jobs.slab[slot as usize];
         let region = self.places.region_of_host(choice.server as usize);
         if let Some((medium, rate)) = self.places.medium_between(region, region) {
+            let owner = self.routes[slot as usize].fetches.expect("it comes from there");
+            if self.carries(slot, owner, rate, cx) {
+                return;
+            }
             let work = Span::from_secs_f64(8.0 * size as f64 / rate).max(Span(1));
             self.enter_station(slot, self.first_medium + medium, work, cx);
             return;

@@ -5,22 +5,23 @@
 //! losses of the client's path in each direction ([`TcpStack`](sojourn_model::TcpStack)): all that is sent before a time-out when
 //! a transfer begins, the rest when the time-out has ended. So the transfers of one machine share its bursts of losses. A
 //! client or server that gives up ends the request. Then the reply's bytes flow over the links: what TCP waits for comes
-//! first, as if it were all in one piece, and the time on the links last. On a link that paths share all that flows has
-//! an equal share: a processor-sharing [`Station`](sojourn_model::Station) of bits.
+//! first, as if it were all in one piece, and the time on the links last. On a link that paths share each round of a connection
+//! joins a queue ([`Shared`]); of messages, all that flow have an equal share: a processor-sharing
+//! [`Station`](sojourn_model::Station) of bits.
 //!
-//! The price: a shared link does not lend what a flow's own slower link leaves over, and is never a cause of losses. A
-//! switch is asked when the request comes, a round trip after its SYN. Requests are one segment.
+//! The price: a link that messages share does not lend what a flow's own slower link leaves over. A switch is asked when the
+//! request comes, a round trip after its SYN. Requests are one segment.
 
 use sojourn_model::system::{Path, Transport};
 use sojourn_model::{
-    Admission, Carried, Connected, Connecting, Fin, Link, Loss, LossLaw, Sending, Spell, Step, System, TcpConnection,
-    TcpStack, Way, Wire,
+    Admission, Carried, Connected, Connecting, Fin, Link, Loss, LossLaw, Sending, Shared, Spell, Step, System,
+    TcpConnection, TcpStack, Way, Wire,
 };
 use sojourn_stats::{Span, Stream, Time};
 
 use super::{Leg, Route, Routed};
 use crate::fabric::deciders::Next;
-use crate::requests::jobs::Stage;
+use crate::requests::jobs::{Job, Stage};
 use crate::requests::{Cx, What};
 
 /// Connections of clients.
@@ -32,6 +33,10 @@ pub(super) struct Transfers {
     losses: Vec<LossLaw>,
     /// What is between a machine and a region, at `machine * regions + region`, once it is needed.
     lines: Vec<Option<Box<Line>>>,
+    /// The links that paths share.
+    shared: Vec<Wire>,
+    /// What is lost between servers: nothing.
+    calm: [Loss; 2],
 }
 
 /// What is between a machine and a region.
@@ -77,6 +82,8 @@ enum Task {
     /// A redirection.
     TurnsBack(Sending),
     Replies(Sending),
+    /// A file, from the server that owns it.
+    Crosses(Sending),
 }
 
 /// The two ends of a transfer.
@@ -103,6 +110,8 @@ impl Transfers {
             regions,
             losses: (0..regions * regions).map_while(loss).collect(),
             lines: Vec::new(),
+            shared: system.media.iter().map(|medium| medium.link()).map(Wire::new).collect(),
+            calm: ["to", "from"].map(|way| Loss::new(LossLaw::independent(0.0), Stream::new(seed, "servers", way))),
         })
     }
 
@@ -129,12 +138,19 @@ impl Transfers {
         task: &mut Task,
         rate: Option<f64>,
         spells: &[Spell],
-        now: Time,
+        (now, medium): (Time, Option<usize>),
     ) -> (Step<Carried>, Option<TcpConnection>) {
         let (stack, rtt) = (self.transport.stack, ends.rtt);
-        let line = self.line(ends);
-        line.settle(&stack, rtt, now);
-        let Line { there, back, .. } = line;
+        let mut link = medium.map(|medium| self.shared[medium]);
+        let shared = link.as_mut().map(|link| Shared { link, now });
+        let (there, back) = if let Task::Crosses(_) = task {
+            let [there, back] = &mut self.calm;
+            (there, back)
+        } else {
+            let line = self.line(ends);
+            line.settle(&stack, rtt, now);
+            (&mut line.there, &mut line.back)
+        };
         match task {
             Task::SetsUp(connecting) => match connecting.go_on(&stack, &mut Way { rtt, rate, there, back, spells }) {
                 Step::Waits(until) => (Step::Waits(until), None),
@@ -143,11 +159,20 @@ impl Transfers {
                 }
             },
             Task::Asks(sending) => {
-                (sending.go_on(&stack, &mut Way { rtt, rate, there, back, spells }), Some(sending.connection()))
+                (sending.go_on(&stack, &mut Way { rtt, rate, there, back, spells }, None), Some(sending.connection()))
             }
-            Task::TurnsBack(sending) | Task::Replies(sending) => {
+            Task::TurnsBack(sending) => {
                 let mut way = Way { rtt, rate, there: back, back: there, spells };
-                (sending.go_on(&stack, &mut way), Some(sending.connection()))
+                (sending.go_on(&stack, &mut way, None), Some(sending.connection()))
+            }
+            Task::Replies(sending) | Task::Crosses(sending) => {
+                let mut way = Way { rtt, rate, there: back, back: there, spells };
+                let step = sending.go_on(&stack, &mut way, shared);
+                let connection = sending.connection();
+                if let (Some(medium), Some(link)) = (medium, link) {
+                    self.shared[medium] = link;
+                }
+                (step, Some(connection))
             }
         }
     }
@@ -262,16 +287,24 @@ impl Routed {
     /// follows is the caller's.
     fn does(&mut self, slot: u32, mut waiting: Waiting, cx: &mut Cx) -> Option<Span> {
         let Waiting { ref mut task, next, rate, since } = waiting;
-        let client = cx.jobs.slab[slot as usize].client;
-        let ends = self.places.ends(client, self.region_of(next));
+        let Job { client, choice, .. } = cx.jobs.slab[slot as usize];
+        let mut ends = self.places.ends(client, self.region_of(next));
         let (here, there) = (self.place_of_client(client), self.place_of(next));
         let (from, to) = match task {
             Task::SetsUp(_) | Task::Asks(_) => (here, there),
             Task::TurnsBack(_) | Task::Replies(_) => (there, here),
+            Task::Crosses(_) => {
+                let at = Next::Server(choice.server);
+                let region = self.region_of(at);
+                let rtt = Span(2 * self.places.between(region, region).0);
+                ends = Ends { home: region, region, rtt, ..ends };
+                (there, self.place_of(at))
+            }
         };
         let spells = self.outages.spells(from, to, since);
+        let medium = self.places.medium_between(ends.home, ends.region).map(|(medium, _)| medium);
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
-        let (step, connection) = transfers.go_on(ends, task, rate, &spells, cx.now);
+        let (step, connection) = transfers.go_on(ends, task, rate, &spells, (cx.now, medium));
         let route = &mut self.routes[slot as usize];
         let Carried { after, is_whole } = match step {
             Step::Ends(carried) => carried,
@@ -289,7 +322,7 @@ impl Routed {
                 return None;
             }
             // What a request teaches its client does not help the replies.
-            Task::Asks(_) => {}
+            Task::Asks(_) | Task::Crosses(_) => {}
             Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
         }
         if is_whole {
@@ -299,7 +332,7 @@ impl Routed {
         None
     }
 
-    /// A time-out has ended.
+    /// A time-out has ended, or a round over a link that others use too.
     pub(super) fn sends_again(&mut self, slot: u32, cx: &mut Cx) {
         let waiting = self.routes[slot as usize].waiting.take().expect("it waits");
         let Waiting { task, next, since, .. } = *waiting;
@@ -312,6 +345,7 @@ impl Routed {
                 cx.later(cx.now + after, What::Redirected, slot);
             }
             Task::Replies(_) => self.replies(slot, since, cx.now + after, cx),
+            Task::Crosses(_) => cx.later(cx.now + after, What::Fetched, slot),
         }
     }
 
@@ -328,6 +362,18 @@ impl Routed {
         let carried = self.does(slot, Waiting { task, next: from, rate: None, since: cx.now }, cx)?;
         self.release(slot, region, cx);
         Some(carried)
+    }
+
+    /// A file sets out from the server that owns it, over a kept connection and a link that others use too. Where requests are
+    /// messages it does not.
+    pub(super) fn carries(&mut self, slot: u32, owner: u32, rate: f64, cx: &mut Cx) -> bool {
+        let Some(Transfers { transport: Transport { stack, .. }, .. }) = &self.transfers else { return false };
+        let sending = stack.begin(stack.rested(), cx.jobs.slab[slot as usize].size, Some(rate));
+        let (task, next) = (Task::Crosses(sending), Next::Server(owner));
+        if let Some(after) = self.does(slot, Waiting { task, next, rate: Some(rate), since: cx.now }, cx) {
+            cx.later(cx.now + after, What::Fetched, slot);
+        }
+        true
     }
 
     /// The reply sets out for its client.
@@ -355,6 +401,7 @@ impl Routed {
         let Some(rate) = self.places.rate(job.client, region) else {
             return self.lands(slot, at, cx);
         };
+        self.routes[slot as usize].lands = at;
         let flowing = Span::from_secs_f64(8.0 * self.bytes_on_the_link(job.size) as f64 / rate);
         let stall = Span((at - since).0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
         match since + stall {
@@ -369,8 +416,13 @@ impl Routed {
         let region = self.routes[slot as usize].from;
         let bytes = self.bytes_on_the_link(job.size);
         let arrives = self.places.reply(job.client, region, bytes, cx.now);
-        let Some((medium, rate)) = self.places.medium(job.client, region) else {
-            return self.lands(slot, arrives, cx);
+        let (medium, rate) = match self.places.medium(job.client, region) {
+            None => return self.lands(slot, arrives, cx),
+            // It has waited for the link already, round by round.
+            Some(_) if self.transfers.is_some() => {
+                return self.lands(slot, arrives.max(self.routes[slot as usize].lands), cx);
+            }
+            Some(medium) => medium,
         };
         self.routes[slot as usize].lands = arrives;
         let number = self.first_medium + medium;
