@@ -5,7 +5,7 @@ mod path;
 mod proxy;
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::load::{awake, headers};
+use crate::value::file_to_write;
 use crate::{interrupt, table};
 
 /// Measure a real server into a server model
@@ -37,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "X")]
     at: Option<u64>,
     /// Write the server model to this file [default: standard output]
-    #[arg(long, short = 'o', value_name = "FILE")]
+    #[arg(long, short = 'o', value_name = "FILE", value_parser = file_to_write())]
     out: Option<PathBuf>,
     /// How long it should take
     #[arg(long, value_name = "TIME", default_value = "2 min")]
@@ -87,13 +88,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::flag();
-    if let Some(out) = &arguments.out {
-        // Said before two minutes of measuring, not after.
-        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(bad_input(format!("--out {}: there is no folder {}", out.display(), folder.display())));
-        }
-    }
     let _awake = awake(&arguments.awake)?;
     if let Some(url) = &arguments.proxied.proxy {
         return proxy::calibrate(url, arguments, &cancel);

@@ -9,8 +9,8 @@ use sojourn_serve::{Backend, Face, GatewayConfig, RedirectStatus, ServeError, ch
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::number::{count, time};
 use crate::reporting::Reporting;
+use crate::value::{count, time};
 
 /// Forward HTTP requests to backends by a policy
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use sojourn_serve::report::Key;
 use sojourn_serve::{ClusterConfig, HandOver, Membership, PeerConfig, RedirectStatus};
 
 use crate::exit::{Failure, bad_input};
-use crate::number::time;
+use crate::value::time;
 
 /// A cluster of nodes, each of which serves a request or sends its client to the node that would serve it first
 #[derive(clap::Args)]

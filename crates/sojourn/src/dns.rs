@@ -47,7 +47,8 @@ pub(crate) fn dns(arguments: &Arguments) -> Result<Exit, Failure> {
     config.check().map_err(bad_input)?;
     if arguments.check {
         let services: usize = config.zones.iter().map(|zone| zone.services.len()).sum();
-        outln(&format!("{}: right; {} zones, {services} services", file.display(), config.zones.len()));
+        let of = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+        outln(&format!("{}: ok; {}, {}", file.display(), of(config.zones.len(), "zone"), of(services, "service")));
         return Ok(Exit::Ok);
     }
     let input = arguments.child.then(std::io::stdin);

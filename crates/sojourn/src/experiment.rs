@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::{Context, Progress, RunError, Source};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::number::count;
+use crate::value::count;
 
 /// What every verb takes that answers an experiment.
 #[derive(clap::Args)]

@@ -11,6 +11,7 @@ use sojourn_load::Awake;
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::value::file_to_write;
 
 pub(crate) mod agents;
 pub(crate) mod flags;
@@ -61,13 +62,15 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "scan", help_heading = "Measurement")]
     keep_going: bool,
     /// Draw the scan's curve
-    #[arg(long, value_name = "FILE.svg", requires = "scan", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.svg", value_parser = file_to_write(), requires = "scan", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Write the run's histograms as an HDR interval log
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["search", "scan"], help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write(), conflicts_with_all = ["search", "scan"],
+        help_heading = "Output")]
     hdr: Option<PathBuf>,
     /// Write the run as a page: what it measured, and its rate, times, errors and lateness second by second
-    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["search", "scan"], help_heading = "Output")]
+    #[arg(long, value_name = "FILE.html", value_parser = file_to_write(), conflicts_with_all = ["search", "scan"],
+        help_heading = "Output")]
     report: Option<PathBuf>,
     /// Tell the run's numbers while it goes on at http://ADDRESS/metrics, for Prometheus
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]

@@ -22,7 +22,6 @@ mod listen;
 mod load;
 mod loadd;
 mod node;
-mod number;
 mod plan;
 mod queue;
 mod replay;
@@ -32,6 +31,7 @@ mod run;
 mod switch;
 mod table;
 mod traffic;
+mod value;
 
 use exit::Exit;
 
@@ -96,7 +96,8 @@ const HELP_WIDTH_MAX: usize = 100;
 fn main() -> ExitCode {
     interrupt::survive_full_files();
     let help_width = table::width().min(HELP_WIDTH_MAX);
-    let arguments = Arguments::command().term_width(help_width).get_matches();
+    let arguments = Arguments::command().term_width(help_width).try_get_matches();
+    let arguments = arguments.unwrap_or_else(|error| value::plain(error).exit());
     let arguments = Arguments::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
     let result = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments),

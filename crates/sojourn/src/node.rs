@@ -9,8 +9,8 @@ use sojourn_serve::{NodeConfig, NodeFile, child};
 use crate::child::{Serving, failure, name_classes};
 use crate::cluster::Cluster;
 use crate::exit::{Exit, Failure, bad_input};
-use crate::number::count;
 use crate::table::outln;
+use crate::value::count;
 
 /// Settings that the file has, so that nothing is said in two places.
 const OF_THE_FILE: [&str; 14] = [

@@ -10,6 +10,7 @@ use sojourn_lab::{Folder, folder};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table;
+use crate::value::file_to_write;
 
 /// Write the report of a run folder anew, or of several runs beside each other
 #[derive(clap::Args)]
@@ -18,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     dirs: Vec<PathBuf>,
     /// The page to write; needed for several runs [default: report.html in the run folder]
-    #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE.html", value_parser = file_to_write(), value_hint = clap::ValueHint::FilePath)]
     out: Option<PathBuf>,
     /// Print the outcome rows as JSON
     #[arg(long)]

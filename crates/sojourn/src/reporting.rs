@@ -8,7 +8,7 @@ use sojourn_serve::report::Key;
 use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
 
 use crate::exit::{Failure, bad_input};
-use crate::number::time;
+use crate::value::time;
 
 /// Reports of load
 #[derive(clap::Args)]

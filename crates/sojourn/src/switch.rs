@@ -9,8 +9,8 @@ use sojourn_serve::{Accepted, Backend, Lifetimes, Mode, ServerHalfConfig, Switch
 
 use crate::child::{backend, failure, limit, name_classes};
 use crate::exit::{Exit, Failure, bad_input};
-use crate::number::{count, time};
 use crate::reporting::Reporting;
+use crate::value::{count, time};
 
 /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
 ///

@@ -16,8 +16,8 @@ use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::number::count;
 use crate::table::{self, outln};
+use crate::value::count;
 
 /// Make or understand input
 #[derive(clap::Args)]

@@ -40,10 +40,8 @@ impl CurveFound {
         if miss > trust::MISS_MAX {
             reasons.push(format!("it misses a delay that no fit has used by {:.1} %", 100.0 * miss));
         }
-        for doubt in self.points.iter().flat_map(|point| &point.doubts) {
-            if !reasons.contains(doubt) {
-                reasons.push(doubt.clone());
-            }
+        for point in &self.points {
+            reasons.extend(point.doubts.iter().map(|doubt| format!("with {} users: {doubt}", point.users)));
         }
         reasons
     }

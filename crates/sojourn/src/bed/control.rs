@@ -135,9 +135,13 @@ pub(crate) fn down(arguments: &Down) -> Result<Exit, Failure> {
 /// The first process of a bed.
 pub(super) fn find(name: &str) -> Result<u32, Failure> {
     let none = || {
-        let up = names();
-        let up = if up.is_empty() { "no bed is".into() } else { format!("{} is", up.join(", ")) };
-        bad_input(format!("no bed named `{name}` is up here, {up}; bring one up with `sojourn bed up continents`"))
+        let others = match &names()[..] {
+            [] => String::new(),
+            up => format!("up are: {}; ", up.join(", ")),
+        };
+        bad_input(format!(
+            "no bed named `{name}` is up here; {others}`sojourn bed up continents --name {name}` makes one"
+        ))
     };
     let stream = UnixStream::connect_addr(&socket(name)?).map_err(|_| none())?;
     let mut line = String::new();

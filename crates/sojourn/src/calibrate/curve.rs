@@ -52,7 +52,7 @@ pub(super) fn calibrate(
 }
 
 fn summary(found: &CurveFound) -> Vec<String> {
-    let header = ["users", "delay", "model", "error", "denied (%)", "model", "replies/s", ""];
+    let header = ["users", "delay", "model", "error", "denied (%)", "model's (%)", "replies/s", ""];
     let mut rows = table::Grid::new(&header).text(&[7]).spare(&[6, 5, 4]);
     for point in &found.points {
         let range = |of: &Interval, factor: f64| {

@@ -79,7 +79,10 @@ impl Order {
         let written = self.written(folder)?;
         let scenarios = self.scenarios(folder)?;
         let work = flags.size.is_some() || flags.demand.is_some();
-        let site = flags.site.as_deref().map(Site::read).transpose().map_err(bad_input)?.map(Arc::new);
+        let site = flags.site.as_deref().map(Site::read).transpose();
+        let site =
+            site.map_err(|e| bad_input(format!("--site: {e}; `sojourn traffic site --out DIR` makes a site")))?;
+        let site = site.map(Arc::new);
         let targets = match (&site, &written, &list) {
             _ if work => Targets::Work,
             _ if scenarios.is_some() => Targets::Fixed("/".into()),

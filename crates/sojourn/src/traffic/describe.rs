@@ -17,6 +17,7 @@ use sojourn_traffic::describe::{
 use super::write_file;
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{self, Grid, errln, hanging, outln, paragraph, wrote};
+use crate::value::file_to_write;
 
 /// Periods that are counted at most.
 const PERIODS_MOST: f64 = 1e8;
@@ -30,16 +31,16 @@ pub(super) struct Describe {
     #[command(flatten)]
     window: Window,
     /// Write a page with plots
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = file_to_write())]
     report: Option<PathBuf>,
     /// Write the plots as SVG files
     #[arg(long, value_name = "FOLDER")]
     plot: Option<PathBuf>,
     /// Of a capture: write a row for each TCP connection
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", value_parser = file_to_write())]
     connections: Option<PathBuf>,
     /// Write how many came in each period, one number per line: for `sojourn traffic hurst`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     counts: Option<PathBuf>,
     /// The period of --counts
     #[arg(long, value_name = "TIME", default_value = "1 s", requires = "counts")]

@@ -8,6 +8,7 @@ use sojourn_traffic::{Input, fit};
 use super::describe::{Column, Window};
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{errln, outln, wrote};
+use crate::value::file_to_write;
 
 #[derive(clap::Args)]
 pub(super) struct Fit {
@@ -18,7 +19,7 @@ pub(super) struct Fit {
     #[command(flatten)]
     window: Window,
     /// File to write [default: standard output]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     out: Option<PathBuf>,
 }
 

@@ -117,6 +117,44 @@ fn an_output_folder_that_exists_or_cannot_be_written() {
     assert!(complaint.contains("cannot write"), "{complaint}");
 }
 
+/// Said before the work, which may take minutes, and in words that say what would be right.
+#[test]
+fn values_of_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("nowhere/out");
+    let nowhere = nowhere.to_str().unwrap();
+    let numbers = file(folder.path(), "numbers.txt", "1\n2\n3\n");
+    let url = "http://127.0.0.1:1/";
+    for (arguments, expected) in [
+        (
+            &["loadd", "--to", "there", "--key", "k"][..],
+            "'there' for '--to <IP:PORT>': it is an address and a port, such as",
+        ),
+        (&["load", url, "--local", "1.2.3"], "it is an address, such as 127.0.0.1"),
+        (&["load", url, "--seed", "1.5"], "'1.5' for '--seed <SEED>': it is a whole number"),
+        (&["load", url, "--seed", "99999999999999999999"], "too large"),
+        (&["queue", "M/M/1", "--speed", "fast"], "it is a number, such as 0.5"),
+        (&["load", url, "--report", nowhere], "'--report <FILE.html>': there is no folder"),
+        (&["load", url, "--hdr", nowhere], "there is no folder"),
+        (&["load", url, "--rate", "5 /s", "--scan", "rate=1..2", "--plot", nowhere], "there is no folder"),
+        (&["calibrate", url, "--out", nowhere], "there is no folder"),
+        (&["report", "runs", "--out", nowhere], "there is no folder"),
+        (&["traffic", "fit", &numbers, "--out", nowhere], "there is no folder"),
+        (&["traffic", "describe", &numbers, "--report", nowhere], "there is no folder"),
+        (&["traffic", "describe", &numbers, "--connections", nowhere], "there is no folder"),
+        (&["traffic", "describe", &numbers, "--counts", nowhere], "there is no folder"),
+        (&["traffic", "hurst", &numbers, "--plot", nowhere], "there is no folder"),
+    ] {
+        let output = sojourn(arguments);
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert!(
+            complaint.starts_with("error: invalid value") && complaint.contains(expected),
+            "{arguments:?}: {complaint}"
+        );
+    }
+}
+
 #[test]
 fn logs_that_are_not() {
     let folder = tempfile::tempdir().unwrap();

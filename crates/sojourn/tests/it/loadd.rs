@@ -203,7 +203,7 @@ fn what_a_front_node_cannot_tell_is_refused() {
         (with(&["--echo-port", "0"]), "a port above 0"),
         (front(&["--report-to", "paris", "--key", "KEY", "--name", "paris"]), "invalid"),
         (listen(&["--names", "a,b,a"]), "a is named twice"),
-        (listen(&["--probe", "example.org"]), "invalid IP address"),
+        (listen(&["--probe", "example.org"]), "it is an address, such as 127.0.0.1"),
     ];
     for (arguments, right) in wrong {
         let output = sojourn(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
