@@ -23,6 +23,22 @@ const AGREES: f64 = 0.15;
 const RATES: [u32; 2] = [20, 30];
 const JUDGED: u32 = 20;
 
+/// Where the medians of live and sim are compared, and what a difference can come from.
+const AGREEMENTS: [(&str, &str, &str); 3] = [
+    (
+        "non-uniform",
+        "Non-uniform sizes: the median of live's mean response times is within 15 % of sim's",
+        "what a queue of packets does beyond the order of rounds.",
+    ),
+    ("skewed", "One hot file: within 15 %", "as above."),
+    (
+        "shared-ethernet",
+        "Shared Ethernet: within 15 %",
+        "with the rotation most files cross the Ethernet twice, and its queue is full for long. It is likely that the simulator \
+         shares a full queue more evenly than the kernels do; the twin, with live's own requests, is off likewise.",
+    ),
+];
+
 /// The strategies, as the page calls them.
 const WAYS: [(&str, &str); 3] = [("rotation", ROTATION), ("locality", LOCALITY), ("SWEB", SWEB)];
 
@@ -129,8 +145,8 @@ fn agreement(measured: &Measured, case: Case<'_>) -> Option<Number> {
 /// What live says of their statements, and of the simulator.
 pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
     let tests = tests();
-    let agreements = || {
-        let judged = tests.iter().filter(|test| test.is_judged);
+    let agreements = |experiment: &str| {
+        let judged = tests.iter().filter(|test| test.is_judged && test.experiment == experiment);
         judged.flat_map(|test| WAYS.map(|(_, policy)| agreement(measured, test.case(policy)))).collect::<Vec<_>>()
     };
     let heavy: Vec<Option<Number>> = tests
@@ -143,7 +159,7 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
     let ethernet = of_test("shared-ethernet");
     let ethernet = measured.ratio(ethernet.case(LOCALITY), ethernet.case(ROTATION), "live");
     let less = |ratio: Option<Number>| below(ratio, known(1.0));
-    vec![
+    let said = vec![
         Finding {
             place: "4.2, live",
             claim: "Non-uniform sizes at 20 requests/s and more: SWEB is faster than rotation and locality",
@@ -166,15 +182,15 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
             ours: interval(ethernet, 2),
             why: "as in the simulation.",
         },
-        Finding {
-            place: "live and sim",
-            claim: "The median of live's mean response times is within 15 % of sim's",
-            comparisons: agreements().into_iter().map(agrees).collect(),
-            ours: format!("live / sim: {}", range(&agreements())),
-            why: "flows of TCP over one queue share it less evenly than the medium of the simulator: of replies that begin \
-                  together the first are whole sooner, and the last no later.",
-        },
-    ]
+    ];
+    let agreeing = AGREEMENTS.map(|(experiment, claim, why)| Finding {
+        place: "live and sim",
+        claim,
+        comparisons: agreements(experiment).into_iter().map(agrees).collect(),
+        ours: format!("live / sim: {}", range(&agreements(experiment))),
+        why,
+    });
+    said.into_iter().chain(agreeing).collect()
 }
 
 fn agrees(ratio: Option<Number>) -> Comparison {
@@ -233,11 +249,11 @@ mod tests {
     #[test]
     fn what_live_says_is_judged_and_not_at_all_of_suspect_runs() {
         use Verdict::{Fails, Holds, Undecidable, Unjudged};
-        assert_eq!(verdicts(&world([1.0, 2.0, 0.5], 1.1, "VALID")), [Holds, Holds, Fails, Holds]);
-        assert_eq!(verdicts(&world([2.0, 1.0, 3.0], 1.2, "VALID")), [Fails, Fails, Holds, Fails]);
-        assert_eq!(verdicts(&world([2.0, 1.0, 3.0], 0.8, "VALID"))[3], Fails);
-        assert_eq!(verdicts(&world([1.0, 2.0, 0.5], 1.1, "SUSPECT")), [Unjudged; 4]);
-        assert_eq!(verdicts(&Measured::default()), [Undecidable; 4]);
+        assert_eq!(verdicts(&world([1.0, 2.0, 0.5], 1.1, "VALID")), [Holds, Holds, Fails, Holds, Holds, Holds]);
+        assert_eq!(verdicts(&world([2.0, 1.0, 3.0], 1.2, "VALID")), [Fails, Fails, Holds, Fails, Fails, Fails]);
+        assert_eq!(verdicts(&world([2.0, 1.0, 3.0], 0.8, "VALID"))[3..], [Fails; 3]);
+        assert_eq!(verdicts(&world([1.0, 2.0, 0.5], 1.1, "SUSPECT")), [Unjudged; 6]);
+        assert_eq!(verdicts(&Measured::default()), [Undecidable; 6]);
     }
 
     #[test]
