@@ -1,10 +1,11 @@
 //! What a node answers to a request.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
@@ -19,7 +20,7 @@ use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
 use super::hand_over::{Passed, pass_on};
 use super::limits::{Limits, Overrun};
-use super::log::AccessLog;
+use super::log::{AccessLog, Line};
 use super::oracle::{Learner, Metered};
 use super::processor::Processor;
 use super::reply::{self, Reply, text};
@@ -59,6 +60,20 @@ pub(crate) enum Before<'a> {
     Start(Option<Arc<Broker>>),
     /// Another one, whose place it takes.
     Reload(&'a Handler),
+}
+
+/// An answer that is there at once, or that is waited for in a box of its own: what a future holds is moved for each request,
+/// and files need little of it.
+pub(crate) enum Answer {
+    AtOnce(Option<Reply>),
+    Later(Pin<Box<dyn Future<Output = Reply>>>),
+}
+
+/// What a request wants beside what its path names.
+struct Wish {
+    is_head: bool,
+    wants_load: bool,
+    line: Option<Line>,
 }
 
 /// Busy time at two instants that lie a window apart.
@@ -165,39 +180,51 @@ impl Handler {
     }
 
     /// Answers one request of `client`. Dropped when the client goes away, and whatever it waits for with it.
-    pub(crate) async fn answer(
+    pub(crate) fn answer(
         self: Arc<Handler>,
         caller: Caller,
         forwarder: Option<Rc<Forwarder>>,
         mut request: Request<Incoming>,
-    ) -> Result<Reply, Infallible> {
-        let head = request.method() == Method::HEAD;
+    ) -> Answer {
         let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
         let wants_load = request.headers().get(orca::WANTED).is_some_and(|form| form.as_bytes() == b"TEXT");
-        let mut reply = match target::settle(&mut request) {
-            Ok(()) if self.limits.is_too_large(&request) => self.too_large(),
-            Ok(()) => self.place(&caller, forwarder.as_deref(), request).await,
-            Err((status, wrong)) => last(text(status, format!("{wrong}\n"))),
+        let wish = Wish { is_head: request.method() == Method::HEAD, wants_load, line };
+        let reply = match target::settle(&mut request) {
+            Ok(()) if self.limits.is_too_large(&request) => Some(self.too_large()),
+            Ok(()) if self.broker.is_none() && self.learner.is_none() => self.at_once(&request),
+            Ok(()) => None,
+            Err((status, wrong)) => Some(last(text(status, format!("{wrong}\n")))),
         };
+        match reply {
+            Some(reply) => Answer::AtOnce(Some(self.complete(reply, wish))),
+            None => Answer::Later(Box::pin(async move {
+                let reply = self.place(&caller, forwarder.as_deref(), request).await;
+                self.complete(reply, wish)
+            })),
+        }
+    }
+
+    /// With what every reply has.
+    fn complete(&self, mut reply: Reply, wish: Wish) -> Reply {
         if let Some(files) = &self.files {
             reply = files.dress(reply);
         }
         // What was forwarded says who made it.
         reply.headers_mut().entry(headers::BACKEND).or_insert_with(|| self.name.clone());
-        if wants_load {
+        if wish.wants_load {
             reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), self.load_value());
         }
-        if head {
+        if wish.is_head {
             let is_said = reply.status() == StatusCode::NOT_MODIFIED || reply.headers().contains_key(CONTENT_LENGTH);
             if let Some(size) = reply.body().size().filter(|_| !is_said) {
                 reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
             }
             *reply.body_mut() = NodeBody::whole("");
         }
-        Ok(match line {
+        match wish.line {
             Some(line) => AccessLog::attach(reply, line),
             None => reply,
-        })
+        }
     }
 
     /// Here or elsewhere, as the broker says.
@@ -264,45 +291,59 @@ impl Handler {
         request: Request<Incoming>,
         source: Option<Source<'_>>,
     ) -> Reply {
-        let path = request.uri().path();
-        match path {
-            LOAD => return self.load(),
-            HEALTH => return text(StatusCode::OK, "ok\n"),
-            _ => {}
+        if let Some(reply) = self.at_once(&request) {
+            return reply;
         }
+        let path = request.uri().path();
         if let Some(emulation) = self.emulation.as_deref().filter(|_| path.starts_with(STORED)) {
             // No request of a client's: the node whose client wants it has counted that.
-            return Box::pin(self.stored(emulation, &request)).await.unwrap_or_else(|refusal| refusal);
+            return self.stored(emulation, &request).await.unwrap_or_else(|refusal| refusal);
         }
         let in_flight = self.requests.enter();
         if self.ailment.fails() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "");
         }
-        if path == "/work" || path.starts_with("/work/") {
-            return match Box::pin(self.work(request, source)).await {
+        if is_work(path) {
+            return match self.work(request, source).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,
             };
         }
-        if let Some(wanted) = self.dynamic.find(path, self.files.as_ref()) {
-            // In a box of its own, as the work below: what a request waits in is moved for each, and files need little of it.
-            let reply = Box::pin(self.dynamic.answer(wanted, self.files.as_ref(), client, request)).await;
-            return reply.map(|body| body.with(in_flight));
+        let program = self.dynamic.find(path, self.files.as_ref()).expect("all else is answered at once");
+        let reply = self.dynamic.answer(program, self.files.as_ref(), client, request).await;
+        reply.map(|body| body.with(in_flight))
+    }
+
+    /// The answer, where nothing is waited for: all but emulated work and programs.
+    fn at_once(&self, request: &Request<Incoming>) -> Option<Reply> {
+        let path = request.uri().path();
+        match path {
+            LOAD => return Some(self.load()),
+            HEALTH => return Some(text(StatusCode::OK, "ok\n")),
+            _ => {}
+        }
+        let is_stored = self.emulation.is_some() && path.starts_with(STORED);
+        if is_stored || is_work(path) || self.dynamic.find(path, self.files.as_ref()).is_some() {
+            return None;
+        }
+        let in_flight = self.requests.enter();
+        if self.ailment.fails() {
+            return Some(text(StatusCode::SERVICE_UNAVAILABLE, ""));
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served here\n");
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return refusal;
+            return Some(refusal);
         }
         let reply = match (path.strip_prefix("/bytes/"), &self.files) {
             (Some(size), _) => match size.parse() {
                 Ok(size) if size <= BYTES_MAX => reply::of(NodeBody::filler(size), "application/octet-stream"),
                 _ => text(StatusCode::BAD_REQUEST, format!("/bytes/N wants a whole number up to {BYTES_MAX}\n")),
             },
-            (None, Some(files)) => files.answer(&request),
+            (None, Some(files)) => files.answer(request),
             (None, None) => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
         };
-        reply.map(|body| body.with(in_flight))
+        Some(reply.map(|body| body.with(in_flight)))
     }
 
     async fn work(self: &Arc<Handler>, request: Request<Incoming>, source: Option<Source<'_>>) -> Result<Reply, Reply> {
@@ -438,6 +479,22 @@ impl Handler {
         let worked = busy.as_secs_f64() - before.as_secs_f64();
         if elapsed > 0.0 { worked.max(0.0) / elapsed } else { 0.0 }
     }
+}
+
+impl Future for Answer {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        match self.get_mut() {
+            Answer::AtOnce(reply) => Poll::Ready(reply.take().expect("an answer is taken once")),
+            Answer::Later(answering) => answering.as_mut().poll(cx),
+        }
+    }
+}
+
+/// Whether an emulated server, or the processor itself, is asked to work.
+fn is_work(path: &str) -> bool {
+    path == "/work" || path.starts_with("/work/")
 }
 
 /// The answer to a request that cannot be meant so.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use hyper::body::Bytes;
@@ -12,6 +12,9 @@ use rustix::fs::{Stat, fstat};
 use rustix::io::{Errno, pread};
 
 use super::root::Opened;
+
+/// Files up to this size are kept with their contents (bytes): a thread keeps some hundred.
+const KEPT_WHOLE: u64 = 16 * 1024;
 
 /// What a path stands for: a file, and the same in other codings.
 pub(super) struct Resource {
@@ -36,6 +39,8 @@ pub(super) struct Representation {
     pub(super) modified_s: u64,
     pub(super) coding: Option<Coding>,
     stat: Stat,
+    /// All bytes of a short file, once they have been read.
+    contents: OnceLock<Bytes>,
 }
 
 impl Resource {
@@ -64,7 +69,16 @@ impl Representation {
         let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(modified_s));
         let value = |text: String| HeaderValue::from_str(&text).expect("digits and letters are plain text");
         let (etag, last_modified) = (value(etag), value(date));
-        Representation { file: Arc::new(file), size, etag, last_modified, modified_s, coding, stat }
+        Representation {
+            file: Arc::new(file),
+            size,
+            etag,
+            last_modified,
+            modified_s,
+            coding,
+            stat,
+            contents: OnceLock::new(),
+        }
     }
 
     /// Whether the file is still as it was when it was opened.
@@ -75,11 +89,25 @@ impl Representation {
         })
     }
 
-    /// These bytes of it.
+    /// These bytes of it. A short file is read once: its bytes are kept with what is known of it.
     ///
     /// # Errors
     /// When they are not there any more.
-    pub(super) fn read(&self, at: u64, size: u64) -> io::Result<Bytes> {
+    pub(super) fn section(&self, at: u64, size: u64) -> io::Result<Bytes> {
+        if self.size > KEPT_WHOLE {
+            return self.read(at, size);
+        }
+        let contents = match self.contents.get() {
+            Some(contents) => contents,
+            None => {
+                let contents = self.read(0, self.size)?;
+                self.contents.get_or_init(|| contents)
+            }
+        };
+        Ok(contents.slice(at as usize..(at + size) as usize))
+    }
+
+    fn read(&self, at: u64, size: u64) -> io::Result<Bytes> {
         let size = size as usize;
         let mut bytes = Vec::with_capacity(size);
         while bytes.len() < size {

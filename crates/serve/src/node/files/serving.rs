@@ -95,7 +95,7 @@ fn described(resource: &Resource, chosen: &Representation, status: StatusCode, b
 /// None when the bytes are not there any more.
 fn section(chosen: &Representation, at: u64, size: u64) -> Option<NodeBody> {
     if size <= SMALL {
-        return chosen.read(at, size).ok().map(NodeBody::whole);
+        return chosen.section(at, size).ok().map(NodeBody::whole);
     }
     Some(NodeBody::file(Section { file: Arc::clone(&chosen.file), at, left: size }))
 }
