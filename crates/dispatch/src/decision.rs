@@ -163,6 +163,8 @@ pub enum Code {
     Hash,
     /// The path.
     PathHash,
+    /// The path's own backend.
+    PathHome,
     /// The client's cookie.
     Cookie,
     /// Shortest estimate of all that the request would take.
@@ -204,6 +206,7 @@ impl fmt::Display for Reason {
             Code::LargestCapacity => write!(f, "largest capacity ({value:.4}/s)"),
             Code::Hash => write!(f, "the hash of the client's address falls to it"),
             Code::PathHash => write!(f, "the hash of the path falls to it"),
+            Code::PathHome => write!(f, "the path's own ({value} in flight)"),
             Code::Cookie => write!(f, "the client's cookie names it"),
             Code::LeastCost => write!(f, "shortest estimate of what it takes ({})", Span::from_secs_f64(value)),
             Code::Owner => write!(f, "it owns what is asked for"),

@@ -97,6 +97,7 @@ impl Dispatcher {
     ) -> Result<Dispatcher, DispatchError> {
         let requires = met_by(policy.requires(), signals);
         let polls = polls(requires, text, information, signals)?;
+        check_names(&*policy, text, backends)?;
         let counted = signals.contains(Signals::IN_FLIGHT);
         let mut table = Table::new(policy.index(), policy.ties(), policy.window(), polls.is_some(), counted);
         for (backend, weight) in backends {
@@ -548,6 +549,18 @@ fn polls(
 fn missing(text: &str, signal: Signals, when: &str) -> DispatchError {
     let words = signal.in_words();
     DispatchError::MissingSignal(format!("policy `{text}` needs {words}{when}, which this face does not provide"))
+}
+
+fn check_names(policy: &dyn Policy, text: &str, backends: &[(String, f64)]) -> Result<(), DispatchError> {
+    let is_known = |name: &String| backends.len() < 2 || backends.iter().any(|(backend, _)| backend == name);
+    match policy.names().iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<&str> = backends.iter().take(8).map(|(backend, _)| backend.as_str()).collect();
+            let known = known.join(", ");
+            Err(DispatchError::Policy(format!("policy `{text}`: there is no backend `{name}`; there are {known}")))
+        }
+    }
 }
 
 fn check_weight(policy: &dyn Policy, text: &str, backend: &str, weight: f64) -> Result<(), DispatchError> {

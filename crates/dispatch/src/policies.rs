@@ -30,6 +30,7 @@ policies! {
     weighted_least_connections,
     address_hash,
     path_hash,
+    lard,
     cookie,
     weighted,
     nearest,

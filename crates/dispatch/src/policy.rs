@@ -65,6 +65,12 @@ pub trait Policy: Send {
         1e-9..=1e9
     }
 
+    /// The backends that its parameters name. Where several backends are there from the beginning, the dispatcher refuses a name
+    /// that none of them has; one that begins alone finds the others later.
+    fn names(&self) -> &[String] {
+        &[]
+    }
+
     /// Whether [`Policy::observe`], [`Policy::reported`] and [`Policy::rated`] do anything; where it says no, the dispatcher
     /// saves the calls.
     fn listens(&self) -> bool {

@@ -7,6 +7,7 @@
 pub(crate) mod clients;
 pub(crate) mod connections;
 pub(crate) mod jobs;
+pub(crate) mod of_class;
 pub(crate) mod over_time;
 pub(crate) mod prediction;
 mod tally;
@@ -15,6 +16,7 @@ use sojourn_stats::{Histogram, Time};
 
 use self::connections::Connections;
 use self::jobs::{Job, Jobs};
+use self::of_class::OfClass;
 use self::over_time::Intervals;
 use self::prediction::Errors;
 use self::tally::Tally;
@@ -148,8 +150,9 @@ impl Cx {
     /// The client has the whole reply.
     #[inline(always)]
     pub(crate) fn complete(&mut self, slot: u32) {
-        let Job { planned, number, client, size, .. } = self.jobs.release(slot);
-        self.tally.completed(planned, number, size, self.now);
+        let job = self.jobs.release(slot);
+        let Job { planned, client, .. } = job;
+        self.tally.completed(&job, self.now);
         self.ledger.completed();
         if let Some(milestone) = self.phases.settled(self.now - planned, self.ledger.ended(), self.now) {
             self.milestone = Some(milestone);
@@ -182,15 +185,17 @@ impl Cx {
     }
 }
 
-/// The replication of clients who send requests to a fabric, which `course` plays.
+/// The replication of clients who send requests of these classes to a fabric, which `course` plays.
 pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
     clients: C,
     fabric: F,
     course: &Course,
+    of_class: Vec<OfClass>,
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
     tally.over_time = course.over_time.map(|every| Intervals::new(every, fabric.servers().len()));
+    tally.of_class = of_class;
     tally.connections = fabric.has_connections().then(Connections::default);
     Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)
 }
@@ -242,6 +247,7 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
             abandoned: tally.abandoned,
             sent: tally.sent.clone(),
             connections: tally.connections,
+            of_class: tally.of_class.clone(),
         }
     }
 

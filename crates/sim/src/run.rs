@@ -15,6 +15,7 @@ use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
+use crate::requests::of_class::OfClass;
 use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
@@ -130,11 +131,15 @@ fn with_engine<'a, T: Task<'a>>(
     match (workload, is_direct(system) && !control.always_routed) {
         (Workload::Closed(closed), true) => {
             workload.check()?;
-            task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, direct(seed, course)?))))
+            task.of(Box::new(move |seed, course| {
+                Ok(users((workload, closed), seed, &demand, course, direct(seed, course)?))
+            }))
         }
         (Workload::Closed(closed), false) => {
             workload.check()?;
-            task.of(Box::new(move |seed, course| Ok(users(closed, seed, &demand, course, routed(seed, course)?))))
+            task.of(Box::new(move |seed, course| {
+                Ok(users((workload, closed), seed, &demand, course, routed(seed, course)?))
+            }))
         }
         (_, true) => {
             task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, direct(seed, course)?)))
@@ -153,17 +158,17 @@ fn planned<F: Fabric<Traffic = Requests>>(
     fabric: F,
 ) -> Result<Engine<PlannedRequests, F>, SimError> {
     let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
-    Ok(engine(clients, fabric, course))
+    Ok(engine(clients, fabric, course, OfClass::all(workload)))
 }
 
 fn users<F: Fabric<Traffic = Requests>>(
-    closed: &Closed,
+    (workload, closed): (&Workload, &Closed),
     seed: u64,
     demand: &Arc<dyn Demand>,
     course: &Course,
     fabric: F,
 ) -> Engine<Users, F> {
-    engine(Users::new(closed, seed, demand), fabric, course)
+    engine(Users::new(closed, seed, demand), fabric, course, OfClass::all(workload))
 }
 
 /// Replications until all is sharp.

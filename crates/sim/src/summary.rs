@@ -4,6 +4,7 @@ use sojourn_stats::measure::{NoInterval, quantile_stands};
 use sojourn_stats::{Estimate, Histogram, Measure, interval};
 
 use crate::requests::connections::Connections;
+use crate::requests::of_class::OfClass;
 
 /// A metric of the whole, and of each part.
 pub(crate) struct Row {
@@ -73,6 +74,8 @@ pub(crate) struct Counts {
     pub(crate) sent: Vec<u64>,
     /// Of connections, where they are set up.
     pub(crate) connections: Option<Connections>,
+    /// Of each class, where there are several.
+    pub(crate) of_class: Vec<OfClass>,
 }
 
 /// The number of the whole with the interval that its values in independent parts imply: Student's t on their spread
@@ -124,6 +127,11 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
         rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples, needs_every_part: false });
     };
     let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
+    for (class, OfClass { name, completed, .. }) in whole.of_class.iter().enumerate() {
+        add(&format!("response_time_mean_{name}"), "s", *completed, &|part| {
+            per(part.of_class[class].response_ns as f64 * 1e-9, part.of_class[class].completed)
+        });
+    }
     add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));
     add("service_time_mean", "s", whole.served, &|part| per(part.service_s, part.served));
     add("throughput", "1/s", whole.completions, &|part| {
@@ -196,6 +204,10 @@ impl Counts {
             whole.denied += part.denied;
             whole.abandoned += part.abandoned;
             whole.connections = part.connections.map(|part| whole.connections.unwrap_or_default() + part);
+            whole.of_class = match whole.of_class.is_empty() {
+                true => part.of_class.clone(),
+                false => whole.of_class.iter().zip(&part.of_class).map(|(all, some)| all.and(some)).collect(),
+            };
             whole.sent.resize(part.sent.len(), 0);
             whole.sent.iter_mut().zip(&part.sent).for_each(|(all, some)| *all += some);
         }
@@ -216,6 +228,7 @@ impl Counts {
             abandoned: self.abandoned - before.abandoned,
             sent: self.sent.iter().zip(&before.sent).map(|(now, then)| now - then).collect(),
             connections: self.connections.map(|now| now - before.connections.unwrap_or_default()),
+            of_class: self.of_class.iter().zip(&before.of_class).map(|(now, then)| now.since(then)).collect(),
         }
     }
 }

@@ -17,7 +17,9 @@
 //! Parameters: `rise`, default 0.3; `remote_penalty`, default 0.1 (the paper: 0.1 on a Meiko CS-2, 0.5 to 0.7 on Ethernet);
 //! `connect`, the time to set up a connection, default a round trip; `latency`, one way between client and server, where the
 //! face cannot tell it; `net = true` also compares the way back to the client, size x network load / rate, which the paper
-//! takes as equal for all. Reads reports, hardware, owners, sizes, operations and the client's round trip. It looks at every
+//! takes as equal for all. `dedicated = s1 s2` keeps the nodes of these names for the requests of class number `class` (default
+//! 0), which go to no other node, or with `spill = true` also to others: static files at masters and programs at slaves, or
+//! customers who are served first. Where no node that may serve a request is up, all may. Reads reports, hardware, owners, sizes, operations and the client's round trip. It looks at every
 //! node, which is its price: a microsecond for 64.
 //!
 //! Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996, section 3.2.
@@ -45,6 +47,11 @@ pub struct Sweb {
     compares_net: bool,
     /// Nothing but the processor and the redirection counts.
     is_cpu_only: bool,
+    /// The names of the nodes that are for this class only.
+    dedicated: Vec<String>,
+    class: u8,
+    /// The class may use the other nodes too.
+    spills: bool,
     /// The best so far; kept so that a choice allocates nothing.
     tied: Vec<BackendId>,
 }
@@ -87,8 +94,22 @@ impl Sweb {
             latency: optional(params, "latency")?,
             compares_net: false,
             is_cpu_only: true,
+            dedicated: params.text("dedicated").unwrap_or("").split_whitespace().map(str::to_owned).collect(),
+            class: params.number("class", 0.0, 0.0..=255.0)?.floor() as u8,
+            spills: params.choice("spill", &[("true", true), ("false", false)])?.unwrap_or(false),
             tied: Vec::new(),
         })
+    }
+
+    /// Those that may serve a request of its class; all, where none of these is up.
+    fn candidates<'a>(&'a self, ask: &'a Ask<'_>) -> impl Iterator<Item = BackendId> + Clone + 'a {
+        let is_theirs = ask.request.class == self.class;
+        let may_serve = move |id: &BackendId| {
+            let is_dedicated = || self.dedicated.iter().any(|name| name == ask.table.name(*id));
+            self.dedicated.is_empty() || is_theirs && self.spills || is_dedicated() == is_theirs
+        };
+        let any = ask.candidates().any(|id| may_serve(&id));
+        ask.candidates().filter(move |id| !any || may_serve(id))
     }
 
     fn cost(&self, ask: &Ask<'_>, id: BackendId) -> Cost {
@@ -141,6 +162,10 @@ impl Policy for Sweb {
         cpu | data | round_trip
     }
 
+    fn names(&self) -> &[String] {
+        &self.dedicated
+    }
+
     fn listens(&self) -> bool {
         false
     }
@@ -152,7 +177,7 @@ impl Policy for Sweb {
         let mut tied = std::mem::take(&mut self.tied);
         tied.clear();
         let mut least = f64::INFINITY;
-        for id in ask.candidates() {
+        for id in self.candidates(ask) {
             let cost = self.cost(ask, id).sum();
             if cost < least {
                 least = cost;
@@ -177,7 +202,7 @@ impl Policy for Sweb {
     }
 
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
-        Explanation::of(ask.candidates(), |id| -> Terms {
+        Explanation::of(self.candidates(ask), |id| -> Terms {
             let Cost { redirection, data, cpu, net } = self.cost(ask, id);
             let terms = [("redirection_s", redirection), ("data_s", data), ("cpu_s", cpu), ("net_s", net)];
             terms.map(|(name, value)| (name.into(), value)).into()

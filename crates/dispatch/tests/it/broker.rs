@@ -214,3 +214,33 @@ fn the_record_of_a_broker_replays_to_the_same_choices() {
         assert_eq!((replayed.first_difference, replayed.choices), (None, 300), "{policy}");
     }
 }
+
+/// Nodes are called as [`equal`] calls them.
+#[test]
+fn nodes_that_are_dedicated_to_a_class_serve_it_and_nothing_else() {
+    let names = equal(4);
+    let two = format!("{} {}", names[0].0, names[2].0);
+    let of_class = |dispatcher: &mut Dispatcher, class: u8, tried: &[BackendId]| {
+        let request = Request { class, object: 9, here: None, ..request() };
+        let mut chosen: Vec<u32> =
+            (0..60).map(|n| dispatcher.choose(&request, tried, Time(n)).chosen().expect("some are up").0).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    };
+    let mut masters = nodes(&format!("sweb(dedicated = {two}, class = 1)"), 4);
+    assert_eq!((of_class(&mut masters, 1, &[]), of_class(&mut masters, 0, &[])), (vec![0, 2], vec![1, 3]));
+    assert_eq!(of_class(&mut masters, 1, &[A]), [2]);
+    assert_eq!(of_class(&mut masters, 1, &[A, C]), [1, 3], "where none of them is left, any node");
+    let mut first = nodes(&format!("sweb(dedicated = {two}, spill = true)"), 4);
+    assert_eq!((of_class(&mut first, 0, &[]), of_class(&mut first, 1, &[])), (vec![0, 1, 2, 3], vec![1, 3]));
+    // A request may come to a node that is not for it, which sends it on.
+    let here = Request { class: 1, ..request() };
+    let mut cpu = nodes(&format!("cpu-only(dedicated = {}, class = 1)", names[1].0), 4);
+    assert_eq!(cpu.choose(&here, &[], Time(1)).chosen(), Some(B));
+    let listed = cpu.explain(&here, &[], Time(1)).candidates;
+    assert_eq!(listed.iter().map(|candidate| candidate.backend).collect::<Vec<_>>(), [B]);
+    let made = Dispatcher::new("sweb(dedicated = x)", &equal(2), Information::Immediate, AT_NODE, 1, "node");
+    let why = made.expect_err("no node is called so").to_string();
+    assert!(why.contains("there is no backend `x`; there are"), "{why}");
+}

@@ -37,6 +37,7 @@ fn the_terms_decide() {
         ("round-robin", "turns_before", true),
         ("address-hash", "score", true),
         ("path-hash", "distance", true),
+        ("lard", "in_flight", true),
     ] {
         let mut dispatcher = dispatcher(policy, &weighted(&[1.0, 2.0, 3.0, 1.5]));
         for id in 0..4 {

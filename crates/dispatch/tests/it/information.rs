@@ -82,6 +82,7 @@ fn a_missing_signal_is_named() {
         ("address-hash", Signals::IN_FLIGHT, "the client's address (address)"),
         ("cookie(policy = random)", Signals::IN_FLIGHT, "the client's cookies (cookie)"),
         ("path-hash", Signals::SWITCH, "the path asked for (path)"),
+        ("lard", Signals::SWITCH, "the path asked for (path)"),
         ("cookie(policy = address-hash)", Signals::COOKIE, "the client's address (address)"),
     ];
     for (policy, signals, words) in cases {
@@ -131,7 +132,7 @@ fn a_switch_serves_those_that_read_counts_or_nothing_and_one_that_splices_more()
             let made = Dispatcher::new(policy, &equal(2), Information::Immediate, signals, 1, "test");
             made.is_err()
         };
-        let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash"].contains(&policy);
+        let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash", "lard"].contains(&policy);
         assert_eq!(is_refused(Signals::SWITCH), sees_more, "{policy}");
         // The path, and where replies pass, what they tell; a cookie could be read but not set.
         let sees_replies = ["round-trip", "transmitted-size", "cookie"].contains(&policy);

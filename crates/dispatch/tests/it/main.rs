@@ -13,6 +13,7 @@ mod explanations;
 mod failures;
 mod holds;
 mod information;
+mod lard;
 mod least;
 mod limits;
 mod naming;

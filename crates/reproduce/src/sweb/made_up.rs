@@ -35,8 +35,16 @@ fn as_they_found(run: &str, of: &Settings<'_>) -> Vec<(String, f64)> {
         _ => 1.0,
     };
     let errors = if run == "nodes" && nodes < 2.0 { 0.6 } else { 0.0 };
-    let values = [(MEAN, mean), ("error_ratio", errors), ("throughput", 17.0), ("throughput_max", 17.25)];
-    values.map(|(metric, value)| (metric.to_owned(), value)).to_vec()
+    let times = ["", "_static", "_dynamic", "_gold", "_iron"].map(|class| (format!("{MEAN}{class}"), mean));
+    let values = [
+        ("response_time_p90", mean),
+        ("response_time_p99", mean),
+        ("error_ratio", errors),
+        ("throughput", 17.0),
+        ("throughput_max", 17.25),
+    ];
+    let values = values.map(|(metric, value)| (metric.to_owned(), value));
+    times.into_iter().chain(values).collect()
 }
 
 fn most_as_they_found(cell: Cell) -> u32 {
@@ -80,6 +88,11 @@ fn study(world: &dyn Fn(&str, &Settings<'_>, &str, f64) -> f64, most: &dyn Fn(Ce
         readings: readings::all(300).iter().map(|_| READ_ANEW.iter().map(|_| None).collect()).collect(),
         published: Published::read(&published).unwrap(),
     }
+}
+
+/// Answers in which `world` makes the value of every response time, by run, variant and metric.
+pub(super) fn in_world(world: &dyn Fn(&str, &Settings<'_>, &str) -> f64) -> Study {
+    study(&|run, of, metric, _| world(run, of, metric), &|_, rate| rate)
 }
 
 fn same(_: &str, _: &Settings<'_>, _: &str, value: f64) -> f64 {

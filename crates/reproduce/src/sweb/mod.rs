@@ -5,6 +5,7 @@
 //! searched for before ([`search`]); what each other reading changes ([`readings`]) is told by its [`effects`]. What real nodes
 //! did is kept in a file ([`measured`]) and stands beside it ([`live`]).
 
+mod configurations;
 mod effects;
 mod findings;
 mod live;
@@ -29,7 +30,18 @@ use crate::verdict::LEGEND;
 pub(crate) use measured::condense;
 
 /// The experiments, by the name of the run folder.
-const RUNS: [&str; 7] = ["burst", "sustained", "nodes", "non-uniform", "skewed", "shared-ethernet", "far-clients"];
+const RUNS: [&str; 10] = [
+    "burst",
+    "sustained",
+    "nodes",
+    "non-uniform",
+    "skewed",
+    "shared-ethernet",
+    "far-clients",
+    "contents",
+    "master-slave",
+    "customers",
+];
 /// Those whose rates are searched for: the Meiko's, and the workstations'.
 const MAXIMA: [&str; 2] = ["maxima", "maxima-ethernet"];
 /// Those that are run under each other reading too.
@@ -137,6 +149,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     let measured = Measured::read(&folder)?;
     text += &live::text(&measured, &study.published);
     text += &effects::text(&study);
+    text += &configurations::text(&study);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for figure in tables::figures(&study, live::series(&measured)) {
         std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;

@@ -4,6 +4,8 @@ use sojourn_stats::{Histogram, Span, Time};
 
 use crate::engine::Measured;
 use crate::requests::connections::Connections;
+use crate::requests::jobs::Job;
+use crate::requests::of_class::OfClass;
 use crate::requests::over_time::Intervals;
 use crate::requests::prediction::Errors;
 
@@ -41,6 +43,8 @@ pub(crate) struct Tally {
     pub(crate) over_time: Option<Intervals>,
     /// What there is to say of connections, where they are set up.
     pub(crate) connections: Option<Connections>,
+    /// Of each class, where there are several.
+    pub(crate) of_class: Vec<OfClass>,
 }
 
 impl Tally {
@@ -63,6 +67,7 @@ impl Tally {
             predictions: None,
             over_time: None,
             connections: None,
+            of_class: Vec::new(),
         }
     }
 
@@ -103,7 +108,8 @@ impl Tally {
 
     /// A reply is complete at its client.
     #[inline(always)]
-    pub(crate) fn completed(&mut self, planned: Time, number: u32, size: u64, now: Time) {
+    pub(crate) fn completed(&mut self, job: &Job, now: Time) {
+        let Job { planned, number, size, class, .. } = *job;
         if self.until == Time::NEVER {
             self.completions += 1;
             if let Some(connections) = &mut self.connections {
@@ -113,6 +119,10 @@ impl Tally {
         }
         if self.counts(planned) {
             self.response.record((now - planned).0);
+            if let Some(of_class) = self.of_class.get_mut(usize::from(class)) {
+                of_class.completed += 1;
+                of_class.response_ns += u128::from((now - planned).0);
+            }
             if let Some(series) = &mut self.series {
                 let number = number as usize;
                 if series.len() <= number {
@@ -167,6 +177,7 @@ impl Measured for Tally {
         (self.served, self.waiting_ns, self.service_ns) = (0, 0, 0);
         (self.denied, self.abandoned, self.completions) = (0, 0, 0);
         self.sent.fill(0);
+        self.of_class.iter_mut().for_each(OfClass::clear);
         if let Some(series) = &mut self.series {
             series.clear();
         }

@@ -98,6 +98,7 @@ impl Section {
             abandoned: 0,
             sent: vec![served],
             connections: None,
+            of_class: Vec::new(),
         }
     }
 }

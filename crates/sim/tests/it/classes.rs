@@ -35,6 +35,8 @@ fn first_come_first_served_is_mg1_of_the_mixture() {
     covers(&report, "utilization", rho, 0.01, "mixture");
     covers(&report, "waiting_time_mean", waiting, 0.03, "mixture");
     covers(&report, "response_time_mean", waiting + mean(1), 0.02, "mixture");
+    covers(&report, "response_time_mean_gold", waiting + GOLD[1], 0.02, "gold");
+    covers(&report, "response_time_mean_silver", waiting + SILVER[1], 0.02, "silver");
 }
 
 /// Cobham 1954 and, with preemption, White and Christie 1958: the first class of the workload is the most urgent.
@@ -45,19 +47,23 @@ fn priorities_go_by_the_order_of_the_classes() {
             let label = format!("{names:?}, preemptive: {preemptive}");
             let report =
                 run(&scenario(&format!("discipline = \"priority\"\npreemptive = {preemptive}"), names), 4_000_000);
-            covers(&report, "response_time_mean", by_priority(first, second, preemptive), 0.02, &label);
+            let [of_first, of_second] = by_priority(first, second, preemptive);
+            let mean = first[0] * of_first + second[0] * of_second;
+            covers(&report, "response_time_mean", mean, 0.02, &label);
+            for (name, due) in names.iter().zip([of_first, of_second]) {
+                covers(&report, &format!("response_time_mean_{name}"), due, 0.05, &format!("{name} of {label}"));
+            }
         }
     }
 }
 
-/// The mean response time over two classes, the first the more urgent.
-fn by_priority(first: [f64; 3], second: [f64; 3], preemptive: bool) -> f64 {
+/// The mean response times of two classes, the first the more urgent.
+fn by_priority(first: [f64; 3], second: [f64; 3], preemptive: bool) -> [f64; 2] {
     let residual = |[share, _, second_moment]: [f64; 3]| RATE * share * second_moment / 2.0;
     let left_by_first = 1.0 - RATE * first[0] * first[1];
     let left = left_by_first - RATE * second[0] * second[1];
     let found = residual(first) + residual(second);
     let (found_by_first, stretched) = if preemptive { (residual(first), left_by_first) } else { (found, 1.0) };
     let of_first = first[1] + found_by_first / left_by_first;
-    let of_second = second[1] / stretched + found / (left_by_first * left);
-    first[0] * of_first + second[0] * of_second
+    [of_first, second[1] / stretched + found / (left_by_first * left)]
 }

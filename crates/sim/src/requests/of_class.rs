@@ -1,0 +1,45 @@
+//! What the requests of each class took.
+
+use std::sync::Arc;
+
+use sojourn_traffic::Workload;
+
+/// Completed requests of one class.
+#[derive(Clone, Debug)]
+pub(crate) struct OfClass {
+    pub(crate) name: Arc<str>,
+    pub(crate) completed: u64,
+    /// Sum of their response times (ns).
+    pub(crate) response_ns: u128,
+}
+
+impl OfClass {
+    /// One for each class of a workload, by number; none where all requests are alike.
+    pub(crate) fn all(workload: &Workload) -> Vec<OfClass> {
+        let names = workload.classes();
+        let several = names.iter().filter(|_| names.len() > 1);
+        several.map(|name| OfClass { name: (*name).into(), completed: 0, response_ns: 0 }).collect()
+    }
+
+    /// What was counted after `before` was.
+    pub(crate) fn since(&self, before: &OfClass) -> OfClass {
+        OfClass {
+            name: Arc::clone(&self.name),
+            completed: self.completed - before.completed,
+            response_ns: self.response_ns - before.response_ns,
+        }
+    }
+
+    /// The counts of both together.
+    pub(crate) fn and(&self, other: &OfClass) -> OfClass {
+        OfClass {
+            name: Arc::clone(&self.name),
+            completed: self.completed + other.completed,
+            response_ns: self.response_ns + other.response_ns,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        (self.completed, self.response_ns) = (0, 0);
+    }
+}
