@@ -1,9 +1,11 @@
 //! Requests of two classes with demands of their own at one server: M/G/1 of the mixture, and priorities.
 
 use sojourn_model::Server;
+use sojourn_sim::{Control, WarmUp};
+use sojourn_stats::{Estimate, Span};
 use sojourn_traffic::{Arrivals, Classes, Open, Sizes, Workload};
 
-use crate::support::{Scenario, covers, run};
+use crate::support::{Scenario, covers, estimate, run, run_plan, simulate};
 
 /// Poisson arrivals per second, and of each class its share with mean and second moment of its service.
 const RATE: f64 = 0.8;
@@ -66,4 +68,29 @@ fn by_priority(first: [f64; 3], second: [f64; 3], preemptive: bool) -> [f64; 2] 
     let (found_by_first, stretched) = if preemptive { (residual(first), left_by_first) } else { (found, 1.0) };
     let of_first = first[1] + found_by_first / left_by_first;
     [of_first, second[1] / stretched + found / (left_by_first * left)]
+}
+
+/// What is said of the classes is, taken together, what is said of all: after a warm-up, and where a plan is played in sections.
+#[test]
+fn the_classes_together_are_all_requests() {
+    let scenario = scenario("discipline = \"fcfs\"", ["gold", "silver"]);
+    let (warm_up, horizon) = (Span(400_000_000_000), Span(1_000_000_000_000));
+    let planned = run_plan(&scenario, 1, horizon, warm_up).unwrap();
+    let control = Control { warm_up: WarmUp::Fixed(warm_up), horizon: Some(horizon), ..Control::default() };
+    let replicated = simulate(&scenario, &control).unwrap();
+    for (report, how) in [(planned, "a plan"), (replicated, "replications")] {
+        let of = |class: &str| {
+            let estimate = estimate(&report, &format!("response_time_mean{class}"));
+            (estimate.value().unwrap(), estimate.samples().unwrap() as f64)
+        };
+        let [all, gold, silver] = ["", "_gold", "_silver"].map(of);
+        assert_eq!(gold.1 + silver.1, all.1, "{how}");
+        for class in ["gold", "silver"] {
+            let estimate = estimate(&report, &format!("response_time_mean_{class}"));
+            let Estimate::Sampled { value, ci_low, ci_high, .. } = *estimate else { panic!("{how}: {estimate:?}") };
+            assert!(ci_high - ci_low < value, "{how}, {class}: {ci_low} to {ci_high}: sections are all alike");
+        }
+        let sum = gold.0 * gold.1 + silver.0 * silver.1;
+        assert!((sum / all.1 - all.0).abs() < 1e-3 * all.0, "{how}: {} of all, {} by class", all.0, sum / all.1);
+    }
 }
