@@ -34,7 +34,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
-	@$(MAKE) --no-print-directory packages reproductions sweb
+	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 
 MUTANTS := target/peers/bin/cargo-mutants
