@@ -34,6 +34,8 @@ pub struct Dispatcher {
     listens: bool,
     /// The policy reads what is known of clients, so that a request counts as a use of its client.
     reads_clients: bool,
+    /// What no backend has room for is refused.
+    needs_room: bool,
     fresh: bool,
     recorder: Option<Recorder<Box<dyn Write + Send>>>,
     /// How it was made.
@@ -111,6 +113,7 @@ impl Dispatcher {
             requires: requires | reports,
             reads_clients: requires.intersects(Signals::CLIENT_RATES | Signals::ROUND_TRIPS),
             clients: Clients::default(),
+            needs_room: false,
             listens: policy.listens(),
             due: Time::NEVER,
             policy_due: Time::NEVER,
@@ -143,7 +146,13 @@ impl Dispatcher {
         if let Some(recorder) = &mut self.recorder {
             recorder.explain(|| self.policy.explain(&ask));
         }
-        let mut decision = self.policy.choose(&ask, &mut self.stream);
+        let mut decision = match self.needs_room.then(|| missing_room(&ask)).flatten() {
+            Some(rate) => {
+                let reason = Reason { code: Code::NoRoom, ties: 0, value: rate };
+                Decision { reason, ..Decision::refuse() }
+            }
+            None => self.policy.choose(&ask, &mut self.stream),
+        };
         self.ask_policy();
         if decision.action == Action::Refuse && self.table.full() > 0 {
             let full = self.table.full();
@@ -298,6 +307,17 @@ impl Dispatcher {
         }
         self.table.set_limit(limit);
         Ok(())
+    }
+
+    /// From now on a request is refused where backends are up and none of them has room for what its client asks for: its
+    /// rate as told, else the mean of those told, else any room at all. The policy is then not asked. Or, with false, as usual
+    /// the policy chooses in any case.
+    pub fn need_room(&mut self, needs: bool) {
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.need_room(needs);
+        }
+        self.needs_room = needs;
     }
 
     /// Says what a backend is made of.
@@ -504,6 +524,15 @@ impl fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatcher").field("policy", &self.header.policy).field("table", &self.table).finish()
     }
+}
+
+/// The rate (1/s) for which none of those that may be chosen has room; `None` where one has, or none may be chosen.
+fn missing_room(ask: &Ask<'_>) -> Option<f64> {
+    let Ask { request, table, clients, tried, .. } = *ask;
+    let rate = clients.rate(request.client).or_else(|| clients.mean_rate()).unwrap_or(0.0);
+    let has_any =
+        if tried.is_empty() { table.any_has_room(rate) } else { ask.candidates().any(|id| table.has_room(id, rate)) };
+    (!has_any && ask.candidates().next().is_some()).then_some(rate)
 }
 
 /// What a policy requires, as this face meets it: it gets the client's first byte where the balancer sees none.

@@ -85,6 +85,8 @@ pub(in crate::dns) struct Counts {
     pub(in crate::dns) paired: u64,
     /// Questions when no site was up.
     pub(in crate::dns) none_up: u64,
+    /// Questions when sites were up and none had room, where the setting says what to answer then.
+    pub(in crate::dns) none_with_room: u64,
     /// Orders to measure a round trip.
     pub(in crate::dns) probes: u64,
     /// Orders that were not given: too many waited.

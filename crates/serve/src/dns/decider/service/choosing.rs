@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
-use sojourn_dispatch::{BackendId, Command, Origin, Request, Signals, TtlRule};
+use sojourn_dispatch::{BackendId, Code, Command, Origin, Request, Signals, TtlRule};
 use sojourn_stats::{Span, Time};
 
 use super::super::journal::{Decided, Named};
 use super::{Inside, Order};
 use crate::dns::chooser::{Answered, Family};
-use crate::dns::config::NoneUp;
+use crate::dns::config::{NoneUp, NoneWithRoom};
 use crate::dns::subnet::Client;
 
 /// The longest TTL that a rule may make: a day.
@@ -34,7 +34,8 @@ impl Inside {
         let decision = self.dispatcher.choose(&request, self.sites.without(family), now);
         self.counts.decisions += 1;
         let chosen = decision.chosen();
-        let ttl = match chosen {
+        // Where none was chosen, those that are up may be named all the same.
+        let ttl = match chosen.or(self.dispatcher.table().eligible().first().copied()) {
             Some(first) => self.ttl(client, first),
             None => self.config.ttl,
         };
@@ -47,17 +48,34 @@ impl Inside {
         let named = Named::new(named);
         journal.add(|number| Decided { number, at: now, client, family, decision, ttl, named, is_paired: false });
         self.obey(client, now);
-        match (chosen, self.config.none_up) {
-            (Some(_), _) => Answered::Addresses { ttl, scope },
-            (None, NoneUp::All) => {
-                self.counts.none_up += 1;
+        match chosen {
+            Some(_) => Answered::Addresses { ttl, scope },
+            None if decision.reason.code == Code::NoRoom => self.without_room(family, (ttl, scope), list),
+            None => self.without_site(family, ttl, list),
+        }
+    }
+
+    /// What is answered where no site is up.
+    fn without_site(&mut self, family: Family, ttl: Span, list: &mut Vec<IpAddr>) -> Answered {
+        self.counts.none_up += 1;
+        match self.config.none_up {
+            NoneUp::All => {
                 self.sites.all(family, list);
                 Answered::Addresses { ttl, scope: 0 }
             }
-            (None, NoneUp::ServFail) => {
-                self.counts.none_up += 1;
-                Answered::Nothing
+            NoneUp::ServFail => Answered::Nothing,
+        }
+    }
+
+    /// What is answered where no site has room for the client, and the policy was not asked.
+    fn without_room(&mut self, family: Family, (ttl, scope): (Span, u8), list: &mut Vec<IpAddr>) -> Answered {
+        self.counts.none_with_room += 1;
+        match self.config.none_with_room {
+            NoneWithRoom::Policy | NoneWithRoom::All => {
+                self.sites.addresses(self.dispatcher.table().eligible(), family, list);
+                Answered::Addresses { ttl, scope }
             }
+            NoneWithRoom::ServFail => Answered::Nothing,
         }
     }
 
