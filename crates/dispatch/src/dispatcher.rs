@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use sojourn_stats::{Span, Stream, Time};
 
+use crate::claims::Claims;
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
     Action, Ask, BackendId, Catalogue, ClientRules, Clients, Code, Command, Decision, DispatchError, Event,
@@ -34,6 +35,7 @@ pub struct Dispatcher {
     listens: bool,
     /// The policy reads what is known of clients, so that a request counts as a use of its client.
     reads_clients: bool,
+    claims: Claims,
     /// What no backend has room for is refused.
     needs_room: bool,
     fresh: bool,
@@ -113,6 +115,7 @@ impl Dispatcher {
             requires: requires | reports,
             reads_clients: requires.intersects(Signals::CLIENT_RATES | Signals::ROUND_TRIPS),
             clients: Clients::default(),
+            claims: Claims::default(),
             needs_room: false,
             listens: policy.listens(),
             due: Time::NEVER,
@@ -164,7 +167,7 @@ impl Dispatcher {
                 self.table.forwarded(id, false);
             }
             (_, Hold::UntilTold) => {}
-            _ => self.hold(&decision, tried),
+            _ => self.hold(&mut decision, request, tried, now),
         }
         self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
@@ -484,9 +487,12 @@ impl Dispatcher {
 
     /// Counts a choice that is held otherwise than until the end of the request is told.
     #[cold]
-    fn hold(&mut self, decision: &Decision, tried: &[BackendId]) {
+    fn hold(&mut self, decision: &mut Decision, request: &Request, tried: &[BackendId], now: Time) {
         let Some(id) = decision.chosen() else { return };
         assert!(!tried.contains(&id), "a policy chose {id:?}, which was already tried");
+        if let Some(asker) = request.claimed_by {
+            decision.hold = self.claims.within(decision.hold, (request, asker), (id, &self.table), now);
+        }
         match decision.hold {
             Hold::UntilTold => {}
             Hold::Until(until) => self.lease(id, until, 0.0),

@@ -7,15 +7,22 @@ use sojourn_stats::{Span, Time};
 
 use super::super::journal::{Decided, Named};
 use super::{Inside, Order};
-use crate::dns::chooser::{Answered, Family};
+use crate::dns::chooser::{Answered, Asker, Family};
 use crate::dns::config::{NoneUp, NoneWithRoom};
 use crate::dns::subnet::Client;
+use crate::network::prefix;
 
 /// The longest TTL that a rule may make: a day.
 const TTL_MAX_S: u64 = 86_400;
 
 impl Inside {
-    pub(super) fn choose(&mut self, client: Client, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
+    pub(super) fn choose(
+        &mut self,
+        (client, asker): (Client, &Asker),
+        family: Family,
+        now: Time,
+        list: &mut Vec<IpAddr>,
+    ) -> Answered {
         list.clear();
         if !self.sites.have(family) {
             return Answered::Addresses { ttl: self.config.ttl, scope: 0 };
@@ -30,7 +37,8 @@ impl Inside {
                 return Answered::Addresses { ttl: whole_seconds(Span(left)), scope };
             }
         }
-        let request = self.request(client);
+        let claimed_by = asker.subnet.map(|_| self.network(asker.from));
+        let request = Request { claimed_by, ..self.request(client) };
         let decision = self.dispatcher.choose(&request, self.sites.without(family), now);
         self.counts.decisions += 1;
         let chosen = decision.chosen();
@@ -84,6 +92,12 @@ impl Inside {
         let reads_places = self.dispatcher.requires().contains(Signals::ORIGIN);
         let origin = if reads_places { self.around.places.origin(client.address) } else { Origin::default() };
         Request { client: client.key, origin, lease: Some(self.config.ttl), ..Request::default() }
+    }
+
+    /// The key of the network of an asker.
+    fn network(&self, asker: IpAddr) -> u64 {
+        let bits = prefix(asker, self.around.networks);
+        bits as u64 ^ (bits >> 64) as u64
     }
 
     /// Whether an answer depends on who asks.
