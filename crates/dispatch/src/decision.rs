@@ -181,6 +181,8 @@ pub enum Code {
     NoBackend,
     /// The same, and of those that are up some are full.
     Full,
+    /// None has room for what the client asks for, and room is needed ([`crate::Dispatcher::need_room`]).
+    NoRoom,
 }
 
 impl fmt::Display for Reason {
@@ -216,8 +218,9 @@ impl fmt::Display for Reason {
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
             Code::Full => write!(f, "no backend can take it, {value} are full"),
+            Code::NoRoom => write!(f, "no backend has room for {value:.4} requests/s"),
         }?;
-        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend | Code::Full);
+        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend | Code::Full | Code::NoRoom);
         if compares && self.ties > 1 { write!(f, ", one of {} such", self.ties) } else { Ok(()) }
     }
 }

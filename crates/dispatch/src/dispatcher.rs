@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use sojourn_stats::{Span, Stream, Time};
 
+use crate::claims::Claims;
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
     Action, Ask, BackendId, Catalogue, ClientRules, Clients, Code, Command, Decision, DispatchError, Event,
@@ -34,6 +35,9 @@ pub struct Dispatcher {
     listens: bool,
     /// The policy reads what is known of clients, so that a request counts as a use of its client.
     reads_clients: bool,
+    claims: Claims,
+    /// What no backend has room for is refused.
+    needs_room: bool,
     fresh: bool,
     recorder: Option<Recorder<Box<dyn Write + Send>>>,
     /// How it was made.
@@ -112,6 +116,8 @@ impl Dispatcher {
             requires: requires | reports,
             reads_clients: requires.intersects(Signals::CLIENT_RATES | Signals::ROUND_TRIPS),
             clients: Clients::default(),
+            claims: Claims::default(),
+            needs_room: false,
             listens: policy.listens(),
             due: Time::NEVER,
             policy_due: Time::NEVER,
@@ -144,7 +150,13 @@ impl Dispatcher {
         if let Some(recorder) = &mut self.recorder {
             recorder.explain(|| self.policy.explain(&ask));
         }
-        let mut decision = self.policy.choose(&ask, &mut self.stream);
+        let mut decision = match self.needs_room.then(|| missing_room(&ask)).flatten() {
+            Some(rate) => {
+                let reason = Reason { code: Code::NoRoom, ties: 0, value: rate };
+                Decision { reason, ..Decision::refuse() }
+            }
+            None => self.policy.choose(&ask, &mut self.stream),
+        };
         self.ask_policy();
         if decision.action == Action::Refuse && self.table.full() > 0 {
             let full = self.table.full();
@@ -156,7 +168,7 @@ impl Dispatcher {
                 self.table.forwarded(id, false);
             }
             (_, Hold::UntilTold) => {}
-            _ => self.hold(&decision, tried),
+            _ => self.hold(&mut decision, request, tried, now),
         }
         self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
@@ -299,6 +311,17 @@ impl Dispatcher {
         }
         self.table.set_limit(limit);
         Ok(())
+    }
+
+    /// From now on a request is refused where backends are up and none of them has room for what its client asks for: its
+    /// rate as told, else the mean of those told, else any room at all. The policy is then not asked. Or, with false, as usual
+    /// the policy chooses in any case.
+    pub fn need_room(&mut self, needs: bool) {
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.need_room(needs);
+        }
+        self.needs_room = needs;
     }
 
     /// Says what a backend is made of.
@@ -465,9 +488,12 @@ impl Dispatcher {
 
     /// Counts a choice that is held otherwise than until the end of the request is told.
     #[cold]
-    fn hold(&mut self, decision: &Decision, tried: &[BackendId]) {
+    fn hold(&mut self, decision: &mut Decision, request: &Request, tried: &[BackendId], now: Time) {
         let Some(id) = decision.chosen() else { return };
         assert!(!tried.contains(&id), "a policy chose {id:?}, which was already tried");
+        if let Some(asker) = request.claimed_by {
+            decision.hold = self.claims.within(decision.hold, (request, asker), (id, &self.table), now);
+        }
         match decision.hold {
             Hold::UntilTold => {}
             Hold::Until(until) => self.lease(id, until, 0.0),
@@ -505,6 +531,15 @@ impl fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatcher").field("policy", &self.header.policy).field("table", &self.table).finish()
     }
+}
+
+/// The rate (1/s) for which none of those that may be chosen has room; `None` where one has, or none may be chosen.
+fn missing_room(ask: &Ask<'_>) -> Option<f64> {
+    let Ask { request, table, clients, tried, .. } = *ask;
+    let rate = clients.rate(request.client).or_else(|| clients.mean_rate()).unwrap_or(0.0);
+    let has_any =
+        if tried.is_empty() { table.any_has_room(rate) } else { ask.candidates().any(|id| table.has_room(id, rate)) };
+    (!has_any && ask.candidates().next().is_some()).then_some(rate)
 }
 
 /// What a policy requires, as this face meets it: it gets the client's first byte where the balancer sees none.

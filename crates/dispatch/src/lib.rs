@@ -109,6 +109,7 @@
 mod backend;
 pub mod capacity;
 mod catalogue;
+mod claims;
 mod clients;
 mod decision;
 mod dispatcher;

@@ -118,6 +118,9 @@ enum Line<D> {
     Limit {
         limit: Limit,
     },
+    NeedRoom {
+        needs: bool,
+    },
     Hardware {
         backend: BackendId,
         hardware: Hardware,
@@ -275,6 +278,11 @@ impl<W: Write> Recorder<W> {
     /// The limit of each backend was told.
     pub fn limit(&mut self, limit: Limit) {
         self.write(&Line::Limit { limit });
+    }
+
+    /// Whether room is needed was told.
+    pub fn need_room(&mut self, needs: bool) {
+        self.write(&Line::NeedRoom { needs });
     }
 
     /// A backend's hardware was told.

@@ -46,6 +46,10 @@ pub struct Request {
     /// How long the choice will be kept by those who ask, where the face knows: the TTL of an answer.
     #[serde(skip_serializing_if = "is_default")]
     pub lease: Option<Span>,
+    /// The key of who says that the request is of `client`, where nothing but its word does: of a resolver that tells for which
+    /// network it asks. What such a request takes of a backend's room is bounded.
+    #[serde(skip_serializing_if = "is_default")]
+    pub claimed_by: Option<u64>,
 }
 
 /// One question to a policy: everything that it may read.

@@ -171,6 +171,11 @@ impl Table {
         self.said(id).report.as_ref()
     }
 
+    /// How many reports of it were taken.
+    pub(crate) fn reports(&self, id: BackendId) -> u64 {
+        self.said(id).count
+    }
+
     /// How old its last report is.
     pub fn report_age(&self, id: BackendId, now: Time) -> Option<Span> {
         self.report(id).map(|report| now.saturating_since(report.measured))

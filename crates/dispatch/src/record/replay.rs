@@ -134,6 +134,10 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
             })
         }
         Line::Limit { limit } => dispatcher.limit(limit).map(|()| None).map_err(|error| error.to_string()),
+        Line::NeedRoom { needs } => {
+            dispatcher.need_room(needs);
+            Ok(None)
+        }
         Line::Hardware { backend, hardware } => known(dispatcher, &[backend]).map(|()| {
             dispatcher.set_hardware(backend, hardware);
             None

@@ -10,6 +10,8 @@ pub(super) struct Said {
     pub(super) report: Option<Report>,
     pub(super) hardware: Hardware,
     pub(super) origin: Origin,
+    /// How many reports there were.
+    pub(super) count: u64,
     /// Product of the relative rises of the choices since the report.
     cpu_rise: f32,
     /// What those choices took of the room.
@@ -24,6 +26,7 @@ impl Default for Said {
             report: None,
             hardware: Hardware::default(),
             origin: Origin::default(),
+            count: 0,
             cpu_rise: 1.0,
             taken: 0,
             reserved: 0,
@@ -38,6 +41,7 @@ impl Said {
             none => *none = Some(report.clone()),
         }
         (self.cpu_rise, self.taken) = (1.0, 0);
+        self.count += 1;
     }
 
     pub(super) fn believe(&mut self, cpu: f32, room: f32) {

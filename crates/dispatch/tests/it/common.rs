@@ -19,6 +19,7 @@ pub(crate) const REQUEST: Request = Request {
     hops: 0,
     here: None,
     lease: None,
+    claimed_by: None,
 };
 
 /// Backends `s1` to `s{n}` of weight 1.

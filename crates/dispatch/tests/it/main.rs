@@ -4,6 +4,7 @@ mod affinity;
 mod broker;
 mod capacity;
 mod catalogue;
+mod claims;
 mod clients;
 mod common;
 mod cost;

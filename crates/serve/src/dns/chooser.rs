@@ -34,7 +34,7 @@ pub enum Answered {
         /// How many bits of the client's network the answer depends on.
         scope: u8,
     },
-    /// No site is up, and the setting says that this is a failure: SERVFAIL.
+    /// No site is up or none has room, and the setting says that this is a failure: SERVFAIL.
     Nothing,
 }
 

@@ -95,6 +95,8 @@ pub struct ServiceConfig {
     pub answers: usize,
     /// What is answered where no site is up.
     pub none_up: NoneUp,
+    /// What is answered where sites are up and none has room for the client.
+    pub none_with_room: NoneWithRoom,
     /// To how many sites the round trip of a client is measured.
     pub sites_probed: u32,
     /// When round trips are measured anew.
@@ -114,6 +116,18 @@ pub struct ServiceConfig {
 pub enum NoneUp {
     /// All of them: one may be up that is thought to be down.
     #[default]
+    All,
+    /// SERVFAIL: resolvers may serve what they had before.
+    ServFail,
+}
+
+/// What is answered where sites are up and none of them has room for what the client asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoneWithRoom {
+    /// What the policy chooses all the same.
+    #[default]
+    Policy,
+    /// All that are up.
     All,
     /// SERVFAIL: resolvers may serve what they had before.
     ServFail,

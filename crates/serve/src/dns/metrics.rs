@@ -15,7 +15,7 @@ struct Family {
     key: &'static str,
 }
 
-const OF_SERVICES: [Family; 8] = [
+const OF_SERVICES: [Family; 9] = [
     Family { name: "decisions_total", kind: "counter", help: "Choices of the policy.", key: "decisions" },
     Family {
         name: "paired_total",
@@ -24,6 +24,12 @@ const OF_SERVICES: [Family; 8] = [
         key: "paired",
     },
     Family { name: "none_up_total", kind: "counter", help: "Choices when no site was up.", key: "none_up" },
+    Family {
+        name: "none_with_room_total",
+        kind: "counter",
+        help: "Queries answered by the setting for no room.",
+        key: "none_with_room",
+    },
     Family { name: "probes_total", kind: "counter", help: "Round trips that were ordered.", key: "probes" },
     Family { name: "probes_dropped_total", kind: "counter", help: "Orders that were too many.", key: "probes_dropped" },
     Family { name: "round_trips_total", kind: "counter", help: "Round trips that were measured.", key: "round_trips" },

@@ -36,7 +36,7 @@ use tokio::task::JoinSet;
 
 pub use answer::{Done, Responder, Transport};
 pub use chooser::{Answered, Asker, Chooser, Family, ServiceId};
-pub use config::{DnsConfig, NoneUp, Region, ServiceConfig, SiteConfig, ZoneConfig};
+pub use config::{DnsConfig, NoneUp, NoneWithRoom, Region, ServiceConfig, SiteConfig, ZoneConfig};
 pub use server::{Limits, Server, ServerConfig, ServerCounts};
 pub use wire::tsig::TransferKey;
 pub use zone::{Zone, Zones};

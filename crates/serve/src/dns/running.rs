@@ -139,6 +139,7 @@ impl Running {
                 clients: config.clients,
                 takes_reports: config.reports.is_some(),
                 places: Arc::new(places),
+                networks: [config.limits.prefix_v4, config.limits.prefix_v6],
                 orders: self.orders.clone(),
                 events: self.events.clone(),
             },

@@ -183,6 +183,60 @@ fn where_no_site_is_up_the_setting_says_what_is_answered() {
     assert_eq!(none.dns.state()["services"][0]["counts"]["none_up"], 1);
 }
 
+/// Where sites are up and none has room for the client: what the policy chooses, all that are up, or SERVFAIL; where one has, and
+/// where none is up, as ever. A reload may change it, and the record replays.
+#[test]
+fn where_no_site_has_room_the_setting_says_what_is_answered() {
+    let sites = [("c1", ""), ("c2", ""), ("c3", "drain = true")];
+    let text = |setting: &str| {
+        let keys = format!("client_rates = \"64 s\"\nrecord = \"decisions.jsonl\"\n{setting}");
+        reporting("nearest-with-room", &keys, &sites)
+    };
+    let running = start(&text(""));
+    let mut reporters = ["c1", "c2"].map(|name| Reporter::new(&running, name));
+    reporters.iter_mut().for_each(|site| site.heartbeat = Span(60 * SECOND));
+    let mut told = |rooms: [f64; 2]| {
+        until("both are known", || {
+            reporters.iter_mut().zip(rooms).for_each(|(site, room)| site.tell(100.0, room));
+            running.site("c1")["room_per_s"] == rooms[0] && running.site("c2")["room_per_s"] == rooms[1]
+        });
+    };
+    let ask = || running.ask_as(&asker("10.9.9.9"), Family::V4, now());
+    let count = || running.dns.state()["services"][0]["counts"]["none_with_room"].clone();
+    told([0.0, 0.0]);
+    assert_eq!((ask().0.len(), count()), (1, 0.into()), "drawn by capacity");
+    for (setting, addresses) in [("all", &["10.0.1.1", "10.0.2.1"][..]), ("servfail", &[])] {
+        running.rewrite(&text(&format!("none_with_room = \"{setting}\"")));
+        running.dns.reload().expect("the file is right");
+        told([0.0, 0.0]);
+        let before = count().as_u64().expect("a count");
+        let (list, answered) = ask();
+        assert_eq!(
+            (list, answered == Answered::Nothing),
+            (addresses.iter().map(|at| (*at).into()).collect(), setting != "all")
+        );
+        assert_eq!(count(), before + 1);
+        let why = running.dns.chooser().why(ServiceId(0), &asker("10.9.9.9"), now());
+        assert!(why.iter().any(|line| line.contains("no backend has room for 0.0000 requests/s")), "{why:?}");
+        told([0.0, 50.0]);
+        assert_eq!((ask().0, count()), (vec!["10.0.2.1".into()], (before + 1).into()), "one has room");
+    }
+    // Room enough for most is none for a client that asks for more.
+    reporters[0].tell_rates(&[("10.9.9.9", 60.0), ("10.9.9.8", 1.0)]);
+    until("both rates are told", || running.dns.state()["services"][0]["clients"] == 2);
+    assert_eq!(ask().1, Answered::Nothing);
+    assert_eq!(running.ask("10.9.9.8").len(), 1);
+    let before = count();
+    for site in ["c1", "c2"] {
+        assert!(running.control(&format!("{{\"ask\": \"drain\", \"site\": \"{site}\"}}")).contains("done"));
+    }
+    assert_eq!((ask().0.len(), count()), (3, before), "where no site is up, that setting counts");
+    let record = running.folder.path().join("decisions.jsonl");
+    assert!(running.dns.stop().1);
+    let replay = record::replay(BufReader::new(fs::File::open(record).expect("the record"))).expect("a record");
+    assert_eq!((replay.choices, replay.first_difference), (8, None));
+}
+
 /// The client is its network where the resolver tells it: the answer is for that network, and says so. A policy that does not
 /// look at clients gives an answer for all.
 #[test]

@@ -6,6 +6,7 @@ mod child;
 mod clusters;
 mod clusters_bed;
 mod dns_decider;
+mod dns_load;
 mod dns_places;
 mod dns_reload;
 mod dns_wire;

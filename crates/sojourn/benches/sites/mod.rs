@@ -23,9 +23,6 @@ pub(crate) struct Sites {
     /// When to hear orders, and when to report.
     next: [Time; 2],
     pub(crate) orders: usize,
-    /// Of reports, orders and round trips, and of queries and answers beside them.
-    pub(crate) bytes: usize,
-    pub(crate) beside: usize,
 }
 
 impl Sites {
@@ -39,14 +36,13 @@ impl Sites {
             senders.push((socket, Sender::new(Key::new(KEY), &format!("s{n}"), EPOCH, 1)?));
         }
         let start = now();
-        let mut sites = Sites { senders, start, next: [start; 2], orders: 0, bytes: 0, beside: 0 };
+        let mut sites = Sites { senders, start, next: [start; 2], orders: 0 };
         // The first datagram is answered by a challenge, the second is believed.
         for _ in 0..10 {
             sites.next = [now(); 2];
             sites.look()?;
             std::thread::park_timeout(Duration::from_millis(100));
         }
-        sites.bytes = 0;
         Ok(sites)
     }
 
@@ -58,7 +54,6 @@ impl Sites {
             told += part.len();
             let measured = EPOCH + (now() - self.start).0;
             for datagram in self.senders[number].1.rates(0, measured, part.to_vec()) {
-                self.bytes += datagram.len();
                 self.senders[number].0.send(&datagram)?;
                 // They shall all be heard, and what is ordered obeyed: three round trips of each.
                 std::thread::park_timeout(Duration::from_millis(2));
@@ -69,7 +64,7 @@ impl Sites {
         Ok(told)
     }
 
-    /// Obeys until what was ordered for clients that are new is done, at most a minute; that is no longer counted then.
+    /// Obeys until what was ordered for clients that are new is done, at most a minute.
     pub(crate) fn settle(&mut self) -> Result<()> {
         for _ in 0..600 {
             let before = self.orders;
@@ -79,7 +74,6 @@ impl Sites {
                 break;
             }
         }
-        (self.bytes, self.beside) = (0, 0);
         Ok(())
     }
 
@@ -98,13 +92,11 @@ impl Sites {
         let mut buffer = [0; 2048];
         for (number, (socket, sender)) in self.senders.iter_mut().enumerate() {
             while let Ok(length) = socket.recv(&mut buffer) {
-                self.bytes += length;
                 if let Heard::Order { order, client } = sender.hear(0, &buffer[..length]) {
                     self.orders += 1;
                     let mean = Span((5 + 37 * number as u64 % 97) * 1_000_000);
                     let echoes = Echoes { order, client, outcome: Outcome::Icmp, mean, answers: 3 };
                     let datagram = sender.echoes(0, measured, echoes);
-                    self.bytes += datagram.len();
                     socket.send(&datagram)?;
                 }
             }
@@ -117,7 +109,6 @@ impl Sites {
                 }
                 let (every, heartbeat) = (Span(1_000_000_000), Span(4_000_000_000));
                 let datagram = sender.load(0, measured, Load { every, heartbeat, metrics, ..Load::default() });
-                self.bytes += datagram.len();
                 socket.send(&datagram)?;
             }
         }

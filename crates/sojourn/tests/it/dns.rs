@@ -376,6 +376,11 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         (plain().replace("194.0.0.10", "194.0.0"), "`194.0.0` is no IP address"),
         (plain().replace("194.0.0.10", "0.0.0.0"), "is no host's address"),
         (config("", "round-robin", "none_up = \"some\"", &two()), "`all` (their addresses all the same) or `servfail`"),
+        (
+            config(reports, "random", "none_with_room = \"some\"", &two()),
+            "`policy` (as it chooses), `all` (that are up)",
+        ),
+        (config("", "random", "none_with_room = \"servfail\"", &two()), "room is what sites report: add `[reports]`"),
         (config("", "round-robin", "answers = 9", &two()), "1 to 8 sites"),
         (config("", "round-robin", "probes = { at_most = 3, refresh = \"1 s\" }", &two()), "add `[reports]`"),
         (config(reports, "round-robin", "probes = { at_most = 0, refresh = \"1 s\" }", &two()), "at least 1 site"),

@@ -217,6 +217,47 @@ fn the_guide_to_serving_a_site_works() {
     assert!(stderr(&output).contains("unknown key `rot`; did you mean `root`?"), "{}", stderr(&output));
 }
 
+/// All blocks of the guide, as one who types them would run them, on ports that are free here.
+#[test]
+fn the_guide_to_answering_by_load_and_distance_works() {
+    if !["dig", "curl", "unbound"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/geographic-dns.md")).unwrap();
+    let known = ["5300", "5301", "7400", "8080", "9153"];
+    let free = known.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    // Nothing that it starts outlives it.
+    let head = "set -eu -o pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n";
+    let geo = folder.path().join("geo").display().to_string();
+    let mut script = format!("{head}{}", blocks(&text, "sh").concat());
+    // In two steps: a free port may have another's digits in it.
+    for (index, known) in known.iter().enumerate() {
+        script = script.replace(known, &format!("PORT-{index}"));
+    }
+    for (index, listener) in free.iter().enumerate() {
+        let port = listener.local_addr().unwrap().port();
+        script = script.replace(&format!("PORT-{index}"), &port.to_string());
+    }
+    let script = script.replace("/tmp/geo", &geo);
+    drop(free);
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", &script]).env("PATH", path).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let whole = format!("{told}\n{}", stderr(&output));
+    assert!(output.status.success(), "{whole}");
+    // Each region's own site first, and c1 no more once it is silent.
+    let (before, after) = told.split_once("x-sojourn-backend: c").unwrap_or_else(|| panic!("no site answers: {whole}"));
+    for part in ["ok; ", "127.0.0.11\n127.0.0.12\n127.0.0.12\n127.0.0.11\n", "it is in the client's region"] {
+        assert!(before.contains(part), "{part} in\n{whole}");
+    }
+    assert_eq!(after.lines().nth(1), Some("127.0.0.12"), "{whole}");
+    assert_ne!(after.lines().nth(2), Some("127.0.0.11"), "{whole}");
+    assert!(after.contains("by nearest-with-room: you are 127.0.0.1"), "{whole}");
+    let replayed = sojourn(&["replay", &format!("{geo}/decisions.jsonl")]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+}
+
 #[test]
 fn the_verbs_of_the_guides_exist() {
     let help = String::from_utf8(sojourn(&["--help"]).stdout).unwrap();

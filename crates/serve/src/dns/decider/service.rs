@@ -5,7 +5,8 @@
 //! it is, and for how long the answer will be kept; it hears of reports, rates and round trips, and never of a request's end.
 //!
 //! The client is its network where the resolver tells it (RFC 7871), else who asked. A resolver that tells lies about its
-//! clients' networks changes what it is answered itself, and what is remembered of so many clients.
+//! clients' networks changes what it is answered itself, which clients count as lately used, and what room sites are believed
+//! to have: of each, until it reports, half at most, and each client once.
 
 mod choosing;
 mod making;
@@ -48,6 +49,8 @@ pub(in crate::dns) struct Surroundings {
     pub(in crate::dns) clients: std::num::NonZeroUsize,
     pub(in crate::dns) takes_reports: bool,
     pub(in crate::dns) places: Arc<Places>,
+    /// Bits of a network of askers, of IPv4 and of IPv6.
+    pub(in crate::dns) networks: [u8; 2],
     pub(in crate::dns) orders: mpsc::Sender<Order>,
     pub(in crate::dns) events: Events,
 }
@@ -85,6 +88,8 @@ pub(in crate::dns) struct Counts {
     pub(in crate::dns) paired: u64,
     /// Questions when no site was up.
     pub(in crate::dns) none_up: u64,
+    /// Questions when sites were up and none had room, where the setting says what to answer then.
+    pub(in crate::dns) none_with_room: u64,
     /// Orders to measure a round trip.
     pub(in crate::dns) probes: u64,
     /// Orders that were not given: too many waited.
@@ -118,7 +123,7 @@ impl Service {
         let client = Client::of(asker);
         let mut inside = self.lock();
         let now = inside.time(now);
-        inside.choose(client, family, now, list)
+        inside.choose((client, asker), family, now, list)
     }
 
     /// The addresses of all sites that are not drained, and how long they may be kept.

@@ -15,6 +15,10 @@ use super::{Bench, bytes, open, query, read, with_edns};
 /// Each of these was a packet that a reader might take badly; more are made of them.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/dns_wire/corpus");
 
+/// Types of queries for whole zones.
+const AXFR: u16 = 252;
+const IXFR: u16 = 251;
+
 /// A head that counts these, and a question for `www.example.org.`.
 fn packet(counts: [u16; 4], after: &[u8]) -> Vec<u8> {
     let mut packet = bytes(&query("www.example.org.", "A"));
@@ -139,6 +143,11 @@ fn whatever_comes_is_answered_in_order_or_not_at_all() {
         examine(&mut bench, packet);
     }
     let seconds: u64 = std::env::var("SOJOURN_FUZZ_SECONDS").map_or(0, |text| text.parse().expect("whole seconds"));
+    // Those that are rightly signed get what they ask for, else nothing of that is tried: AXFR and IXFR, with EDNS and without.
+    let mut is_given = |packet: &&Vec<u8>| {
+        matches!(bench.send(packet, Transport::Tcp).0, Done::Replied { kind: AXFR | IXFR, code: 0, .. })
+    };
+    assert!(corpus.iter().filter(|packet| is_given(packet)).count() >= 4);
     let start = sojourn_serve::now();
     let (mut rounds, mut answered) = (0_u64, 0_u64);
     let mut stream = Stream::new(1, "dns", if seconds == 0 { "fuzz" } else { "fuzz for long" });
@@ -175,6 +184,7 @@ fn corpus(bench: &mut Bench) -> Vec<Vec<u8>> {
             all.extend([bytes(&query(name, kind)), bytes(&asked)]);
         }
     }
+    // Whole zones and notices are in the corpus, signed by this key too.
     all.extend(["A", "SOA", "TXT"].map(|kind| RIGHT.sign(&with_edns("www.example.org.", kind)).0));
     // Replies of ours, turned into queries.
     let replies: Vec<_> = all.iter().map(|packet| bench.send(packet, Transport::Tcp).1).collect();
@@ -210,13 +220,14 @@ fn mutant(corpus: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
             _ => packet[at] = [0, 1, 12, 63, 64, 0x80, 0xc0, 0xff][stream.below(8)],
         }
     }
-    packet
+    // A change within a signed message makes the signature wrong, and nothing behind it is tried: some are signed as they are.
+    if packet.len() >= 12 && stream.below(4) == 0 { RIGHT.sign_packet(packet).0 } else { packet }
 }
 
 /// Whether it was answered: then what is right of every reply is right of it.
 fn examine(bench: &mut Bench, packet: &[u8]) -> bool {
     let (done, reply) = bench.send(packet, Transport::Udp);
-    let Done::Replied { code, is_truncated, .. } = done else {
+    let Done::Replied { kind, code, is_truncated, .. } = done else {
         assert!(packet.len() < 12 || packet[2] & 0x80 != 0, "no answer to {packet:02x?}");
         return false;
     };
@@ -238,7 +249,18 @@ fn examine(bench: &mut Bench, packet: &[u8]) -> bool {
     // The same over TCP, where nothing is cut.
     let (done, whole) = bench.send(packet, Transport::Tcp);
     assert!(matches!(done, Done::Replied { is_truncated: false, .. }), "{done:?}");
-    assert!(is_truncated || whole == reply, "{packet:02x?}");
+    let is_transfer = matches!(kind, AXFR | IXFR);
+    assert!(is_truncated || is_transfer || whole == reply, "{packet:02x?}");
+    if is_transfer && code != 4 {
+        read(&whole);
+        let mut rest = bench.responder.further();
+        while let Some((length, after)) = rest.split_first_chunk::<2>() {
+            let (message, after) = after.split_at(usize::from(u16::from_be_bytes(*length)));
+            assert_eq!((&message[..2], read(message).metadata.message_type), (&packet[..2], MessageType::Response));
+            rest = after;
+        }
+        assert!(rest.is_empty());
+    }
     true
 }
 

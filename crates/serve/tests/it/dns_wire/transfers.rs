@@ -69,11 +69,15 @@ impl Signer<'_> {
 
     /// Signs a query; gives its code too.
     pub(super) fn sign(&self, query: &Message) -> (Vec<u8>, Vec<u8>) {
-        let mut packet = bytes(query);
+        self.sign_packet(bytes(query))
+    }
+
+    /// Signs what may be no query; it has a head at least.
+    pub(super) fn sign_packet(&self, mut packet: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
         let code = self.hmac(&[&packet[..], &self.variables(self.time, 0, &[])].concat());
         let record = self.record(&code, &packet[..2]);
         packet.extend_from_slice(&record);
-        packet[11] += 1;
+        packet[11] = packet[11].wrapping_add(1);
         (packet, code)
     }
 

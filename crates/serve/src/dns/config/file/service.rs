@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::super::names::{label, under};
 use super::{ip, location};
-use crate::dns::config::{ANSWERS_MAX, NoneUp, Region, ServiceConfig, SiteConfig};
+use crate::dns::config::{ANSWERS_MAX, NoneUp, NoneWithRoom, Region, ServiceConfig, SiteConfig};
 use crate::dns::decider::check;
 use crate::place::Place;
 use crate::report::NAME_MAX;
@@ -27,6 +27,7 @@ pub(super) struct RawService {
     ttl: Spanned<String>,
     answers: Option<Spanned<usize>>,
     none_up: Option<Spanned<String>>,
+    none_with_room: Option<Spanned<String>>,
     probes: Option<RawProbes>,
     client_rates: Option<Spanned<String>>,
     record: Option<PathBuf>,
@@ -101,6 +102,9 @@ pub(super) fn service(
             return Err(place.wrong(at, "zone.service.none_up", right));
         }
     };
+    let none_with_room = raw.none_with_room.as_ref();
+    let none_with_room =
+        none_with_room.map_or(Ok(NoneWithRoom::Policy), |text| none_with_room_of(text, known, place))?;
     if let Some(text) = raw.client_rates.as_ref().filter(|_| !known.reports) {
         let right = "rates of clients come in reports: add `[reports]`, or leave it out";
         return Err(place.wrong(text.span(), "zone.service.client_rates", right));
@@ -132,6 +136,7 @@ pub(super) fn service(
         ttl_rule,
         answers,
         none_up,
+        none_with_room,
         sites_probed,
         refresh,
         client_rates: client_rates.map(|text| span(text, "zone.service.client_rates", place)).transpose()?,
@@ -142,6 +147,20 @@ pub(super) fn service(
     };
     check(&service).map_err(|why| place.wrong(raw.policy.span(), "zone.service.policy", why))?;
     Ok(service)
+}
+
+/// Reads what is answered where no site has room.
+fn none_with_room_of(text: &Spanned<String>, known: &Known<'_>, place: &Place<'_>) -> Result<NoneWithRoom, String> {
+    let wrong = |right: String| place.wrong(text.span(), "zone.service.none_with_room", right);
+    match text.get_ref().as_str() {
+        "policy" => Ok(NoneWithRoom::Policy),
+        "all" | "servfail" if !known.reports => Err(wrong("room is what sites report: add `[reports]`".into())),
+        "all" => Ok(NoneWithRoom::All),
+        "servfail" => Ok(NoneWithRoom::ServFail),
+        other => {
+            Err(wrong(format!("`{other}` is not known: `policy` (as it chooses), `all` (that are up) or `servfail`")))
+        }
+    }
 }
 
 /// Reads a time above zero.

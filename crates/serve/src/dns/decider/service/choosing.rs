@@ -2,20 +2,27 @@
 
 use std::net::IpAddr;
 
-use sojourn_dispatch::{BackendId, Command, Origin, Request, Signals, TtlRule};
+use sojourn_dispatch::{BackendId, Code, Command, Origin, Request, Signals, TtlRule};
 use sojourn_stats::{Span, Time};
 
 use super::super::journal::{Decided, Named};
 use super::{Inside, Order};
-use crate::dns::chooser::{Answered, Family};
-use crate::dns::config::NoneUp;
+use crate::dns::chooser::{Answered, Asker, Family};
+use crate::dns::config::{NoneUp, NoneWithRoom};
 use crate::dns::subnet::Client;
+use crate::network::prefix;
 
 /// The longest TTL that a rule may make: a day.
 const TTL_MAX_S: u64 = 86_400;
 
 impl Inside {
-    pub(super) fn choose(&mut self, client: Client, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
+    pub(super) fn choose(
+        &mut self,
+        (client, asker): (Client, &Asker),
+        family: Family,
+        now: Time,
+        list: &mut Vec<IpAddr>,
+    ) -> Answered {
         list.clear();
         if !self.sites.have(family) {
             return Answered::Addresses { ttl: self.config.ttl, scope: 0 };
@@ -30,11 +37,13 @@ impl Inside {
                 return Answered::Addresses { ttl: whole_seconds(Span(left)), scope };
             }
         }
-        let request = self.request(client);
+        let claimed_by = asker.subnet.map(|_| self.network(asker.from));
+        let request = Request { claimed_by, ..self.request(client) };
         let decision = self.dispatcher.choose(&request, self.sites.without(family), now);
         self.counts.decisions += 1;
         let chosen = decision.chosen();
-        let ttl = match chosen {
+        // Where none was chosen, those that are up may be named all the same.
+        let ttl = match chosen.or(self.dispatcher.table().eligible().first().copied()) {
             Some(first) => self.ttl(client, first),
             None => self.config.ttl,
         };
@@ -47,17 +56,34 @@ impl Inside {
         let named = Named::new(named);
         journal.add(|number| Decided { number, at: now, client, family, decision, ttl, named, is_paired: false });
         self.obey(client, now);
-        match (chosen, self.config.none_up) {
-            (Some(_), _) => Answered::Addresses { ttl, scope },
-            (None, NoneUp::All) => {
-                self.counts.none_up += 1;
+        match chosen {
+            Some(_) => Answered::Addresses { ttl, scope },
+            None if decision.reason.code == Code::NoRoom => self.without_room(family, (ttl, scope), list),
+            None => self.without_site(family, ttl, list),
+        }
+    }
+
+    /// What is answered where no site is up.
+    fn without_site(&mut self, family: Family, ttl: Span, list: &mut Vec<IpAddr>) -> Answered {
+        self.counts.none_up += 1;
+        match self.config.none_up {
+            NoneUp::All => {
                 self.sites.all(family, list);
                 Answered::Addresses { ttl, scope: 0 }
             }
-            (None, NoneUp::ServFail) => {
-                self.counts.none_up += 1;
-                Answered::Nothing
+            NoneUp::ServFail => Answered::Nothing,
+        }
+    }
+
+    /// What is answered where no site has room for the client, and the policy was not asked.
+    fn without_room(&mut self, family: Family, (ttl, scope): (Span, u8), list: &mut Vec<IpAddr>) -> Answered {
+        self.counts.none_with_room += 1;
+        match self.config.none_with_room {
+            NoneWithRoom::Policy | NoneWithRoom::All => {
+                self.sites.addresses(self.dispatcher.table().eligible(), family, list);
+                Answered::Addresses { ttl, scope }
             }
+            NoneWithRoom::ServFail => Answered::Nothing,
         }
     }
 
@@ -66,6 +92,12 @@ impl Inside {
         let reads_places = self.dispatcher.requires().contains(Signals::ORIGIN);
         let origin = if reads_places { self.around.places.origin(client.address) } else { Origin::default() };
         Request { client: client.key, origin, lease: Some(self.config.ttl), ..Request::default() }
+    }
+
+    /// The key of the network of an asker.
+    fn network(&self, asker: IpAddr) -> u64 {
+        let bits = prefix(asker, self.around.networks);
+        bits as u64 ^ (bits >> 64) as u64
     }
 
     /// Whether an answer depends on who asks.

@@ -9,7 +9,7 @@ use sojourn_stats::Span;
 
 use super::sites::Sites;
 use super::{Inside, Prepared, Surroundings};
-use crate::dns::config::ServiceConfig;
+use crate::dns::config::{NoneWithRoom, ServiceConfig};
 use crate::{ServeError, clock, report};
 
 /// Reports of the rates of clients without news of one after which its rate is forgotten.
@@ -82,6 +82,7 @@ impl Inside {
             sites_probed: self.config.sites_probed,
             refresh: self.config.refresh,
         });
+        self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
         self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.dispatcher, self.latest);
     }
 
@@ -107,6 +108,7 @@ impl Inside {
         let now = self.time(clock::now());
         let Some((dispatcher, records)) = prepared else {
             (self.config, self.around) = (config.clone(), around.clone());
+            self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
             return self.sites.reload(&config.sites, &around.places, &mut self.dispatcher, now);
         };
         // Another policy knows nothing of what this one has learned; what sites have reported it is told again.
