@@ -4,6 +4,7 @@ mod alarm;
 mod caller;
 pub mod child;
 mod clock;
+mod control;
 mod current;
 mod descriptors;
 pub mod dns;

@@ -41,10 +41,10 @@ pub use server::{Limits, Server, ServerConfig, ServerCounts};
 pub use wire::tsig::TransferKey;
 pub use zone::{Zone, Zones};
 
+use crate::control::Door;
 use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, listen, prometheus};
-use control::Door;
 use decider::Order;
 use notify::Notice;
 use running::Running;
@@ -211,7 +211,9 @@ impl Desk {
         }
         if let Some(door) = door {
             let running = Arc::clone(&running);
-            chores.spawn_local(async move { drop(door.answer(running).await) });
+            chores.spawn_local(
+                async move { drop(door.serve(move |question| control::answer(question, &running)).await) },
+            );
         }
         // One that is stopped drops its sender, too.
         let _ = stop.wait_for(|stop| *stop).await;
