@@ -24,10 +24,12 @@ use sojourn_serve::{
 use sojourn_stats::Span;
 
 mod drained;
+mod idle;
 mod killed;
 mod limits;
 mod processors;
 mod redirects;
+mod restart;
 mod tunnels;
 
 use crate::skip::skipped;
