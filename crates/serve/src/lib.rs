@@ -30,7 +30,7 @@ pub mod upstream;
 
 pub use clock::now;
 pub use error::ServeError;
-pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
+pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, OrcaConfig, Probe, Timeouts};
 pub use node::{
     Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Membership, Node, NodeConfig,
     NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
