@@ -36,12 +36,12 @@ impl Drop for Door {
 }
 
 impl Door {
-    /// Opens the socket. One that was left behind is taken over; one that answers is not.
-    pub(crate) fn open(path: &Path) -> Result<Door, ServeError> {
+    /// Opens the socket of a `program`. One that was left behind is taken over; one that answers is not.
+    pub(crate) fn open(path: &Path, program: &str) -> Result<Door, ServeError> {
         let cannot = || format!("control {}: cannot listen there", path.display());
         if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            let what =
-                format!("control {}: another program answers there; stop it, or name another path", path.display());
+            let right = "stop it, or name another path";
+            let what = format!("control {}: another {program} answers there; {right}", path.display());
             return Err(ServeError::Config(what));
         }
         match fs::symlink_metadata(path) {

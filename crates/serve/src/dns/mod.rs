@@ -99,7 +99,7 @@ impl Dns {
         let listener = config.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
         let listener = listener.and_then(|mut listeners| listeners.pop());
         let metrics = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-        let door = config.control.as_deref().map(Door::open).transpose()?;
+        let door = config.control.as_deref().map(|path| Door::open(path, "DNS")).transpose()?;
         let ears = inbox.as_ref().map(Inbox::ears);
         let wire = ServerConfig {
             listen: config.listen.clone(),

@@ -90,7 +90,7 @@ impl Switch {
     pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
         check::check(&config)?;
         let only_one = be_the_only_one()?;
-        let door = config.control.as_deref().map(Door::open).transpose()?;
+        let door = config.control.as_deref().map(|path| Door::open(path, "switch")).transpose()?;
         let servers = config.backends.len();
         let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, servers)).transpose()?;
         // From before the list of open connections is read: what ends meanwhile is not missed.
