@@ -141,6 +141,13 @@ fn a_gateway_subscribes_to_streams() {
         row = if client.get("/bytes/1").backend() == "b" { row + 1 } else { 0 };
         row == 40
     });
+    // What was asked once, at the start, does not know that the other one is the busier now.
+    let mut further = [(); 2].map(|()| Client::new(nodes[1].address()));
+    further.iter_mut().for_each(|client| client.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n"));
+    until("only the less busy one is chosen", || {
+        row = if client.get("/bytes/1").backend() == "a" { row + 1 } else { 0 };
+        row == 40
+    });
     // A stream that ends is said.
     let [of_a, of_b] = daemons;
     of_a.stop();
