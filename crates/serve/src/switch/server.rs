@@ -224,8 +224,9 @@ pub(super) fn spelled(owner: &str) -> String {
 /// Takes away the rules and routes of halves, whoever made them; whether there were some.
 pub(super) fn sweep() -> Result<bool, ServeError> {
     let mut commands = String::new();
+    let routes = ROUTES.to_string();
     for rule in system::ask_ip(&["rule"])? {
-        if rule["priority"] == RULE && rule["table"] == ROUTES.to_string() {
+        if rule["priority"] == RULE && rule["table"].as_str() == Some(&routes) {
             commands += &format!("rule del pref {RULE} lookup {ROUTES}\n");
         }
     }

@@ -83,11 +83,11 @@ pub(in crate::switch) fn put_back(owner: &str) -> Result<BTreeSet<String>, Serve
     let (own, others): (Vec<Line>, Vec<Line>) = remembered().into_iter().partition(|line| line.owner() == owner);
     for line in &own {
         match line {
-            Line::Setting { setting, was, .. } if !others.iter().any(|other| other.is_setting(setting)) => {
-                // A device that is gone has taken its settings along.
-                if system::has(setting) {
-                    system::set(setting, was)?;
-                }
+            // A device that is gone has taken its settings along.
+            Line::Setting { setting, was, .. }
+                if system::has(setting) && !others.iter().any(|other| other.is_setting(setting)) =>
+            {
+                system::set(setting, was)?;
             }
             Line::Address { address, .. } if !others.iter().any(|other| other.is_address(address)) => {
                 // A host that has lost the address meanwhile need not give it back.
