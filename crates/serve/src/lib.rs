@@ -4,6 +4,7 @@ mod alarm;
 mod caller;
 pub mod child;
 mod clock;
+mod control;
 mod current;
 mod descriptors;
 pub mod dns;
@@ -29,7 +30,7 @@ pub mod upstream;
 
 pub use clock::now;
 pub use error::ServeError;
-pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, Probe, Timeouts};
+pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, OrcaConfig, Probe, Timeouts};
 pub use node::{
     Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Membership, Node, NodeConfig,
     NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,

@@ -33,6 +33,9 @@ const ROUNDS: usize = 9;
 const SERVICE: &str = "10.0.1.100:80";
 const DIRECT: &str = "http://10.0.1.11/1k";
 const SWITCHED: &str = "http://10.0.1.100/1k";
+/// The same page, whose requests are in the server's log, where each connection is a client.
+const LOGGED: &str = "http://10.0.1.100/logged/1k";
+const LOG: &str = "access.log";
 const PROXIED: &str = "http://10.0.1.1:8080/1k";
 /// Cost of the switch over that of HAProxy.
 const COST_MOST: f64 = 0.5;
@@ -116,12 +119,29 @@ fn key(folder: &Path) -> Result<String> {
 fn reports(bed: &Bed, folder: &Path, bars: &mut Bars) -> Result<()> {
     let key = key(folder)?;
     let (_switch, _half) = switch(bed, "mac", &["--reports", "10.0.1.1:7400", "--key", &key], &[])?;
-    let flags = ["loadd", "--child", "--name", "web-1", "--to", "10.0.1.1:7400", "--key", &key, "--port", "80"];
+    // The rates of clients are told three times in the run, not once in 64 s, and so cost more here than usual.
+    let log = folder.join(LOG).display().to_string();
+    let flags = [
+        "loadd",
+        "--child",
+        "--name",
+        "web-1",
+        "--to",
+        "10.0.1.1:7400",
+        "--key",
+        &key,
+        "--port",
+        "80",
+        "--log",
+        &log,
+        "--client-rates",
+        "4 s",
+    ];
     let mut daemon = bed.on("web-1", false, &[&[SOJOURN], &flags[..]].concat());
     let mut daemon = daemon.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let clients = ["--connections", "120"];
     for _ in 0..3 {
-        bed.load(SWITCHED, "1000 /s", &clients)?;
+        bed.load(LOGGED, "1000 /s", &clients)?;
     }
     // It stops when its input ends, and says what it has done.
     drop(daemon.stdin.take());
@@ -130,6 +150,8 @@ fn reports(bed: &Bed, folder: &Path, bars: &mut Bars) -> Result<()> {
     let number = |name: &str| told[name].as_f64().ok_or(format!("the load daemon did not say {name}: {told}"));
     let (bytes, cpu_s, elapsed_s) = (number("bytes")?, number("cpu_s")?, number("elapsed_s")?);
     println!("reports for 120 clients: {:.0} bytes/s, {:.4} of a core", bytes / elapsed_s, cpu_s / elapsed_s);
+    println!("  {} reports, {} of rates", told["reports"], told["rates"]);
+    bars.at_least("reports of the rates of 120 clients", number("rates")?, 1.0);
     bars.at_most("bytes of reports per 100 bytes of replies", bytes / (3.0 * 4000.0 * 1000.0) * 1e2, 1.0);
     Ok(())
 }
@@ -239,7 +261,8 @@ fn nginx(bed: &Bed, folder: &Path) -> Result<Running> {
     let text = format!(
         "daemon off; master_process off; pid {at}/pid; error_log {at}/error.log;\n\
          events {{ worker_connections 4096; }}\nhttp {{ access_log off; keepalive_requests 1000000000; {temporary}\n\
-         server {{ listen 80; root {at}; }} }}\n"
+         log_format clients '$remote_addr:$remote_port - - [$time_local] \"$request\" $status $body_bytes_sent';\n\
+         server {{ listen 80; root {at}; location /logged/ {{ alias {at}/; access_log {at}/{LOG} clients; }} }} }}\n"
     );
     let file = folder.join("nginx.conf");
     fs::write(&file, text)?;

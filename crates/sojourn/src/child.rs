@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_dispatch::{Information, Limit};
-use sojourn_serve::{Backend, Face, GatewayConfig, RedirectStatus, ServeError, child};
+use sojourn_serve::{Backend, Face, GatewayConfig, OrcaConfig, RedirectStatus, ServeError, child};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -27,6 +27,33 @@ pub(crate) struct Gateway {
     /// are full, the answer is 503
     #[arg(long, value_name = "N[,RETURN]")]
     limit: Option<String>,
+    /// Take the load that replies bear (ORCA, the header endpoint-load-metrics), and ask for it with each request
+    #[arg(long)]
+    orca_headers: bool,
+    /// Ask a backend for a stream of its load (ORCA over gRPC, as of `sojourn loadd --orca`): NAME=IP:PORT; once per backend
+    #[arg(long, value_name = "NAME=IP:PORT")]
+    orca: Vec<String>,
+    /// Time between two reports of such a stream
+    #[arg(long, value_name = "TIME", default_value = "500 ms", requires = "orca", allow_hyphen_values = true)]
+    orca_every: String,
+}
+
+impl Gateway {
+    /// What is taken of the backends' own reports.
+    fn orca(&self) -> Result<Option<OrcaConfig>, Failure> {
+        let stream = |text: &String| {
+            let read = text.split_once('=').and_then(|(name, server)| Some((name.to_owned(), server.parse().ok()?)));
+            let right = "the name of a backend, and where it serves reports; write e.g. `a=10.0.0.11:7500`";
+            read.ok_or_else(|| bad_input(format!("--orca {text}: {right}")))
+        };
+        let streams = self.orca.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+        let every = time("--orca-every", &self.orca_every)?;
+        if every.0 == 0 {
+            return Err(bad_input("--orca-every: reports are some time apart, e.g. `500 ms`"));
+        }
+        let is_any = self.orca_headers || !streams.is_empty();
+        Ok(is_any.then_some(OrcaConfig { headers: self.orca_headers, streams, every }))
+    }
 }
 
 /// Answer HTTP requests with the address of a backend, chosen by a policy
@@ -112,7 +139,7 @@ pub(crate) fn gateway(arguments: &Gateway) -> Result<Exit, Failure> {
     let config = arguments.choice.config("least-connections")?;
     let (cookie, retries) = (arguments.cookie.clone(), arguments.retries);
     let limit = arguments.limit.as_deref().map(|text| limit("--limit", text)).transpose()?;
-    arguments.choice.serve(GatewayConfig { cookie, retries, limit, ..config })
+    arguments.choice.serve(GatewayConfig { cookie, retries, limit, orca: arguments.orca()?, ..config })
 }
 
 pub(crate) fn redirect(arguments: &Redirect) -> Result<Exit, Failure> {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod agent;
+mod ask;
 mod bed;
 mod calibrate;
 mod child;

@@ -1,15 +1,18 @@
 //! `sojourn switch`: the front node that forwards packets to servers, and the server's half of it. Both serve until Ctrl-C;
-//! as children of a run they stop when their standard input closes.
+//! as children of a run they stop when their standard input closes. What one that was killed has left, `clean` takes away.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
+use serde_json::json;
 use sojourn_serve::report::Key;
-use sojourn_serve::{Accepted, Backend, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
+use sojourn_serve::{Accepted, Backend, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child, switch};
 
+use crate::ask::{Asked, ask};
 use crate::child::{backend, failure, limit, name_classes};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::reporting::Reporting;
+use crate::table::outln;
 use crate::value::{count, time};
 
 /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
@@ -28,6 +31,10 @@ enum Verb {
     Front(Box<Front>),
     /// Be a server's half: let this host take what the switch forwards, while a web server runs here
     Server(Server),
+    /// Ask a front node that runs, and tell it what to do
+    Ctl(Ctl),
+    /// Take away what a front node or a server's half that was killed has left on this host, open connections included
+    Clean,
 }
 
 /// Be the front node
@@ -41,6 +48,9 @@ struct Front {
     /// Names of servers that end the connections they have and get no new ones
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     drain: Vec<String>,
+    /// Socket at which a switch that runs is told to drain a server, or not (`sojourn switch ctl`)
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
     /// Policy, e.g. `round-robin` or `address-hash`
     #[arg(long, default_value = "least-connections")]
     policy: String,
@@ -115,6 +125,32 @@ struct Server {
     child: bool,
 }
 
+/// Ask a front node that runs, and tell it what to do
+#[derive(clap::Args)]
+struct Ctl {
+    /// Its socket, as `--control` of `sojourn switch front` names it
+    #[arg(long, value_name = "PATH", default_value = "switch.sock", global = true)]
+    socket: PathBuf,
+    #[command(subcommand)]
+    verb: Order,
+}
+
+#[derive(clap::Subcommand)]
+enum Order {
+    /// Print what it has done so far, and what it knows of its servers, as JSON
+    Counts,
+    /// Let a server end the connections that it has, and give it no new ones
+    Drain {
+        /// The server's name
+        server: String,
+    },
+    /// Give a drained server new connections again
+    Undrain {
+        /// The server's name
+        server: String,
+    },
+}
+
 /// What both halves agree on
 #[derive(clap::Args)]
 struct Forwarding {
@@ -133,6 +169,8 @@ pub(crate) fn switch(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Front(arguments) => front(arguments),
         Verb::Server(arguments) => server(arguments),
+        Verb::Ctl(arguments) => ctl(arguments),
+        Verb::Clean => clean(),
     }
 }
 
@@ -149,6 +187,7 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     let mut config = SwitchConfig {
         mode,
         drained: arguments.drain.clone(),
+        control: arguments.control.clone(),
         seed: arguments.seed,
         lifetimes: Lifetimes { open: time("--idle", &arguments.idle)?, ..plain.lifetimes },
         connections: arguments.connections,
@@ -176,6 +215,30 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     }
     let input = arguments.child.then(std::io::stdin);
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+}
+
+fn ctl(arguments: &Ctl) -> Result<Exit, Failure> {
+    let question = match &arguments.verb {
+        Order::Counts => json!({"ask": "counts"}),
+        Order::Drain { server } => json!({"ask": "drain", "server": server}),
+        Order::Undrain { server } => json!({"ask": "undrain", "server": server}),
+    };
+    let switch = Asked { program: "switch", right: "start it with `--control`, and name that path" };
+    let said = ask(&switch, &arguments.socket, &question)?;
+    match &arguments.verb {
+        Order::Counts => outln(&serde_json::to_string_pretty(&said).expect("an answer is plain JSON")),
+        _ => outln("done"),
+    }
+    Ok(Exit::Ok)
+}
+
+fn clean() -> Result<Exit, Failure> {
+    let found = switch::clean().map_err(failure)?;
+    found.iter().for_each(|what| outln(&format!("taken away: {what}")));
+    if found.is_empty() {
+        outln("nothing of a switch is left on this host");
+    }
+    Ok(Exit::Ok)
 }
 
 /// Reads `NAME=ADDRESS`, or an address alone.

@@ -41,10 +41,10 @@ pub use server::{Limits, Server, ServerConfig, ServerCounts};
 pub use wire::tsig::TransferKey;
 pub use zone::{Zone, Zones};
 
+use crate::control::Door;
 use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
 use crate::{ServeError, listen, prometheus};
-use control::Door;
 use decider::Order;
 use notify::Notice;
 use running::Running;
@@ -99,7 +99,7 @@ impl Dns {
         let listener = config.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
         let listener = listener.and_then(|mut listeners| listeners.pop());
         let metrics = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-        let door = config.control.as_deref().map(Door::open).transpose()?;
+        let door = config.control.as_deref().map(|path| Door::open(path, "DNS")).transpose()?;
         let ears = inbox.as_ref().map(Inbox::ears);
         let wire = ServerConfig {
             listen: config.listen.clone(),
@@ -211,7 +211,9 @@ impl Desk {
         }
         if let Some(door) = door {
             let running = Arc::clone(&running);
-            chores.spawn_local(async move { drop(door.answer(running).await) });
+            chores.spawn_local(
+                async move { drop(door.serve(move |question| control::answer(question, &running)).await) },
+            );
         }
         // One that is stopped drops its sender, too.
         let _ = stop.wait_for(|stop| *stop).await;

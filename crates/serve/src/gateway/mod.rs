@@ -74,6 +74,8 @@ pub struct GatewayConfig {
     pub information: Information,
     /// Where load daemons send the load of the backends; none: nowhere. Only with one decider.
     pub reports: Option<ReportsConfig>,
+    /// Reports of ORCA that it takes from the backends themselves; none: none.
+    pub orca: Option<OrcaConfig>,
     /// Where it tells of its backends as of one; none: nowhere. Only with one decider.
     pub upstream: Option<UpstreamConfig>,
     /// Most requests at each backend, and with how many it is chosen again; a request that finds all full is answered 503.
@@ -116,6 +118,17 @@ pub struct GatewayConfig {
     pub explain: bool,
     /// How long requests in flight may take when it is stopped.
     pub grace: Span,
+}
+
+/// Reports of ORCA that backends make by themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrcaConfig {
+    /// Whether those are taken that replies bear (the header `endpoint-load-metrics`); each forwarded request asks for one.
+    pub headers: bool,
+    /// Backends, by name, that are asked for a stream of reports (gRPC, without TLS), and where. Only with one decider.
+    pub streams: Vec<(String, SocketAddr)>,
+    /// Time between two reports of a stream.
+    pub every: Span,
 }
 
 /// One of those that a gateway sends requests to.
@@ -200,6 +213,7 @@ impl GatewayConfig {
             catalogue: Catalogue::default(),
             information: Information::Immediate,
             reports: None,
+            orca: None,
             upstream: None,
             limit: None,
             threads: 1,
@@ -226,7 +240,8 @@ impl GatewayConfig {
     /// What its policy can be told.
     fn signals(&self) -> Signals {
         let reports = if self.reports.is_some() { SIGNALS } else { Signals::empty() };
-        self.face.signals() | self.information.signals() | reports
+        let orca = if self.orca.is_some() { Signals::REPORTS | Signals::ROOM } else { Signals::empty() };
+        self.face.signals() | self.information.signals() | reports | orca
     }
 }
 
@@ -335,6 +350,7 @@ impl Gateway {
                     for backend in worker.board.backends() {
                         chores.spawn_local(health::watch(Rc::clone(&worker), backend));
                     }
+                    reporting::streams(&worker).for_each(|stream| drop(chores.spawn_local(stream)));
                 }
                 let service = |caller: Caller| {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(caller.address.ip())));
@@ -396,10 +412,18 @@ fn check(config: &GatewayConfig) -> Result<(), ServeError> {
         if config.upstream.is_some() {
             return Err(ServeError::Config(format!("reports of {deciders} deciders: one is told of {right}")));
         }
+        if config.orca.as_ref().is_some_and(|orca| !orca.streams.is_empty()) {
+            return Err(ServeError::Config(format!("streams of ORCA with {deciders} deciders: they go to {right}")));
+        }
     }
     if config.limit.is_some() && config.threads > 1 && !config.shared {
         let right = "one thread, or one decider for all (--shared)";
         return Err(ServeError::Config(format!("a limit with {} deciders, who count apart: {right}", config.threads)));
+    }
+    for (name, _) in config.orca.iter().flat_map(|orca| &orca.streams) {
+        if !config.backends.iter().any(|backend| backend.name == *name) {
+            return Err(ServeError::Config(format!("stream of ORCA of {name}: there is no such backend")));
+        }
     }
     if config.backends.is_empty() {
         return Err(ServeError::Config("a gateway needs at least one backend".into()));

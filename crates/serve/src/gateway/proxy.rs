@@ -16,9 +16,10 @@ use super::id::GatewayId;
 use super::link::Link;
 use super::refusal::{refusal, rejection};
 use super::reply::{Reply, Upstream};
+use super::reporting;
 use super::upload::{RequestBody, Upload};
 use super::worker::{Peer, Worker};
-use crate::headers;
+use crate::{headers, orca};
 
 /// A request that can be sent, perhaps again.
 struct Message {
@@ -57,6 +58,10 @@ pub(super) async fn forward(
         return Ok(rejection(&worker, StatusCode::LOOP_DETECTED, words));
     }
     let mut message = Message::new(request, &peer, &worker.id);
+    if let Some(parts) = message.parts.as_mut().filter(|_| worker.reads_reports) {
+        // A client that asks for a form of its own is answered in that one, which is read where it can be.
+        parts.headers.entry(orca::WANTED).or_insert(HeaderValue::from_static("TEXT"));
+    }
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;
     loop {
@@ -71,6 +76,7 @@ pub(super) async fn forward(
         }
         match attempt(&mut flight, &mut message).await {
             Ok((reply, link)) => {
+                reporting::take_header(&worker, backend, reply.headers());
                 let mut reply = deliver(reply, flight, link).await;
                 let headers = reply.headers_mut();
                 if !headers.contains_key(headers::BACKEND) {

@@ -27,6 +27,8 @@ pub(super) struct Worker {
     pub(super) pool: Pool,
     pub(super) deadlines: Deadlines,
     pub(super) client_header: Option<HeaderName>,
+    /// Whether it takes the load that replies bear.
+    pub(super) reads_reports: bool,
     /// Per backend: its name and address as header values, and its cookie.
     names: Vec<HeaderValue>,
     hosts: Vec<HeaderValue>,
@@ -53,7 +55,10 @@ impl Worker {
         let pool = Pool::new(config.backends.len(), config.keep);
         let deadlines = Deadlines::default();
         let urls = config.backends.iter().map(Backend::url).collect();
-        Ok(Worker { board, config, id, pool, deadlines, client_header, names, hosts, cookies, urls })
+        // Only a policy that goes by it is told of it.
+        let reads_reports = config.orca.as_ref().is_some_and(|orca| orca.headers);
+        let reads_reports = reads_reports && board.requires.contains(Signals::REPORTS);
+        Ok(Worker { board, config, id, pool, deadlines, client_header, reads_reports, names, hosts, cookies, urls })
     }
 
     pub(super) fn name(&self, backend: BackendId) -> &HeaderValue {

@@ -22,6 +22,8 @@ pub struct SwitchConfig {
     pub backends: Vec<Backend>,
     /// Names of those that end what they have and take nothing new.
     pub drained: Vec<String>,
+    /// Socket at which it is asked and told what to do while it runs; none: nowhere.
+    pub control: Option<PathBuf>,
     /// How it chooses, as text: `least-connections`, `address-hash`.
     pub policy: String,
     /// Where the policy's name is looked up; policies of your own are added there.
@@ -92,6 +94,7 @@ impl SwitchConfig {
             mode: Mode::Mac,
             backends,
             drained: Vec::new(),
+            control: None,
             policy: policy.into(),
             catalogue: Catalogue::default(),
             seed: 1,

@@ -9,6 +9,7 @@
 //! The rules outlive the process. One that was killed, or stopped with [`SwitchConfig::keep`], is followed by one that finds
 //! the connections in the kernel and goes on: those that are open lose nothing, and new ones wait for a SYN to be
 //! repeated. So a new list of servers takes effect by a restart, and a server that is not on it any more ends what it has.
+//! What one that was killed has changed is put back by the next one that is stopped, or by [`clean`].
 //!
 //! A client that finds all servers full ([`SwitchConfig::limit`]) is passed on by tunnel to the front node of another site
 //! ([`SwitchConfig::overflow`]), once: that one serves or refuses it.
@@ -17,7 +18,9 @@
 //! TCP, and one switch per host. See Agarwal (2001), sections 2.2.2 and 3.3, and the Linux Virtual Server for the modes.
 
 mod check;
+mod clean;
 mod config;
+mod control;
 mod counts;
 mod decider;
 mod health;
@@ -34,28 +37,28 @@ mod work;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr as Name, UnixListener};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use sojourn_bed::Events;
 
+use crate::control::Door;
 use crate::report::{Ears, Inbox};
 use crate::threads::Threads;
 use crate::upstream::Upstream;
 use crate::{ServeError, clock};
+pub use clean::clean;
 pub use config::{Accepted, Lifetimes, SwitchConfig};
 pub use counts::{ServerCounts, ServerLoad, SiteCounts, SpliceCounts, SwitchCounts};
 use decider::{Decider, lock};
 use kernel::ends::Ends;
-use kernel::routes::{self, Routes};
 use kernel::rules::{self, Left};
+use kernel::{before, only, routes};
 pub use mode::Mode;
 pub use server::{ServerHalf, ServerHalfConfig};
 pub use splice::half::HalfCounts;
 use tunnel::{Entrances, Exit};
-use work::Working;
+use work::{Rest, Working};
 
 /// A running switch; dropping it stops it.
 pub struct Switch {
@@ -66,12 +69,12 @@ pub struct Switch {
     threads: Working,
     _tunnels: [Option<Threads>; 2],
     _in_force: InForce,
-    _only_one: UnixListener,
+    _only_one: only::Held,
 }
 
 /// The rules and routes; put back when this is dropped, unless they are to stay.
 struct InForce {
-    routes: Option<Routes>,
+    is_complete: bool,
     service: SocketAddrV4,
     keep: bool,
     events: Events,
@@ -87,6 +90,7 @@ impl Switch {
     pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
         check::check(&config)?;
         let only_one = be_the_only_one()?;
+        let door = config.control.as_deref().map(|path| Door::open(path, "switch")).transpose()?;
         let servers = config.backends.len();
         let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, servers)).transpose()?;
         // From before the list of open connections is read: what ends meanwhile is not missed.
@@ -106,9 +110,10 @@ impl Switch {
         let inherited = left.open.len();
         decider.begin(&servers, left.open, clock::now());
         let SwitchConfig { service, keep, .. } = config;
-        let mut in_force = InForce { routes: None, service, keep, events: events.clone() };
+        let mut in_force = InForce { is_complete: false, service, keep, events: events.clone() };
         let tunnels = Entrances::open(far.iter().map(|place| (servers[place].number(), *place)))?;
-        in_force.routes = Some(routes::install(&config, &servers, &far)?);
+        routes::install(&config, &servers, &far)?;
+        in_force.is_complete = true;
         let accepts = config.accepts.iter().map(|accepted| (accepted.front, accepted.service)).unzip();
         let exit = (!config.accepts.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;
         let processors = work::processors();
@@ -120,7 +125,8 @@ impl Switch {
         // Whatever is decided from here on finds its way.
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
         let upstream = upstream.map(|upstream| (upstream, events));
-        let threads = Working::start(&decider, &config, processors, inbox, upstream)?;
+        let door = door.map(|door| (door, reports.clone()));
+        let threads = Working::start(&decider, &config, processors, Rest { inbox, upstream, door })?;
         let tunnels = [tunnels.carry()?, exit.map(Exit::carry).transpose()?];
         routes::take_address(&config)?;
         Ok(Switch { decider, inherited, reports, threads, _tunnels: tunnels, _in_force: in_force, _only_one: only_one })
@@ -184,21 +190,20 @@ fn counts(decider: &Mutex<Decider>, reports: Option<&(SocketAddr, Ears)>) -> Swi
 
 impl Drop for InForce {
     fn drop(&mut self) {
-        let Some(routes) = self.routes.take().filter(|_| !self.keep) else { return };
+        if !self.is_complete || self.keep {
+            return;
+        }
         // The rules go last: until then they drop what the host would refuse for itself.
-        if let Err(error) = routes.remove(*self.service.ip()).and_then(|()| rules::remove()) {
+        let put_back = routes::remove(Some(*self.service.ip())).and_then(|_| before::put_back(before::FRONT));
+        if let Err(error) = put_back.and_then(|_| rules::remove()) {
             self.events.emit(&json!({"event": "not_put_back", "why": error.to_string()}));
         }
     }
 }
 
 /// Holds the name that one switch per host can have; it is gone with the process.
-fn be_the_only_one() -> Result<UnixListener, ServeError> {
-    let name = Name::from_abstract_name("sojourn-switch").map_err(ServeError::system("cannot name the switch"))?;
-    UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            ServeError::Config("a switch runs on this host already: stop it first; each host has room for one".into())
-        }
-        _ => ServeError::system("cannot name the switch")(error),
+fn be_the_only_one() -> Result<only::Held, ServeError> {
+    only::hold("sojourn-switch")?.ok_or_else(|| {
+        ServeError::Config("a switch runs on this host already: stop it first; each host has room for one".into())
     })
 }

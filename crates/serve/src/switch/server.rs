@@ -5,11 +5,13 @@
 //! out of the tunnel, and announces smaller segments to clients. For single rewriting it also
 //! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
 //! NAT, and for symmetric splicing, its replies from that port go back through the switch; for asymmetric splicing it
-//! translates them ([`super::splice::half`]). It touches nothing else of the server, and is put back when it ends in order.
+//! translates them ([`super::splice::half`]). It touches nothing else of the server, and is put back when it ends in order;
+//! what one that was killed had found is put back by the next one for the same service ([`before`]). Several services of a
+//! server have a half each.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use super::kernel::system;
+use super::kernel::{before, only, system};
 use super::mode::Mode;
 use super::splice::half::{Half, HalfCounts};
 use super::tunnel::{self, Exit};
@@ -43,30 +45,34 @@ pub struct ServerHalfConfig {
 }
 
 /// A server's half, in force until it is dropped.
-#[derive(Default)]
 pub struct ServerHalf {
     /// Translates replies; stopped before what it relies on is put back.
     half: Option<Half>,
     /// Dropped before its device.
     tunnel: Option<Threads>,
+    /// As whose its changes are remembered.
+    owner: String,
     /// For `ip` and `nft`.
     undo: (String, String),
-    settings: Vec<(&'static str, String)>,
+    _only_one: only::Held,
 }
 
 impl ServerHalf {
     /// Puts it in force.
     ///
     /// # Errors
-    /// When the system refuses, or the switch's address is missing or out of reach.
+    /// When the service has a half on this host, the system refuses, or the switch's address is missing or out of reach.
     pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
-        let mut half = ServerHalf::default();
         let (service, mode) = (config.service, config.mode);
         let addresses = || std::iter::once(service.ip()).chain(&config.also).copied();
         if let (true, Some(also)) = (!matches!(mode, Mode::Mac | Mode::Tunnel), config.also.first()) {
             let right = "modes mac and tunnel leave addresses as they are, and can";
             return Err(ServeError::Config(format!("service {also} besides: mode {mode} has one service; {right}")));
         }
+        let owner = format!("half-{}-{}", service.ip(), service.port());
+        let only_one = be_the_only_half(&owner)?;
+        let undo = (String::new(), String::new());
+        let mut half = ServerHalf { half: None, tunnel: None, owner, undo, _only_one: only_one };
         match mode {
             Mode::Mac => half.share_addresses(addresses())?,
             Mode::Tunnel => {
@@ -101,15 +107,15 @@ impl ServerHalf {
                 half.reply_through(front, device, &format!("ipproto tcp sport {}", service.port()))?;
                 // The kernel forgets the port where it learns that a way takes smaller packets only, and so learns it for
                 // another way. It is to find out by itself, where nothing comes back (RFC 4821).
-                half.set("tcp_mtu_probing", "1")?;
+                half.set(&[("tcp_mtu_probing", "1")])?;
             }
         }
         Ok(half)
     }
 
-    fn set(&mut self, setting: &'static str, value: &str) -> Result<(), ServeError> {
-        self.settings.push((setting, system::set(setting, value)?));
-        Ok(())
+    fn set(&self, wanted: &[(&str, &'static str)]) -> Result<(), ServeError> {
+        let wanted: Vec<_> = wanted.iter().map(|(setting, value)| ((*setting).to_owned(), *value)).collect();
+        before::change(&self.owner, &wanted)
     }
 
     /// What it has done so far, where it translates replies.
@@ -120,13 +126,8 @@ impl ServerHalf {
     /// Has the service's address, and others beside, silently.
     fn share_addresses(&mut self, addresses: impl Iterator<Item = Ipv4Addr>) -> Result<(), ServeError> {
         // Silent first: not one answer for the address may leave.
-        self.set("conf/all/arp_ignore", "1")?;
-        self.set("conf/all/arp_announce", "2")?;
-        for address in addresses {
-            system::ip(&format!("address replace {address}/32 dev lo\n"))?;
-            self.undo.0 += &format!("address del {address}/32 dev lo\n");
-        }
-        Ok(())
+        self.set(&[("conf/all/arp_ignore", "1"), ("conf/all/arp_announce", "2")])?;
+        before::add_addresses(&self.owner, addresses)
     }
 
     /// Tells clients of a smaller largest segment than a frame has room for, so that theirs fit through a tunnel.
@@ -200,8 +201,43 @@ impl Drop for ServerHalf {
         if !nft.is_empty() {
             let _ = system::nft(nft);
         }
-        for (setting, before) in &self.settings {
-            let _ = system::set(setting, before);
+        // The last one on this host takes along what those have left that were killed.
+        if before::put_back(&self.owner).is_ok_and(|others| others.iter().all(|other| other == before::FRONT)) {
+            let _ = sweep();
         }
     }
+}
+
+/// Holds the name that one half per service and host can have.
+pub(super) fn be_the_only_half(owner: &str) -> Result<only::Held, ServeError> {
+    only::hold(&format!("sojourn-{owner}"))?.ok_or_else(|| {
+        ServeError::Config(format!("a server's {} runs on this host already: stop it first", spelled(owner)))
+    })
+}
+
+/// An owner of changes that is a half, as it is said.
+pub(super) fn spelled(owner: &str) -> String {
+    let service = owner.strip_prefix("half-").unwrap_or(owner);
+    format!("half for {}", service.replacen('-', ":", 1))
+}
+
+/// Takes away the rules and routes of halves, whoever made them; whether there were some.
+pub(super) fn sweep() -> Result<bool, ServeError> {
+    let mut commands = String::new();
+    let routes = ROUTES.to_string();
+    for rule in system::ask_ip(&["rule"])? {
+        if rule["priority"] == RULE && rule["table"].as_str() == Some(&routes) {
+            commands += &format!("rule del pref {RULE} lookup {ROUTES}\n");
+        }
+    }
+    if !commands.is_empty() {
+        commands += &format!("route flush table {ROUTES}\n");
+    }
+    system::ip(&commands)?;
+    let tables = system::ask_nft(&["list", "tables", "ip"])?;
+    let has_table = tables.iter().any(|item| item["table"]["name"] == TABLE);
+    if has_table {
+        system::nft(&format!("delete table ip {TABLE}\n"))?;
+    }
+    Ok(Half::sweep()? || has_table || !commands.is_empty())
 }

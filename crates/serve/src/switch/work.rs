@@ -4,6 +4,7 @@
 //! processor that sleeps has to be woken, and the verdict sends the packet on from where it is. The price: a processor that is
 //! busy with other programs lets the thread wait, although another one may be free.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -15,18 +16,29 @@ use sojourn_stats::Span;
 use tokio::task::JoinSet;
 
 use super::config::SwitchConfig;
+use super::control::{self, Question};
+use super::counts;
 use super::decider::{Decider, books, lock};
 use super::health;
 use super::kernel::queue::{Depth, Queue, Stop, Verdict, Waiting};
 use super::kernel::rules;
 use super::splice::Splicing;
-use crate::report::Inbox;
+use crate::control::Door;
+use crate::report::{Ears, Inbox};
 use crate::threads::{Threads, Work};
 use crate::upstream::Upstream;
 use crate::{ServeError, clock};
 
 /// Most threads that decide.
 const DECIDING_MAX: usize = 16;
+
+/// What the thread for the rest attends to, where there is such.
+pub(super) struct Rest {
+    pub(super) inbox: Option<Inbox>,
+    pub(super) upstream: Option<(Arc<Upstream>, Events)>,
+    /// With where reports come in, of which it tells too.
+    pub(super) door: Option<(Door, Option<(SocketAddr, Ears)>)>,
+}
 
 /// The running threads; they stop when this is dropped.
 pub(super) struct Working {
@@ -57,10 +69,9 @@ impl Working {
         decider: &Arc<Mutex<Decider>>,
         config: &Arc<SwitchConfig>,
         processors: Vec<CpuSet>,
-        inbox: Option<Inbox>,
-        upstream: Option<(Arc<Upstream>, Events)>,
+        rest: Rest,
     ) -> Result<Working, ServeError> {
-        let mut working = Working { deciding: Vec::new(), rest: rest(decider, config, inbox, upstream)? };
+        let mut working = Working { deciding: Vec::new(), rest: self::rest(decider, config, rest)? };
         if !config.mode.is_spliced() {
             for (number, processors) in processors.into_iter().enumerate() {
                 working.deciding.push(deciding(decider, number as u16, processors)?);
@@ -111,18 +122,14 @@ fn deciding(
 }
 
 /// The thread for the rest.
-fn rest(
-    decider: &Arc<Mutex<Decider>>,
-    config: &Arc<SwitchConfig>,
-    inbox: Option<Inbox>,
-    upstream: Option<(Arc<Upstream>, Events)>,
-) -> Result<Threads, ServeError> {
+fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchConfig>, rest: Rest) -> Result<Threads, ServeError> {
     let (decider, config) = (Arc::clone(decider), Arc::clone(config));
-    let inbox = Mutex::new(inbox);
+    let Rest { inbox, upstream, door } = rest;
+    let once = Mutex::new((inbox, door));
     Threads::start("switch", vec![()], 2, Span::ZERO, move |_, (), mut stop| {
         let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
         let splicing = config.mode.is_spliced().then(|| Splicing::new(&config, Arc::clone(&decider))).transpose()?;
-        let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (inbox, door) = std::mem::take(&mut *once.lock().unwrap_or_else(PoisonError::into_inner));
         let ears = inbox.as_ref().map(Inbox::ears);
         let telling =
             upstream.as_ref().map(|(upstream, events)| upstream.tell(Arc::clone(&decider), ears, events.clone()));
@@ -134,6 +141,13 @@ fn rest(
             } else {
                 chores.spawn_local(books::keep(Arc::clone(&decider), config.lifetimes));
                 chores.spawn_local(books::listen(Arc::clone(&decider)));
+            }
+            if let Some((door, reports)) = door {
+                let counted = Arc::clone(&decider);
+                let counts = move || counts(&counted, reports.as_ref());
+                let decider = Arc::clone(&decider);
+                let answer = move |question: Question| control::answer(&question, &decider, &counts);
+                chores.spawn_local(async move { drop(door.serve(answer).await) });
             }
             if let Some(inbox) = inbox {
                 chores.spawn_local(hear(inbox, Arc::clone(&decider)));

@@ -1,17 +1,12 @@
 //! `sojourn dns ctl`: what people ask of a running DNS, over its socket.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::ask::{Asked, ask};
+use crate::exit::{Exit, Failure};
 use crate::table::outln;
-
-/// How long an answer may take: a reload reads whole files.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Ask a running DNS, and tell it what to do
 #[derive(clap::Args)]
@@ -66,10 +61,8 @@ pub(crate) fn ctl(arguments: &Arguments) -> Result<Exit, Failure> {
         Verb::Explain { last } => json!({"ask": "explain", "last": last}),
         Verb::Reload => json!({"ask": "reload"}),
     };
-    let said = ask(arguments, &question)?;
-    if let Some(why) = said["refused"].as_str() {
-        return Err(bad_input(why));
-    }
+    let dns = Asked { program: "DNS", right: "name the `control` of its configuration" };
+    let said = ask(&dns, &arguments.socket, &question)?;
     match (&arguments.verb, arguments.json) {
         (_, true) => outln(&serde_json::to_string_pretty(&said).expect("an answer is plain JSON")),
         (Verb::State, false) => state(&said),
@@ -81,19 +74,6 @@ pub(crate) fn ctl(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, false) => outln("done"),
     }
     Ok(Exit::Ok)
-}
-
-fn ask(arguments: &Arguments, question: &Value) -> Result<Value, Failure> {
-    let path = arguments.socket.display();
-    let mut stream = UnixStream::connect(&arguments.socket).map_err(|error| {
-        bad_input(format!("--socket {path}: no DNS answers there ({error}); name the `control` of its configuration"))
-    })?;
-    let unanswered = |error: std::io::Error| failed(format!("the DNS at {path} does not answer: {error}"));
-    stream.set_read_timeout(Some(PATIENCE)).map_err(unanswered)?;
-    writeln!(stream, "{question}").map_err(unanswered)?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(unanswered)?;
-    serde_json::from_str(&line).map_err(|error| unanswered(error.into()))
 }
 
 fn state(said: &Value) {

@@ -553,3 +553,67 @@ fn experiments_with_paths_run_live_in_a_bed_of_their_own() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("hosts for 64 machines of clients, not for 100"), "{}", stderr(&output));
 }
+
+/// A bed whose hosts are a front node and servers behind it, with rules, routes, devices and settings.
+#[test]
+fn a_killed_bed_whose_hosts_are_switches_leaves_nothing() {
+    if !can() || !["nft", "iptables", "ip"].into_iter().all(has) {
+        return;
+    }
+    /// What the machine's own network is like.
+    fn machine() -> Vec<String> {
+        let asked = |arguments: &[&str]| {
+            let output =
+                Command::new("ip").args(arguments).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").output().unwrap();
+            stdout(&output)
+        };
+        let settings = ["ip_forward", "conf/all/arp_ignore", "conf/all/arp_announce", "conf/all/send_redirects"];
+        let settings = settings.map(|name| fs::read_to_string(Path::new("/proc/sys/net/ipv4").join(name)).unwrap());
+        let names = fs::read_to_string("/proc/net/unix").unwrap();
+        let names = names.lines().filter_map(|line| line.split('@').nth(1)).map(ToOwned::to_owned);
+        let own = names
+            .filter(|name| ["sojourn-switch", "sojourn-half", "sojourn-before"].iter().any(|of| name.starts_with(of)));
+        let devices = asked(&["-o", "-br", "link", "show"])
+            .lines()
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>();
+        [
+            settings.into(),
+            own.collect(),
+            devices,
+            vec![asked(&["rule", "show"]), asked(&["address", "show", "dev", "lo"])],
+        ]
+        .concat()
+    }
+    let before = machine();
+    let name = name();
+    let mark = format!("SOJOURN_TEST_MARK={name};");
+    let (key, value) = mark.split_once('=').unwrap();
+    let mut run = command(&["bed", "run", "--name", &name, "cluster", "client", "--", "sleep", "600"])
+        .env(key, value)
+        .spawn()
+        .unwrap();
+    await_that("it is up", || sojourn(&["bed", "exec", "--name", &name, "front", "--", "true"]).status.success());
+    let part = |host: &str, order: &[&str]| {
+        let into = ["bed", "exec", "--root", "--name", &name, host, "--", "env", &mark, PROGRAM, "switch"];
+        let all = [&into[..], order, &["--child", "--service", "10.0.1.100:80", "--mode", "tunnel"]].concat();
+        sojourn_bed::Child::spawn(Path::new(PROGRAM), all, Duration::from_secs(20)).expect("it starts")
+    };
+    let half = ["server", "--front", "10.0.1.1"];
+    let front = ["front", "--backend", "web-1=10.0.1.11", "--backend", "web-2=10.0.1.12"];
+    let parts = [part("web-1", &half), part("web-2", &half), part("front", &front)];
+    let (processes, seen) = marked(&mark);
+    let has = |process: &String, word: &str| {
+        let words = fs::read(Path::new(process).join("cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|of| of == word.as_bytes())
+    };
+    assert!(processes.iter().filter(|process| has(process, "switch")).count() >= 3, "{processes:?}");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    await_that("all of its processes have ended", || marked(&mark).0.is_empty());
+    // What has ended keeps two of them until its parent has heard of it.
+    drop(parts);
+    await_that("its namespaces are gone", || namespaces().is_disjoint(&seen));
+    assert_eq!(sojourn(&["bed", "status", "--name", &name]).status.code(), Some(2), "its name is free");
+    assert_eq!(machine(), before);
+}

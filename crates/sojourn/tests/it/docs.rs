@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use sojourn_bed::Child;
 
-use crate::bed::has;
+use crate::bed::{can, has};
 use crate::sojourn::{PROGRAM, estimates, file, root, sojourn, stderr};
 
 fn guides() -> Vec<(String, String)> {
@@ -256,6 +257,48 @@ fn the_guide_to_answering_by_load_and_distance_works() {
     assert!(after.contains("by nearest-with-room: you are 127.0.0.1"), "{whole}");
     let replayed = sojourn(&["replay", &format!("{geo}/decisions.jsonl")]);
     assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
+}
+
+/// All blocks of the guide, in a bed of the test's own.
+#[test]
+fn the_guide_to_direct_return_works() {
+    if !can() || !["nft", "iptables", "ip", "nginx", "curl"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // The servers in it are an ordinary user's.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/direct-return.md")).unwrap();
+    let bed = format!("guide-{}", std::process::id());
+    let mut script =
+        blocks(&text, "sh").concat().replace("/tmp/cluster", &folder.path().join("cluster").display().to_string());
+    for verb in ["up", "exec", "down"] {
+        script = script.replace(&format!("sojourn bed {verb}"), &format!("sojourn bed {verb} --name {bed}"));
+    }
+    // Nothing that it starts outlives it.
+    let head = format!("set -eu -o pipefail\ntrap 'sojourn bed down --name {bed} 2> /dev/null || true' EXIT\n");
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", &(head + &script)]).env("PATH", path).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let all = format!("{told}\n{}", stderr(&output));
+    assert!(output.status.success(), "{all}");
+    // Pages in turns; then while web-1 is drained; and the same page twice where the path decides.
+    let pages: Vec<&str> = told.lines().filter(|line| line.starts_with("web-")).collect();
+    assert_eq!(pages.len(), 6, "{all}");
+    assert!(pages[0] != pages[1] && pages[2..4] == ["web-2"; 2], "{pages:?}");
+    assert_eq!(told.lines().filter(|line| *line == "done").count(), 2, "{all}");
+    // What the front node received while a million bytes were fetched.
+    let received: Vec<u64> = told
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("eth0:"))
+        .map(|rest| rest.split_whitespace().next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(received.len(), 2, "{all}");
+    assert!(received[1] - received[0] < 200_000, "{received:?}");
+    assert!(told.contains("nothing of a switch is left on this host"), "{all}");
+    for (part, times) in [("\"kind\":\"switch\"", 3), ("\"kind\":\"switch-server\"", 6)] {
+        assert!(told.matches(part).count() >= times, "{part}: {all}");
+    }
 }
 
 #[test]

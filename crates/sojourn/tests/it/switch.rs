@@ -58,6 +58,8 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
         (front(&["--backend", one, "--mode", "splice", "--policy", "cookie"]), "the client's cookies"),
         (front(&["--backend", one, "--mode", "splice-asymmetric", "--key", "/nowhere"]), "key /nowhere"),
         (front(&["--backend", one, "--classes", "static"]), "--classes: mode mac reads no request"),
+        (front(&["--backend", one, "--control", "/dev/null"]), "a file is there that is no socket; name another path"),
+        (["switch", "ctl", "--socket", "/nowhere", "drain", "a"].into(), "--socket /nowhere: no switch answers there"),
     ] {
         let output = sojourn(&arguments);
         let complaint = stderr(&output);

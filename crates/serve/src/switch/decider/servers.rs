@@ -78,6 +78,30 @@ impl Decider {
         Some(server.mark)
     }
 
+    /// A server is to end what it has and get nothing new, or is to be chosen again.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub(in crate::switch) fn drain(&mut self, name: &str, is_drained: bool, now: Time) -> Result<(), String> {
+        let Some(index) = self.servers.iter().position(|server| server.name == name) else {
+            let known: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
+            return Err(format!("server {name}: there is no such backend; they are {}", known.join(", ")));
+        };
+        let (backend, server) = (BackendId(index as u32), &mut self.servers[index]);
+        if std::mem::replace(&mut server.is_drained, is_drained) == is_drained {
+            return Ok(());
+        }
+        // One that is down is told of when it is back.
+        if !server.is_down {
+            let event = if is_drained { Event::Draining { backend } } else { Event::Joined { backend } };
+            self.dispatcher.observe(event, now);
+        }
+        let event = if is_drained { "backend_drained" } else { "backend_undrained" };
+        self.events.emit(&json!({"event": event, "backend": name}));
+        self.upstream.iter().for_each(|upstream| upstream.changed());
+        Ok(())
+    }
+
     /// What it has done so far, and how old what it was told is now.
     pub(in crate::switch) fn counts(&self, now: Time) -> SwitchCounts {
         let backends = self.servers.iter().enumerate().map(|(index, server)| ServerCounts {
@@ -124,6 +148,12 @@ impl Decider {
             }
             if news.is_none() || !self.probes {
                 told.tell(&mut self.dispatcher, now);
+                // One that is heard again is still drained.
+                if let Told::Found { backend } = *told
+                    && self.servers[backend.0 as usize].is_drained
+                {
+                    self.dispatcher.observe(Event::Draining { backend }, now);
+                }
             }
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));

@@ -3,8 +3,8 @@
 //! The address is on the loopback device, so that the kernel answers ARP for it on every device. A packet that is marked is
 //! routed by a table of its server's before the kernel looks whether the packet is its own: so the rule for local
 //! addresses moves behind those for marks. A server that is a front node as well keeps some connections: theirs have no way of
-//! their own, and are local. What is changed here is put back at the end, but for a switch that was killed:
-//! what it had found is forgotten, and the next one that is told to stop leaves forwarding switched on.
+//! their own, and are local. What is changed here is put back at the end, and what a switch that was killed had found
+//! is put back by the next one ([`before`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use super::super::config::{SwitchConfig, address};
 use super::super::mode::Mode;
 use super::super::tunnel;
 use super::rules::Mark;
-use super::system;
+use super::{before, system};
 use crate::ServeError;
 
 /// Where the rules for marks, and then the one for local addresses, stand in the order of rules.
@@ -30,13 +30,6 @@ const OWN: &str = "lo";
 /// How long another host has to answer for the address, looked at so often.
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
-
-/// What was changed.
-#[derive(Debug, Default)]
-pub(in crate::switch) struct Routes {
-    /// Settings, with what they were.
-    settings: Vec<(String, String)>,
-}
 
 /// Whether the ways to the servers can be, and no other host has the service's address; changes nothing.
 pub(in crate::switch) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
@@ -77,9 +70,9 @@ pub(in crate::switch) fn install(
     config: &SwitchConfig,
     servers: &BTreeMap<Ipv4Addr, Mark>,
     far: &BTreeSet<Ipv4Addr>,
-) -> Result<Routes, ServeError> {
+) -> Result<(), ServeError> {
     let is_routed = |server: &Ipv4Addr| config.mode == Mode::Mac || far.contains(server);
-    let (mut routes, mut devices) = (Routes::default(), BTreeSet::new());
+    let mut devices = BTreeSet::new();
     let mut commands = String::new();
     let known = system::ask_ip(&["rule"])?;
     for (&server, &mark) in servers {
@@ -122,33 +115,27 @@ pub(in crate::switch) fn install(
     system::ip(&commands)?;
     let redirects = devices.iter().map(|device| (format!("conf/{device}/send_redirects"), "0"));
     let all = [("ip_forward".into(), "1"), ("conf/all/send_redirects".into(), "0")];
-    for (setting, value) in all.into_iter().chain(redirects) {
-        let before = system::set(&setting, value)?;
-        if before != value {
-            routes.settings.push((setting, before));
-        }
-    }
-    Ok(routes)
+    before::change(before::FRONT, &all.into_iter().chain(redirects).collect::<Vec<_>>())
 }
 
-impl Routes {
-    /// Puts everything back.
-    pub(in crate::switch) fn remove(self, address: Ipv4Addr) -> Result<(), ServeError> {
-        let mut commands = String::new();
-        if let Some(device) = holder(address)? {
-            let _ = writeln!(commands, "address del {address}/32 dev {device}");
-        }
-        let known = system::ask_ip(&["rule"])?;
-        if known.iter().any(|rule| rule["table"] == "local" && rule["priority"] == LOCAL) {
-            let _ = write!(commands, "rule add pref 0 lookup local\nrule del pref {LOCAL} lookup local\n");
-        }
-        known.iter().filter_map(mark_of).for_each(|mark| commands += &forget(mark));
-        for device in tunnel::devices()? {
-            let _ = writeln!(commands, "link del {device}");
-        }
-        system::ip(&commands)?;
-        self.settings.iter().try_for_each(|(setting, before)| system::set(setting, before).map(drop))
+/// Takes away the ways to servers, whoever made them, and the service's address; whether there was something.
+pub(in crate::switch) fn remove(address: Option<Ipv4Addr>) -> Result<bool, ServeError> {
+    let mut commands = String::new();
+    if let Some(address) = address
+        && let Some(device) = holder(address)?
+    {
+        let _ = writeln!(commands, "address del {address}/32 dev {device}");
     }
+    let known = system::ask_ip(&["rule"])?;
+    if known.iter().any(|rule| rule["table"] == "local" && rule["priority"] == LOCAL) {
+        let _ = write!(commands, "rule add pref 0 lookup local\nrule del pref {LOCAL} lookup local\n");
+    }
+    known.iter().filter_map(mark_of).for_each(|mark| commands += &forget(mark));
+    for device in tunnel::devices()? {
+        let _ = writeln!(commands, "link del {device}");
+    }
+    system::ip(&commands)?;
+    Ok(!commands.is_empty())
 }
 
 /// The largest packet (bytes) that passes the devices towards all servers.

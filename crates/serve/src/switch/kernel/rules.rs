@@ -88,7 +88,7 @@ impl Left {
         let is_same = listed.iter().any(|item| item["counter"]["name"] == signature(config));
         if !is_same {
             let counters = listed.iter().filter_map(|item| item["counter"]["name"].as_str());
-            if let Some(address) = counters.filter_map(|name| name.split('/').nth(1)).next() {
+            if let Some((address, _)) = counters.filter_map(signed).next() {
                 // A host that has lost the address meanwhile need not give it back.
                 let _ = system::ip(&format!("address del {address}/32 dev lo\n"));
             }
@@ -145,6 +145,13 @@ pub(in crate::switch) fn ask(queues: u16) -> Result<(), ServeError> {
     let former = asking()?;
     order("-A")?;
     do_not_ask(&former)
+}
+
+/// The address and the port of the service that the rules on this host are for, if there are any.
+pub(in crate::switch) fn service() -> Option<(String, String)> {
+    let listed = system::ask_nft(&["list", "counters", "table", "ip", TABLE]).ok()?;
+    let names = listed.iter().filter_map(|item| item["counter"]["name"].as_str());
+    names.filter_map(signed).next()
 }
 
 /// Takes the rules away, and with them all connections.
@@ -218,6 +225,12 @@ fn asked_mark() -> String {
 pub(in crate::switch) fn signature(config: &SwitchConfig) -> String {
     let SwitchConfig { service, mode, connections, .. } = config;
     format!("{mode}/{}/{}/{connections}", service.ip(), service.port())
+}
+
+/// The address and the port of the service in such a name.
+fn signed(name: &str) -> Option<(String, String)> {
+    let mut parts = name.split('/').skip(1).map(ToOwned::to_owned);
+    Some((parts.next()?, parts.next()?))
 }
 
 /// A client's address and port, as the kernel has them; each takes a whole number of words.

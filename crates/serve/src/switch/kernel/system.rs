@@ -1,6 +1,7 @@
 //! The programs of the system that configure a network: `ip`, `nft` and `iptables`, given text and read as JSON.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -40,15 +41,30 @@ pub(in crate::switch) fn iptables(arguments: &[&str]) -> Result<(), ServeError> 
     ask_iptables(arguments).map(drop)
 }
 
-/// Writes a setting below /proc/sys/net/ipv4 and gives what it was.
-pub(in crate::switch) fn set(setting: &str, value: &str) -> Result<String, ServeError> {
-    let path = format!("/proc/sys/net/ipv4/{setting}");
-    let cannot = || ServeError::system(format!("cannot set {path} to {value}"));
-    let before = std::fs::read_to_string(&path).map_err(cannot())?.trim().to_owned();
-    if before != value {
-        std::fs::write(&path, value).map_err(cannot())?;
+/// Whether there is such a setting below /proc/sys/net/ipv4.
+pub(in crate::switch) fn has(setting: &str) -> bool {
+    path(setting).exists()
+}
+
+/// A setting below /proc/sys/net/ipv4.
+pub(in crate::switch) fn get(setting: &str) -> Result<String, ServeError> {
+    let path = path(setting);
+    let text = std::fs::read_to_string(&path);
+    let text = text.map_err(ServeError::system(format!("cannot read {}", path.display())))?;
+    Ok(text.trim().to_owned())
+}
+
+/// Writes it, where it is another one.
+pub(in crate::switch) fn set(setting: &str, value: &str) -> Result<(), ServeError> {
+    if get(setting)? == value {
+        return Ok(());
     }
-    Ok(before)
+    let path = path(setting);
+    std::fs::write(&path, value).map_err(ServeError::system(format!("cannot set {} to {value}", path.display())))
+}
+
+fn path(setting: &str) -> PathBuf {
+    Path::new("/proc/sys/net/ipv4").join(setting)
 }
 
 fn run(program: &str, package: &str, arguments: &[&str], input: &str) -> Result<String, ServeError> {

@@ -75,6 +75,16 @@ impl Half {
         Ok(Half { _rules: Rules::install(service)?, _threads: threads, counts })
     }
 
+    /// Takes away the rules of halves, whoever made them; whether there were some.
+    pub(in super::super) fn sweep() -> Result<bool, ServeError> {
+        let listed = system::ask_iptables(&["-t", "mangle", "-S"])?;
+        let asks = format!("--queue-num {QUEUE}");
+        let rules = listed.lines().filter_map(|line| line.strip_prefix("-A ")).filter(|rule| rule.ends_with(&asks));
+        let rules: Vec<&str> = rules.collect();
+        rules.iter().try_for_each(|rule| order("-D", rule))?;
+        Ok(!rules.is_empty())
+    }
+
     /// What it has done so far.
     pub(in super::super) fn counts(&self) -> HalfCounts {
         *self.counts.lock().expect("no thread panics while it counts")
