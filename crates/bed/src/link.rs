@@ -23,7 +23,9 @@ pub struct LinkSpec {
     pub name: String,
     /// How long each packet travels (s), drawn for each.
     pub delay: Law,
-    /// Whether a packet may overtake an earlier one that drew a longer delay; else it waits for that one.
+    /// How much longer (s), drawn for each besides.
+    pub jitter: Option<Law>,
+    /// Whether a packet may overtake an earlier one that drew a longer time; else it waits for that one.
     pub reorders: bool,
     /// Which packets are lost.
     pub loss: LossLaw,
@@ -60,7 +62,7 @@ pub enum Queue {
 #[non_exhaustive]
 pub enum LinkError {
     /// A delay that may be negative or is not finite.
-    #[error("link {0}: its delay may be negative or has no finite mean; write a law of times from 0 on")]
+    #[error("link {0}: its delay or jitter may be negative or has no finite mean; write a law of times from 0 on")]
     Delay(String),
     /// A rate at which nothing is ever transmitted.
     #[error("link {0}: a rate of {1} bit/s transmits nothing; it is above 0, or left out for an infinitely fast link")]
@@ -119,7 +121,7 @@ impl LinkSpec {
     /// A link of constant delay that loses nothing and is infinitely fast.
     pub fn constant(name: impl Into<String>, delay: Span) -> LinkSpec {
         let delay = Law::constant(delay.as_secs_f64());
-        LinkSpec { name: name.into(), delay, reorders: false, loss: LossLaw::default(), rate: None }
+        LinkSpec { name: name.into(), delay, jitter: None, reorders: false, loss: LossLaw::default(), rate: None }
     }
 
     /// The same with a finite rate.
@@ -140,7 +142,8 @@ impl LinkSpec {
     /// Names the first thing that cannot be.
     pub fn check(&self) -> Result<(), LinkError> {
         let name = || self.name.clone();
-        if self.delay.limits().0 < 0.0 || !self.delay.mean().is_finite() {
+        let mut times = std::iter::once(&self.delay).chain(&self.jitter);
+        if times.any(|law| law.limits().0 < 0.0 || !law.mean().is_finite()) {
             return Err(LinkError::Delay(name()));
         }
         if !self.loss.is_possible() {
@@ -216,7 +219,9 @@ impl<P> Link<P> {
             self.counts.lost += 1;
             return (None, next);
         }
-        let mut arrival = now + Span::from_secs_f64(self.spec.delay.sample(&mut self.delays));
+        let LinkSpec { delay, jitter, .. } = &self.spec;
+        let further_s = jitter.as_ref().map_or(0.0, |law| law.sample(&mut self.delays));
+        let mut arrival = now + Span::from_secs_f64(delay.sample(&mut self.delays) + further_s);
         if !self.spec.reorders {
             arrival = arrival.max(self.latest);
             self.latest = arrival;

@@ -8,7 +8,7 @@
 //! id exists inside, and a program that wants another one needs [`as_ordinary_user`].
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -175,10 +175,15 @@ pub fn end_with_parent() -> Result<(), NamespaceError> {
 
 /// What an administrator does where namespaces are forbidden to ordinary users.
 pub fn user_remedy() -> String {
-    let says = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|text| text.trim() == value);
+    remedy_by(Path::new("/proc/sys"))
+}
+
+/// The same by the settings of the kernel in a folder.
+fn remedy_by(settings: &Path) -> String {
     let lever = |name: &str, forbids: &str, allows: &str| {
-        let file = format!("/proc/sys/{}", name.replace('.', "/"));
-        says(&file, forbids).then(|| format!("allow them with `sudo sysctl -w {name}={allows}`"))
+        let says = fs::read_to_string(settings.join(name.replace('.', "/")));
+        let is_forbidden = says.is_ok_and(|text| text.trim() == forbids);
+        is_forbidden.then(|| format!("allow them with `sudo sysctl -w {name}={allows}`"))
     };
     lever("kernel.apparmor_restrict_unprivileged_userns", "1", "0")
         .or_else(|| lever("kernel.unprivileged_userns_clone", "0", "1"))
@@ -196,12 +201,16 @@ pub fn user_remedy() -> String {
 /// # Errors
 /// When it may not; the error says what would allow it.
 pub fn check_tun() -> Result<(), NamespaceError> {
-    tun::check().map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })
+    tun::check().map_err(no_tun)
 }
 
-/// What an administrator does where the TUN device cannot be opened.
-fn tun_remedy() -> String {
-    match Path::new(tun::DEVICE).exists() {
+fn no_tun(source: io::Error) -> NamespaceError {
+    NamespaceError::Tun { remedy: tun_remedy(Path::new(tun::DEVICE).exists()), source }
+}
+
+/// What an administrator does where the TUN device is there and cannot be opened, or is not there.
+fn tun_remedy(is_there: bool) -> String {
+    match is_there {
         true => format!("allow it with `sudo chmod 666 {}`", tun::DEVICE),
         false => format!(
             "make it with `sudo modprobe tun; sudo mkdir -p /dev/net; sudo mknod -m 666 {} c 10 200` (inside a container \
@@ -241,7 +250,7 @@ impl Network {
     pub(crate) fn attach(&self, address: Ipv4Addr) -> Result<Tun, NamespaceError> {
         self.within(|| {
             let device = "eth0";
-            let tun = Tun::open(device).map_err(|source| NamespaceError::Tun { remedy: tun_remedy(), source })?;
+            let tun = Tun::open(device).map_err(no_tun)?;
             configure(&format!(
                 "link set {device} mtu {} txqueuelen 5000 up\naddress add {address}/32 dev {device}\n\
                  route add default dev {device} src {address}\n",
@@ -337,4 +346,59 @@ fn map(inside: u32, user: u32, group: u32) -> Result<(), NamespaceError> {
             .map_err(NamespaceError::system(format!("cannot write {file} of the new user namespace")))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The remedy on a kernel with these settings.
+    fn remedy(settings: &[(&str, &str)]) -> String {
+        let folder = std::env::temp_dir().join(format!("sojourn-levers-{}-{}", std::process::id(), settings.len()));
+        for (name, value) in settings {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().expect("it has a folder")).expect("a folder");
+            fs::write(file, format!("{value}\n")).expect("a file");
+        }
+        let remedy = remedy_by(&folder);
+        let _ = fs::remove_dir_all(folder);
+        remedy
+    }
+
+    #[test]
+    fn each_setting_that_forbids_namespaces_has_its_remedy() {
+        let levers = [
+            (
+                "kernel/apparmor_restrict_unprivileged_userns",
+                "1",
+                "0",
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
+            ("kernel/unprivileged_userns_clone", "0", "1", "kernel.unprivileged_userns_clone=1"),
+            ("user/max_user_namespaces", "0", "7823", "user.max_user_namespaces=10000"),
+            ("user/max_net_namespaces", "0", "7823", "user.max_net_namespaces=10000"),
+        ];
+        for (place, (_, _, _, order)) in levers.into_iter().enumerate() {
+            // All others allow them.
+            let settings: Vec<(&str, &str)> = levers
+                .into_iter()
+                .enumerate()
+                .map(|(other, (name, forbids, allows, _))| (name, if other == place { forbids } else { allows }))
+                .collect();
+            assert_eq!(remedy(&settings), format!("allow them with `sudo sysctl -w {order}`"));
+        }
+        let all_forbid: Vec<(&str, &str)> = levers.into_iter().map(|(name, forbids, ..)| (name, forbids)).collect();
+        assert!(remedy(&all_forbid).contains(levers[0].3), "one at a time, the outermost first");
+        let elsewhere = remedy(&[]);
+        assert!(elsewhere.contains("CONFIG_USER_NS") && elsewhere.contains("seccomp=unconfined"), "{elsewhere}");
+    }
+
+    #[test]
+    fn a_device_for_links_is_allowed_or_made() {
+        assert_eq!(tun_remedy(true), "allow it with `sudo chmod 666 /dev/net/tun`");
+        let made = tun_remedy(false);
+        for part in ["modprobe tun", "mknod -m 666 /dev/net/tun c 10 200", "--device /dev/net/tun"] {
+            assert!(made.contains(part), "{part}: {made}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 use sojourn_bed::link::{LinkSpec, Queue};
 use sojourn_bed::{Segment, Topology};
-use sojourn_model::system::{Face, Path, Seat, Target, Tier, one_way};
+use sojourn_model::system::{Face, LineQueue, Path, Seat, Target, Tier, one_way};
 use sojourn_model::{Link, System};
 use sojourn_stats::{Law, Span};
 
@@ -201,9 +201,15 @@ impl Building<'_> {
             let name = format!("{} {}", medium.name, if is_forth { "up" } else { "down" });
             links.push(self.shared(name, medium.rate, shared));
         }
-        let spec = LinkSpec::constant(self.way(from, to), self.one_way(&path.rtt, from, to));
-        let spec = path.rate.map_or(spec.clone(), |rate| spec.at(rate, queue(rate))).losing(path.loss_each_way());
-        links.push(self.topology.link(spec));
+        let (rate, loss) = (path.rate, path.losses());
+        let (rate, loss) = if is_forth { (rate.up, loss.up) } else { (rate.down, loss.down) };
+        let spec = LinkSpec::constant(self.way(from, to), self.one_way(&path.rtt, from, to)).losing(loss);
+        let spec = rate.map_or(spec.clone(), |rate| spec.at(rate, queue_as(path.line.queue, rate)));
+        links.push(self.topology.link(LinkSpec {
+            jitter: path.line.jitter.clone(),
+            reorders: path.line.reorders,
+            ..spec
+        }));
         links
     }
 
@@ -288,6 +294,15 @@ fn is_forth(from: Place, to: Place, is_first: bool) -> bool {
 }
 
 fn queue(rate: f64) -> Queue {
+    queue_as(None, rate)
+}
+
+/// The queue in front of a path's rate, as the file says or as the simulator's links have it.
+fn queue_as(written: Option<LineQueue>, rate: f64) -> Queue {
     let link = Link { delay: Span::ZERO, rate: Some(rate) };
-    Queue::DropTail { bytes: link.queue_bytes().expect("it has a rate") }
+    let or_usual = |bytes: Option<u64>| bytes.unwrap_or_else(|| link.queue_bytes().expect("it has a rate"));
+    match written.unwrap_or(LineQueue::DropTail(None)) {
+        LineQueue::DropTail(bytes) => Queue::DropTail { bytes: or_usual(bytes) },
+        LineQueue::Codel(bytes) => Queue::Codel { bytes: or_usual(bytes) },
+    }
 }

@@ -19,7 +19,7 @@ use sojourn_stats::Law;
 
 pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
-pub use path::{Medium, Path, Paths, Transport, one_way};
+pub use path::{Directions, Line, LineQueue, Medium, Path, Paths, Transport, one_way};
 pub use tier::{
     Affinity, Attachment, Face, Held, Limit, Overflow, Pool, Probes, Reports, Seat, Target, Tier, Told, TtlRule,
 };

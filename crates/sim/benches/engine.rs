@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use sojourn_model::system::{
-    Clients, Face, Path, Paths, Region, Resolver, Seat, Site, Target, Tier, Transport, TtlUse,
+    Clients, Directions, Face, Line, Path, Paths, Region, Resolver, Seat, Site, Target, Tier, Transport, TtlUse,
 };
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, WarmUp};
@@ -170,11 +170,12 @@ fn lossy((mut system, workload): (System, Workload)) -> (System, Workload) {
     system.clients = (0..2).map(|region| Clients::alone(region, 50)).collect();
     let path = |rtt_s: f64, loss: f64| Path {
         rtt: Law::constant(rtt_s),
-        loss,
+        loss: Directions::both(loss / 2.0),
         loss_correlation: 0.3,
         loss_model: LossModel::GilbertElliott,
-        rate: None,
+        rate: Directions::default(),
         medium: None,
+        line: Line::default(),
     };
     let paths = Paths::new(2, |a, b| Ok::<_, ()>(if a == b { path(0.02, 0.01) } else { path(0.1, 0.05) }));
     system.paths = paths.expect("paths");

@@ -1,4 +1,5 @@
-//! Real packets between hosts that are network namespaces: round trip, rate, loss and a shared medium as they were asked.
+//! Real packets between hosts that are network namespaces: round trip, jitter, rate of each direction, loss, queue and a shared
+//! medium as they were asked.
 //!
 //! This test binary is run again inside namespaces that `unshare` (util-linux) makes and that end with it.
 
@@ -10,13 +11,13 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use sojourn_bed::clock::since_boot;
-use sojourn_bed::link::{LinkSpec, Queue};
+use sojourn_bed::link::{Counts, LinkSpec, Queue};
 use sojourn_bed::{Ground, GroundError, Host, Links, Namespaces, Topology};
 use sojourn_model::LossLaw;
-use sojourn_stats::Span;
+use sojourn_stats::{Dimension, Law, Span};
 
 use crate::skip::skipped;
-use crate::support::{PATIENCE, command};
+use crate::support::{PATIENCE, command, until};
 
 const NEAR: Host = Host(0);
 const FAR: Host = Host(1);
@@ -138,22 +139,32 @@ fn as_bed() {
     writeln!(std::io::stdout(), "\nTOLD {told}").expect("it is read");
 }
 
-#[test]
-fn packets_meet_the_links_that_were_asked_for() {
+/// What the test of this name tells when it is run inside namespaces; nothing where this machine has none.
+fn inside(test: &str) -> Option<Value> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]);
-    let inside = command("namespaces::as_bed");
-    let output = unshare.arg(inside.get_program()).args(inside.get_args()).output();
-    let output = match output {
-        Ok(output) if !can() => return skipped(String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return skipped(format!("no `unshare` (package util-linux): {error}")),
+    let inside = command(test);
+    let output = match unshare.arg(inside.get_program()).args(inside.get_args()).output() {
+        Ok(output) if !can() => {
+            skipped(String::from_utf8_lossy(&output.stderr));
+            return None;
+        }
+        Err(error) => {
+            skipped(format!("no `unshare` (package util-linux): {error}"));
+            return None;
+        }
         Ok(output) => output,
     };
     let said = String::from_utf8_lossy(&output.stdout);
     let told = said.lines().find_map(|line| line.strip_prefix("TOLD "));
-    let told: Value = told.and_then(|told| serde_json::from_str(told).ok()).unwrap_or_else(|| {
+    Some(told.and_then(|told| serde_json::from_str(told).ok()).unwrap_or_else(|| {
         panic!("{said}{}", String::from_utf8_lossy(&output.stderr));
-    });
+    }))
+}
+
+#[test]
+fn packets_meet_the_links_that_were_asked_for() {
+    let Some(told) = inside("namespaces::as_bed") else { return };
     let arrived: Vec<(u64, f64)> =
         serde_json::from_value(told["arrived"].clone()).expect("numbers and times of packets");
     // In order, each once, and as many as the link says; 300 packets lose 30 in the mean (sd 5.2, 5 of them).
@@ -173,6 +184,149 @@ fn packets_meet_the_links_that_were_asked_for() {
     let round_trips: Vec<f64> = serde_json::from_value(told["round_trips"].clone()).expect("times");
     let shortest_ms = round_trips.iter().copied().fold(f64::INFINITY, f64::min) * 1e-6;
     assert!(round_trips.len() >= 5 && (40.0..45.0).contains(&shortest_ms), "{round_trips:?}");
+}
+
+/// Hosts between which each way is another kind of line.
+fn lines() -> Topology {
+    let mut topology = Topology::default();
+    let near = topology.host("near", Ipv4Addr::new(10, 1, 0, 1));
+    let far = topology.host("far", Ipv4Addr::new(194, 0, 0, 1));
+    let side = topology.host("side", Ipv4Addr::new(10, 1, 0, 2));
+    let tail = |bytes| Queue::DropTail { bytes };
+    let plain = |name: &str| LinkSpec::constant(name, Span::ZERO);
+    let jitter = |name: &str, reorders| LinkSpec {
+        jitter: Some(Law::parse("uniform(0 ms, 20 ms)", Dimension::Time).expect("a law of times")),
+        reorders,
+        ..LinkSpec::constant(name, Span(5_000_000))
+    };
+    let bursts = LossLaw { correlation: 0.8, ..LossLaw::independent(0.2) };
+    // From both to the far host over one medium, and back to each by itself.
+    let medium = topology.link(plain("medium").at(4e6, tail(1 << 20)));
+    topology.route(near, far, [medium]);
+    topology.route(side, far, [medium]);
+    for (from, to, spec) in [
+        (far, near, plain("faster").at(8e6, tail(1 << 20))),
+        (far, side, plain("bursts").losing(bursts)),
+        (near, side, jitter("in order", false)),
+        (side, near, jitter("reorders", true)),
+    ] {
+        let link = topology.link(spec);
+        topology.route(from, to, [link]);
+    }
+    // Two more, for two kinds of queues.
+    let (short, codel) =
+        (topology.host("short", Ipv4Addr::new(10, 2, 0, 1)), topology.host("codel", Ipv4Addr::new(10, 2, 0, 2)));
+    let queue = topology.link(plain("drop-tail").at(1e6, tail(10_000)));
+    topology.route(near, short, [queue]);
+    let queue = topology.link(plain("codel").at(1e6, Queue::Codel { bytes: 1_000_000 }));
+    topology.route(near, codel, [queue]);
+    for from in 0..topology.hosts.len() {
+        for to in (0..topology.hosts.len()).filter(|to| *to != from) {
+            if !topology.routes.contains_key(&(from, to)) {
+                let link = topology.link(plain(&format!("{from} to {to}")));
+                topology.route(from, to, [link]);
+            }
+        }
+    }
+    topology
+}
+
+/// Sends `count` packets of 1000 bytes from each of `from` in turn; who sent each that came, its number and how long it was under way
+/// (ns since the first was sent, and since it was sent itself).
+fn burst(from: &[&UdpSocket], to: &UdpSocket, count: u32) -> Vec<(usize, u32, u64, u64)> {
+    let target = to.local_addr().expect("an address");
+    let (start, mut sent) = (since_boot(), Vec::new());
+    for number in 0..count {
+        for socket in from {
+            let mut packet = [0; 972];
+            packet[..4].copy_from_slice(&number.to_le_bytes());
+            sent.push(since_boot());
+            socket.send_to(&packet, target).expect("it is sent");
+        }
+    }
+    let (mut came, mut packet) = (Vec::new(), [0; 2000]);
+    while let Ok((_, sender)) = to.recv_from(&mut packet) {
+        let now = since_boot();
+        let by = from.iter().position(|socket| socket.local_addr().expect("an address") == sender).expect("a sender");
+        let number = u32::from_le_bytes(packet[..4].try_into().expect("four bytes"));
+        came.push((by, number, (now - start).0, (now - sent[number as usize * from.len() + by]).0));
+    }
+    came
+}
+
+/// Time between two packets (ms), in the mean.
+fn apart_ms(came: &[(usize, u32, u64, u64)]) -> f64 {
+    (came[came.len() - 1].2 - came[0].2) as f64 * 1e-6 / (came.len() - 1) as f64
+}
+
+#[test]
+#[ignore = "runs inside namespaces, for the test below"]
+fn as_lines() {
+    let bed = Namespaces::new(lines(), 1).expect("a bed");
+    let of = |name: &str| -> Counts { bed.counts().0.into_iter().find(|(link, _)| link == name).expect("a link").1 };
+    let [near, far, side, short, codel] = [0, 1, 2, 3, 4].map(|host| socket(&bed, Host(host)));
+
+    // Two hosts share 4 Mbit/s: together, not each, they have a packet through in 2 ms.
+    let came = burst(&[&near, &side], &far, 100);
+    let of_side = came.iter().filter(|(by, ..)| *by == 1).count();
+    let both = apart_ms(&came);
+    assert!((came.len(), of_side) == (200, 100) && (both / 2.0 - 1.0).abs() < 0.1, "{both} ms a packet of {came:?}");
+    // The other direction has a rate of its own: 1 ms a packet.
+    let back = apart_ms(&burst(&[&far], &near, 200));
+    assert!((back - 1.0).abs() < 0.15, "{back} ms a packet");
+
+    // 5 ms and up to 20 ms more; a burst takes less than that. Of 200 uniform times (sd 5.8 ms) the mean is within 5 standard
+    // errors, and this machine adds some.
+    for (from, to, reorders) in [(&near, &side, false), (&side, &near, true)] {
+        let came: Vec<_> = (0..4).flat_map(|_| burst(&[from], to, 50)).collect();
+        let under_way_ms: Vec<f64> = came.iter().map(|(.., under_way)| *under_way as f64 * 1e-6).collect();
+        let mean = under_way_ms.iter().sum::<f64>() / 200.0;
+        assert!(came.len() == 200 && under_way_ms.iter().all(|ms| *ms >= 5.0), "{under_way_ms:?}");
+        let overtaken = came.windows(2).filter(|pair| pair[0].1 > pair[1].1 && pair[1].1 > 0).count();
+        if reorders {
+            assert!((13.0..23.0).contains(&mean) && overtaken > 20, "{mean} ms, {overtaken} overtaken");
+        } else {
+            // Each waits for those before it: nearly all are as late as the latest.
+            assert!((18.0..32.0).contains(&mean) && overtaken == 0, "{mean} ms, {overtaken} overtaken");
+        }
+    }
+
+    // Losses in bursts: after a lost packet 84 % are lost, and 20 % of all (the variance is 9 times that of independent ones).
+    let (target, mut packet, mut is_lost) = (side.local_addr().expect("an address"), [0; 2000], Vec::new());
+    for _ in 0..100 {
+        let before = of("bursts");
+        (0..50_u32).for_each(|number| _ = far.send_to(&number.to_le_bytes(), target).expect("it is sent"));
+        until("all have left", || of("bursts").passed + of("bursts").lost == before.offered + 50);
+        let mut lost = [true; 50];
+        for _ in before.passed..of("bursts").passed {
+            side.recv_from(&mut packet).expect("what passes comes");
+            lost[u32::from_le_bytes(packet[..4].try_into().expect("four bytes")) as usize] = false;
+        }
+        is_lost.extend(lost);
+    }
+    let lost = is_lost.iter().filter(|lost| **lost).count() as f64;
+    let again = is_lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / lost;
+    assert!((lost - 1000.0).abs() < 5.0 * 3.0 * 28.3, "{lost} of 5000");
+    assert!((again - 0.84).abs() < 5.0 * (0.84_f64 * 0.16 / 1000.0).sqrt() + 0.01, "{again}");
+
+    // 10 kB wait and one packet is transmitted, 8 ms each; a sender that is held up finds room for a few more.
+    let came = burst(&[&near], &short, 40);
+    assert!((11..20).contains(&came.len()), "{}", came.len());
+    assert_eq!(of("drop-tail").dropped + came.len() as u64, 40);
+    // All would have room, and take 0.8 s. After 0.1 s of a queue that does not empty CoDel drops one, then more and more.
+    let came = burst(&[&near], &codel, 100);
+    let dropped = of("codel").dropped;
+    assert!((5..40).contains(&dropped) && dropped + came.len() as u64 == 100, "{dropped} dropped, {} came", came.len());
+
+    writeln!(std::io::stdout(), "\nTOLD {}", json!("all as asked")).expect("it is read");
+}
+
+/// Jitter with and without reordering, bursts of losses, queues, a rate for each direction and a medium that hosts share.
+#[test]
+fn lines_of_all_kinds_are_as_they_were_asked() {
+    if let Some(told) = inside("namespaces::as_lines") {
+        assert_eq!(told, "all as asked");
+    }
 }
 
 /// Processor time of this process.

@@ -449,7 +449,7 @@ fn load(
         // A try would be a question to the DNS.
         Entrances::Named(_) => Load { tries_first: false, ..load },
         // Where packets are lost it would prove nothing.
-        _ if asked.system.paths.iter().any(|path| path.loss > 0.0) => Load { tries_first: false, ..load },
+        _ if asked.system.paths.iter().any(|path| path.loses()) => Load { tries_first: false, ..load },
         _ => load,
     })
 }

@@ -159,7 +159,8 @@ fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) ->
 fn answered(report: Result<sojourn_sim::Report, SimError>, system: Option<&System>) -> Result<Answer, String> {
     match report {
         Ok(report) => Ok(answer(report, system)),
-        Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. })) => {
+        // The twin of a live run is not refused before it, as the simulator's own answer is.
+        Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. } | SimError::NotYet(_))) => {
             Ok(Answer { notes: vec![refused.to_string()], ..Answer::default() })
         }
         Err(error) => Err(error.to_string()),

@@ -3,8 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use sojourn_model::system::{Clients, Fault, Medium, Path, Paths, Region, Transport, Trouble};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use sojourn_model::system::{
+    Clients, Directions, Fault, Line, LineQueue, Medium, Path, Paths, Region, Transport, Trouble,
+};
 use sojourn_model::{LossModel, System, TcpStack};
 use sojourn_stats::{Dimension, Law, quantity};
 use toml::Spanned;
@@ -45,12 +49,51 @@ pub(super) struct RawPaths(BTreeMap<Spanned<String>, Spanned<RawPath>>);
 #[serde(deny_unknown_fields)]
 struct RawPath {
     rtt: Option<Text>,
-    loss: Option<Text>,
+    jitter: Option<Text>,
+    reorders: Option<Spanned<bool>>,
+    loss: Option<Spanned<ByDirection>>,
     loss_correlation: Option<Spanned<f64>>,
     loss_model: Option<Text>,
-    rate: Option<Text>,
+    rate: Option<Spanned<ByDirection>>,
+    queue: Option<Text>,
     medium: Option<Text>,
 }
+
+/// A quantity, or one for each direction: `"2 Mbit/s"`, `{ up = "1 Mbit/s", down = "16 Mbit/s" }`.
+enum ByDirection {
+    Both(String),
+    Each(Box<RawDirections>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDirections {
+    up: Option<Text>,
+    down: Option<Text>,
+}
+
+impl<'de> Deserialize<'de> for ByDirection {
+    /// By hand, because an untagged enum would lose the lines of what is inside.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByDirection, D::Error> {
+        struct Directed;
+        impl<'de> Visitor<'de> for Directed {
+            type Value = ByDirection;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a quantity with its unit, or one for each direction as in { up = ..., down = ... }")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ByDirection, E> {
+                Ok(ByDirection::Both(text.into()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ByDirection, A::Error> {
+                Ok(ByDirection::Each(Box::new(RawDirections::deserialize(MapAccessDeserializer::new(map))?)))
+            }
+        }
+        deserializer.deserialize_any(Directed)
+    }
+}
+
+/// Bytes of the largest packet of a bed: a queue has room for one.
+const PACKET: u64 = 1500;
 
 impl Reader<'_> {
     /// The regions; one without a name where none is written.
@@ -160,7 +203,7 @@ impl Reader<'_> {
     }
 
     fn one_path(&self, raw: &Spanned<RawPath>, media: &[Medium]) -> Result<Path, SpecError> {
-        let RawPath { rtt, loss, loss_correlation, loss_model, rate, medium } = raw.get_ref();
+        let RawPath { rtt, loss, loss_correlation, loss_model, rate, medium, .. } = raw.get_ref();
         let rtt = match rtt {
             None => Law::constant(0.0),
             // A time, or a law of times.
@@ -204,14 +247,74 @@ impl Reader<'_> {
                 return Err(self.at(text, "loss_model", &unknown("model", other, &["gilbert-elliott", "nistnet"])));
             }
         };
+        let (loss_of, is_halved) = self.each_way(loss.as_ref(), |text| share(text, "loss"))?;
+        let rate = self.each_way(rate.as_ref(), |text| self.rate(text, "rate"))?.0;
         Ok(Path {
             rtt,
-            loss: loss.as_ref().map_or(Ok(0.0), |text| share(text, "loss"))?,
+            // Of both directions together, unless it is said of each.
+            loss: loss_of.map(|share| share.unwrap_or(0.0) * if is_halved { 0.5 } else { 1.0 }),
             loss_correlation,
             loss_model,
-            rate: rate.as_ref().map(|text| self.rate(text, "rate")).transpose()?,
+            rate,
             medium: medium.transpose()?,
+            line: self.line(raw.get_ref(), rate)?,
         })
+    }
+
+    /// What is written of each direction, and whether it was written of both at once.
+    fn each_way(
+        &self,
+        raw: Option<&Spanned<ByDirection>>,
+        read: impl Fn(&Text) -> Result<f64, SpecError>,
+    ) -> Result<(Directions<Option<f64>>, bool), SpecError> {
+        let Some(raw) = raw else { return Ok((Directions::default(), true)) };
+        Ok(match raw.get_ref() {
+            ByDirection::Both(text) => (Directions::both(Some(read(&Spanned::new(raw.span(), text.clone()))?)), true),
+            ByDirection::Each(each) => {
+                let of = |text: &Option<Text>| text.as_ref().map(&read).transpose();
+                (Directions { up: of(&each.up)?, down: of(&each.down)? }, false)
+            }
+        })
+    }
+
+    /// What only the links of a bed have.
+    fn line(&self, raw: &RawPath, rate: Directions<Option<f64>>) -> Result<Line, SpecError> {
+        let jitter = raw.jitter.as_ref().map(|text| self.times(text, "jitter")).transpose()?;
+        let reorders = match &raw.reorders {
+            Some(written) if jitter.is_none() => {
+                let right =
+                    "packets overtake one another where they have a jitter: add `jitter = \"uniform(0 ms, 20 ms)\"`";
+                return Err(self.at(written, "reorders", right));
+            }
+            written => written.as_ref().is_some_and(|written| *written.get_ref()),
+        };
+        let queue = match &raw.queue {
+            Some(text) if rate == Directions::default() => {
+                return Err(self.at(text, "queue", "it is in front of the path's own rate: add `rate = \"8 Mbit/s\"`"));
+            }
+            written => written.as_ref().map(|text| self.queue(text)).transpose()?,
+        };
+        Ok(Line { jitter, reorders, queue })
+    }
+
+    fn queue(&self, text: &Text) -> Result<LineQueue, SpecError> {
+        let written = text.get_ref().trim();
+        let (name, bytes) = match written.split_once('(') {
+            None => (written, Some(None)),
+            Some((name, rest)) => {
+                let size = rest.strip_suffix(')').and_then(|size| quantity::parse(size, Dimension::Size).ok());
+                (name, size.filter(|size| *size >= PACKET as f64).map(|size| Some(size as u64)))
+            }
+        };
+        match (name.trim(), bytes) {
+            ("drop-tail", Some(bytes)) => Ok(LineQueue::DropTail(bytes)),
+            ("codel", Some(bytes)) => Ok(LineQueue::Codel(bytes)),
+            ("drop-tail" | "codel", None) => {
+                let right = format!("a size of at least one packet ({PACKET} B) as in `{}(64 kB)`", name.trim());
+                Err(self.at(text, "queue", &right))
+            }
+            _ => Err(self.at(text, "queue", "`drop-tail`, `drop-tail(64 kB)`, `codel` or `codel(1 MB)`")),
+        }
     }
 
     /// How requests are carried over `paths`: over connections, where packets are lost or `[system.tcp]` is written.
@@ -227,7 +330,7 @@ impl Reader<'_> {
                 let right = "it is for transfers over [system.paths]: add them, e.g. `within = { rtt = \"20 ms\" }`";
                 return Err(self.at(raw, "tcp", right));
             }
-            None if system.paths.iter().all(|path| path.loss == 0.0) && !system.faults.iter().any(loses) => {
+            None if system.paths.iter().all(|path| !path.loses()) && !system.faults.iter().any(loses) => {
                 return Ok(None);
             }
             _ => {}

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use sojourn_lab::Experiment;
-use sojourn_model::system::Transport;
+use sojourn_model::system::{Directions, Line, LineQueue, Transport};
 use sojourn_model::{LossModel, System, TcpStack};
+use sojourn_stats::{Dimension, Law};
 
 const LOSSY: &str = r#"name = "lossy"
 [workload]
@@ -38,7 +39,8 @@ fn but(good: &str, other: &str) -> String {
 fn where_packets_are_lost_requests_need_connections() {
     let system = read(LOSSY).unwrap();
     let path = system.paths.between(0, 0).unwrap();
-    assert_eq!((path.loss, path.loss_correlation, path.loss_model), (0.05, 0.9, LossModel::GilbertElliott));
+    let half = Directions::both(0.025);
+    assert_eq!((path.loss, path.loss_correlation, path.loss_model), (half, 0.9, LossModel::GilbertElliott));
     // A process of WebStone has a connection for each request.
     let webstone = Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true };
     assert_eq!(system.transport, Some(webstone));
@@ -53,6 +55,64 @@ fn where_packets_are_lost_requests_need_connections() {
     let stack = TcpStack { initial_window: 4, receive_window: 64_000, ..TcpStack::LINUX_2_2 };
     let asked = read(&lossless.replace("[system.server]", tcp)).unwrap();
     assert_eq!(asked.transport, Some(Transport { stack, ..webstone }));
+}
+
+#[test]
+fn each_direction_has_what_the_file_gives_it() {
+    let path = |keys: &str| {
+        let text = but("loss = \"5 %\", loss_correlation = 0.9", keys);
+        read(&text).unwrap_or_else(|error| panic!("{error}")).paths.between(0, 0).unwrap().clone()
+    };
+    let both = path("rate = \"2 Mbit/s\"");
+    assert_eq!((both.rate, both.line), (Directions::both(Some(2e6)), Line::default()));
+    let apart = path("rate = { up = \"1 Mbit/s\", down = \"16 Mbit/s\" }, loss = { up = \"1 %\", down = \"3 %\" }");
+    assert_eq!(apart.rate, Directions { up: Some(1e6), down: Some(16e6) });
+    assert_eq!(apart.loss, Directions { up: 0.01, down: 0.03 });
+    // What is not said of a direction is infinitely fast, and loses nothing.
+    let half = path("rate = { down = \"16 Mbit/s\" }, loss = { up = \"1 %\" }");
+    assert_eq!(half.rate, Directions { up: None, down: Some(16e6) });
+    assert_eq!((half.loss, half.loses()), (Directions { up: 0.01, down: 0.0 }, true));
+}
+
+#[test]
+fn a_path_has_jitter_and_a_queue_for_the_links_of_a_bed() {
+    let line = |keys: &str| {
+        let text = but("loss = \"5 %\", loss_correlation = 0.9", &format!("rate = \"8 Mbit/s\", {keys}"));
+        read(&text).unwrap_or_else(|error| panic!("{error}")).paths.between(0, 0).unwrap().line.clone()
+    };
+    let jitter = Law::parse("uniform(0 ms, 20 ms)", Dimension::Time).unwrap();
+    let written = "jitter = \"uniform(0 ms, 20 ms)\"";
+    assert_eq!(line(written), Line { jitter: Some(jitter.clone()), ..Line::default() });
+    let free = Line { jitter: Some(jitter), reorders: true, queue: Some(LineQueue::Codel(None)) };
+    assert_eq!(line(&format!("{written}, reorders = true, queue = \"codel\"")), free);
+    for (queue, expected) in [
+        ("drop-tail", LineQueue::DropTail(None)),
+        ("drop-tail(64 kB)", LineQueue::DropTail(Some(64_000))),
+        ("codel(1 MB)", LineQueue::Codel(Some(1_000_000))),
+    ] {
+        assert_eq!(line(&format!("queue = \"{queue}\"")).queue, Some(expected), "{queue}");
+    }
+}
+
+#[test]
+fn mistakes_about_lines() {
+    let line = |keys: &str| but("loss = \"5 %\", loss_correlation = 0.9", keys);
+    for (keys, expected) in [
+        ("jitter = \"uniform(-5 ms, 5 ms)\"", ["x.toml:6: jitter", "cannot be negative"]),
+        ("jitter = \"pareto(alpha = 0.9, min = 1 ms)\"", ["x.toml:6: jitter", "its mean is not finite"]),
+        ("reorders = true", ["x.toml:6: reorders", "add `jitter = "]),
+        ("queue = \"codel\"", ["x.toml:6: queue", "add `rate = "]),
+        ("rate = \"1 Mbit/s\", queue = \"red\"", ["x.toml:6: queue", "`codel` or `codel(1 MB)`"]),
+        ("rate = \"1 Mbit/s\", queue = \"codel(100 B)\"", ["x.toml:6: queue", "at least one packet (1500 B)"]),
+        ("rate = \"1 Mbit/s\", queue = \"drop-tail(64 s)\"", ["x.toml:6: queue", "`drop-tail(64 kB)`"]),
+        ("rate = { up = \"0 bit/s\" }", ["x.toml:6: rate", "a rate is above 0"]),
+        ("rate = { sideways = \"1 Mbit/s\" }", ["x.toml:6", "sideways"]),
+        ("rate = 5", ["x.toml:6", "{ up = ..., down = ... }"]),
+        ("loss = { down = \"100 %\" }", ["x.toml:6: loss", "below 100 %"]),
+    ] {
+        let message = read(&line(keys)).unwrap_err();
+        assert!(expected.iter().all(|part| message.contains(part)) && !message.contains('\n'), "{keys}: {message}");
+    }
 }
 
 #[test]

@@ -621,6 +621,8 @@ fn sim_refuses_what_it_does_not_have() {
             "medium of a path between",
         ),
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
+        (SITES, "loss = \"0 %\"", "jitter = \"uniform(0 ms, 9 ms)\"", "`jitter` of a path"),
+        (SITES, "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\", queue = \"codel\"", "`queue` of a path"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
         (&but(SITES, "server = \"west/2\"", "tier = \"front\""), "\"down\"", "\"errors(0.1)\"", "fault of this kind"),
         (

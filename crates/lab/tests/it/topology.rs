@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use sojourn_bed::Topology;
-use sojourn_bed::link::LinkSpec;
+use sojourn_bed::link::{LinkSpec, Queue, Rate};
 use sojourn_lab::{Experiment, topology};
 use sojourn_model::System;
 use sojourn_model::system::one_way;
-use sojourn_stats::Span;
+use sojourn_stats::{Dimension, Law, Span};
 
 const SEED: u64 = 2001;
 
@@ -67,7 +67,7 @@ fn a_machine_has_the_round_trips_and_losses_that_the_simulator_gives_it() {
             let expected = one_way(&path.rtt, SEED, first, region);
             for link in [link(&topology, host, site), link(&topology, site, host)] {
                 assert_eq!(delay(link), expected, "{}", link.name);
-                assert_eq!(link.loss, path.loss_each_way(), "{}", link.name);
+                assert_eq!(link.loss, path.losses().up, "{}", link.name);
             }
         }
     }
@@ -101,6 +101,34 @@ fn more_machines_than_a_bed_has_room_for_are_refused() {
     let many = nearest().replace("processes = 18, machines = 3", "processes = 600, machines = 60");
     let message = topology(&system(&many), SEED).unwrap_err();
     assert!(message.contains("64 machines of clients, not for 68") && message.contains("machines = 4"), "{message}");
+}
+
+#[test]
+fn each_direction_is_a_line_of_its_own_as_the_file_says() {
+    let within = "within = { rtt = \"uniform(10 ms, 50 ms)\", ";
+    assert!(nearest().contains(within), "the file that this changes");
+    let keys = "rate = { up = \"1 Mbit/s\", down = \"16 Mbit/s\" }, jitter = \"uniform(0 ms, 20 ms)\", reorders = true, \
+                queue = \"codel(300 kB)\", loss = { up = \"1 %\", down = \"3 %\" }, ";
+    let text = nearest().replace(&format!("{within}loss = \"5 %\", "), &format!("{within}{keys}"));
+    assert!(text.contains("codel(300 kB)"), "the loss that this changes");
+    let topology = topology(&system(&text), SEED).unwrap();
+    let [up, down] = [("europe-1", "front-node-1-router"), ("front-node-1-router", "europe-1")]
+        .map(|(from, to)| link(&topology, from, to));
+    let queue = Queue::Codel { bytes: 300_000 };
+    assert_eq!([up.rate, down.rate], [1e6, 16e6].map(|bits_per_s| Some(Rate { bits_per_s, queue })));
+    assert_eq!([up.loss.share, down.loss.share], [0.01, 0.03]);
+    let jitter = Law::parse("uniform(0 ms, 20 ms)", Dimension::Time).unwrap();
+    for line in [up, down] {
+        assert_eq!((line.jitter.as_ref(), line.reorders, delay(line)), (Some(&jitter), true, delay(up)));
+    }
+    // As long a queue as the simulator's links have, unless the file says how long.
+    for (written, expected) in
+        [("codel", Queue::Codel { bytes: 200_000 }), ("drop-tail", Queue::DropTail { bytes: 200_000 })]
+    {
+        let topology = sojourn_lab::topology(&system(&text.replace("codel(300 kB)", written)), SEED).unwrap();
+        let rate = link(&topology, "front-node-1-router", "europe-1").rate.unwrap();
+        assert_eq!(rate.queue, expected, "{written}");
+    }
 }
 
 /// As in the simulator, where a file that a server has of another one is on the medium that replies share.

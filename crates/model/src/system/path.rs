@@ -12,21 +12,52 @@ pub struct Paths {
     regions: usize,
 }
 
-/// The path between two places, the same in both directions.
+/// The path between two places, the same for both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// Round trip (s), drawn once for each client and place; half of it passes each way.
     pub rtt: Law,
-    /// Share of the packets that are lost, half of them each way.
-    pub loss: f64,
+    /// Share of the packets that are lost in each direction.
+    pub loss: Directions<f64>,
     /// Correlation of one packet's loss with the last one's, from 0 to 1.
     pub loss_correlation: f64,
     /// How losses depend on each other.
     pub loss_model: LossModel,
-    /// What each client has of it (bit/s); none: infinitely fast.
-    pub rate: Option<f64>,
+    /// What each client has of it in each direction (bit/s); none: infinitely fast.
+    pub rate: Directions<Option<f64>>,
     /// The link that it shares with other paths, an index into [`crate::System::media`].
     pub medium: Option<usize>,
+    /// What only the links of a bed have.
+    pub line: Line,
+}
+
+/// What there is of something in each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Directions<T> {
+    /// From clients to servers; between deciders, or a decider and a server, away from the one that forwards.
+    pub up: T,
+    /// From servers to clients, and between servers.
+    pub down: T,
+}
+
+/// What packets meet one by one: the simulator has no packets, so it refuses a path that is not plain in this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    /// Time (s) by which a packet is later than the path's round trip says, drawn for each packet in each direction.
+    pub jitter: Option<Law>,
+    /// Whether a packet may overtake one that drew a longer time.
+    pub reorders: bool,
+    /// What waits in front of the path's own rate; none: drop-tail of [`Link::queue_bytes`].
+    pub queue: Option<LineQueue>,
+}
+
+/// A queue in front of a rate, of so many bytes at most; none: [`Link::queue_bytes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineQueue {
+    /// First come, first served; what no longer fits is dropped.
+    DropTail(Option<u64>),
+    /// CoDel (RFC 8289), which drops earlier where packets wait for long.
+    Codel(Option<u64>),
 }
 
 /// How requests and replies are carried over the paths, where packets are lost or TCP is asked for.
@@ -61,10 +92,35 @@ pub fn one_way(rtt: &Law, seed: u64, client: u32, region: usize) -> Span {
     Span::from_secs_f64(rtt.sample(&mut stream).max(0.0) / 2.0)
 }
 
+impl<T: Copy> Directions<T> {
+    /// The same in both.
+    pub fn both(of: T) -> Directions<T> {
+        Directions { up: of, down: of }
+    }
+
+    /// What `make` makes of each.
+    pub fn map<U>(self, make: impl Fn(T) -> U) -> Directions<U> {
+        Directions { up: make(self.up), down: make(self.down) }
+    }
+}
+
+impl Line {
+    /// What it has that a plain one has not, as files call it.
+    pub fn first_key(&self) -> Option<&'static str> {
+        let keys = [("jitter", self.jitter.is_some()), ("reorders", self.reorders), ("queue", self.queue.is_some())];
+        keys.into_iter().find(|(_, is_written)| *is_written).map(|(key, _)| key)
+    }
+}
+
 impl Path {
     /// What is lost in each direction.
-    pub fn loss_each_way(&self) -> LossLaw {
-        LossLaw { share: 0.5 * self.loss, correlation: self.loss_correlation, model: self.loss_model }
+    pub fn losses(&self) -> Directions<LossLaw> {
+        self.loss.map(|share| LossLaw { share, correlation: self.loss_correlation, model: self.loss_model })
+    }
+
+    /// Whether anything is lost.
+    pub fn loses(&self) -> bool {
+        self.loss != Directions::both(0.0)
     }
 }
 

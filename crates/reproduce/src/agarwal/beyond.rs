@@ -135,7 +135,7 @@ const DEMANDS: [(&str, &str); 4] = [
 
 const SPILL: &str = "nearest-with-room(spill = free-capacity)";
 
-const WAYS: [(&str, &str); 7] = [
+const WAYS: [(&str, &str); 8] = [
     ("random", "random"),
     ("round robin", "round-robin"),
     ("weighted by free capacity", "weighted(by = free-capacity)"),
@@ -143,6 +143,7 @@ const WAYS: [(&str, &str); 7] = [
     ("nearest, without a look at load", "nearest"),
     ("nearest with room (his)", NEAREST),
     ("nearest with room, the rest by free capacity (ours)", SPILL),
+    ("the busiest clients to the largest cluster", "busiest-to-largest"),
 ];
 
 const DEMAND: &str = "system.server.demand";

@@ -15,6 +15,7 @@ mod live;
 #[cfg(test)]
 mod made_up;
 mod measured;
+mod overload;
 mod studies;
 
 use std::fmt::Write;

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{MEAN, Setting};
+use super::{MEAN, Setting, overload};
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::finding::{self, Finding};
-use crate::number::{Number, interval, known, shown};
+use crate::number::{interval, known};
 use crate::verdict::{Comparison, below, positive};
 
 /// The experiments, by the name of the run folder.
@@ -41,10 +41,11 @@ const WITHOUT_RATES: &str = "nearest-with-room(probes = false)";
 const HELD: &str = "nearest-with-room(holds = lease)";
 
 /// Of `what-the-dns-knows.toml`, in its order.
-const DNS_WAYS: [(&str, &[Setting<'static>]); 10] = [
+const DNS_WAYS: [(&str, &[Setting<'static>]); 11] = [
     ("round robin", &[(DNS, "round-robin")]),
     ("weighted by free capacity", &[(DNS, "weighted(by = free-capacity)")]),
     ("least load", &[(DNS, "least-load")]),
+    ("the busiest clients to the largest site", &[(DNS, "busiest-to-largest")]),
     ("nearest, without a look at load", &[(DNS, "nearest")]),
     ("nearest with room, no rates known: nothing is taken off the room", &[(DNS, WITHOUT_RATES), (HIDDEN, "")]),
     ("nearest with room (his): rates of the busiest clients", &[(DNS, HIS), (HIDDEN, "")]),
@@ -72,8 +73,10 @@ impl Studies {
         &self.0[place.expect("an experiment of the list")]
     }
 
-    fn mean(&self, name: &str, settings: &[Setting<'_>]) -> Option<Number> {
-        self.of(name).number(settings, MEAN)
+    /// The mean as the page shows it.
+    fn mean(&self, name: &str, settings: &[Setting<'_>]) -> String {
+        let servers = if name == STUDIES[0] { 2 } else { 6 };
+        overload::mean(self.of(name), settings, servers)
     }
 
     /// Whether the mean is longer with `worse` than with `better`, replication by replication.
@@ -88,19 +91,18 @@ pub(super) fn text(studies: &Studies) -> String {
     let heads: Vec<&str> = SITE_LOADS.iter().map(|(_, utilisation)| *utilisation).collect();
     let _ = writeln!(text, "| front node | {} |\n|---|---|---|---|---|", heads.join(" | "));
     for policy in FRONT_NODES {
-        let cells =
-            SITE_LOADS.map(|(rate, _)| shown(studies.mean("front-nodes", &[(RATE, rate), (FRONT, policy)]), "s"));
+        let cells = SITE_LOADS.map(|(rate, _)| studies.mean("front-nodes", &[(RATE, rate), (FRONT, policy)]));
         let _ = writeln!(text, "| `{policy}` | {} |", cells.join(" | "));
     }
     text += DNS_HEAD;
     for (name, settings) in DNS_WAYS {
-        let cells = LOADS.map(|(rate, _)| shown(studies.mean("what-the-dns-knows", &under(rate, settings)), "s"));
+        let cells = LOADS.map(|(rate, _)| studies.mean("what-the-dns-knows", &under(rate, settings)));
         let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
     text += TTL_HEAD;
     for (name, policy) in TTL_POLICIES {
         for (rate, utilisation) in LOADS {
-            let cells = TTLS.map(|ttl| shown(studies.mean("ttl", &[(RATE, rate), (DNS, policy), (TTL, ttl)]), "s"));
+            let cells = TTLS.map(|ttl| studies.mean("ttl", &[(RATE, rate), (DNS, policy), (TTL, ttl)]));
             let _ = writeln!(text, "| {name} | {utilisation} | {} |", cells.join(" | "));
         }
     }
@@ -134,7 +136,7 @@ fn findings(studies: &Studies) -> Vec<Finding> {
     let (his, hidden) = (dns(&[(DNS, HIS), (HIDDEN, "")]), dns(&[(DNS, HIS), (HIDDEN, "true")]));
     let (near, blind, held) = (dns(&[(DNS, "nearest")]), dns(&[(DNS, WITHOUT_RATES)]), dns(&[(DNS, HELD)]));
     let against = |worse: &[Setting<'_>], better: &[Setting<'_>]| {
-        let [worse, better] = [worse, better].map(|of| shown(studies.mean("what-the-dns-knows", of), "s"));
+        let [worse, better] = [worse, better].map(|of| studies.mean("what-the-dns-knows", of));
         format!("{worse} and {better}")
     };
     let slower =
@@ -144,7 +146,7 @@ fn findings(studies: &Studies) -> Vec<Finding> {
         TTL_POLICIES.map(|(_, of)| studies.slower("ttl", &ttl(of, worse), &ttl(of, better))).to_vec()
     };
     let ttls = |worse: &'static str, better: &'static str| {
-        let one = |of: &'static str, value| shown(studies.mean("ttl", &ttl(of, value)), "s");
+        let one = |of: &'static str, value| studies.mean("ttl", &ttl(of, value));
         let pairs = TTL_POLICIES.map(|(name, of)| format!("{name}: {} and {}", one(of, worse), one(of, better)));
         pairs.join("; ")
     };
@@ -317,10 +319,24 @@ mod tests {
         assert!(verdicts(&full)[2..].iter().all(|verdict| *verdict == Verdict::Holds));
     }
 
+    /// One of six servers has a quarter of the requests at a mean utilisation of 0.8.
+    #[test]
+    fn what_is_overloaded_has_no_mean_on_the_page() {
+        let world: World<'_> = &|setting| {
+            let busy = if setting(RATE).contains("640 /s") && setting(DNS) == "nearest" { 0.25 } else { 0.17 };
+            vec![(MEAN.to_owned(), 1.0), ("utilization".into(), 0.8), ("share_1".into(), busy)]
+        };
+        let studies =
+            Studies(STUDIES.map(|name| Answers::made_up(&format!("arrangements/{name}.toml"), world, sampled)));
+        let text = text(&studies);
+        let row = text.lines().find(|row| row.starts_with("| nearest, without a look at load")).expect("a row");
+        assert!(row.ends_with(" | overloaded |") && row.matches("overloaded").count() == 1, "{row}");
+    }
+
     #[test]
     fn every_cell_finds_its_variant() {
         let text = text(&made_up(as_expected));
-        assert_eq!(text.lines().filter(|row| row.starts_with("| ")).count(), 1 + 5 + 1 + 10 + 1 + 6 + 1 + 9);
+        assert_eq!(text.lines().filter(|row| row.starts_with("| ")).count(), 1 + 5 + 1 + 11 + 1 + 6 + 1 + 9);
         assert!(!text.contains("| -"), "{text}");
     }
 }

@@ -710,7 +710,7 @@ pub(crate) fn refuse(system: &System, workload: &Workload) -> Result<(), SimErro
             fault.subject == Subject::Path(a, b) && matches!(fault.trouble, Trouble::Loss(_))
         };
         seat.site != site_of(target)
-            && (path.is_some_and(|path| path.loss > 0.0 || path.medium.is_some()) || system.faults.iter().any(is_lossy))
+            && (path.is_some_and(|path| path.loses() || path.medium.is_some()) || system.faults.iter().any(is_lossy))
     };
     let polls_redirect = |tier: &Tier| {
         tier.polled.is_some() && tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| is_redirect(*of))

@@ -1,7 +1,8 @@
 //! Clients that decide for themselves: what they hold, what they hear, and that each knows only what happened to itself.
 
 use sojourn_model::system::{
-    Clients, Face, Fault, Held, Path, Paths, Probes, Region, Seat, Site, Subject, Target, Tier, Trouble,
+    Clients, Directions, Face, Fault, Held, Line, Path, Paths, Probes, Region, Seat, Site, Subject, Target, Tier,
+    Trouble,
 };
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::{Report, SimError};
@@ -35,7 +36,15 @@ fn near_and_far(policy: &str, held: Held) -> System {
     let path = |a: usize, b: usize| {
         let rtt_s = if (a, b) == (0, 1) { 0.02 } else { 0.2 };
         let (rtt, loss_model) = (Law::constant(rtt_s), LossModel::GilbertElliott);
-        Ok::<_, ()>(Path { rtt, loss: 0.0, loss_correlation: 0.0, loss_model, rate: None, medium: None })
+        Ok::<_, ()>(Path {
+            rtt,
+            loss: Directions::default(),
+            loss_correlation: 0.0,
+            loss_model,
+            rate: Directions::default(),
+            medium: None,
+            line: Line::default(),
+        })
     };
     system.paths = Paths::new(3, path).unwrap();
     system

@@ -1,7 +1,7 @@
 //! Connections of servers: who has one, for how long, and what is refused without one.
 
 use sojourn_model::System;
-use sojourn_model::system::{Clients, Fault, Medium, Path, Paths, Site, Subject, Trouble};
+use sojourn_model::system::{Clients, Directions, Fault, Line, Medium, Path, Paths, Site, Subject, Trouble};
 use sojourn_sim::Report;
 use sojourn_stats::{Dimension, Law, Span, Time};
 use sojourn_traffic::{Open, Workload};
@@ -55,11 +55,12 @@ fn a_connection_lasts_until_the_reply_has_arrived() {
     system.media = vec![Medium { name: "ethernet".into(), rate: 8e6 }];
     let path = Path {
         rtt: Law::constant(0.0),
-        loss: 0.0,
+        loss: Directions::default(),
         loss_correlation: 0.0,
         loss_model: Default::default(),
-        rate: None,
+        rate: Directions::default(),
         medium: Some(0),
+        line: Line::default(),
     };
     system.paths = Paths::new(1, |_, _| Ok::<_, ()>(path.clone())).unwrap();
     system.clients = vec![Clients::alone(0, 1)];

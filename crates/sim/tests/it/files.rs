@@ -1,7 +1,8 @@
 //! Files on the disks of nodes, memory that caches them, and nodes that redirect by them: exact cases.
 
 use sojourn_model::system::{
-    Clients, Face, Fault, Medium, Path, Paths, Reports, Resolves, Seat, Site, Subject, Target, Tier, Transport, Trouble,
+    Clients, Directions, Face, Fault, Line, Medium, Path, Paths, Reports, Resolves, Seat, Site, Subject, Target, Tier,
+    Transport, Trouble,
 };
 use sojourn_model::{Server, System, TcpStack};
 use sojourn_sim::{Control, Report};
@@ -84,11 +85,12 @@ fn a_file_of_another_node_is_read_there_and_crosses_the_network() {
     shared.paths = Paths::new(1, |_, _| {
         Ok::<_, ()>(Path {
             rtt: sojourn_stats::Law::constant(0.0),
-            loss: 0.0,
+            loss: Directions::default(),
             loss_correlation: 0.0,
             loss_model: Default::default(),
-            rate: None,
+            rate: Directions::default(),
             medium: Some(0),
+            line: Line::default(),
         })
     })
     .unwrap();

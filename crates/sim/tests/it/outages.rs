@@ -2,7 +2,8 @@
 //! errors or are restarted.
 
 use sojourn_model::system::{
-    Clients, Face, Fault, Path, Paths, Reports, Resolves, Seat, Site, Subject, Target, Tier, Transport, Trouble,
+    Clients, Directions, Face, Fault, Line, Path, Paths, Reports, Resolves, Seat, Site, Subject, Target, Tier,
+    Transport, Trouble,
 };
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Report, SimError};
@@ -199,7 +200,15 @@ fn over_a_path(loss: f64) -> System {
     system.clients = vec![Clients::alone(0, 1)];
     let path = |_, _| {
         let (rtt, loss_model) = (Law::constant(0.04), LossModel::GilbertElliott);
-        Ok::<_, ()>(Path { rtt, loss, loss_correlation: 0.0, loss_model, rate: None, medium: None })
+        Ok::<_, ()>(Path {
+            rtt,
+            loss: Directions::both(loss / 2.0),
+            loss_correlation: 0.0,
+            loss_model,
+            rate: Directions::default(),
+            medium: None,
+            line: Line::default(),
+        })
     };
     system.paths = Paths::new(2, path).unwrap();
     system.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });

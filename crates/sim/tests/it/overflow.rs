@@ -4,7 +4,9 @@
 //! states. Sites with one place each that are asked in order are Erlang's: of what the first k of them cannot take, his
 //! formula B(k) is the share (Erlang, Solution of some problems in the theory of probabilities, 1917).
 
-use sojourn_model::system::{Clients, Face, Limit, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier};
+use sojourn_model::system::{
+    Clients, Directions, Face, Limit, Line, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier,
+};
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::Report;
 use sojourn_stats::{Estimate, Law, Span};
@@ -84,11 +86,12 @@ fn sites(count: usize, server: &str, rtt_ms: fn(usize, usize) -> f64) -> System 
     system.clients = vec![Clients::alone(0, 1)];
     let path = |rtt_ms: f64| Path {
         rtt: Law::constant(rtt_ms * 1e-3),
-        loss: 0.0,
+        loss: Directions::default(),
         loss_correlation: 0.0,
         loss_model: LossModel::GilbertElliott,
-        rate: None,
+        rate: Directions::default(),
         medium: None,
+        line: Line::default(),
     };
     system.paths = Paths::new(count, |a, b| Ok::<_, ()>(path(rtt_ms(a, b)))).unwrap();
     system

@@ -9,8 +9,8 @@ use sojourn_dispatch::{
     Ask, BackendId, Catalogue, Command, Decision, Event, Origin, Policy, Reason, Report, RoundTrip, Signals, Table,
 };
 use sojourn_model::system::{
-    Clients, Face, Fault, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier,
-    Trouble, TtlRule, TtlUse,
+    Clients, Directions, Face, Fault, Line, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site,
+    Subject, Target, Tier, Trouble, TtlRule, TtlUse,
 };
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::{Control, WarmUp};
@@ -193,11 +193,12 @@ fn two_sites(server: &str, reports: Reports) -> System {
     system.clients = vec![Clients::alone(0, 10)];
     let path = |rtt_ms: f64| Path {
         rtt: Law::constant(rtt_ms * 1e-3),
-        loss: 0.0,
+        loss: Directions::default(),
         loss_correlation: 0.0,
         loss_model: LossModel::GilbertElliott,
-        rate: None,
+        rate: Directions::default(),
         medium: None,
+        line: Line::default(),
     };
     system.paths = Paths::new(2, |a, b| Ok::<_, ()>(path(if a == b { 10.0 } else { 100.0 }))).unwrap();
     system
@@ -453,11 +454,12 @@ fn losses_of_reports_and_echoes() {
         system.tiers[0].probes = Some(Probes { at_most: 3, refresh: Span(120 * SECOND) });
         let path = |rtt_ms: f64, loss: f64| Path {
             rtt: Law::constant(rtt_ms * 1e-3),
-            loss,
+            loss: Directions::both(loss / 2.0),
             loss_correlation: 0.0,
             loss_model: LossModel::GilbertElliott,
-            rate: None,
+            rate: Directions::default(),
             medium: None,
+            line: Line::default(),
         };
         let between = |a, b| Ok::<_, ()>(if a == b { path(10.0, 0.0) } else { path(100.0, loss) });
         system.paths = Paths::new(2, between).unwrap();
@@ -490,11 +492,12 @@ fn echoes_are_lost_in_runs() {
         system.clients = vec![Clients::alone(0, CLIENTS)];
         let path = |loss| Path {
             rtt: Law::constant(0.01),
-            loss,
+            loss: Directions::both(loss / 2.0),
             loss_correlation: correlation,
             loss_model: LossModel::GilbertElliott,
-            rate: None,
+            rate: Directions::default(),
             medium: None,
+            line: Line::default(),
         };
         system.paths = Paths::new(2, |a, b| Ok::<_, ()>(path(if a == b { 0.0 } else { 1.0 }))).unwrap();
         let Workload::Open(plan) = open("exponential(rate = 2000 /s)") else { unreachable!() };

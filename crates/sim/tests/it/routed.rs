@@ -1,7 +1,8 @@
 //! Tiers of deciders: what is known exactly of each kind of route, and the routed fabric against the direct one.
 
 use sojourn_model::system::{
-    Clients, Face, Fault, Path, Paths, Region, Resolver, Resolves, Seat, Site, Subject, Target, Tier, Trouble, TtlUse,
+    Clients, Directions, Face, Fault, Line, Path, Paths, Region, Resolver, Resolves, Seat, Site, Subject, Target, Tier,
+    Trouble, TtlUse,
 };
 use sojourn_model::{Server, System};
 use sojourn_sim::{Control, Report, WarmUp};
@@ -153,11 +154,12 @@ fn paths_join_regions() {
     system.clients = vec![Clients::alone(0, 1)];
     let path = |rtt_ms: f64| Path {
         rtt: Law::constant(rtt_ms * 1e-3),
-        loss: 0.0,
+        loss: Directions::default(),
         loss_correlation: 0.0,
         loss_model: Default::default(),
-        rate: Some(1e6),
+        rate: Directions::both(Some(1e6)),
         medium: None,
+        line: Line::default(),
     };
     system.paths = Paths::new(2, |a, b| Ok::<_, ()>(path(if a == b { 10.0 } else { 100.0 }))).unwrap();
     // 20 ms of work, 8 ms for 1000 B at 1 Mbit/s, and 10 or 100 ms in turn.

@@ -1,9 +1,12 @@
 //! Requests over paths that lose packets, have a rate or share a link: what is known exactly of each.
 
-use sojourn_model::system::{Clients, Face, Medium, Path, Paths, Region, Seat, Site, Target, Tier, Transport};
+use sojourn_model::system::{
+    Clients, Directions, Face, Line, Medium, Path, Paths, Region, Seat, Site, Target, Tier, Transport,
+};
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, Report};
 use sojourn_stats::{Law, Span};
+use sojourn_traffic::{Closed, Sizes, Workload};
 
 use crate::support::{Scenario, closed, covers, estimate, open, run, simulate};
 
@@ -14,11 +17,12 @@ const WORK_S: f64 = 0.02;
 fn path() -> Path {
     Path {
         rtt: Law::constant(RTT_S),
-        loss: 0.0,
+        loss: Directions::default(),
         loss_correlation: 0.0,
         loss_model: LossModel::GilbertElliott,
-        rate: None,
+        rate: Directions::default(),
         medium: None,
+        line: Line::default(),
     }
 }
 
@@ -92,7 +96,7 @@ fn without_tcp_nothing_is_said_of_connections() {
 #[test]
 fn loss_costs_timeouts() {
     let p = 0.01;
-    let system = idle(over(Path { loss: 2.0 * p, ..path() }, tcp(TcpStack::LINUX_2_2, true)));
+    let system = idle(over(Path { loss: Directions::both(p), ..path() }, tcp(TcpStack::LINUX_2_2, true)));
     let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 2_000_000);
     let again = p / (1.0 - 2.0 * p);
     let connect_s = RTT_S + 2.0 * 3.0 * again;
@@ -107,7 +111,7 @@ fn loss_costs_timeouts() {
 fn a_connection_that_is_not_set_up_is_an_error() {
     let p: f64 = 0.3;
     let stack = TcpStack { syns: 2, sends: 16, ..TcpStack::LINUX_2_2 };
-    let system = over(Path { loss: 2.0 * p, ..path() }, tcp(stack, true));
+    let system = over(Path { loss: Directions::both(p), ..path() }, tcp(stack, true));
     let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
     let passes = 1.0 - p;
     // Of a SYN that comes through, one of the two answers comes through that are in time.
@@ -121,7 +125,7 @@ fn a_connection_that_is_not_set_up_is_an_error() {
 #[test]
 fn correlated_losses_are_worse_and_those_of_an_emulator_hardly_there() {
     let mean_s = |correlation: f64, model: LossModel| {
-        let path = Path { loss: 0.04, loss_correlation: correlation, loss_model: model, ..path() };
+        let path = Path { loss: Directions::both(0.02), loss_correlation: correlation, loss_model: model, ..path() };
         let system = idle(over(path, tcp(TcpStack::LINUX_6, true)));
         let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
         estimate(&report, "response_time_mean").interval().unwrap()
@@ -155,10 +159,38 @@ fn a_rate_is_that_of_the_packets() {
     let rate = 80_000.0;
     // 1000 B and one header.
     let exact_s = 2.0 * RTT_S + WORK_S + 1052.0 * 8.0 / rate;
-    near(value(&alone(&over(Path { rate: Some(rate), ..path() }, tcp(stack, true))), "response_time_mean"), exact_s);
+    near(
+        value(
+            &alone(&over(Path { rate: Directions::both(Some(rate)), ..path() }, tcp(stack, true))),
+            "response_time_mean",
+        ),
+        exact_s,
+    );
     let mut shared = over(Path { medium: Some(0), ..path() }, tcp(stack, true));
     shared.media = vec![Medium { name: "ethernet".into(), rate }];
     near(value(&alone(&shared), "response_time_mean"), exact_s);
+}
+
+/// A reply of 100 kB: what is lost of it is sent again, and what is lost of its acknowledgements hardly matters. Its rate is that
+/// towards the client.
+#[test]
+fn each_direction_has_its_own_losses_and_rate() {
+    let mean_s = |loss, rate| {
+        let system = idle(over(Path { loss, rate, ..path() }, tcp(TcpStack::LINUX_6, false)));
+        let Workload::Closed(users) = closed(20, "constant(1 s)") else { unreachable!("it is closed") };
+        let workload = Workload::Closed(Closed { sizes: Sizes::Law(Law::constant(100_000.0)), ..users });
+        value(&run(&Scenario { workload, system }, 20_000), "response_time_mean")
+    };
+    let fast = Directions::both(None);
+    let clean_s = mean_s(Directions::both(0.0), fast);
+    let up_s = mean_s(Directions { up: 0.05, down: 0.0 }, fast);
+    let down_s = mean_s(Directions { up: 0.0, down: 0.05 }, fast);
+    assert!(down_s - clean_s > 3.0 * (up_s - clean_s), "{clean_s} {up_s} {down_s}");
+    let slow = 1e6;
+    let slow_s = mean_s(Directions::both(0.0), Directions::both(Some(slow)));
+    assert_eq!(mean_s(Directions::both(0.0), Directions { up: None, down: Some(slow) }), slow_s);
+    assert_eq!(mean_s(Directions::both(0.0), Directions { up: Some(slow), down: None }), clean_s);
+    assert!(slow_s - clean_s > 0.5, "{clean_s} {slow_s}");
 }
 
 /// A gateway in front of another one in another region: its path has a rate, and a round trip of its own.
@@ -174,7 +206,7 @@ fn a_path_between_gateways_has_a_rate() {
     let outer = Seat { targets: vec![Target::Seat { tier: 1, seat: 0 }], ..Seat::default() };
     let tier = |face, seat| Tier { seats: vec![seat], ..Tier::new(face, "random") };
     system.paths = Paths::new(2, |a, b| {
-        let between = Path { rate: Some(1e6), ..path() };
+        let between = Path { rate: Directions::both(Some(1e6)), ..path() };
         Ok::<_, ()>(if a == b { Path { rtt: Law::constant(0.01), ..path() } } else { between })
     })
     .unwrap();
@@ -205,7 +237,10 @@ fn a_client_that_has_waited_long_enough_counts_an_error() {
 fn the_same_seed_gives_the_same_transfers() {
     let scenario = Scenario {
         workload: closed(20, "exponential(mean = 1 s)"),
-        system: over(Path { loss: 0.1, loss_correlation: 0.3, ..path() }, tcp(TcpStack::LINUX_6, false)),
+        system: over(
+            Path { loss: Directions::both(0.05), loss_correlation: 0.3, ..path() },
+            tcp(TcpStack::LINUX_6, false),
+        ),
     };
     let [one, other] = [1, 2].map(|threads: usize| {
         let control = Control {

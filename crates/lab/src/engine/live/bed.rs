@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use sojourn_bed::{Ground, Host};
 use sojourn_load::{Load, Report, Share, realtime_ns, run, run_share};
-use sojourn_model::system::Path;
+use sojourn_model::system::{Directions, Path};
 use sojourn_model::{System, Tcp, TcpStack};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -58,7 +58,9 @@ pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(
         _ => true,
     };
     let has_many = if system.clients.is_empty() { has_many } else { system.clients.iter().any(|of| of.number > 1) };
-    if has_many && (system.paths.iter().any(|path| path.rate.is_some()) || system.network.client_rate.is_some()) {
+    if has_many
+        && (system.paths.iter().any(|path| path.rate != Directions::default()) || system.network.client_rate.is_some())
+    {
         return not_yet("rate of each client's own where a region has several: share a `medium`");
     }
     let do_differ = || system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0);

@@ -29,6 +29,7 @@ pub(super) struct Places {
 /// What is said of a path.
 struct Way {
     rtt: Law,
+    /// Of replies; requests are so small that no rate holds them up.
     rate: Option<f64>,
     /// The link that it shares with others, and that link's rate.
     medium: Option<(usize, f64)>,
@@ -56,7 +57,7 @@ impl Places {
         let path = |at: usize| {
             let path = system.paths.between(at / regions, at % regions)?;
             let medium = path.medium.map(|medium| (medium, system.media[medium].rate));
-            Some(Way { rtt: path.rtt.clone(), rate: path.rate, medium })
+            Some(Way { rtt: path.rtt.clone(), rate: path.rate.down, medium })
         };
         let client = Some(system.network.client_link()).filter(|link| !link.is_instant());
         Places {

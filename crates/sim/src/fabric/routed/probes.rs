@@ -81,13 +81,11 @@ impl Routed {
         let asked = Place { region: home, site: None, host: None, is_client: true };
         let further = self.outages.lost(self.place_of(next), asked, now);
         let probing = self.probing.as_mut().expect("a probe was ordered");
-        let [law, further] = [
-            probing.paths.between(home, there).map_or(LossLaw::default(), Path::loss_each_way),
-            LossLaw::independent(further),
-        ];
+        let laws = probing.paths.between(home, there).map(Path::losses).unwrap_or_default();
+        let further = LossLaw::independent(further);
         probing.sent[decider as usize] += 1;
         let probe = format!("decider {decider} probe {}", probing.sent[decider as usize]);
-        let ways = [("there", law), ("there, besides", further), ("back", law), ("back, besides", further)];
+        let ways = [("there", laws.down), ("there, besides", further), ("back", laws.up), ("back, besides", further)];
         let mut losses =
             ways.map(|(way, law)| Loss::new(law, Stream::new(probing.seed, &probe, &format!("echoes lost {way}"))));
         let comes_back = || !losses.iter_mut().any(Loss::next_is_lost);

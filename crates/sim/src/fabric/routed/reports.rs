@@ -153,8 +153,8 @@ impl Reporting {
                 let adds_up_rates = of_next.is_some_and(|reports| reports.client_rates.is_some());
                 let lossy = wanted.lossy.then(|| {
                     let path = system.paths.between(decider.region, routed.region_of(next));
-                    let loss = path.map_or(0.0, |path| path.loss);
-                    (loss / 2.0, Stream::new(seed, &format!("decider {number} target {target}"), "lost reports"))
+                    let loss = path.map_or(0.0, |path| path.loss.down);
+                    (loss, Stream::new(seed, &format!("decider {number} target {target}"), "lost reports"))
                 });
                 reporters.push(Reporter {
                     decider: number as u32,

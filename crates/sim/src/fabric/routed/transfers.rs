@@ -12,7 +12,7 @@
 //! The price: a link that messages share does not lend what a flow's own slower link leaves over. A switch is asked when the
 //! request comes, a round trip after its SYN. Requests are one segment.
 
-use sojourn_model::system::{Path, Transport};
+use sojourn_model::system::{Directions, Path, Transport};
 use sojourn_model::{
     Admission, Carried, Connected, Connecting, Fin, Link, Loss, LossLaw, Sending, Shared, Spell, Step, System,
     TcpConnection, TcpStack, Way, Wire,
@@ -30,7 +30,7 @@ pub(super) struct Transfers {
     transport: Transport,
     regions: usize,
     /// What is lost in each direction, at `a * regions + b`.
-    losses: Vec<LossLaw>,
+    losses: Vec<Directions<LossLaw>>,
     /// What is between a machine and a region, at `machine * regions + region`, once it is needed.
     lines: Vec<Option<Box<Line>>>,
     /// The links that paths share.
@@ -103,7 +103,7 @@ impl Transfers {
     /// None where requests and replies are messages.
     pub(super) fn new(system: &System, seed: u64) -> Option<Transfers> {
         let regions = system.regions.len();
-        let loss = |at: usize| system.paths.between(at / regions, at % regions).map(Path::loss_each_way);
+        let loss = |at: usize| system.paths.between(at / regions, at % regions).map(Path::losses);
         system.transport.map(|transport| Transfers {
             seed,
             transport,
@@ -201,12 +201,12 @@ impl Transfers {
         }
         let (law, seed) = (self.losses[home * self.regions + region], self.seed);
         self.lines[place].get_or_insert_with(|| {
-            let of = |direction: &str| {
+            let of = |direction: &str, law: LossLaw| {
                 let draws =
                     Stream::new(seed, &format!("client {machine}"), &format!("losses {direction} region {region}"));
                 Loss::new(law, draws)
             };
-            Box::new(Line { there: of("to"), back: of("from"), idle: Vec::new(), fins: Vec::new() })
+            Box::new(Line { there: of("to", law.up), back: of("from", law.down), idle: Vec::new(), fins: Vec::new() })
         })
     }
 }
