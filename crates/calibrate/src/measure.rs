@@ -144,7 +144,8 @@ pub fn calibrate(
     let mut server = model::server(&law, ramp.cores, found.served);
     let mut notes = notes(target, found.served);
     let kept = idle_connections(&client, &idle, found.served, &mut notes)?;
-    let overhead_s = overhead.value.max(0.0);
+    let (told_overhead, dispatch) = model::times_of_the_path(&overhead, &connect);
+    let overhead_s = told_overhead.value;
     let capacity = work.levels[reference].under(f64::from(ramp.cores));
     let alone_s = idle.response_s[reference].value;
     let loads = Loads {
@@ -175,8 +176,8 @@ pub fn calibrate(
         idle: idle.line.as_ref().map(Against::of),
         work: work.line.as_ref().map(Against::of),
         work_cv,
-        overhead: overhead.not_negative(),
-        dispatch: model::overhead(&overhead, &connect).not_negative(),
+        overhead: told_overhead,
+        dispatch,
         cores: ramp.cores,
         concurrency: ramp.curve.into_iter().map(|(clients, throughput)| Concurrency { clients, throughput }).collect(),
         drift: ramp.drift,

@@ -107,6 +107,12 @@ pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
     Interval { value: idle.value - work.value, low: idle.low - work.high, high: idle.high - work.low }
 }
 
+/// The overhead as the model tells it, and what is left of it without the time to connect. Neither is below 0, whatever
+/// noise made of the difference: an experiment has it as its round trip.
+pub(crate) fn times_of_the_path(overhead: &Interval, connect: &Interval) -> (Interval, Interval) {
+    (overhead.not_negative(), self::overhead(overhead, connect).not_negative())
+}
+
 /// The work by the idle server's regression over that by the saturated one's: of their slopes, or of the levels.
 pub(crate) fn agreement(idle: &Idle, work: &Work, reference: usize) -> Interval {
     match (&idle.line, &work.line) {
@@ -135,4 +141,24 @@ pub(crate) fn time_text(seconds: f64) -> String {
     };
     let number = format!("{:.4e}", seconds * factor).parse::<f64>().unwrap_or(seconds * factor);
     format!("{number} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that was slower under load than alone: the difference is negative, and what the model tells is not.
+    #[test]
+    fn an_overhead_below_nothing_is_told_as_none() {
+        let (idle, work) = (Interval::around(1.0e-3, 1.0e-5), Interval::around(1.2e-3, 1.0e-5));
+        let overhead = overhead(&idle, &work);
+        assert!(overhead.value < 0.0 && overhead.high < 0.0, "{overhead:?}");
+        let (told, dispatch) = times_of_the_path(&overhead, &Interval::around(3e-5, 1e-6));
+        for Interval { value, low, high } in [told, dispatch] {
+            assert_eq!((value, low, high), (0.0, 0.0, 0.0));
+        }
+        // What is known to be there stays.
+        let (told, dispatch) = times_of_the_path(&Interval::around(3e-4, 1e-5), &Interval::around(1e-4, 1e-5));
+        assert!((told.value - 3e-4).abs() < 1e-12 && (dispatch.value - 2e-4).abs() < 1e-12 && dispatch.low > 0.0);
+    }
 }

@@ -1,5 +1,6 @@
-//! What does one decision cost where it is more than a count? Of `nearest-with-room` over 1,000 sites and 100,000 known clients,
-//! and of SWEB's broker over 64 nodes; the bar is 2 us for each kind of decision.
+//! What does one decision cost where it is more than a count? Of `nearest-with-room` and of all that goes by load,
+//! capacity and room, over 1,000 sites and 100,000 known clients, and of SWEB's broker over 64 nodes; the bar is 2 us
+//! for each kind of decision.
 //!
 //! `cargo bench --profile dev -p sojourn-dispatch --bench decision`
 
@@ -38,6 +39,12 @@ fn main() {
         site("by address, seven bits", "nearest-with-room(probes = false, bits = 7)", 1.0, Code::LongestPrefix),
         site("by address, nine of ten sites are full", by_address, 0.1, Code::LongestPrefix),
         site("all sites are full", by_address, 0.0, Code::Drawn),
+        site("least-load", "least-load", 1.0, Code::LeastUsed),
+        site("free-capacity", "free-capacity", 1.0, Code::Turn),
+        site("weighted(by = free-capacity)", "weighted(by = free-capacity)", 1.0, Code::Drawn),
+        site("remaining-capacity", "remaining-capacity", 1.0, Code::Drawn),
+        site("busiest-to-largest, of the busiest", "busiest-to-largest", 1.0, Code::LargestCapacity),
+        site("busiest-to-largest, all sites are full", "busiest-to-largest", 0.0, Code::Drawn),
         row("sweb, 64 nodes, 1,000 files", nodes(), files, Code::LeastCost),
     ]
     .into_iter()
@@ -66,7 +73,8 @@ fn row(name: &str, mut dispatcher: Dispatcher, asked: Vec<Request>, expected: Co
     seconds
 }
 
-/// Sites with room for all decisions, and clients of which each has told its rate and three round trips.
+/// Sites with room for all decisions, and clients of which each has told its rate and three round trips. Those that ask
+/// are the busier half.
 fn world(policy: &str, with_room: f64, stream: &mut Stream) -> Dispatcher {
     let sites: Vec<_> = (0..SITES).map(|number| (format!("site {number}"), 1.0)).collect();
     let made = Dispatcher::new(policy, &sites, Information::Immediate, Signals::all(), 1, "dns");
@@ -76,11 +84,12 @@ fn world(policy: &str, with_room: f64, stream: &mut Stream) -> Dispatcher {
     for site in (0..SITES).map(BackendId) {
         dispatcher.set_origin(site, place(stream));
         let room = if f64::from(site.0) < with_room * f64::from(SITES) { 1.5e7 } else { 0.0 };
-        let report = Report { room, capacity: 1.6e7, ..Report::default() };
+        let report = Report { room, capacity: 1.6e7, cpu: 0.5, ..Report::default() };
         assert!(dispatcher.report(site, &report, Time(1)));
     }
     for client in 0..CLIENTS as u64 {
-        assert!(dispatcher.tell_rate(client, place(stream), 0.5, Time(1)));
+        let rate = if client % 2 == 0 { 0.5 } else { 0.25 };
+        assert!(dispatcher.tell_rate(client, place(stream), rate, Time(1)));
         dispatcher.poll(Time(1));
         for _ in 0..3 {
             let (from, span) =
@@ -92,7 +101,7 @@ fn world(policy: &str, with_room: f64, stream: &mut Stream) -> Dispatcher {
 }
 
 fn request(stream: &mut Stream) -> Request {
-    Request { client: stream.below(CLIENTS) as u64, origin: place(stream), ..Request::default() }
+    Request { client: 2 * stream.below(CLIENTS / 2) as u64, origin: place(stream), ..Request::default() }
 }
 
 /// Nodes that have all told different loads, each the owner of every 64th file.

@@ -55,23 +55,34 @@ pub static ESTIMATORS: &[(&str, &str)] = &[
     ("response-time", "from the rate of completions and the mean number inside, where only response times are known"),
 ];
 
+/// The name of the estimator that is taken where none is named.
+pub const DEFAULT: &str = "busy-share";
+
 /// Makes the estimator of this name.
 ///
 /// # Errors
-/// On a name that no estimator has; the message offers the nearest one.
+/// As [`known`].
 pub fn estimator(name: &str) -> Result<Box<dyn Estimator>, DispatchError> {
-    match name {
-        "busy-share" => Ok(Box::new(BusyShare::default())),
-        "response-time" => Ok(Box::new(ResponseTime::default())),
-        _ => {
-            let names = || ESTIMATORS.iter().map(|(name, _)| *name);
-            let hint = match nearest(name, names()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            Err(DispatchError::Policy(format!("unknown estimator of capacity `{name}`; {hint}")))
-        }
-    }
+    Ok(match known(name)? {
+        "busy-share" => Box::new(BusyShare::default()),
+        "response-time" => Box::new(ResponseTime::default()),
+        _ => unreachable!("each that is known is made"),
+    })
+}
+
+/// The name of an estimator, as [`ESTIMATORS`] has it.
+///
+/// # Errors
+/// On a name that no estimator has; the message offers the nearest one.
+pub fn known(name: &str) -> Result<&'static str, DispatchError> {
+    let names = || ESTIMATORS.iter().map(|(name, _)| *name);
+    names().find(|known| *known == name).ok_or_else(|| {
+        let hint = match nearest(name, names()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        DispatchError::Policy(format!("unknown estimator of capacity `{name}`; {hint}"))
+    })
 }
 
 /// The utilisation law (Denning and Buzen 1978): throughput over utilisation is the rate at which the backend would be

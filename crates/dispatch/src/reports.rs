@@ -17,7 +17,7 @@ use std::hash::Hash;
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::Report;
-use crate::capacity::{Estimator, Interval, estimator};
+use crate::capacity::{DEFAULT, Estimator, Interval, estimator};
 
 /// A considerable change of the busy share of the processor: a tenth of the capacity.
 pub const CHANGE: f32 = 0.1;
@@ -124,7 +124,15 @@ impl Totals {
 impl Account {
     /// Knows what was done until `at`.
     pub fn new(at: Time, totals: Totals) -> Account {
-        let learned = estimator("busy-share").expect("it is built in");
+        Account::learning(at, totals, DEFAULT)
+    }
+
+    /// The same, with another estimator of capacity.
+    ///
+    /// # Panics
+    /// On a name that [`known`](crate::capacity::known) does not give.
+    pub fn learning(at: Time, totals: Totals, by: &'static str) -> Account {
+        let learned = estimator(by).expect("its name was looked up");
         Account { known: (at, totals), rate: 0.0, latency: None, is_stuck: false, learned }
     }
 

@@ -1,5 +1,6 @@
 //! The load generator beside its peers, on the loopback interface: wrk and oha in a closed loop, oha where
-//! arrivals are paced. Needs `nginx`, `wrk`, `oha` and `script`.
+//! arrivals are paced; and what a view on a terminal and numbers for Prometheus cost it. Needs `nginx`, `wrk`, `oha`
+//! and `script`. `-- metrics 2` measures the last alone, in two rounds.
 //!
 //! Every client is a process of its own on the first core and the server is pinned to the second, so that the system's
 //! own account of their CPU time (`getrusage`) is the same measure for all of them. They take turns, so that a machine
@@ -10,8 +11,11 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -62,10 +66,19 @@ fn main() -> Result<()> {
         std::fs::write(folder.join("1k"), "x".repeat(1024))
     })?;
     let mut bars = Bars::default();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if let [part, rounds] = &words[..] {
+        if part != "metrics" {
+            return Err(format!("there is no part {part}: `metrics` and a number of rounds, or nothing").into());
+        }
+        metrics(&nginx, rounds.parse()?, &mut bars)?;
+        return bars.judge();
+    }
     let closed_us = closed(&nginx, &mut bars)?;
     paced(&nginx, closed_us, &mut bars)?;
     known(&mut bars)?;
     view(&nginx, &mut bars)?;
+    metrics(&nginx, ROUNDS, &mut bars)?;
     bars.judge()
 }
 
@@ -195,6 +208,59 @@ fn view(nginx: &Nginx, bars: &mut Bars) -> Result<()> {
     shares.sort_by(f64::total_cmp);
     bars.at_most("live view, share of a core", shares[shares.len() / 2], 0.02);
     Ok(())
+}
+
+/// What numbers for Prometheus cost, which are asked for each second: CPU per request beside runs without them, in
+/// turns. Both runs keep the series per second, as every run does.
+fn metrics(nginx: &Nginx, rounds: usize, bars: &mut Bars) -> Result<()> {
+    let url = format!("http://{}/1k", nginx.address);
+    let connections = CONNECTIONS.to_string();
+    println!("metrics: {CONNECTIONS} connections, {SECONDS} s, {rounds} rounds, asked for each second and not at all");
+    let mut ratios = Vec::new();
+    for round in 0..rounds {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let listens = address.to_string();
+        let plain = || sojourn(&url, &["--connections", &connections]);
+        let told = || -> Result<(Shot, u32)> {
+            let (ends, ended) = channel::<()>();
+            let scraper = std::thread::spawn(move || {
+                let mut answers = 0;
+                while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                    answers += u32::from(scrape(address).is_ok_and(|text| text.contains("sojourn_load_")));
+                }
+                answers
+            });
+            let shot = sojourn(&url, &["--connections", &connections, "--metrics", &listens]);
+            drop(ends);
+            Ok((shot?, scraper.join().map_err(|_| "the scraper panicked")?))
+        };
+        // The order matters on a machine whose speed depends on what it did before.
+        let (plain, (told, answers)) = match round % 2 {
+            0 => (plain()?, told()?),
+            _ => {
+                let told = told()?;
+                (plain()?, told)
+            }
+        };
+        if u64::from(answers) + 2 < SECONDS {
+            return Err(format!("the run told its numbers {answers} times in {SECONDS} s").into());
+        }
+        let (without_us, with_us) = (plain.cpu_us_per_request, told.cpu_us_per_request);
+        println!("  {without_us:.3} us CPU each, {with_us:.3} us with numbers told {answers} times");
+        ratios.push(with_us / without_us);
+    }
+    ratios.sort_by(f64::total_cmp);
+    bars.at_most("numbers for Prometheus: CPU per request, of a run without", ratios[ratios.len() / 2], 1.02);
+    Ok(())
+}
+
+/// What the run tells now.
+fn scrape(address: SocketAddr) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// A loop that does nothing but wait for a timerfd `rate` times a second, for a second.

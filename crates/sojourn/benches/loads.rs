@@ -137,19 +137,15 @@ fn without_interval(told: &Value) -> Vec<&'static str> {
     WITH_INTERVALS.into_iter().filter(|name| !has(name)).collect()
 }
 
-/// What the host did in a second of this load that was late: where none was late by much, in the one with the longest
-/// response times, which contain the lateness.
+/// What the host did in a second of this load that was late. Where none was late there is no cause: what the host did
+/// in any other second explains nothing.
 fn host_cause(told: &Value, counters: &Counters) -> Option<String> {
     let seconds = told["seconds"].as_array()?;
     let of = |second: &Value, key: &str| second[key].as_f64().unwrap_or(0.0);
-    let mut late: Vec<usize> = (0..seconds.len()).filter(|at| of(&seconds[*at], "lateness_p99_s") > LATE_S).collect();
-    if late.is_empty() {
-        let mean = |at: &usize| of(&seconds[*at], "response_time_mean_s");
-        late.extend((0..seconds.len()).max_by(|a, b| mean(a).total_cmp(&mean(b))));
-    }
+    let mut late = (0..seconds.len()).filter(|at| of(&seconds[*at], "lateness_p99_s") > LATE_S);
     let began_ns = told["started_at_ns"].as_u64()?;
     let second_ns = 1_000_000_000;
-    late.into_iter().find_map(|at| {
+    late.find_map(|at| {
         let from_ns = began_ns + at as u64 * second_ns;
         counters.cause(from_ns, from_ns + second_ns)
     })

@@ -43,7 +43,7 @@ pub(crate) fn listen(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(twice) = names.iter().find(|name| !known.insert(*name)) {
         return Err(bad_input(format!("--names: {twice} is named twice")));
     }
-    let reports = ReportsConfig { listen: *on, key: Key::read(key).map_err(bad_input)? };
+    let reports = ReportsConfig::new(*on, Key::read(key).map_err(bad_input)?);
     let config = ListenerConfig { reports, names: names.clone() };
     let clients = probe.iter().map(ToString::to_string).collect();
     let input = arguments.child.then(io::stdin);

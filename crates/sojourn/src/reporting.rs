@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use sojourn_dispatch::capacity;
 use sojourn_serve::report::Key;
 use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
 
@@ -16,6 +17,10 @@ pub(crate) struct Reporting {
     /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
     #[arg(long, value_name = "IP:PORT", requires = "key")]
     reports: Option<SocketAddr>,
+    /// What estimates the backends' capacity from their reports: busy-share, or response-time for backends that do not
+    /// tell how busy they are
+    #[arg(long, value_name = "NAME", requires = "reports", default_value = capacity::DEFAULT)]
+    estimator: String,
     /// File with the key that is shared with the load daemons, with those to report to, and by a switch in mode
     /// `splice-asymmetric` with the servers' halves; at least 16 bytes
     #[arg(long, value_name = "FILE")]
@@ -64,7 +69,9 @@ impl Echoing {
 impl Reporting {
     /// Where reports are taken, if they are.
     pub(crate) fn taken(&self) -> Result<Option<ReportsConfig>, Failure> {
-        self.reports.map(|listen| Ok(ReportsConfig { listen, key: self.key()? })).transpose()
+        let Some(listen) = self.reports else { return Ok(None) };
+        let estimator = capacity::known(&self.estimator).map_err(|error| bad_input(format!("--estimator: {error}")))?;
+        Ok(Some(ReportsConfig { estimator, ..ReportsConfig::new(listen, self.key()?) }))
     }
 
     /// Where reports are made, and which, if any are.

@@ -1,5 +1,5 @@
-//! Real packets between hosts that are network namespaces: round trip, jitter, rate of each direction, loss, queue and a shared
-//! medium as they were asked.
+//! Real packets between hosts that are network namespaces: round trip, jitter, rate of each direction, loss, queue and
+//! a shared medium as they were asked.
 //!
 //! This test binary is run again inside namespaces that `unshare` (util-linux) makes and that end with it.
 
@@ -231,8 +231,8 @@ fn lines() -> Topology {
     topology
 }
 
-/// Sends `count` packets of 1000 bytes from each of `from` in turn; who sent each that came, its number and how long it was under way
-/// (ns since the first was sent, and since it was sent itself).
+/// Sends `count` packets of 1000 bytes from each of `from` in turn; who sent each that came, its number and how long it
+/// was under way (ns since the first was sent, and since it was sent itself).
 fn burst(from: &[&UdpSocket], to: &UdpSocket, count: u32) -> Vec<(usize, u32, u64, u64)> {
     let target = to.local_addr().expect("an address");
     let (start, mut sent) = (since_boot(), Vec::new());
@@ -275,8 +275,8 @@ fn as_lines() {
     let back = apart_ms(&burst(&[&far], &near, 200));
     assert!((back - 1.0).abs() < 0.15, "{back} ms a packet");
 
-    // 5 ms and up to 20 ms more; a burst takes less than that. Of 200 uniform times (sd 5.8 ms) the mean is within 5 standard
-    // errors, and this machine adds some.
+    // 5 ms and up to 20 ms more; a burst takes less than that. Of 200 uniform times (sd 5.8 ms) the mean is within 5
+    // standard errors, and this machine adds some.
     for (from, to, reorders) in [(&near, &side, false), (&side, &near, true)] {
         let came: Vec<_> = (0..4).flat_map(|_| burst(&[from], to, 50)).collect();
         let under_way_ms: Vec<f64> = came.iter().map(|(.., under_way)| *under_way as f64 * 1e-6).collect();
@@ -291,7 +291,8 @@ fn as_lines() {
         }
     }
 
-    // Losses in bursts: after a lost packet 84 % are lost, and 20 % of all (the variance is 9 times that of independent ones).
+    // Losses in bursts: after a lost packet 84 % are lost, and 20 % of all (the variance is 9 times that of independent
+    // ones).
     let (target, mut packet, mut is_lost) = (side.local_addr().expect("an address"), [0; 2000], Vec::new());
     for _ in 0..100 {
         let before = of("bursts");
@@ -313,7 +314,8 @@ fn as_lines() {
     let came = burst(&[&near], &short, 40);
     assert!((11..20).contains(&came.len()), "{}", came.len());
     assert_eq!(of("drop-tail").dropped + came.len() as u64, 40);
-    // All would have room, and take 0.8 s. After 0.1 s of a queue that does not empty CoDel drops one, then more and more.
+    // All would have room, and take 0.8 s. After 0.1 s of a queue that does not empty CoDel drops one, then more and
+    // more.
     let came = burst(&[&near], &codel, 100);
     let dropped = of("codel").dropped;
     assert!((5..40).contains(&dropped) && dropped + came.len() as u64 == 100, "{dropped} dropped, {} came", came.len());
@@ -321,7 +323,8 @@ fn as_lines() {
     writeln!(std::io::stdout(), "\nTOLD {}", json!("all as asked")).expect("it is read");
 }
 
-/// Jitter with and without reordering, bursts of losses, queues, a rate for each direction and a medium that hosts share.
+/// Jitter with and without reordering, bursts of losses, queues, a rate for each direction and a medium that hosts
+/// share.
 #[test]
 fn lines_of_all_kinds_are_as_they_were_asked() {
     if let Some(told) = inside("namespaces::as_lines") {

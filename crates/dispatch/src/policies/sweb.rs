@@ -19,8 +19,8 @@
 //! face cannot tell it; `net = true` also compares the way back to the client, size x network load / rate, which the paper
 //! takes as equal for all. `dedicated = s1 s2` keeps the nodes of these names for the requests of class number `class` (default
 //! 0), which go to no other node, or with `spill = true` also to others: static files at masters and programs at slaves, or
-//! customers who are served first. Where no node that may serve a request is up, all may. Reads reports, hardware, owners, sizes, operations and the client's round trip. It looks at every
-//! node, which is its price: a microsecond for 64.
+//! customers who are served first. Where no node that may serve a request is up, all may. Reads reports, hardware, owners,
+//! sizes, operations and the client's round trip. It looks at every node, which is its price: a microsecond for 64.
 //!
 //! Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996, section 3.2.
 //! The formula of the data is lost in the text that is left, and what a load of 0 does is not said; both are read as above.

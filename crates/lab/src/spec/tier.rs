@@ -5,7 +5,7 @@
 //! silently ignore it.
 
 use serde::{Deserialize, de};
-use sojourn_dispatch::{DispatchError, Dispatcher};
+use sojourn_dispatch::{DispatchError, Dispatcher, capacity};
 use sojourn_model::system::{
     Affinity, Attachment, Face, Held, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
 };
@@ -91,6 +91,7 @@ pub(super) struct RawReports {
     pub(super) cost: Option<Text>,
     #[serde(default)]
     pub(super) lossy: bool,
+    pub(super) estimator: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -322,7 +323,7 @@ impl Reader<'_> {
         if let Some(information) = raw.information.as_ref().filter(|text| text.get_ref() != "immediate") {
             return Err(self.at(information, "information", "`reports` come unasked: leave one of the two out"));
         }
-        let RawReports { every, heartbeat, client_rates, hidden_load, cost, lossy } = reports.get_ref();
+        let RawReports { every, heartbeat, client_rates, hidden_load, cost, lossy, estimator } = reports.get_ref();
         let longer = |text: &Text, key: &str| match self.span(text, key)? {
             Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
             span => Ok(span),
@@ -358,6 +359,10 @@ impl Reader<'_> {
             hidden_load: hidden_load.as_ref().is_some_and(|hidden| *hidden.get_ref()),
             cost: cost.as_ref().map_or(Ok(Span::ZERO), |text| self.span(text, "cost"))?,
             lossy: *lossy,
+            estimator: estimator
+                .as_ref()
+                .map(|text| capacity::known(text.get_ref()).map_err(|e| self.at(text, "estimator", &e.to_string())))
+                .transpose()?,
         }))
     }
 

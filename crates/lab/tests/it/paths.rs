@@ -98,7 +98,7 @@ fn a_path_has_jitter_and_a_queue_for_the_links_of_a_bed() {
 fn mistakes_about_lines() {
     let line = |keys: &str| but("loss = \"5 %\", loss_correlation = 0.9", keys);
     for (keys, expected) in [
-        ("jitter = \"uniform(-5 ms, 5 ms)\"", ["x.toml:6: jitter", "cannot be negative"]),
+        ("jitter = \"uniform(-5 ms, 5 ms)\"", ["x.toml:6: jitter", "is negative; a time is not"]),
         ("jitter = \"pareto(alpha = 0.9, min = 1 ms)\"", ["x.toml:6: jitter", "its mean is not finite"]),
         ("reorders = true", ["x.toml:6: reorders", "add `jitter = "]),
         ("queue = \"codel\"", ["x.toml:6: queue", "add `rate = "]),

@@ -550,6 +550,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         | "power-of-d"
         | "weighted-least-connections" => ["", "", "(in-flight)", "(in-flight)"],
         "path-hash" => ["", "(path)", "", "(path)"],
+        "lard" => ["", "(path)", "(in-flight)", "(in-flight)"],
         "round-trip" => ["", "(first-byte", "(in-flight)", "(in-flight)"],
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
@@ -581,6 +582,17 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
             }
         }
     }
+}
+
+#[test]
+fn an_estimator_of_capacity_is_one_that_there_is() {
+    let reports = |estimator: &str| {
+        let written = format!("face = \"switch\"\nreports = {{ every = \"500 ms\", estimator = \"{estimator}\" }}");
+        complaint(&but(NODES, "face = \"switch\"", &written)).unwrap_or_default()
+    };
+    assert_eq!(reports("response-time"), "");
+    let message = reports("respnse-time");
+    assert!(message.contains("estimator: ") && message.contains("did you mean `response-time`?"), "{message}");
 }
 
 /// What the simulator does not have yet is refused by name before anything starts, whatever the file says.

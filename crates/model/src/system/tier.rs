@@ -165,6 +165,8 @@ pub struct Reports {
     pub cost: Span,
     /// Reports are lost as other packets are; otherwise all of them arrive.
     pub lossy: bool,
+    /// Name of what estimates capacity from them, as `dispatch` knows it; none: its default.
+    pub estimator: Option<&'static str>,
 }
 
 /// How a tier measures round trips to clients.

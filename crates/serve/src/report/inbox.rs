@@ -6,6 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_dispatch::BackendId;
+use sojourn_dispatch::capacity::DEFAULT;
 use sojourn_stats::{Span, Time};
 
 use super::{DATAGRAM_MAX, Dropped, Exchanged, Key, Receiver, Told};
@@ -18,6 +19,15 @@ pub struct ReportsConfig {
     pub listen: SocketAddr,
     /// The key that the daemons have too.
     pub key: Key,
+    /// Name of what learns capacity from them, one of [`ESTIMATORS`](sojourn_dispatch::capacity::ESTIMATORS).
+    pub estimator: &'static str,
+}
+
+impl ReportsConfig {
+    /// Reports that are signed with `key` and come to `listen`.
+    pub fn new(listen: SocketAddr, key: Key) -> ReportsConfig {
+        ReportsConfig { listen, key, estimator: DEFAULT }
+    }
 }
 
 /// The longest time between two looks for silence.
@@ -52,6 +62,7 @@ impl Inbox {
             Some(names) => Receiver::new(config.key.clone(), names, clock::now()),
             None => Receiver::of_any(config.key.clone(), clock::now()),
         };
+        let receiver = receiver.learning(config.estimator);
         let heard = Arc::new(Mutex::new(Heard { receiver, addresses: Vec::new() }));
         let ears = Ears { socket: Arc::new(socket.try_clone().map_err(refused)?), heard };
         Ok(Inbox { socket, ears })

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use ring::hmac;
 use ring::rand::SystemRandom;
+use sojourn_dispatch::capacity::DEFAULT;
 use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals};
 use sojourn_dispatch::{BackendId, Report, RoundTrip, Signals};
 use sojourn_stats::{Span, Time};
@@ -66,6 +67,8 @@ pub struct Receiver {
     exchanged: Exchanged,
     /// It takes reports of any sender that has the key.
     admits: bool,
+    /// What learns capacity.
+    estimator: &'static str,
 }
 
 /// What became of a datagram.
@@ -122,12 +125,19 @@ impl Receiver {
             dropped: Dropped::default(),
             exchanged: Exchanged::default(),
             admits: false,
+            estimator: DEFAULT,
         }
     }
 
     /// A receiver of reports from all that have the key: the first that is heard is backend 0.
     pub fn of_any(key: Key, now: Time) -> Receiver {
         Receiver { admits: true, ..Receiver::new(key, &[], now) }
+    }
+
+    /// The same with this estimator of capacity, one of [`ESTIMATORS`](sojourn_dispatch::capacity::ESTIMATORS).
+    #[must_use]
+    pub fn learning(self, estimator: &'static str) -> Receiver {
+        Receiver { estimator, ..self }
     }
 
     /// Waits for reports of a sender of this name from now on, if it does not already; gives the number of its backend.
@@ -258,7 +268,7 @@ impl Receiver {
                 Ok(())
             }
             Body::Load(load) => {
-                let report = sender.take(&load, message.measured, Time(now.0.saturating_sub(age.0)))?;
+                let report = sender.take(&load, message.measured, Time(now.0.saturating_sub(age.0)), self.estimator)?;
                 sender.heard = now;
                 if load.is_empty != sender.is_lost {
                     sender.is_lost = load.is_empty;
@@ -333,7 +343,7 @@ impl Sender {
     }
 
     /// Makes a report of its numbers, or says that no server can have them.
-    fn take(&mut self, load: &Load, measured: u64, at: Time) -> Result<Report, Cause> {
+    fn take(&mut self, load: &Load, measured: u64, at: Time, by: &'static str) -> Result<Report, Cause> {
         let Load { every, heartbeat, metrics, .. } = load;
         let totals = metrics.totals();
         let session = self.session.as_mut().expect("it is open");
@@ -352,7 +362,7 @@ impl Sender {
         let goes_on = !std::mem::replace(&mut session.is_interrupted, totals.is_none());
         if let Some(totals) = totals {
             let knew = session.totals.replace(totals).is_some();
-            let account = self.account.get_or_insert_with(|| Account::new(sent_at, totals));
+            let account = self.account.get_or_insert_with(|| Account::learning(sent_at, totals, by));
             // What was done at the start, or while requests were not known, is no difference.
             if !(knew && goes_on) {
                 account.restart(sent_at, totals);

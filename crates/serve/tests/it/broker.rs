@@ -9,6 +9,7 @@ mod reports;
 mod stored;
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sojourn_serve::report::Key;
 use sojourn_serve::{ClusterConfig, Events, Node, NodeConfig, PeerConfig};
@@ -26,14 +27,17 @@ pub(crate) fn key() -> Key {
     Key::new(b"a secret of tests")
 }
 
-/// Addresses with ports that are free for TCP and UDP: a moment ago, when all of them were taken at once.
+/// Addresses with ports that are free for TCP and UDP, below those that the kernel deals to whoever asks for any port: no other
+/// test is given them meanwhile.
 pub(crate) fn free<const N: usize>() -> [SocketAddr; N] {
-    let taken: [(TcpListener, UdpSocket); N] = std::array::from_fn(|_| {
-        std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").expect("a free port"))
-            .find_map(|tcp| UdpSocket::bind(tcp.local_addr().ok()?).ok().map(|udp| (tcp, udp)))
-            .expect("they never end")
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let ports = std::iter::repeat_with(|| {
+        let number = std::process::id().wrapping_mul(131).wrapping_add(ASKED.fetch_add(1, Ordering::Relaxed));
+        SocketAddr::from(([127, 0, 0, 1], 10_000 + (number % 20_000) as u16))
     });
-    taken.map(|(tcp, _)| tcp.local_addr().expect("an address"))
+    let is_free = |address: &SocketAddr| TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok();
+    let mut free = ports.filter(is_free);
+    std::array::from_fn(|_| free.next().expect("they never end"))
 }
 
 /// Nodes `a`, `b`, ... of one service, each an emulated processor.

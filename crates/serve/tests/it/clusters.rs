@@ -39,7 +39,7 @@ impl Front {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (notes, listen) = (Arc::clone(&heard), listen.parse().expect("an address"));
         let names = names.iter().map(ToString::to_string).collect();
-        let config = ListenerConfig { reports: ReportsConfig { listen, key: key() }, names };
+        let config = ListenerConfig { reports: ReportsConfig::new(listen, key()), names };
         let hear = move |news: sojourn_serve::report::News<'_>| {
             if news.told.is_some() {
                 notes.lock().expect("no panic").push(news.event());
@@ -92,7 +92,7 @@ impl Cluster {
     fn new(upstream: UpstreamConfig, times: Option<Times>, logs: &[PathBuf]) -> Cluster {
         let nodes: Vec<Node> = ["s1", "s2"].map(|name| node(name, Discipline::Ps)).into();
         let addresses: Vec<_> = nodes.iter().map(Node::address).collect();
-        let reports = ReportsConfig { listen: "127.0.0.1:0".parse().expect("an address"), key: key() };
+        let reports = ReportsConfig::new("127.0.0.1:0".parse().expect("an address"), key());
         let health = Health { probe: Probe::Connect, every: ms(20), timeout: ms(5000), fall: 3 };
         let config = GatewayConfig {
             reports: times.is_some().then_some(reports),

@@ -190,7 +190,7 @@ impl Cluster {
         let probes = ProbeRules { refresh: Span::ZERO, ..ProbeRules::default() };
         let told = UpstreamConfig { probes, ..told };
         let mut config = SwitchConfig {
-            reports: Some(ReportsConfig { listen: reports_to(net), key: key() }),
+            reports: Some(ReportsConfig::new(reports_to(net), key())),
             upstream: Some(told),
             ..SwitchConfig::new(service, "remaining-capacity", backends.into())
         };

@@ -107,6 +107,28 @@ fn a_dispatcher_reads_what_a_server_told() {
     assert_eq!(dispatcher.table().report_age(BackendId(0), at_ms(1501)), Some(Span(501 * MS)));
 }
 
+/// 100 requests a second that stay 30 ms are three inside, which another estimator takes for three quarters of the
+/// capacity.
+#[test]
+fn a_receiver_learns_capacity_by_the_estimator_that_is_named() {
+    let capacity_by = |estimator| {
+        let receiver = Receiver::new(secret(), &names(), Time::ZERO).learning(estimator);
+        let mut pair = Pair { receiver, ..Pair::new() };
+        let told = |pair: &mut Pair, ms: u64| {
+            let mut load = load(ms);
+            load.metrics.set(Metric::Stayed, 0.03 * (100.0 * ms as f64 * 1e-3).floor());
+            let datagram = pair.sender.load(0, SENT_AT + ms * MS, load);
+            pair.receiver.receive(&datagram, at_ms(ms))
+        };
+        let answer = told(&mut pair, 0).answer.expect("it is asked for a proof");
+        assert_eq!(pair.sender.hear(0, &answer), Heard::Challenge);
+        told(&mut pair, 0);
+        only_report(told(&mut pair, 1000)).capacity
+    };
+    let [busy_share, response_time] = ["busy-share", "response-time"].map(capacity_by);
+    assert!((busy_share - 200.0).abs() < 0.01 && (response_time - 133.33).abs() < 0.01, "{busy_share} {response_time}");
+}
+
 /// A lost report loses no request: the next one tells of them.
 #[test]
 fn totals_survive_the_loss_of_a_report() {

@@ -45,6 +45,7 @@ fn with_reports(mut system: System) -> System {
             hidden_load: false,
             cost: Span::ZERO,
             lossy: false,
+            estimator: None,
         });
     }
     system

@@ -43,6 +43,7 @@ pub(crate) fn nodes(count: usize, policy: &str, files: u32, more: &str) -> Syste
         hidden_load: false,
         cost: Span::ZERO,
         lossy: false,
+        estimator: None,
     };
     system.tiers = vec![
         Tier { seats: vec![rotation], ttl: Span::ZERO, ..Tier::new(Face::Dns, "round-robin") },

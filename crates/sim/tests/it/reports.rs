@@ -30,6 +30,7 @@ const REPORTS: Reports = Reports {
     hidden_load: false,
     cost: Span::ZERO,
     lossy: false,
+    estimator: None,
 };
 
 /// What a policy hears.
@@ -231,6 +232,19 @@ fn a_server_reports_its_load_and_room() {
         let known = [report.cpu, report.capacity, report.room].map(f64::from);
         assert!(known.iter().zip([0.5, 20.0, 10.0]).all(|(value, expected)| is_near(*value, expected)), "{known:?}");
     }
+}
+
+/// The same server, which is said to learn by response time alone: of 10 requests per second that stay 50 ms, 0.5 are
+/// inside in the mean, which it takes for a third of its capacity.
+#[test]
+fn another_estimator_of_capacity_can_be_named() {
+    let learning = Reports { estimator: Some("response-time"), ..REPORTS };
+    let system = behind_a_gateway(1, "discipline = \"fcfs\"\ndemand = \"50 ms\"", learning);
+    let heard = heard(system, open("constant(100 ms)"), Signals::REPORTS, Span(60 * SECOND));
+    let (_, last) = reports(&heard, 0).pop().unwrap();
+    // It learns by degrees.
+    let is_about = |value: f32, expected: f64| (f64::from(value) - expected).abs() < 0.01 * expected;
+    assert!(is_about(last.capacity, 30.0) && is_about(last.room, 20.0), "{last:?}");
 }
 
 /// A site is one server of high capacity; what is known of it is half a round trip old.

@@ -171,8 +171,8 @@ fn a_rate_is_that_of_the_packets() {
     near(value(&alone(&shared), "response_time_mean"), exact_s);
 }
 
-/// A reply of 100 kB: what is lost of it is sent again, and what is lost of its acknowledgements hardly matters. Its rate is that
-/// towards the client.
+/// A reply of 100 kB: what is lost of it is sent again, and what is lost of its acknowledgements hardly matters. Its
+/// rate is that towards the client.
 #[test]
 fn each_direction_has_its_own_losses_and_rate() {
     let mean_s = |loss, rate| {

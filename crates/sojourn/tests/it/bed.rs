@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -171,19 +171,24 @@ fn curl_dig_and_chromium_reach_a_real_nginx_over_a_continent() {
                 .trim()
                 == "198.0.0.2"
         });
-        let told = stdout(&bed.exec("europe", &["dig", "+tries=1", "@198.0.0.2", "www.example"]));
-        let time = told.lines().find_map(|line| line.strip_prefix(";; Query time: ")).expect("dig says its time");
-        let time_ms: f64 = time.trim_end_matches(" msec").parse().expect("a number");
-        assert!(told.contains("198.0.0.2") && time_ms >= 100.0, "{told}");
+        // A round trip; on a busy machine the shortest of three is less than two of them.
+        let shortest_ms = shortest_of_three(200.0, || {
+            let told = stdout(&bed.exec("europe", &["dig", "+tries=1", "@198.0.0.2", "www.example"]));
+            let time = told.lines().find_map(|line| line.strip_prefix(";; Query time: ")).expect("dig says its time");
+            assert!(told.contains("198.0.0.2"), "{told}");
+            time.trim_end_matches(" msec").parse().expect("a number")
+        });
+        assert!((100.0..200.0).contains(&shortest_ms), "{shortest_ms}");
         names.kill().unwrap();
         names.wait().unwrap();
     }
 
     if has("chromium") {
-        let profile = folder.path().join("profile").display().to_string();
-        let told = bed.exec(
-            "europe",
-            &[
+        let loads = AtomicU32::new(0);
+        let load_ms = |host: &str| {
+            let number = loads.fetch_add(1, Ordering::Relaxed);
+            let profile = folder.path().join(format!("profile-{number}")).display().to_string();
+            let order = [
                 "chromium",
                 "--headless",
                 "--no-sandbox",
@@ -198,17 +203,38 @@ fn curl_dig_and_chromium_reach_a_real_nginx_over_a_continent() {
                 &format!("--user-data-dir={profile}"),
                 "--dump-dom",
                 "http://198.0.0.2/index.html",
-            ],
+            ];
+            let told = bed.exec(host, &order);
+            let page = stdout(&told);
+            let after = page.split_once("loaded after ").and_then(|(_, rest)| rest.split_once(" ms</pre>"));
+            let after = after.unwrap_or_else(|| panic!("{page}{}", stderr(&told))).0;
+            after.parse::<f64>().expect("a number")
+        };
+        // Connection, page, style sheet: three round trips, and 277 packets of 1500 bytes at 8 Mbit/s. A line half as
+        // fast would take twice as long; what the browser itself takes is what it takes on the server's own host.
+        let least_ms = 300.0 + 415.0;
+        let here_ms = load_ms("server-1");
+        let after_ms = shortest_of_three(here_ms + 2.0 * least_ms, || load_ms("europe"));
+        assert!(
+            after_ms >= least_ms && after_ms < here_ms + 2.0 * least_ms,
+            "{after_ms}, and {here_ms} without the line"
         );
-        let page = stdout(&told);
-        let after = page.split_once("loaded after ").and_then(|(_, rest)| rest.split_once(" ms</pre>"));
-        let after_ms: f64 = after.unwrap_or_else(|| panic!("{page}{}", stderr(&told))).0.parse().expect("a number");
-        // Connection, page, style sheet: three round trips, and 277 packets of 1500 bytes at 8 Mbit/s.
-        assert!(after_ms >= 300.0 + 415.0, "{after_ms}");
     }
     // Taken down, the bed takes the server along.
     drop(bed);
     server.wait().unwrap();
+}
+
+/// The shortest of three times, or the first that is below `enough`: a busy machine makes some of them long.
+fn shortest_of_three(enough: f64, mut time: impl FnMut() -> f64) -> f64 {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..3 {
+        shortest = shortest.min(time());
+        if shortest < enough {
+            break;
+        }
+    }
+    shortest
 }
 
 #[test]
@@ -530,9 +556,18 @@ fn experiments_with_paths_run_live_in_a_bed_of_their_own() {
     let texts = if has("nginx") { vec![LIVE.to_owned(), real] } else { vec![LIVE.to_owned()] };
     for (number, text) in texts.into_iter().enumerate() {
         let path = file(folder.path(), "live.toml", text);
-        let out = folder.path().join(format!("out-{number}"));
-        let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
+        // Two round trips are 80 ms in the mean; over the longer of the paths alone they would be 120 ms. On a busy
+        // machine a run may take longer, but not all of three.
+        let (mut run, most_s) = (0, 0.11);
+        let mut out = PathBuf::new();
+        let shortest_s = shortest_of_three(most_s, || {
+            run += 1;
+            out = folder.path().join(format!("out-{number}-{run}"));
+            let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
+            estimates(&out, "live", "response_time_mean")[0]
+        });
+        assert!(shortest_s < most_s, "{shortest_s}");
         let [mean_s, twin_s] = ["live", "twin"].map(|engine| estimates(&out, engine, "response_time_mean")[0]);
         // Both hosts send their parts of one plan, which is the twin's.
         let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();

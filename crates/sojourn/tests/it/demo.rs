@@ -1,6 +1,9 @@
 //! The main job: one experiment, three answers.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -24,6 +27,7 @@ fn every_engine_answers_every_variant() {
     let header = csv.lines().next().unwrap();
     assert_eq!(header, "policy,discipline,engine,metric,unit,estimate,ci_low,ci_high,samples");
     check_guide(&csv, &fs::read_to_string(out.join("seconds.csv")).unwrap());
+    try_python(&out, &csv);
     for engine in ["sim", "live", "twin"] {
         assert_eq!(estimates(&out, engine, "response_time_mean").len(), 6, "{engine}: one mean per variant\n{csv}");
     }
@@ -75,6 +79,29 @@ fn check_guide(outcomes: &str, seconds: &str) {
     for name in ["metric", "engine", "estimate"] {
         assert!(python.contains(name) && columns.contains(&name), "{name}");
     }
+}
+
+/// The lines of Python of the guide to run folders. Where there is no pandas (it is large, and nothing else needs it)
+/// what it would refuse is looked for by hand: two rows of one variant and engine.
+fn try_python(out: &Path, outcomes: &str) {
+    let of = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let columns = of(outcomes.lines().next().unwrap());
+    let place = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let rows = outcomes.lines().map(of).filter(|row| row[place("metric")] == "response_time_mean");
+    let mut seen = BTreeSet::new();
+    for row in rows {
+        assert!(seen.insert(row[..=place("engine")].to_vec()), "twice: {row:?}");
+        assert!(row[place("estimate")].parse::<f64>().is_ok(), "{row:?}");
+    }
+    assert!(seen.len() >= 6 * 3, "{} means", seen.len());
+    let python = |script: &str| Command::new("python3").args(["-c", script]).output();
+    if !python("import pandas").is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let guide = fs::read_to_string(root().join("docs/run-folder.md")).unwrap();
+    let script = guide.split("```python").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let output = python(&script.replace("runs/demo", &out.display().to_string())).unwrap();
+    assert!(output.status.success() && stdout(&output).contains("least-connections"), "{}", stderr(&output));
 }
 
 #[test]

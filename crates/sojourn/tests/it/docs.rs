@@ -269,7 +269,7 @@ fn the_guide_to_direct_return_works() {
     // The servers in it are an ordinary user's.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let text = fs::read_to_string(root().join("docs/guides/direct-return.md")).unwrap();
-    let bed = format!("guide-{}", std::process::id());
+    let bed = format!("guide-direct-{}", std::process::id());
     let mut script =
         blocks(&text, "sh").concat().replace("/tmp/cluster", &folder.path().join("cluster").display().to_string());
     for verb in ["up", "exec", "down"] {
@@ -299,6 +299,67 @@ fn the_guide_to_direct_return_works() {
     for (part, times) in [("\"kind\":\"switch\"", 3), ("\"kind\":\"switch-server\"", 6)] {
         assert!(told.matches(part).count() >= times, "{part}: {all}");
     }
+}
+
+/// What is typed at the prompt in blocks of `console`.
+fn typed(text: &str) -> Vec<&str> {
+    blocks(text, "console").into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).collect()
+}
+
+/// Block by block, as it is written; the bed has a name of its own, and the browser, where there is one, no display.
+#[test]
+fn the_guide_to_emulating_a_wan_works() {
+    if !can() || !["curl", "busybox", "ip"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/emulate-a-wan.md")).unwrap();
+    file(folder.path(), "far.toml", blocks(&text, "toml")[0]);
+    let name = format!("guide-wan-{}", std::process::id());
+    let mut script = format!("set -eu -o pipefail\ntrap 'sojourn bed down --name {name} || true' EXIT\n");
+    let first = blocks(&text, "sh")[0].lines().collect::<Vec<_>>();
+    for line in first.into_iter().chain(typed(&text)) {
+        let mut line = line.replace("/tmp/far", &folder.path().join("far").display().to_string());
+        for verb in ["up", "exec", "status", "cut", "mend", "down"] {
+            line = line.replace(&format!("sojourn bed {verb}"), &format!("sojourn bed {verb} --name {name}"));
+        }
+        if line.contains("-- chromium ") {
+            if !has("chromium") {
+                continue;
+            }
+            line = line.replace("-- chromium ", "-- chromium --headless --dump-dom ");
+        }
+        script += &format!("echo '> {}'\n{line}\n", line.replace('\'', "\""));
+        if line.ends_with('&') {
+            // A reader types the next line when the server runs.
+            let ask = "curl -s -o /dev/null http://198.0.0.2/";
+            script += &format!("until sojourn bed exec --name {name} server-1 -- {ask}; do kill -0 $!; done\n");
+        }
+        if line.contains("mount --bind") {
+            script += &format!("sojourn bed exec --name {name} europe -- cat /etc/resolv.conf\n");
+        }
+    }
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output =
+        Command::new("bash").args(["-c", &script]).env("PATH", path).current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}\n{}", stderr(&output));
+    // What the guide prints is what comes.
+    let up = blocks(&text, "console")[1].lines().skip(1).map(|line| line.replace("`bed`", &format!("`{name}`")));
+    for line in up.filter(|line| !line.starts_with('`')) {
+        assert!(told.contains(&line), "{line} in\n{told}");
+    }
+    for part in ["inet 10.0.0.1", "nameserver 194.0.0.1", "europe to server-1"] {
+        assert!(told.contains(part), "{part} in\n{told}");
+    }
+    let times = told.lines().find_map(|line| {
+        let (connect, total) = line.split_once(' ')?;
+        Some((connect.parse::<f64>().ok()?, total.parse::<f64>().ok()?))
+    });
+    let (connect_s, total_s) = times.unwrap_or_else(|| panic!("no times in\n{told}"));
+    assert!((0.1..0.2).contains(&connect_s) && (1.2..3.0).contains(&total_s), "{connect_s} {total_s}");
+    let left = sojourn(&["bed", "status", "--name", &name]);
+    assert_ne!(left.status.code(), Some(0), "the bed is gone");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod imports;
 mod live_faults;
 mod load;
 mod loadd;
+mod mutants;
 mod namespaces;
 mod networks;
 mod networks_both;

@@ -4,6 +4,7 @@
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -85,13 +86,17 @@ fn start(folder: &Path, addresses: [SocketAddr; 3], index: usize, more: &[String
     Child::start(order, Duration::from_secs(20)).expect("a node is ready")
 }
 
-/// Addresses whose ports were free for TCP and UDP a moment ago.
+/// Addresses with ports that are free for TCP and UDP, below those that the kernel deals to whoever asks for any port: no other
+/// test is given them meanwhile.
 pub(crate) fn free<const N: usize>() -> [SocketAddr; N] {
-    let taken: [(TcpListener, UdpSocket); N] = std::array::from_fn(|_| {
-        let mut tried = std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").unwrap());
-        tried.find_map(|tcp| UdpSocket::bind(tcp.local_addr().ok()?).ok().map(|udp| (tcp, udp))).unwrap()
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let ports = std::iter::repeat_with(|| {
+        let number = std::process::id().wrapping_mul(131).wrapping_add(ASKED.fetch_add(1, Ordering::Relaxed));
+        SocketAddr::from(([127, 0, 0, 1], 10_000 + (number % 20_000) as u16))
     });
-    taken.map(|(tcp, _)| tcp.local_addr().unwrap())
+    let is_free = |address: &SocketAddr| TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok();
+    let mut free = ports.filter(is_free);
+    std::array::from_fn(|_| free.next().expect("they never end"))
 }
 
 /// Whether a node may send clients to this peer, as it last said.

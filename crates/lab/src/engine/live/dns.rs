@@ -175,6 +175,9 @@ impl Dns<'_> {
             line(format!("listen = \"{}\"", reports::receiver(listen.ip())));
             line(format!("key_file = {}", quoted(&reports::key().display().to_string())));
         }
+        if let Some(estimator) = tier.reports.and_then(|reports| reports.estimator) {
+            line(format!("estimator = \"{estimator}\""));
+        }
         line("[[zone]]".into());
         line(format!("name = \"{ZONE}\""));
         line(format!("ns = [\"{NAME_SERVER}\"]"));
@@ -249,6 +252,7 @@ mod tests {
             hidden_load: false,
             cost: Span::ZERO,
             lossy: false,
+            estimator: None,
         });
         let tier = Tier {
             ttl: Span::from_secs_f64(60.0),
@@ -285,6 +289,7 @@ mod tests {
             hidden_load: false,
             cost: Span::ZERO,
             lossy: false,
+            estimator: None,
         };
         let told = |reports: Reports, probes: Option<Probes>| {
             let tier = Tier { probes, ..Tier::new(Face::Dns, "random") };

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
+use sojourn_dispatch::capacity;
 use sojourn_load::{Url, realtime_ns};
 use sojourn_model::system::{Face, Reports, Target, Tier};
 use sojourn_model::{Server, System};
@@ -84,6 +85,9 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
         Some(Reports { client_rates: Some(_), .. }) => return not_yet("nodes that report rates of clients"),
         Some(Reports { heartbeat: Some(heartbeat), every, .. }) if heartbeat != every => {
             return not_yet("nodes that report more seldom than in each period (`heartbeat`)");
+        }
+        Some(Reports { estimator: Some(name), .. }) if name != capacity::DEFAULT => {
+            return not_yet("nodes that learn capacity by another `estimator` than busy-share");
         }
         Some(Reports { cost, lossy, .. }) if cost > Span::ZERO || lossy => {
             return Err(reports::COST_WHAT_THEY_COST.into());

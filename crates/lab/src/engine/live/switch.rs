@@ -149,8 +149,9 @@ impl Switch<'_> {
         let overflow = self.overflow(ground);
         let mut arguments = vec!["switch", "front"];
         arguments.extend(rest.iter().chain(&upstream).chain(&overflow).map(String::as_str));
-        if self.tier.reports.is_some() {
+        if let Some(reports) = self.tier.reports {
             arguments.extend(["--reports", &heard_at]);
+            arguments.extend(reports.estimator.iter().flat_map(|name| ["--estimator", name]));
         }
         if self.tier.reports.is_some() || !upstream.is_empty() {
             reports::make_key()?;

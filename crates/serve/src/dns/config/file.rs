@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use sojourn_dispatch::Location;
+use sojourn_dispatch::{Location, capacity};
 use toml::Spanned;
 
 use super::names::{is_within, name};
@@ -60,6 +60,7 @@ fn one() -> u64 {
 struct RawReports {
     listen: Spanned<String>,
     key_file: Spanned<PathBuf>,
+    estimator: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -170,7 +171,10 @@ fn reports(raw: &RawReports, place: &Place<'_>) -> Result<ReportsConfig, String>
     let listen = address(raw.listen.get_ref(), raw.listen.span(), "reports.listen", place)?;
     let key = Key::read(&place.path(raw.key_file.get_ref()));
     let key = key.map_err(|error| place.wrong(raw.key_file.span(), "reports.key_file", error))?;
-    Ok(ReportsConfig { listen, key })
+    let named = raw.estimator.as_ref().map(|name| {
+        capacity::known(name.get_ref()).map_err(|error| place.wrong(name.span(), "reports.estimator", error))
+    });
+    Ok(ReportsConfig { estimator: named.transpose()?.unwrap_or(capacity::DEFAULT), ..ReportsConfig::new(listen, key) })
 }
 
 fn regions(raw: &[RawRegion], place: &Place<'_>) -> Result<Vec<Region>, String> {

@@ -64,7 +64,7 @@ impl Broker {
             let socket = UdpSocket::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
             return Ok(Door::Gossip(socket));
         }
-        let reports = ReportsConfig { listen, key: self.config.key.clone() };
+        let reports = ReportsConfig::new(listen, self.config.key.clone());
         let names: Vec<String> = [self.members.get(OWN)]
             .into_iter()
             .chain(self.members.others().into_iter().map(|(_, member)| member))

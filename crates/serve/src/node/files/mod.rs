@@ -5,8 +5,8 @@
 //! What a path led to is kept for a second, with its descriptor, its headers and, if it is short, its bytes ([`kept`]), and asked
 //! of the kernel each time whether it is still as it was: so a request costs one `fstat`, what is written in place is seen at
 //! once, and a file that took the place of another within a second. The price: where the kernel's times are coarse, a short file
-//! that is written twice within some milliseconds may be a second late. A path never leads out of the root ([`root`]). What a request
-//! says of versions ([`conditions`]), sections ([`ranges`]) and codings ([`variants`]) is answered as RFC 9110 has it.
+//! that is written twice within some milliseconds may be a second late. A path never leads out of the root ([`root`]). What a
+//! request says of versions ([`conditions`]), sections ([`ranges`]) and codings ([`variants`]) is answered as RFC 9110 has it.
 
 mod conditions;
 mod kept;

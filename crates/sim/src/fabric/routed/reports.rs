@@ -179,9 +179,10 @@ impl Reporting {
                     hidden_load: wanted.hidden_load,
                     heard: Time::ZERO,
                     is_lost: false,
-                    account: Account::new(
+                    account: Account::learning(
                         Time::ZERO,
                         Totals { stayed_ns: Some(0), busy_ns: Some((0, 0)), ..Totals::default() },
+                        wanted.estimator.unwrap_or(sojourn_dispatch::capacity::DEFAULT),
                     ),
                     done: Totals::default(),
                 });
