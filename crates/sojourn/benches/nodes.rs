@@ -4,7 +4,8 @@
 //! beside the same page under the node's own name, where nothing is decided. The limit is 50 us more. Hand-over: the same page at
 //! a busy node, until its client has it from an idle one: by a redirection that the client follows, through the busy node, and by
 //! two central dispatchers that redirect, a node that only dispatches and a redirector that follows what nodes report; and of
-//! each the processor time of all servers. One client asks for all in turns, over connections that are kept; medians.
+//! each the processor time of all servers. One client asks for all in turns, over connections that are kept; medians. All run
+//! on one core: to be woken on another one takes longer than all else.
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench nodes`.
 
@@ -14,6 +15,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use sojourn_bed::Child;
 
 const NODES: [&str; 3] = ["a", "b", "c"];
@@ -24,6 +27,9 @@ const LIMIT_US: f64 = 50.0;
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
 fn main() {
+    let mut first = CpuSet::new();
+    first.set(0).expect("there is a first core");
+    sched_setaffinity(Pid::from_raw(0), &first).expect("what is started from here on stays there too");
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("there is room");
     fs::create_dir(folder.path().join("site")).expect("there is room");
