@@ -2,18 +2,19 @@
 //!
 //! hyper has one timeout for both. It asks its timer for a sleep when it begins to wait for a head, and polls the sleep
 //! whenever what has come is no whole head yet. So a timer that knows whether a byte has come gives each its own time. The
-//! price is a flag per connection that every read sets.
+//! price is a flag per connection that every read sets. All sleeps of a connection share one entry in the runtime's timers,
+//! which is set anew only when it rings or would ring too late: a request sets none. The price: it rings for heads that have
+//! long come, once in a time-out.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 use hyper_util::rt::TokioIo;
-use pin_project_lite::pin_project;
 
 use super::stream::Stream;
 
@@ -30,23 +31,26 @@ pub(super) struct Heard {
 pub(super) struct HeadTimer {
     head_timeout: Duration,
     byte_came: Arc<AtomicBool>,
+    alarm: Arc<Alarm>,
 }
 
-pin_project! {
-    /// Waits for a head: as long as a connection may be idle, or from its first byte on as long as a head may take.
-    struct Wait {
-        #[pin]
-        sleep: tokio::time::Sleep,
-        // None once the head has begun.
-        head_timeout: Option<Duration>,
-        byte_came: Arc<AtomicBool>,
-    }
+/// What wakes a connection up.
+struct Alarm(Mutex<Pin<Box<tokio::time::Sleep>>>);
+
+/// Waits for a head: as long as a connection may be idle, or from its first byte on as long as a head may take.
+struct Wait {
+    deadline: tokio::time::Instant,
+    /// None once the head has begun.
+    head_timeout: Option<Duration>,
+    byte_came: Arc<AtomicBool>,
+    alarm: Arc<Alarm>,
 }
 
 /// A connection and its timer.
 pub(super) fn timed(stream: Stream, head_timeout: Duration) -> (Heard, HeadTimer) {
     let byte_came = Arc::new(AtomicBool::new(false));
-    let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came) };
+    let alarm = Arc::new(Alarm(Mutex::new(Box::pin(tokio::time::sleep(head_timeout)))));
+    let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came), alarm };
     (Heard { io: TokioIo::new(stream), byte_came }, timer)
 }
 
@@ -63,8 +67,8 @@ impl Timer for HeadTimer {
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
         self.byte_came.store(false, Ordering::Relaxed);
-        let sleep = tokio::time::sleep_until(deadline.into());
-        Box::pin(Wait { sleep, head_timeout: Some(self.head_timeout), byte_came: Arc::clone(&self.byte_came) })
+        let (byte_came, alarm) = (Arc::clone(&self.byte_came), Arc::clone(&self.alarm));
+        Box::pin(Wait { deadline: deadline.into(), head_timeout: Some(self.head_timeout), byte_came, alarm })
     }
 }
 
@@ -73,14 +77,30 @@ impl Sleep for Wait {}
 impl Future for Wait {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut wait = self.project();
-        if wait.byte_came.load(Ordering::Relaxed)
-            && let Some(head_timeout) = wait.head_timeout.take()
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.byte_came.load(Ordering::Relaxed)
+            && let Some(head_timeout) = self.head_timeout.take()
         {
-            wait.sleep.as_mut().reset(tokio::time::Instant::now() + head_timeout);
+            self.deadline = tokio::time::Instant::now() + head_timeout;
         }
-        wait.sleep.poll(cx)
+        self.alarm.rings_at(self.deadline, cx)
+    }
+}
+
+impl Alarm {
+    /// Whether this instant has passed; if not, the task is woken then, or before.
+    fn rings_at(&self, deadline: tokio::time::Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let mut sleep = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sleep.deadline() > deadline {
+            sleep.as_mut().reset(deadline);
+        }
+        while sleep.as_mut().poll(cx).is_ready() {
+            if sleep.deadline() == deadline {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().reset(deadline);
+        }
+        Poll::Pending
     }
 }
 
