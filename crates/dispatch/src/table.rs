@@ -16,6 +16,7 @@ use sojourn_stats::{Span, Stream, Time, prefetch};
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
 use crate::{BackendId, Code, Event, Hardware, Index, Origin, Reason, Report, State, Terms, Ties, Totals};
+pub(crate) use draws::{ShareBy, Shares};
 pub use limit::Limit;
 use said::{Said, micro};
 

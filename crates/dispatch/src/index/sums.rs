@@ -23,6 +23,12 @@ impl Sums {
         self.nodes.get(self.nodes.len() / 2 + member as usize).copied().unwrap_or(0)
     }
 
+    /// The weights of all members by their numbers, and zeros.
+    #[inline]
+    pub(crate) fn weights(&self) -> &[u64] {
+        &self.nodes[self.nodes.len() / 2..]
+    }
+
     /// The member whose share of the sum covers `point`, which is below the total; and its weight.
     #[inline]
     pub(crate) fn at(&self, mut point: u64) -> (u32, u64) {

@@ -112,16 +112,28 @@ impl Sweb {
         ask.candidates().filter(move |id| !any || may_serve(id))
     }
 
-    fn cost(&self, ask: &Ask<'_>, id: BackendId) -> Cost {
+    /// What the request would take at each node: what is the same for all of them is reckoned once.
+    fn costs<'a>(&'a self, ask: &'a Ask<'_>) -> impl Fn(BackendId) -> Cost + 'a {
         let (request, table) = (ask.request, ask.table);
         let size = request.size.unwrap_or(0) as f64;
-        let own = table.hardware(id);
-        let [_, net_load] = loads(ask, id);
-        Cost {
-            redirection: if request.here == Some(id) { 0.0 } else { self.redirection(ask) },
-            data: if self.is_cpu_only { 0.0 } else { self.data(ask, id, size) },
-            cpu: over(request.work.unwrap_or(0.0) * table.believed_cpu_load(id), own.speed),
-            net: if self.compares_net { over(size * net_load, own.net_rate) } else { 0.0 },
+        let work = request.work.unwrap_or(0.0);
+        let redirection = self.redirection(ask);
+        let owners = if self.is_cpu_only { &[] } else { table.owners(request.object) };
+        let remote = owners.iter().map(|owner| self.from(ask, *owner, size)).fold(f64::INFINITY, f64::min);
+        move |id| {
+            let (own, [disk, net]) = (table.hardware(id), loads(ask, id));
+            let over_net = over(size * net, own.net_rate);
+            let is_local = owners.is_empty() || owners.contains(&id);
+            Cost {
+                redirection: if request.here == Some(id) { 0.0 } else { redirection },
+                data: match is_local {
+                    _ if self.is_cpu_only => 0.0,
+                    true => over(size * disk, own.disk_rate),
+                    false => remote.max(over_net),
+                },
+                cpu: over(work * table.believed_cpu_load(id), own.speed),
+                net: if self.compares_net { over_net } else { 0.0 },
+            }
         }
     }
 
@@ -133,23 +145,10 @@ impl Sweb {
         round_trip + self.connect.map_or(round_trip, Span::as_secs_f64)
     }
 
-    /// The file is read, from the nearest of the disks that have it.
-    fn data(&self, ask: &Ask<'_>, id: BackendId, size: f64) -> f64 {
-        let table = ask.table;
-        let read = |owner: BackendId| {
-            let [disk, _] = loads(ask, owner);
-            over(size * disk, table.hardware(owner).disk_rate)
-        };
-        let owners = table.owners(ask.request.object);
-        if owners.is_empty() || owners.contains(&id) {
-            return read(id);
-        }
-        let cross = |node: BackendId| {
-            let [_, net] = loads(ask, node);
-            over(size * net, table.hardware(node).net_rate)
-        };
-        let remote = |owner: BackendId| ((1.0 + self.remote_penalty) * read(owner)).max(cross(owner)).max(cross(id));
-        owners.iter().map(|owner| remote(*owner)).fold(f64::INFINITY, f64::min)
+    /// What a file takes that `owner` reads and sends to another node, whose own network is left out.
+    fn from(&self, ask: &Ask<'_>, owner: BackendId, size: f64) -> f64 {
+        let (hardware, [disk, net]) = (ask.table.hardware(owner), loads(ask, owner));
+        ((1.0 + self.remote_penalty) * over(size * disk, hardware.disk_rate)).max(over(size * net, hardware.net_rate))
     }
 }
 
@@ -177,8 +176,9 @@ impl Policy for Sweb {
         let mut tied = std::mem::take(&mut self.tied);
         tied.clear();
         let mut least = f64::INFINITY;
+        let costs = self.costs(ask);
         for id in self.candidates(ask) {
-            let cost = self.cost(ask, id).sum();
+            let cost = costs(id).sum();
             if cost < least {
                 least = cost;
                 tied.clear();
@@ -195,6 +195,7 @@ impl Policy for Sweb {
             (None, ties) => Some(tied[draw.below(ties)]),
         };
         let ties = tied.len() as u32;
+        drop(costs);
         self.tied = tied;
         let Some(chosen) = chosen else { return Decision::refuse() };
         let reason = Reason { code: Code::LeastCost, ties, value: least };
@@ -202,8 +203,9 @@ impl Policy for Sweb {
     }
 
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        let costs = self.costs(ask);
         Explanation::of(self.candidates(ask), |id| -> Terms {
-            let Cost { redirection, data, cpu, net } = self.cost(ask, id);
+            let Cost { redirection, data, cpu, net } = costs(id);
             let terms = [("redirection_s", redirection), ("data_s", data), ("cpu_s", cpu), ("net_s", net)];
             terms.map(|(name, value)| (name.into(), value)).into()
         })

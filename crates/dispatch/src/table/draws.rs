@@ -10,13 +10,13 @@ use crate::{BackendId, Code, Reason};
 /// What chances are in proportion to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
-    by: By,
+    pub(crate) by: ShareBy,
     /// Of all that can be chosen.
     pub(crate) total: f64,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum By {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ShareBy {
     /// What each has free; one that has not reported counts as so much.
     Free {
         unknown: f64,
@@ -116,38 +116,48 @@ impl Table {
         Some((id, Reason { code: Code::Drawn, ties, value }))
     }
 
-    /// What the chances of [`Table::draw_by_room`] are in proportion to; `None` where no one has any.
+    /// What the chances of [`Table::draw_by_room`] are in proportion to; `None` where no one has any. O(1) as that is.
     pub(crate) fn shares_by_room(&self, tried: &[BackendId]) -> Option<Shares> {
+        if let (Kept::Room(rooms), true) = (&self.kept, tried.is_empty()) {
+            let [free, capacity] = [rooms.free(), rooms.capacity()].map(|sums| sums.total() as f64 / 1e6);
+            let unknown = rooms.unknown().total() as f64;
+            let mean = if unknown > 0.0 { free / (self.eligible.len() as f64 - unknown) } else { 0.0 };
+            if free > 0.0 {
+                return Some(Shares { by: ShareBy::Free { unknown: mean }, total: free + unknown * mean });
+            } else if unknown == 0.0 && capacity > 0.0 {
+                return Some(Shares { by: ShareBy::Capacity, total: capacity });
+            }
+        }
         let known = || self.eligible.iter().filter(|id| !tried.contains(id) && !self.said(**id).is_unknown());
         let (sum, count) = known().fold((0.0, 0), |(sum, count), id| (sum + self.free(*id), count + 1));
-        let free = (sum > 0.0).then(|| By::Free { unknown: sum / f64::from(count) });
-        let rules = free.into_iter().chain([By::WeightOfUnknown, By::Capacity, By::Weight]);
+        let free = (sum > 0.0).then(|| ShareBy::Free { unknown: sum / f64::from(count) });
+        let rules = free.into_iter().chain([ShareBy::WeightOfUnknown, ShareBy::Capacity, ShareBy::Weight]);
         rules.into_iter().find_map(|by| self.shares(tried, by))
     }
 
     /// Shares in proportion to the weights; `None` where all are 0.
     pub(crate) fn shares_by_weight(&self, tried: &[BackendId]) -> Option<Shares> {
-        self.shares(tried, By::Weight)
+        self.shares(tried, ShareBy::Weight)
     }
 
     /// The share of `id`; of all shares, its chance.
     pub(crate) fn share(&self, id: BackendId, shares: Shares) -> f64 {
         match shares.by {
-            By::Free { unknown } if self.said(id).is_unknown() => unknown,
-            By::Free { .. } => self.free(id),
-            By::WeightOfUnknown => {
+            ShareBy::Free { unknown } if self.said(id).is_unknown() => unknown,
+            ShareBy::Free { .. } => self.free(id),
+            ShareBy::WeightOfUnknown => {
                 if self.said(id).is_unknown() {
                     self.weight(id)
                 } else {
                     0.0
                 }
             }
-            By::Capacity => self.capacity(id),
-            By::Weight => self.weight(id),
+            ShareBy::Capacity => self.capacity(id),
+            ShareBy::Weight => self.weight(id),
         }
     }
 
-    fn shares(&self, tried: &[BackendId], by: By) -> Option<Shares> {
+    fn shares(&self, tried: &[BackendId], by: ShareBy) -> Option<Shares> {
         let shares = Shares { by, total: 0.0 };
         let left = self.eligible.iter().filter(|id| !tried.contains(id));
         let total = left.map(|id| self.share(*id, shares)).sum::<f64>();
@@ -172,6 +182,46 @@ impl Table {
             Kept::Room(rooms) => rooms.free().of(id.0) > micro(rate) || rooms.unknown().of(id.0) > 0,
             _ => self.is_eligible(id) && (self.said(id).is_unknown() || self.said(id).free() > micro(rate)),
         }
+    }
+
+    /// Of the eligible backends that are not in `tried` and have room for more than `rate` requests per second the one with
+    /// the largest capacity, ties drawn; its capacity (1/s), and how many tied. One that has not reported has room, and the
+    /// capacity 0. A look at every backend, and at two numbers of each if the policy asked for [`crate::Index::Room`].
+    pub(crate) fn largest_with_room(
+        &self,
+        rate: f64,
+        tried: &[BackendId],
+        stream: &mut Stream,
+    ) -> Option<(BackendId, f64, u32)> {
+        if !self.any_has_room(rate) {
+            return None;
+        }
+        let rooms = match &self.kept {
+            Kept::Room(rooms) if tried.is_empty() => rooms,
+            _ => return self.scan_largest(rate, tried, stream),
+        };
+        let (rate, leaves) = (micro(rate), || rooms.free().weights().iter().zip(rooms.capacity().weights()));
+        let with_room = |(free, capacity): (&u64, &u64)| if *free > rate { *capacity } else { 0 };
+        let (largest, ties) = leaves().map(with_room).fold((0, 0), |(largest, ties), capacity| {
+            let ties = if capacity > largest { 0 } else { ties };
+            (largest.max(capacity), ties + u32::from(capacity == largest.max(capacity)))
+        });
+        if largest == 0 {
+            return self.scan_largest(rate as f64 / 1e6, tried, stream);
+        }
+        let mut tied = leaves().enumerate().filter(|(_, one)| with_room(*one) == largest);
+        let (at, _) = tied.nth(draw(ties as usize, stream))?;
+        Some((BackendId(at as u32), largest as f64 / 1e6, ties))
+    }
+
+    /// [`Table::largest_with_room`] by its definition.
+    fn scan_largest(&self, rate: f64, tried: &[BackendId], stream: &mut Stream) -> Option<(BackendId, f64, u32)> {
+        let left = self.eligible.iter().copied().filter(|id| !tried.contains(id));
+        let open = || left.clone().filter(|id| self.has_room(*id, rate));
+        let largest = open().map(|id| self.capacity(id)).max_by(f64::total_cmp)?;
+        let mut tied = open().filter(|id| self.capacity(*id) == largest);
+        let ties = tied.clone().count();
+        Some((tied.nth(draw(ties, stream))?, largest, ties as u32))
     }
 
     /// Whether some backend has room for more than `rate` requests per second. O(1) if the policy asked for

@@ -71,6 +71,10 @@ fn the_terms_are_those_of_section_3_2() {
     assert_close("its disk does not matter", &terms(&mut loaded, &request(), A), &[0.0, 0.99, 0.020, 0.0375]);
     loaded.report(C, &Report { measured: Time(1), ..busy(0.0, 0.0, 79.0) }, Time(1));
     assert_close("the owner's network", &terms(&mut loaded, &request(), A), &[0.0, 3.0, 0.020, 0.0375]);
+    // Of two owners the one that reads sooner is asked.
+    loaded.set_owners(2, &[B, C]);
+    assert_close("of two", &terms(&mut loaded, &request(), A), &[0.0, 1.98, 0.020, 0.0375]);
+    loaded.set_owners(2, &[C]);
     // The settings of the first version, by hand.
     let mut set = nodes("sweb(latency = 45 ms, connect = 10 ms, remote_penalty = 0.6)", 3);
     assert_close("by hand", &terms(&mut set, &request(), C), &[0.1, 0.3, 0.020, 0.0]);

@@ -1,7 +1,7 @@
 //! Policies that read free capacity and capacity from reports, and no place.
 
 use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Report, Request, Signals};
-use sojourn_stats::Time;
+use sojourn_stats::{Stream, Time};
 
 use crate::common::{AT_DNS, OF_SITES, REQUEST, assert_fits, dispatcher, equal, letters, weighted};
 
@@ -97,6 +97,50 @@ fn free_capacity_takes_turns_by_what_is_free() {
     report(&mut turns, &[None, Some((0.0, 90.0)), Some((0.0, 90.0))], Time(3));
     let none_free = letters(&mut turns, 300);
     assert!("ABC".chars().all(|one| none_free.matches(one).count() == 100), "all are full: by capacity");
+    let mut turns = told("free-capacity", &equal(3));
+    report(&mut turns, &[Some((30.0, 90.0)), Some((60.0, 90.0)), None], Time(1));
+    let one_unknown = letters(&mut turns, 900);
+    let counts = ["A", "B", "C"].map(|one| one_unknown.matches(one).count());
+    assert_eq!(counts, [200, 400, 300], "one that has not reported counts as the mean of the others");
+}
+
+/// nginx's smooth weighted round robin by its definition: every value grows by its weight, the first of the largest is chosen
+/// and falls by the sum. Whole numbers, so that nothing is rounded.
+#[test]
+fn turns_by_what_is_free_are_those_of_the_definition() {
+    const BACKENDS: usize = 37;
+    let mut stream = Stream::new(1, "turns", "by definition");
+    let mut turns = told("free-capacity", &equal(BACKENDS));
+    let (mut values, mut up) = ([0.0; BACKENDS], [true; BACKENDS]);
+    let mut rooms: Vec<f32> = (0..BACKENDS).map(|_| stream.below(50) as f32).collect();
+    let all: Vec<_> = rooms.iter().map(|room| Some((*room, 50.0))).collect();
+    report(&mut turns, &all, Time(1));
+    for step in 2..20_000 {
+        let (now, at) = (Time(step), stream.below(BACKENDS));
+        match stream.below(20) {
+            0 => {
+                rooms[at] = stream.below(50) as f32;
+                let report = Report { measured: now, room: rooms[at], capacity: 50.0, ..Report::default() };
+                assert!(turns.report(BackendId(at as u32), &report, now));
+            }
+            1 if up.iter().filter(|up| **up).count() > 9 || !up[at] => {
+                let backend = BackendId(at as u32);
+                up[at] = !up[at];
+                turns.observe(if up[at] { Event::Joined { backend } } else { Event::Down { backend } }, now);
+            }
+            _ => {}
+        }
+        let retries = stream.below(10) == 0;
+        let tried: Vec<BackendId> = retries.then(|| BackendId(stream.below(BACKENDS) as u32)).into_iter().collect();
+        let left: Vec<usize> = (0..BACKENDS).filter(|at| up[*at] && !tried.contains(&BackendId(*at as u32))).collect();
+        let share = |at: &usize| f64::from(rooms[*at]);
+        left.iter().for_each(|at| values[*at] += share(at));
+        let larger = |one: usize, next: usize| if values[next] > values[one] { next } else { one };
+        let best = left.iter().copied().filter(|at| share(at) > 0.0).reduce(larger).expect("some have room");
+        values[best] -= left.iter().map(share).sum::<f64>();
+        let chosen = turns.choose(&REQUEST, &tried, now).forwarded_to();
+        assert_eq!(chosen, Some(BackendId(best as u32)), "step {step}, {tried:?} tried");
+    }
 }
 
 /// A share that is off by d is off by d u / (1 - u) after the next report, on the other side: with exact reports two equal
@@ -145,6 +189,42 @@ fn the_busiest_clients_get_the_largest_with_room() {
     policy.observe(Event::Cancelled { backend: BackendId(1) }, Time(3));
     assert!(policy.tell_rate(3, Default::default(), 70.0, Time(3)));
     assert_eq!(policy.choose(&Request { client: 3, ..REQUEST }, &[], Time(4)).reason.code, Code::Drawn, "for 70");
+}
+
+#[test]
+fn the_largest_with_room_is_that_of_the_definition() {
+    const BACKENDS: usize = 37;
+    let mut stream = Stream::new(1, "largest", "by definition");
+    let mut policy = told("busiest-to-largest", &equal(BACKENDS));
+    for (client, rate) in [(1, 0.0), (2, 20.0)] {
+        assert!(policy.tell_rate(client, Default::default(), rate, Time(1)));
+    }
+    let (mut chosen_by_capacity, mut refusals) = (0, 0);
+    for step in 2..5_000 {
+        let said: Vec<(f32, f32)> =
+            (0..BACKENDS).map(|_| (stream.below(28) as f32, 100.0 * stream.below(4) as f32)).collect();
+        // Sometimes only three have room, or none of those that are known.
+        let few = |at: usize| if step % 3 == 0 && at > 2 { (0.0, 1.0 + said[at].1) } else { said[at] };
+        let said: Vec<_> = (0..BACKENDS).map(few).collect();
+        report(&mut policy, &said.iter().copied().map(Some).collect::<Vec<_>>(), Time(step));
+        let tried = if step % 5 == 0 { vec![BackendId(stream.below(BACKENDS) as u32)] } else { Vec::new() };
+        let open =
+            |at: &usize| !tried.contains(&BackendId(*at as u32)) && (said[*at].0 > 20.0 || said[*at] == (0.0, 0.0));
+        let largest = (0..BACKENDS).filter(open).map(|at| said[at].1).reduce(f32::max);
+        let tied: Vec<usize> = (0..BACKENDS).filter(open).filter(|at| Some(said[*at].1) == largest).collect();
+        let decision = policy.choose(&Request { client: 2, ..REQUEST }, &tried, Time(step));
+        if tied.is_empty() {
+            assert_eq!(decision.reason.code, Code::Drawn, "step {step}");
+            refusals += 1;
+        } else {
+            let chosen = decision.forwarded_to().expect("some has room").0 as usize;
+            let reason = (decision.reason.code, decision.reason.ties as usize, decision.reason.value as f32);
+            assert_eq!(reason, (Code::LargestCapacity, tied.len(), said[tied[0]].1), "step {step}");
+            assert!(tied.contains(&chosen), "step {step}");
+            chosen_by_capacity += 1;
+        }
+    }
+    assert!(chosen_by_capacity > 1_000 && refusals > 100, "both were seen: {chosen_by_capacity}, {refusals}");
 }
 
 #[test]
