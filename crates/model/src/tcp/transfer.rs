@@ -93,7 +93,7 @@ impl Sending {
     pub fn go_on(&mut self, stack: &TcpStack, way: &mut Way, shared: Option<Shared>) -> Step<Carried> {
         let rtt_s = way.rtt.as_secs_f64();
         let limit = (stack.receive_window / stack.segment).max(1) as f64;
-        match (Transfer { stack, way, shared, rtt_s, limit, of: self }).play() {
+        match (Transfer { stack, way, shared, rtt_s, limit, answers_wait_s: 0.0, of: self }).play() {
             Some(carried) => Step::Ends(carried),
             None => Step::Waits(Span::from_secs_f64(self.clock_s)),
         }
@@ -113,6 +113,8 @@ struct Transfer<'a, 'b> {
     rtt_s: f64,
     /// The receiver's window (segments).
     limit: f64,
+    /// How long acknowledgements wait for a link that others use too.
+    answers_wait_s: f64,
     of: &'a mut Sending,
 }
 
@@ -156,7 +158,7 @@ impl Transfer<'_, '_> {
         if fate.lost > 0 {
             self.repair(sent, fate, sending_s)
         } else if self.acknowledged_in_order(sent) > 0 {
-            self.of.clock_s += sending_s.max(self.of.segment_s + self.rtt_s);
+            self.of.clock_s += sending_s.max(self.heard_s());
             // What found no room is sent again in the next round.
             if sent < wanted {
                 self.shrink(wanted)
@@ -176,7 +178,15 @@ impl Transfer<'_, '_> {
         let spare = if wanted == self.of.left { self.of.spare } else { 0 };
         let (fit, waits_s) = shared.joins(wanted, self.stack.segment + self.stack.header, spare, self.way.rtt);
         self.of.clock_s += waits_s;
+        if shared.carries_answers {
+            self.answers_wait_s = waits_s;
+        }
         fit
+    }
+
+    /// From a window's first segment, when it leaves the queue, to the acknowledgement of it.
+    fn heard_s(&self) -> f64 {
+        self.of.segment_s + self.rtt_s + self.answers_wait_s
     }
 
     /// A window in which segments were lost.
@@ -262,7 +272,10 @@ impl Transfer<'_, '_> {
     /// Waits for a time-out, after which a segment is sent again, of which `missing` (0 or 1) has not arrived yet.
     fn time_out(&mut self, sent: u64, missing: u64) -> Option<Carried> {
         // The round trips that the sender has measured were as long as the queue is.
-        let queue_s = self.shared.as_ref().map_or(0.0, |shared| shared.link.wait(shared.now).as_secs_f64());
+        let queue_s = self.shared.as_ref().map_or(0.0, |shared| {
+            let ways = if shared.carries_answers { 2.0 } else { 1.0 };
+            ways * shared.link.wait(shared.now).as_secs_f64()
+        });
         let wait_s = self.stack.timeout_s(&self.of.connection, self.rtt_s + queue_s);
         self.wait(Wait { sent, missing, wait_s, times: 1 })
     }
@@ -290,7 +303,7 @@ impl Transfer<'_, '_> {
         if self.loses_answer() {
             return self.wait(wait);
         }
-        self.of.clock_s += self.of.segment_s + self.rtt_s;
+        self.of.clock_s += self.heard_s();
         self.of.connection.threshold = (wait.sent as f64 * self.stack.decrease).max(2.0);
         self.of.connection.window = 2.0;
         None

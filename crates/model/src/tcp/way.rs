@@ -38,6 +38,9 @@ pub struct Shared<'a> {
     pub link: &'a mut Wire,
     /// Now: each round is played when it begins, so that rounds of different connections come in the order of time.
     pub now: Time,
+    /// Acknowledgements come back over it too, and wait in its queue as long as what they acknowledge did. The price: they take
+    /// no time on the link, and none is lost.
+    pub carries_answers: bool,
 }
 
 impl Shared<'_> {

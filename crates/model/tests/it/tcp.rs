@@ -346,21 +346,29 @@ const RATE: f64 = 1e6;
 
 /// When transfers of so many segments of 1000 B, which begin at these instants (ms) and share a link, have arrived (ms).
 fn over_one_link(stack: &TcpStack, transfers: &[(u64, u64)]) -> Vec<u64> {
+    over_link(stack, &transfers.iter().map(|&(at, segments)| (at, segments, false)).collect::<Vec<_>>())
+}
+
+/// The same where the acknowledgements of some transfers come back over the link.
+fn over_link(stack: &TcpStack, transfers: &[(u64, u64, bool)]) -> Vec<u64> {
     let mut link = Wire::new(Link { delay: Span::ZERO, rate: Some(RATE) });
-    let begin = |&(at, segments): &(u64, u64)| {
-        (Time(at * MS), Time(at * MS), Some(stack.begin(stack.rested(), segments * 1000, Some(RATE))))
+    let begin = |&(at, segments, carries_answers): &(u64, u64, bool)| {
+        let sending = stack.begin(stack.rested(), segments * 1000, Some(RATE));
+        (Time(at * MS), Time(at * MS), Some(sending), carries_answers)
     };
-    let mut all: Vec<(Time, Time, Option<Sending>)> = transfers.iter().map(begin).collect();
+    let mut all: Vec<(Time, Time, Option<Sending>, bool)> = transfers.iter().map(begin).collect();
     let (mut never, mut back) = (loss(0.0, "never"), loss(0.0, "back"));
-    while let Some((since, at, sending)) = all.iter_mut().filter(|one| one.2.is_some()).min_by_key(|one| one.1) {
+    while let Some((since, at, sending, carries_answers)) =
+        all.iter_mut().filter(|one| one.2.is_some()).min_by_key(|one| one.1)
+    {
         let mut way = Way { rtt: RTT, rate: Some(RATE), there: &mut never, back: &mut back, spells: &[] };
-        let shared = Shared { link: &mut link, now: *at };
+        let shared = Shared { link: &mut link, now: *at, carries_answers: *carries_answers };
         match sending.as_mut().expect("it goes on").go_on(stack, &mut way, Some(shared)) {
             Step::Waits(until) => *at = *since + until,
             Step::Ends(carried) => (*at, *sending) = (*since + carried.after, None),
         }
     }
-    all.iter().map(|(_, at, _)| at.0 / MS).collect()
+    all.iter().map(|(_, at, ..)| at.0 / MS).collect()
 }
 
 /// A round waits for the rounds that joined the queue before it. A transfer alone takes as long as on a link of its own.
@@ -377,6 +385,27 @@ fn rounds_share_a_link_in_the_order_of_their_beginnings() {
     assert_eq!(over_one_link(&stack, &[(0, 15), (1, 10)]), [250, 210]);
     // Rounds of twenty follow, the first one's before the second one's.
     assert_eq!(over_one_link(&stack, &[(0, 30), (1, 30)]), [370, 530]);
+}
+
+/// Acknowledgements that come back over the same link wait in its queue too, so that a transfer's round trip is longer by what
+/// waits there twice, and of two transfers at one time the other one gets more of the link.
+#[test]
+fn acknowledgements_wait_for_a_link_that_carries_them() {
+    let stack = TcpStack { header: 0, segment: 1000, ..TcpStack::LINUX_6 };
+    assert_eq!(over_link(&stack, &[(0, 15, true)]), over_one_link(&stack, &[(0, 15)]), "alone nothing waits");
+    // Its first round waits for 79 ms, and its second round begins 108 ms after these, or after another 79.
+    assert_eq!(over_link(&stack, &[(0, 10, true), (1, 15, false)]), [130, 1 + 79 + 108 + 40 + 50]);
+    assert_eq!(over_link(&stack, &[(0, 10, true), (1, 15, true)]), [130, 1 + 79 + 108 + 79 + 40 + 50]);
+    let few = TcpStack { receive_window: 10_000, ..stack };
+    let ends = over_link(&few, &[(0, 1000, true), (1, 1000, true), (2, 1000, false), (3, 1000, false)]);
+    // With windows of ten segments and a wait w (ms), 20 / (108 + w) + 20 / (108 + 2 w) = 1 / 8: w is 153, and the two whose
+    // acknowledgements do not wait have a segment every 26.1 ms, the others every 41.4.
+    assert!(ends[2..].iter().all(|end| (25_300..27_400).contains(end)) && ends[0].min(ends[1]) > 31_000, "{ends:?}");
+    let ends = over_link(&few, &[(0, 1000, true), (1, 1000, true), (2, 1000, true), (3, 1000, true)]);
+    assert!(ends.iter().max() < Some(&(ends.iter().min().expect("four") * 21 / 20)), "alike: {ends:?}");
+    // A time-out is as long as the round trip with both waits: the ninth transfer has lost all.
+    let [over_both, over_one] = [true, false].map(|both| over_link(&stack, &[(0, 10, both); 9])[8]);
+    assert!(over_both > over_one + 600, "{over_both} and {over_one} ms");
 }
 
 /// A queue (of 64 kB, 512 ms here) loses what finds no room in it: 64 segments, and 12 that the link carries in a round trip.

@@ -55,7 +55,12 @@ pub(crate) fn nodes(count: usize, policy: &str, files: u32, more: &str) -> Syste
 
 /// One user alone, who asks for one of `files` files at a time, for 200 s.
 fn alone(system: System, files: u32) -> Report {
-    let Workload::Closed(user) = closed(1, "constant(100 ms)") else { unreachable!() };
+    of_users(1, system, files)
+}
+
+/// The same with so many users.
+fn of_users(users: u32, system: System, files: u32) -> Report {
+    let Workload::Closed(user) = closed(users, "constant(100 ms)") else { unreachable!() };
     let workload = Workload::Closed(Closed { sizes: documents(files), ..user });
     let horizon = Some(Span(200 * SECOND));
     let control = Control { horizon, precision: None, replications: 2, ..Control::default() };
@@ -70,20 +75,10 @@ fn assert_near(what: &str, report: &Report, due_s: f64, spread_s: f64) {
     assert!((mean_s - due_s).abs() < most, "{what}: {mean_s} s, due {due_s} s within {most}");
 }
 
-#[test]
-fn a_file_of_another_node_is_read_there_and_crosses_the_network() {
-    let every_second = |remote_s: f64| (0.220 + 0.020 + remote_s) / 2.0;
-    // One file, on the first node; requests come to the two nodes in turn, and the disk gives 4 MB/s to the other.
-    assert_near("at its owner or not", &alone(nodes(2, STAYS, 1, ""), 1), every_second(0.250), 0.0002);
-    let served_s = value(&alone(nodes(2, STAYS, 1, ""), 1), "service_time_mean");
-    assert!((served_s - every_second(0.250)).abs() < 1e-3, "{served_s}: processor and disk");
-    let mut linked = nodes(2, STAYS, 1, "");
-    linked.network.cluster_rate = Some(80e6);
-    // Every reply passes the cluster's link too: 0.1 s.
-    assert_near("over a link", &alone(linked, 1), every_second(0.350) + 0.1, 0.001);
-    let mut shared = nodes(2, STAYS, 1, "");
-    shared.media = vec![Medium { name: "ethernet".into(), rate: 8e6 }];
-    shared.paths = Paths::new(1, |_, _| {
+/// The same with all on an Ethernet of 8 Mbit/s.
+fn on_an_ethernet(mut nodes: System) -> System {
+    nodes.media = vec![Medium { name: "ethernet".into(), rate: 8e6 }];
+    nodes.paths = Paths::new(1, |_, _| {
         Ok::<_, ()>(Path {
             rtt: sojourn_stats::Law::constant(0.0),
             loss: Directions::default(),
@@ -95,16 +90,45 @@ fn a_file_of_another_node_is_read_there_and_crosses_the_network() {
         })
     })
     .unwrap();
-    shared.clients = vec![Clients::alone(0, 1)];
-    shared.sites = vec![Site { name: "here".into(), region: 0 }];
-    shared.hosts.iter_mut().for_each(|host| host.site = Some(0));
-    shared.tiers.iter_mut().skip(1).flat_map(|tier| &mut tier.seats).for_each(|seat| seat.site = Some(0));
+    nodes.clients = vec![Clients::alone(0, 1)];
+    nodes.sites = vec![Site { name: "here".into(), region: 0 }];
+    nodes.hosts.iter_mut().for_each(|host| host.site = Some(0));
+    nodes.tiers.iter_mut().skip(1).flat_map(|tier| &mut tier.seats).for_each(|seat| seat.site = Some(0));
+    nodes
+}
+
+#[test]
+fn a_file_of_another_node_is_read_there_and_crosses_the_network() {
+    let every_second = |remote_s: f64| (0.220 + 0.020 + remote_s) / 2.0;
+    // One file, on the first node; requests come to the two nodes in turn, and the disk gives 4 MB/s to the other.
+    assert_near("at its owner or not", &alone(nodes(2, STAYS, 1, ""), 1), every_second(0.250), 0.0002);
+    let served_s = value(&alone(nodes(2, STAYS, 1, ""), 1), "service_time_mean");
+    assert!((served_s - every_second(0.250)).abs() < 1e-3, "{served_s}: processor and disk");
+    let mut linked = nodes(2, STAYS, 1, "");
+    linked.network.cluster_rate = Some(80e6);
+    // Every reply passes the cluster's link too: 0.1 s.
+    assert_near("over a link", &alone(linked, 1), every_second(0.350) + 0.1, 0.001);
+    let mut shared = on_an_ethernet(nodes(2, STAYS, 1, ""));
     assert_near("over an Ethernet", &alone(shared.clone(), 1), every_second(1.250) + 1.0, 0.1);
     // With TCP the file and the reply are packets, of 1052 B here; the rounds are too long to wait for anything.
     let stack = TcpStack { segment: 1000, ..TcpStack::LINUX_6 };
     shared.transport = Some(Transport { stack, one_request_per_connection: false });
     let packets_s = 1.052;
     assert_near("over an Ethernet, TCP", &alone(shared, 1), every_second(0.250 + packets_s) + packets_s, 0.1);
+}
+
+/// On a busy Ethernet the acknowledgements of a file that one server sends another wait as its packets do, those of replies do not:
+/// so a file that crosses it twice takes more than twice as long.
+#[test]
+fn a_file_that_crosses_a_busy_ethernet_twice_takes_more_than_twice_as_long() {
+    let mut shared = on_an_ethernet(nodes(2, STAYS, 1, ""));
+    shared.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });
+    // Three of four requests come to the owner.
+    shared.tiers[0].weights = vec![3.0, 1.0];
+    shared.tiers[0].policy = "weighted-round-robin".into();
+    let report = of_users(8, shared, 1);
+    let [once, twice] = ["response_time_p50", "response_time_p90"].map(|metric| value(&report, metric));
+    assert!(twice > 2.1 * once, "{once} s and {twice} s");
 }
 
 #[test]

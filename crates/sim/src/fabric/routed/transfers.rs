@@ -142,7 +142,9 @@ impl Transfers {
     ) -> (Step<Carried>, Option<TcpConnection>) {
         let (stack, rtt) = (self.transport.stack, ends.rtt);
         let mut link = medium.map(|medium| self.shared[medium]);
-        let shared = link.as_mut().map(|link| Shared { link, now });
+        // Servers that send each other files share the way back as well; the clients' way to the servers is another.
+        let carries_answers = matches!(task, Task::Crosses(_));
+        let shared = link.as_mut().map(|link| Shared { link, now, carries_answers });
         let (there, back) = if let Task::Crosses(_) = task {
             let [there, back] = &mut self.calm;
             (there, back)
