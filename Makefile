@@ -121,7 +121,7 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 	@target/debug/sojourn-reproduce agarwal-2001-live runs/agarwal-2001-live experiments/agarwal-2001/published $(AGARWAL_PAGE)
 
 # Of the live part: which seeds, five minutes each, the tests of one side by side.
-SWEB_SEEDS ?= 6 7 8 9 10
+SWEB_SEEDS ?= 11 12 13 14 15
 SWEB_PAGE := docs/reproductions/sweb-1996
 
 sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page, with what was measured live last.

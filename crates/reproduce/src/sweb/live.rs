@@ -34,8 +34,8 @@ const AGREEMENTS: [(&str, &str, &str); 3] = [
     (
         "shared-ethernet",
         "Shared Ethernet: within 15 %",
-        "with the rotation most files cross the Ethernet twice, and its queue is full for long. It is likely that the simulator \
-         shares a full queue more evenly than the kernels do; the twin, with live's own requests, is off likewise.",
+        "with the rotation most files cross the Ethernet twice, and its queue is full for long: which connection loses packets of it \
+         is a matter of single packets, and the simulator plays rounds.",
     ),
 ];
 
@@ -217,7 +217,7 @@ const HEAD: &str = "
 The same nodes as processes: each follows its strategy with real requests and real redirections, on hosts of a test bed, and files
 that another node owns cross its network. Processors, disks and memory are emulated. The [files](../../experiments/sweb-1996/live)
 with their scale and their seeds, and when live counts as agreeing, were
-[fixed](../../experiments/sweb-1996/READINGS.md#live) before their first live run. Each figure is the median over the seeds, with
+[fixed](../../experiments/sweb-1996/READINGS.md#live) before they were run. Each figure is the median over the seeds, with
 the least and the most. The twin is the simulation of the very requests that live sent.
 
 ";

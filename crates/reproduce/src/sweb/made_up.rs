@@ -212,7 +212,14 @@ fn sweb_pays_from_the_rate_on_above_which_it_always_does() {
             }
         };
         let study = study(&world, &|_, rate| rate);
-        [ROTATION, LOCALITY].map(|other| tables::crossing(study.of("non-uniform"), other))
+        let crossings = [ROTATION, LOCALITY].map(|other| tables::crossing(study.of("non-uniform"), other));
+        let svg = &tables::figures(&study, Vec::new())[0].svg;
+        for (name, crossing) in ["the rotation", "locality"].into_iter().zip(crossings) {
+            let mark = crossing.map(|rate| format!("faster than {name}: from {rate}/s"));
+            assert_eq!(svg.contains(&format!("faster than {name}")), mark.is_some());
+            assert!(mark.is_none_or(|mark| svg.contains(&mark)), "{crossings:?}: each is marked in the picture");
+        }
+        crossings
     };
     assert_eq!(with(|rate| rate >= 20), [Some(20); 2]);
     assert_eq!(with(|rate| rate == 40 || rate >= 80), [Some(80); 2], "at 60 it does not");

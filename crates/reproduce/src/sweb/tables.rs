@@ -182,8 +182,11 @@ fn crossings(study: &Study) -> String {
         };
         format!("SWEB is faster than {name} at {}, and slower at {}; {crossing}.\n", at(true), at(false))
     };
-    of(("the rotation", ROTATION)) + &of(("locality", LOCALITY))
+    OTHERS.map(of).concat()
 }
+
+/// The strategies that SWEB is compared with.
+const OTHERS: [(&str, &str); 2] = [("the rotation", ROTATION), ("locality", LOCALITY)];
 
 /// Whether SWEB is faster than another strategy at a rate, by the whole interval of their difference.
 fn faster(run: &Answers, other: &'static str, rate: u32) -> Option<bool> {
@@ -196,7 +199,7 @@ pub(super) fn crossing(run: &Answers, other: &'static str) -> Option<u32> {
     CROSSING_RATES.iter().rev().take_while(|rate| faster(run, other, **rate) == Some(true)).last().copied()
 }
 
-/// Mean response times of the three strategies over the rate, those of `live` beside them.
+/// Mean response times of the three strategies over the rate, those of `live` beside them, and where SWEB begins to pay.
 pub(super) fn figures(study: &Study, live: Vec<Series>) -> Vec<Figure> {
     let title = match live.is_empty() {
         true => "Mean response time, sizes of 100 B to 1.5 MB",
@@ -214,8 +217,22 @@ pub(super) fn figures(study: &Study, live: Vec<Series>) -> Vec<Figure> {
             points: CROSSING_RATES.iter().filter_map(point).collect(),
         }
     });
-    let series: Vec<Series> = series.chain(live).collect();
+    let mut series: Vec<Series> = series.chain(live).collect();
+    series.extend(marks(study, &series));
     vec![Figure { file: PICTURE, title, svg: curves(title, "requests per second", "seconds", &series) }]
+}
+
+/// Upright lines at the rates from which on SWEB is always faster than another strategy, as high as the curves.
+fn marks(study: &Study, curves: &[Series]) -> Vec<Series> {
+    let heights = || curves.iter().flat_map(|one| &one.points).map(|point| point.1);
+    let (lowest, highest) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
+    let mark = |(colour, (name, other)): (usize, (&str, &'static str))| {
+        let rate = crossing(study.of("non-uniform"), other)?;
+        let points = [lowest, highest].map(|height| (f64::from(rate), height)).into();
+        let name = format!("faster than {name}: from {rate}/s");
+        Some(Series { name, published: true, colour: MEIKO_WAYS.len() + colour, points })
+    };
+    OTHERS.into_iter().enumerate().filter_map(mark).collect()
 }
 
 /// In percent.
