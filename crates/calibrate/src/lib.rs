@@ -76,6 +76,7 @@
 mod client;
 mod curve;
 mod demand;
+mod hardware;
 mod helpers;
 mod idle;
 mod judge;
@@ -91,6 +92,7 @@ mod write;
 
 pub use curve::{CurveFound, CurvePoint, delay_curve, fit_delay_curve};
 pub use demand::Against;
+pub use hardware::{Hardware, measure_hardware};
 pub use helpers::{Hold, Served};
 pub use judge::{Judged, PREDICTIONS, Point, Predicted, Prediction};
 pub use keep_alive::{KeepAlive, keep_alive};

@@ -1,6 +1,7 @@
-//! `sojourn calibrate URL`, and of a proxy (`--proxy`) or a path (`--path`).
+//! `sojourn calibrate URL`, and of a proxy (`--proxy`), a path (`--path`) or this machine (`--hardware`).
 
 mod curve;
+mod hardware;
 mod path;
 mod proxy;
 
@@ -25,11 +26,12 @@ use crate::{interrupt, table};
 /// the model predicts loads that it was not fitted to. The server must serve no other load meanwhile. With {size} or {x} in
 /// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
 /// against its hit ratio with --proxy, a path's delay with --path. With --curve a server is
-/// measured from outside alone: its delay and the share of requests denied, against the users attached.
+/// measured from outside alone: its delay and the share of requests denied, against the users attached. With --hardware it is
+/// this machine that is measured, into a hardware file for the nodes of a cluster.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
-    #[arg(required_unless_present_any = ["proxy", "path"])]
+    #[arg(required_unless_present_any = ["proxy", "path", "hardware"])]
     url: Option<String>,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -84,6 +86,8 @@ pub(crate) struct Arguments {
     path: path::Arguments,
     #[command(flatten, next_help_heading = "Curve")]
     curve: curve::Arguments,
+    #[command(flatten, next_help_heading = "Hardware")]
+    hardware: hardware::Arguments,
 }
 
 pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -94,6 +98,9 @@ pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if let Some(to) = &arguments.path.path {
         return path::calibrate(to, arguments, &cancel);
+    }
+    if let Some(folder) = &arguments.hardware.hardware {
+        return hardware::calibrate(folder, arguments, &cancel);
     }
     let target = target(arguments)?;
     let settings = settings(arguments)?;

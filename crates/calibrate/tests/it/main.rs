@@ -2,6 +2,7 @@
 
 mod curve;
 mod emulated;
+mod hardware;
 mod keep_alive;
 mod path;
 mod proxy;

@@ -75,6 +75,7 @@ pub use oracle::{Foreseen, Oracle, Pattern as RankedPattern};
 pub use pattern::Pattern;
 use processor::Processor;
 use running::Running;
+pub use spin::rounds_per_second;
 pub use tls::{CertificateFiles, TlsConfig};
 
 /// The longest service that a request for `/work` may ask for: 24 h.

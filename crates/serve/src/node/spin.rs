@@ -35,7 +35,15 @@ pub(crate) async fn spin(amount: Amount) {
     let _ = tokio::task::spawn_blocking(move || burn(amount, &flag)).await;
 }
 
-fn burn(amount: Amount, abandoned: &AtomicBool) {
+/// How many rounds of the loop one core does in a second, seen for `span` of this thread's own time.
+pub fn rounds_per_second(span: Span) -> f64 {
+    let start = clock::thread_cpu();
+    let rounds = burn(Amount::Time(span), &AtomicBool::new(false));
+    rounds as f64 / (clock::thread_cpu() - start).as_secs_f64()
+}
+
+/// Gives the rounds that it did.
+fn burn(amount: Amount, abandoned: &AtomicBool) -> u64 {
     let start = clock::thread_cpu();
     let mut done = 0;
     let mut value = 0x9e37_79b9_7f4a_7c15_u64;
@@ -58,4 +66,5 @@ fn burn(amount: Amount, abandoned: &AtomicBool) {
         value = black_box(value);
         done += rounds;
     }
+    done
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
+use serde_json::Value;
 use sojourn_model::{Discipline, Server};
 use sojourn_serve::{Node, NodeConfig};
 
@@ -65,7 +66,7 @@ fn a_proxy_is_measured_against_its_hit_ratio() {
 #[test]
 fn flags_of_one_kind_of_calibration_are_refused_by_the_others() {
     let proxy = ["--proxy", "http://127.0.0.1:1", "--hit", "/a", "--miss", "/b"];
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 14] = [
         (&[&proxy[..], &["--curve", "1,2"]].concat(), "--curve"),
         (&["http://127.0.0.1:1/", "--think", "1 s"], "--curve"),
         (&[], "required"),
@@ -77,12 +78,37 @@ fn flags_of_one_kind_of_calibration_are_refused_by_the_others() {
         (&["http://127.0.0.1:1/", "--samples", "50"], "--samples"),
         (&["http://127.0.0.1:1/", "--clients", "3"], "--clients"),
         (&["--path", "127.0.0.1:1", "--clients", "3"], "--clients"),
+        (&["--hardware", "/tmp", "http://127.0.0.1:1/"], "--hardware"),
+        (&["--hardware", "/tmp", "--curve", "1,2"], "--hardware"),
+        (&["http://127.0.0.1:1/", "--like", "a.toml"], "--like"),
     ];
     for (arguments, words) in cases {
         let output = sojourn(&[&["calibrate"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+/// What this machine is made of goes into a file, and the file into a node's cluster.
+#[test]
+fn a_node_takes_the_hardware_file_that_was_measured() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let out = folder.path().join("a.toml").display().to_string();
+    let at = folder.path().display().to_string();
+    let output = sojourn(&["calibrate", "--hardware", &at, "--out", &out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("speed    1.000 of this machine's own"), "{}", stdout(&output));
+    let json = sojourn(&["calibrate", "--hardware", &at, "--like", &out, "--json"]);
+    let told: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    let [speed, rounds, of] = ["/speed", "/rounds_per_s/value", "/reference_rounds_per_s"]
+        .map(|key| told.pointer(key).and_then(Value::as_f64).unwrap_or_else(|| panic!("{key}: {told}")));
+    assert!((speed * of / rounds - 1.0).abs() < 1e-9, "{told}");
+    let config = folder.path().join("node.toml");
+    let cluster = "[cluster]\nurl = \"http://a.example.org\"\nservice = \"www.example.org\"\nkey_file = \"key\"\nhardware = \"a.toml\"\n";
+    fs::write(folder.path().join("key"), "k".repeat(32)).unwrap();
+    fs::write(&config, format!("listen = [\"127.0.0.1:0\"]\n{cluster}")).unwrap();
+    let check = sojourn(&["node", "--config", config.to_str().unwrap(), "--check"]);
+    assert!(check.status.success(), "{}", stderr(&check));
 }
 
 #[test]
@@ -114,7 +140,7 @@ fn what_is_refused_is_said_in_a_line_and_writes_nothing() {
     let out = folder.path().join("server.toml").display().to_string();
     let work = format!("http://{}/work", node.address());
     let missing = format!("http://{}/missing", node.address());
-    let cases: [(&[&str], i32, &str); 10] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&[&work, "--curve", "1,2,3"], 2, "at least 6"),
         (&[&work, "--curve", "1,2,3,4,5,6", "--think", "often"], 2, "--think"),
         (&[&work, "--x", "1,2"], 2, "no place for it"),
@@ -123,6 +149,8 @@ fn what_is_refused_is_said_in_a_line_and_writes_nothing() {
         (&["http://192.0.2.1/"], 2, "--yes-i-may"),
         (&["--path", "192.0.2.1:80"], 2, "--yes-i-may"),
         (&["--proxy", &work, "--hit", "/a", "--miss", "/b"], 2, "without a path"),
+        (&["--hardware", "/nowhere"], 2, "/nowhere: No such file"),
+        (&["--hardware", "/tmp", "--like", "/etc/hostname"], 2, "/etc/hostname: it is no hardware file"),
         (&[&missing, "--time", "8 s"], 3, "status 4xx"),
         (&[&work, "--time", "8 s", "--rate-max", "20 /s"], 3, "--rate-max"),
     ];
