@@ -30,7 +30,7 @@ use crate::write::three;
 /// Turns of the loop, and parts of the file.
 const BATCHES: usize = 20;
 const TURN: Span = Span(50_000_000);
-const PART: usize = 8 << 20;
+const PART: usize = 4 << 20;
 
 /// What a machine is made of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ struct ReferenceRates {
     rounds_per_s: [f64; 3],
 }
 
-/// Measures this machine, its disk by a file of 160 MB in `folder`, which is gone afterwards. `like` is the hardware
+/// Measures this machine, its disk by a file of 80 MB in `folder`, which is gone afterwards. `like` is the hardware
 /// file of the machine that is the reference.
 ///
 /// # Errors
@@ -116,7 +116,7 @@ fn disk(
     go_on: &dyn Fn(usize) -> Result<(), CalibrateError>,
 ) -> Result<Option<Vec<f64>>, CalibrateError> {
     let failed = |error: std::io::Error| {
-        let right = if error.kind() == ErrorKind::StorageFull { "; it needs 160 MB" } else { "" };
+        let right = if error.kind() == ErrorKind::StorageFull { "; it needs 80 MB" } else { "" };
         CalibrateError::Invalid(format!("{}: {error}{right}", folder.display()))
     };
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
