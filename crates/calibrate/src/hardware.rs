@@ -2,7 +2,7 @@
 //!
 //! | | by what |
 //! |---|---|
-//! | core | the loop of a node's `/work?iter=N` in turns of 50 ms, by the thread's own clock, so that others' work does not count |
+//! | core | the loop of a node's `/work?iter=N` in turns of 50 ms of the thread's own time, so that others' work does not count |
 //! | disk | a file of its own in the folder, written, put out of the kernel's memory, and read from its beginning to its end |
 //! | network | what the kernel says of the interface that the default route leads over |
 //!

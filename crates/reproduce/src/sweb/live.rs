@@ -34,8 +34,8 @@ const AGREEMENTS: [(&str, &str, &str); 3] = [
     (
         "shared-ethernet",
         "Shared Ethernet: within 15 %",
-        "with the rotation most files cross the Ethernet twice, and its queue is full for long: which connection loses packets of it \
-         is a matter of single packets, and the simulator plays rounds.",
+        "with the rotation most files cross the Ethernet twice, and its queue is full for long: which connection loses \
+         packets of it is a matter of single packets, and the simulator plays rounds.",
     ),
 ];
 

@@ -117,8 +117,8 @@ fn a_file_of_another_node_is_read_there_and_crosses_the_network() {
     assert_near("over an Ethernet, TCP", &alone(shared, 1), every_second(0.250 + packets_s) + packets_s, 0.1);
 }
 
-/// On a busy Ethernet the acknowledgements of a file that one server sends another wait as its packets do, those of replies do not:
-/// so a file that crosses it twice takes more than twice as long.
+/// On a busy Ethernet the acknowledgements of a file that one server sends another wait as its packets do, those of replies do
+/// not: so a file that crosses it twice takes more than twice as long.
 #[test]
 fn a_file_that_crosses_a_busy_ethernet_twice_takes_more_than_twice_as_long() {
     let mut shared = on_an_ethernet(nodes(2, STAYS, 1, ""));

@@ -104,7 +104,8 @@ fn a_node_takes_the_hardware_file_that_was_measured() {
         .map(|key| told.pointer(key).and_then(Value::as_f64).unwrap_or_else(|| panic!("{key}: {told}")));
     assert!((speed * of / rounds - 1.0).abs() < 1e-9, "{told}");
     let config = folder.path().join("node.toml");
-    let cluster = "[cluster]\nurl = \"http://a.example.org\"\nservice = \"www.example.org\"\nkey_file = \"key\"\nhardware = \"a.toml\"\n";
+    let cluster = "[cluster]\nurl = \"http://a.example.org\"\n\
+                   service = \"www.example.org\"\nkey_file = \"key\"\nhardware = \"a.toml\"\n";
     fs::write(folder.path().join("key"), "k".repeat(32)).unwrap();
     fs::write(&config, format!("listen = [\"127.0.0.1:0\"]\n{cluster}")).unwrap();
     let check = sojourn(&["node", "--config", config.to_str().unwrap(), "--check"]);
