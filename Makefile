@@ -100,7 +100,7 @@ bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of
 		docs/reproductions/bjornstad-2006.md
 
 # Of the live part: which loads (the whole grid takes two hours), and how many beds side by side.
-AGARWAL_LOADS ?= 20-even 50-uneven 60-even 110-uneven 120-even site-dies
+AGARWAL_LOADS ?= 20-even 50-uneven 60-even 110-uneven 120-even site-dies overload
 AGARWAL_BEDS ?= 3
 AGARWAL_PAGE := docs/reproductions/agarwal-2001
 

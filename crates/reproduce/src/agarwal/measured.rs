@@ -134,7 +134,7 @@ impl PlaceRow {
 }
 
 /// Writes the files in `kept` from the run folders in `runs`, `sim-60-even`, `live-60-even` and so on: of the loads that are
-/// there, and of [`DIES`].
+/// there, and of [`DIES`]; and what [`super::capacity`] keeps.
 pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(), ReproduceError> {
     let mut measured = Measured::default();
     let grid = grid::read(published)?;
@@ -153,6 +153,10 @@ pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(),
                 measured.places.extend(places(&folder));
             }
         }
+    }
+    let has_more = super::capacity::condense(runs, kept)?;
+    if measured.rows.is_empty() && has_more {
+        return Ok(());
     }
     if measured.rows.is_empty() {
         return Err(ReproduceError(format!("{} has no run folder of these loads", runs.display())));

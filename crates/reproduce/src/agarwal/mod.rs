@@ -3,12 +3,13 @@
 //! His bed is simulated under the readings that were written down before (`experiments/agarwal-2001/READINGS.md`). His
 //! figures are pictures without data, so the ranges of his text and his findings are compared, each turned into
 //! comparisons of simulated figures with their intervals ([`findings`]); what else could be read is run beside it, and
-//! then what his machines could not do ([`beyond`]). What real packets say is kept in files ([`measured`]) and stands
+//! then what his machines could not do ([`capacity`], [`beyond`]). What real packets say is kept in files ([`measured`]) and stands
 //! beside it ([`live`]). [`arrangements`] is a page of its own: every way to distribute requests that he surveys, over the same
 //! cases, and what decides within one ([`studies`]).
 
 pub(crate) mod arrangements;
 mod beyond;
+mod capacity;
 mod findings;
 mod grid;
 mod live;
@@ -72,7 +73,7 @@ impl Runs {
 /// Writes the page at `page`, and its figures beside it, from the run folders in `runs` and what was measured live, which is
 /// kept beside it too.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
-    let runs = Runs::read(runs, published)?;
+    let (run_folders, runs) = (runs, Runs::read(runs, published)?);
     let folder = page.with_extension("");
     let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
@@ -97,6 +98,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
         std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
         let _ = write!(text, "![{}]({name}/{}.svg)\n\n", figure.title, figure.file);
     }
+    text += &capacity::text(run_folders, &folder)?;
     text += &beyond::text(&runs);
     std::fs::write(page, text).map_err(fail)
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use sojourn_stats::{Span, Time};
 
-use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
+use super::chooser::{Answered, Asker, Choices, Chooser, Family, OneByOne, ServiceId};
 use super::wire::cookie::Cookies;
 use super::wire::edns::{PLAIN, Told};
 use super::wire::name::LONGEST;
@@ -64,6 +64,21 @@ pub enum Done {
 #[derive(Clone)]
 pub struct Responder {
     chooser: Arc<dyn Chooser>,
+    own: Own,
+}
+
+/// Answers queries that came at one time, one after another.
+pub struct Replies<'a> {
+    own: &'a mut Own,
+    choices: &'a mut dyn Choices,
+    zones: &'a Zones,
+    now: Time,
+    wall: u32,
+}
+
+/// What a thread has of its own.
+#[derive(Clone)]
+struct Own {
     limiter: Arc<Limiter>,
     cookies: Cookies,
     /// Bytes of the largest message over UDP.
@@ -80,7 +95,6 @@ struct Question<'a, 'b> {
     query: &'b Query<'a>,
     zones: &'b Zones,
     asker: Asker,
-    now: Time,
     /// What a query for a whole zone is answered, where it gets none.
     no_zone: Code,
 }
@@ -90,8 +104,7 @@ impl Responder {
     /// each other's cookies.
     pub fn new(chooser: Arc<dyn Chooser>, limits: &Limits, cookie_secret: &[u8]) -> Responder {
         let Limits { replies_per_second, slip, prefix_v4, prefix_v6, .. } = *limits;
-        Responder {
-            chooser,
+        let own = Own {
             limiter: Arc::new(Limiter::new(replies_per_second, slip, prefix_v4, prefix_v6)),
             cookies: Cookies::new(cookie_secret),
             payload: limits.udp_payload,
@@ -99,7 +112,8 @@ impl Responder {
             addresses: Vec::new(),
             text: Vec::new(),
             further: Vec::new(),
-        }
+        };
+        Responder { chooser, own }
     }
 
     /// Answers `packet`, which came from `from`, into `reply`, whose content is replaced; `wall` is the time of day (s since
@@ -113,26 +127,53 @@ impl Responder {
         (now, wall): (Time, u32),
         reply: &mut Vec<u8>,
     ) -> Done {
-        self.further.clear();
+        let choices = &mut OneByOne(&*self.chooser);
+        Replies { own: &mut self.own, choices, zones, now, wall }.reply(packet, from, transport, reply)
+    }
+
+    /// Answers several packets that came at one time; `work` says which. What it is given is as [`Responder::reply`], and
+    /// costs less for each; other threads may have to wait until it ends.
+    pub fn in_a_row(&mut self, zones: &Zones, (now, wall): (Time, u32), work: &mut dyn FnMut(&mut Replies<'_>)) {
+        let Responder { chooser, own } = self;
+        chooser.in_a_row(&mut |choices| work(&mut Replies { own: &mut *own, choices, zones, now, wall }));
+    }
+
+    /// The messages that follow the reply to a query over TCP, each with its length before it: the rest of a zone.
+    pub fn further(&self) -> &[u8] {
+        &self.own.further
+    }
+}
+
+impl Replies<'_> {
+    /// Answers `packet`, which came from `from`, into `reply`, whose content is replaced.
+    pub fn reply(&mut self, packet: &[u8], from: IpAddr, transport: Transport, reply: &mut Vec<u8>) -> Done {
+        let (zones, now, wall) = (self.zones, self.now, self.wall);
+        self.own.further.clear();
         let query = match Query::parse(packet) {
             Ok(query) => query,
             Err(Unfit::Silent) => return Done::Malformed,
-            Err(Unfit::Code(code, end)) => return self.decline(packet, from, transport, now, (code, end), reply),
+            Err(Unfit::Code(code, end)) => return self.decline(packet, from, transport, (code, end), reply),
         };
         let cookie = query.edns.and_then(|edns| edns.cookie);
         let is_known =
-            transport == Transport::Tcp || cookie.is_some_and(|cookie| self.cookies.is_valid(&cookie, from, wall));
-        let verdict = if is_known { Verdict::Pass } else { self.limiter.judge(from, now) };
+            transport == Transport::Tcp || cookie.is_some_and(|cookie| self.own.cookies.is_valid(&cookie, from, wall));
+        let verdict = if is_known { Verdict::Pass } else { self.own.limiter.judge(from, now) };
         if verdict == Verdict::Drop {
             return Done::Limited;
         }
-        let told =
-            Told { payload: self.payload, cookie: cookie.map(|cookie| self.cookies.make(cookie.client, from, wall)) };
+        let told = Told {
+            payload: self.own.payload,
+            cookie: cookie.map(|cookie| self.own.cookies.make(cookie.client, from, wall)),
+        };
         let limit = match transport {
             Transport::Tcp => usize::from(u16::MAX),
             Transport::Udp => {
-                let own = usize::from(query.edns.map_or(PLAIN, |edns| edns.payload.min(self.payload)));
-                if is_known || self.amplification == 0 { own } else { own.min(self.amplification * packet.len()) }
+                let own = usize::from(query.edns.map_or(PLAIN, |edns| edns.payload.min(self.own.payload)));
+                if is_known || self.own.amplification == 0 {
+                    own
+                } else {
+                    own.min(self.own.amplification * packet.len())
+                }
             }
         };
         let mut signing = query.signature.map(|at| signing(zones, packet, at, wall));
@@ -159,8 +200,7 @@ impl Responder {
             false => {
                 let network = query.edns.and_then(|edns| edns.subnet).and_then(|subnet| subnet.network);
                 let asker = Asker { from, subnet: network };
-                let question =
-                    Question { query: &query, zones, asker, now, no_zone: whole.err().unwrap_or(Code::Refused) };
+                let question = Question { query: &query, zones, asker, no_zone: whole.err().unwrap_or(Code::Refused) };
                 match self.answer(&question, &mut written) {
                     Ok(code) => code,
                     Err(Full) => {
@@ -178,22 +218,16 @@ impl Responder {
         Done::Replied { kind: query.kind, code: code as u16, is_truncated, is_slipped }
     }
 
-    /// The messages that follow the reply to a query over TCP, each with its length before it: the rest of a zone.
-    pub fn further(&self) -> &[u8] {
-        &self.further
-    }
-
     /// Answers what cannot be read further than to its head or question.
     fn decline(
         &self,
         packet: &[u8],
         from: IpAddr,
         transport: Transport,
-        now: Time,
         (code, end): (Code, usize),
         reply: &mut Vec<u8>,
     ) -> Done {
-        if transport == Transport::Udp && self.limiter.judge(from, now) != Verdict::Pass {
+        if transport == Transport::Udp && self.own.limiter.judge(from, self.now) != Verdict::Pass {
             return Done::Limited;
         }
         Reply::head(packet, end, reply).finish(code);
@@ -293,15 +327,15 @@ impl Responder {
         (zone, owner): (usize, Owner<'_>),
         reply: &mut Reply<'_>,
     ) -> Result<Code, Full> {
-        let Question { query, zones, asker, now, .. } = question;
-        self.addresses.clear();
+        let Question { query, zones, asker, .. } = question;
+        self.own.addresses.clear();
         let family = if query.kind == kind::A { Family::V4 } else { Family::V6 };
-        let answered = self.chooser.choose(service, asker, family, *now, &mut self.addresses);
+        let answered = self.choices.choose(service, asker, family, self.now, &mut self.own.addresses);
         let Answered::Addresses { ttl, scope } = answered else { return Ok(Code::ServFail) };
         reply.scope = scope;
         let ttl = seconds(ttl);
         let mut has_any = false;
-        for address in &self.addresses {
+        for address in &self.own.addresses {
             match (address, family) {
                 (IpAddr::V4(ip), Family::V4) => {
                     reply.record(Section::Answer, owner, kind::A, ttl, Data::Plain(&ip.octets()))?;
@@ -327,16 +361,16 @@ impl Responder {
         owner: Owner<'_>,
         reply: &mut Reply<'_>,
     ) -> Result<Code, Full> {
-        self.text.clear();
-        for line in self.chooser.why(service, &question.asker, question.now) {
+        self.own.text.clear();
+        for line in self.choices.why(service, &question.asker, self.now) {
             let line = &line.as_bytes()[..line.len().min(255)];
-            self.text.push(line.len() as u8);
-            self.text.extend_from_slice(line);
+            self.own.text.push(line.len() as u8);
+            self.own.text.extend_from_slice(line);
         }
-        if self.text.is_empty() {
-            self.text.push(0);
+        if self.own.text.is_empty() {
+            self.own.text.push(0);
         }
-        reply.record(Section::Answer, owner, kind::TXT, 0, Data::Plain(&self.text))?;
+        reply.record(Section::Answer, owner, kind::TXT, 0, Data::Plain(&self.own.text))?;
         Ok(Code::NoError)
     }
 }

@@ -53,4 +53,53 @@ pub trait Chooser: Send + Sync {
 
     /// What `_why.NAME` says: a few lines of at most 255 bytes each, for this asker. It chooses nothing and holds nothing.
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String>;
+
+    /// Lets one thread ask several times in a row, where that costs less than each time by itself. Others may have to wait
+    /// until `work` ends, which asks by nothing but what it is given.
+    fn in_a_row(&self, work: &mut dyn FnMut(&mut dyn Choices)) {
+        work(&mut OneByOne(self));
+    }
+}
+
+/// What one thread asks of a [`Chooser`], one question after another: each is what the chooser's of that name is.
+pub trait Choices {
+    /// [`Chooser::choose`].
+    fn choose(
+        &mut self,
+        service: ServiceId,
+        asker: &Asker,
+        family: Family,
+        now: Time,
+        list: &mut Vec<IpAddr>,
+    ) -> Answered;
+
+    /// [`Chooser::all`].
+    fn all(&mut self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span;
+
+    /// [`Chooser::why`].
+    fn why(&mut self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String>;
+}
+
+/// Asks each time by itself.
+pub(super) struct OneByOne<'a, C: ?Sized>(pub(super) &'a C);
+
+impl<C: Chooser + ?Sized> Choices for OneByOne<'_, C> {
+    fn choose(
+        &mut self,
+        service: ServiceId,
+        asker: &Asker,
+        family: Family,
+        now: Time,
+        list: &mut Vec<IpAddr>,
+    ) -> Answered {
+        self.0.choose(service, asker, family, now, list)
+    }
+
+    fn all(&mut self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span {
+        self.0.all(service, family, list)
+    }
+
+    fn why(&mut self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {
+        self.0.why(service, asker, now)
+    }
 }

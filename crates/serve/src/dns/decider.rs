@@ -13,13 +13,13 @@ use serde_json::Value;
 use sojourn_dispatch::{BackendId, Remembered};
 use sojourn_stats::{Span, Time};
 
-use super::chooser::{Answered, Asker, Chooser, Family, ServiceId};
+use super::chooser::{Answered, Asker, Choices, Chooser, Family, ServiceId};
 use super::config::{DnsConfig, ServiceConfig};
 use crate::ServeError;
 use crate::report::Told;
 pub(super) use places::Places;
 pub(super) use service::{Change, Order, Surroundings, check};
-use service::{Prepared, Service};
+use service::{Held, Prepared, Service};
 
 /// All services.
 pub(super) struct Decider {
@@ -184,17 +184,69 @@ impl Decider {
 
 impl Chooser for Decider {
     fn choose(&self, service: ServiceId, asker: &Asker, family: Family, now: Time, list: &mut Vec<IpAddr>) -> Answered {
-        match self.read().get(service) {
-            Some(service) => service.choose(asker, family, now, list),
-            None => Answered::Nothing,
-        }
+        InARow::of(&self.read()).choose(service, asker, family, now, list)
     }
 
     fn all(&self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span {
-        self.read().get(service).map_or(Span::ZERO, |service| service.all(family, list))
+        InARow::of(&self.read()).all(service, family, list)
     }
 
     fn why(&self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {
-        self.read().get(service).map_or_else(Vec::new, |service| service.why(asker, now))
+        InARow::of(&self.read()).why(service, asker, now)
+    }
+
+    fn in_a_row(&self, work: &mut dyn FnMut(&mut dyn Choices)) {
+        work(&mut InARow::of(&self.read()));
+    }
+}
+
+/// How many choices a thread makes before it lets others at the service.
+const ROW: u32 = 16;
+
+/// What one thread asks in a row. It keeps the service that it asked last for [`ROW`] questions, or until it asks another: the
+/// lock goes to and fro between threads, and what is behind it between their caches, once for many choices. No thread holds two.
+struct InARow<'a> {
+    services: &'a Services,
+    held: Option<(ServiceId, Held<'a>)>,
+    /// Questions that the service is still kept for.
+    left: u32,
+}
+
+impl<'a> InARow<'a> {
+    fn of(services: &'a Services) -> InARow<'a> {
+        InARow { services, held: None, left: 0 }
+    }
+
+    /// The service of this number, if it is there; any other is let go.
+    fn take(&mut self, id: ServiceId) -> Option<&mut Held<'a>> {
+        if self.left == 0 || self.held.as_ref().is_none_or(|(held, _)| *held != id) {
+            // First let go, then taken: two threads that want each other's would wait for ever.
+            self.held = None;
+            self.left = ROW;
+            self.held = self.services.get(id).map(|service| (id, service.held()));
+        }
+        self.left -= 1;
+        self.held.as_mut().map(|(_, held)| held)
+    }
+}
+
+impl Choices for InARow<'_> {
+    fn choose(
+        &mut self,
+        service: ServiceId,
+        asker: &Asker,
+        family: Family,
+        now: Time,
+        list: &mut Vec<IpAddr>,
+    ) -> Answered {
+        self.take(service).map_or(Answered::Nothing, |held| held.choose(asker, family, now, list))
+    }
+
+    fn all(&mut self, service: ServiceId, family: Family, list: &mut Vec<IpAddr>) -> Span {
+        self.take(service).map_or(Span::ZERO, |held| held.all(family, list))
+    }
+
+    fn why(&mut self, service: ServiceId, asker: &Asker, now: Time) -> Vec<String> {
+        self.take(service).map_or_else(Vec::new, |held| held.why(asker, now))
     }
 }

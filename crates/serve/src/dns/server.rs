@@ -94,8 +94,8 @@ impl Server {
             let tally = Arc::new(Tally::default());
             tallies.push(Arc::clone(&tally));
             let (view, stop) = (server.current.view(), Arc::clone(&server.stop));
-            let half =
-                udp::Half { socket: Arc::clone(&socket), local, responder: responder.clone(), view, tally, stop };
+            let gate = udp::Gate { socket: Arc::clone(&socket), local, tally, stop };
+            let half = udp::Half { responder: responder.clone(), view, gate };
             let thread = std::thread::Builder::new().name(format!("dns udp {index}")).spawn(move || half.serve());
             server.udp.push((socket, thread.map_err(ServeError::system("cannot start a thread"))?));
         }

@@ -579,6 +579,108 @@ fn threads_share_one_decider() {
     assert_eq!((running.site("c1")["chosen"].as_u64(), running.site("c2")["chosen"].as_u64()), (Some(500), Some(500)));
 }
 
+/// Threads that each ask many questions in a row, of two services by turns, get what is asked for and wait for each other, not for
+/// ever; what they got is in both records, which replay.
+#[test]
+fn threads_that_ask_in_a_row_are_answered_rightly_and_recorded() {
+    const ROWS: u64 = 50;
+    let www = service("round-robin", "record = \"www.jsonl\"", &[("c1", ""), ("c2", "")]);
+    let api = service("round-robin", "record = \"api.jsonl\"", &[("c3", ""), ("c4", "")]);
+    let running = start(&file("", &(www + &api.replace("\"www\"", "\"api\""))));
+    let (done, all_done) = std::sync::mpsc::channel();
+    for thread in 0..4u8 {
+        let (chooser, done) = (running.dns.chooser(), done.clone());
+        std::thread::spawn(move || {
+            let mut list = Vec::new();
+            for row in 0..ROWS {
+                chooser.in_a_row(&mut |choices| {
+                    // Threads begin with different services; of each service more questions than others have to wait for.
+                    for question in 0..60 {
+                        let service = (question / 20 + u32::from(thread)) % 2;
+                        let from = Asker { from: [10, thread, row as u8, question as u8].into(), subnet: None };
+                        list.clear();
+                        choices.choose(ServiceId(service), &from, Family::V4, now(), &mut list);
+                        let right: &[IpAddr] =
+                            &[[10, 0, 1, 1], [10, 0, 2, 1], [10, 0, 3, 1], [10, 0, 4, 1]].map(Into::into);
+                        assert!(
+                            right[2 * service as usize..][..2].contains(&list[0]) && list.len() == 1,
+                            "{service} {list:?}"
+                        );
+                    }
+                    choices.all(ServiceId(0), Family::V4, &mut list);
+                    assert_eq!(
+                        choices.why(ServiceId(1), &asker("10.9.9.9"), now())[0].split(' ').next(),
+                        Some("api.geo.test")
+                    );
+                });
+            }
+            done.send(()).expect("the test waits");
+        });
+    }
+    for _ in 0..4 {
+        all_done.recv_timeout(std::time::Duration::from_secs(60)).expect("no thread fails or waits for ever");
+    }
+    let folder = running.folder;
+    assert!(running.dns.stop().1);
+    for (name, choices) in [("www", 4 * 30 * ROWS), ("api", 4 * 30 * ROWS)] {
+        let text = fs::read(folder.path().join(format!("{name}.jsonl"))).expect("a record");
+        let replay = record::replay(BufReader::new(&text[..])).expect("a record");
+        assert_eq!((replay.choices as u64, replay.first_difference), (choices, None), "{name}");
+    }
+}
+
+/// Datagrams that come at once, for names of two services and one of none, are answered each to who asked, by several threads.
+#[test]
+fn queries_that_come_at_once_are_answered_each() {
+    use crate::dns_wire::{bytes, query, read, shown};
+    const ASKERS: u16 = 8;
+    const EACH: u16 = 60;
+    let www = service("round-robin", "record = \"www.jsonl\"", &[("c1", ""), ("c2", "")]);
+    let api = service("round-robin", "record = \"api.jsonl\"", &[("c3", ""), ("c4", "")]);
+    let head = "threads = 3\n[limits]\nreplies_per_second = 0";
+    let running = start(&file(head, &(www + &api.replace("\"www\"", "\"api\""))));
+    let askers: Vec<UdpSocket> = (0..ASKERS)
+        .map(|_| {
+            let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+            socket.connect(running.dns.addresses()[0]).expect("an address");
+            socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a timeout");
+            socket
+        })
+        .collect();
+    let names = ["www.geo.test.", "api.geo.test.", "none.geo.test."];
+    for number in 0..EACH {
+        for (index, socket) in askers.iter().enumerate() {
+            let mut packet = bytes(&query(names[(usize::from(number) + index) % 3], "A"));
+            packet[..2].copy_from_slice(&number.to_be_bytes());
+            socket.send(&packet).expect("it is sent");
+        }
+    }
+    for (index, socket) in askers.iter().enumerate() {
+        let mut open: Vec<u16> = (0..EACH).collect();
+        while !open.is_empty() {
+            let mut buffer = [0; 512];
+            let length = socket.recv(&mut buffer).expect("each query is answered");
+            let number = u16::from_be_bytes([buffer[0], buffer[1]]);
+            let place = open.iter().position(|one| *one == number).expect("each once");
+            open.swap_remove(place);
+            let said = shown(&read(&buffer[..length]));
+            let (right, wrong) = match (usize::from(number) + index) % 3 {
+                0 => (["10.0.1.1", "10.0.2.1"], "api"),
+                1 => (["10.0.3.1", "10.0.4.1"], "www"),
+                _ => (["NXDOMAIN", "NXDomain"], "10.0."),
+            };
+            assert!(right.iter().any(|one| said.contains(one)) && !said.contains(wrong), "{number}: {said}");
+        }
+    }
+    let folder = running.folder;
+    assert!(running.dns.stop().1);
+    for name in ["www", "api"] {
+        let text = fs::read(folder.path().join(format!("{name}.jsonl"))).expect("a record");
+        let replay = record::replay(BufReader::new(&text[..])).expect("a record");
+        assert_eq!((replay.choices as u64, replay.first_difference), (u64::from(ASKERS * EACH) / 3, None), "{name}");
+    }
+}
+
 /// A line of TXT has 255 bytes: what is longer is cut between two letters.
 #[test]
 fn why_is_said_in_lines_that_fit() {

@@ -1,7 +1,7 @@
 //! Authoritative servers to compare with: each serves the same static zone, with one thread on core 1.
 
-use std::fs;
-use std::net::UdpSocket;
+use std::fs::{self, File};
+use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -21,7 +21,7 @@ pub(crate) fn powerdns(folder: &Path) -> Result<Server> {
          receiver-threads=1\ndistributor-threads=1\ncache-ttl=3600\nguardian=no\ndaemon=no\ndisable-syslog=yes\nloglevel=2\n"
     );
     fs::write(folder.join("pdns.conf"), settings)?;
-    start("pdns_server", &[&format!("--config-dir={shown}")], port, "it needs its bind backend")
+    start("pdns_server", &[&format!("--config-dir={shown}")], port, &folder.join("pdns.log"))
 }
 
 /// gdnsd; none where it is not installed.
@@ -38,7 +38,7 @@ pub(crate) fn gdnsd(folder: &Path) -> Result<Option<Server>> {
          state_dir => \"{shown}/state\" }}\n"
     );
     fs::write(own.join("config"), settings)?;
-    start("/usr/sbin/gdnsd", &["-c", &shown.to_string(), "start"], port, "see its settings here").map(Some)
+    start("/usr/sbin/gdnsd", &["-c", &shown.to_string(), "start"], port, &own.join("log")).map(Some)
 }
 
 fn zone() -> String {
@@ -46,24 +46,45 @@ fn zone() -> String {
     format!("$TTL 3600\n@ SOA ns.x. root.x. 1 3600 900 1209600 60\n@ NS ns.x.\n{records}")
 }
 
+/// A port that is free for datagrams and for connections: these servers take both, and do not start where one is taken, be it by
+/// the near end of a connection that just ended.
 fn free_port() -> Result<u16> {
-    Ok(UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port())
+    loop {
+        let datagrams = UdpSocket::bind("127.0.0.1:0")?;
+        let at = datagrams.local_addr()?;
+        match TcpListener::bind(at) {
+            Ok(_) => return Ok(at.port()),
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
-/// Starts one that serves the zone at this port, and waits until it does.
-fn start(program: &str, arguments: &[&str], port: u16, hint: &str) -> Result<Server> {
+/// Starts one that serves the zone at this port, and waits until it does; what it says goes to a file.
+fn start(program: &str, arguments: &[&str], port: u16, log: &Path) -> Result<Server> {
     let mut command = Command::new("taskset");
     command.args(["-c", "1", program]).args(arguments);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let said = File::create(log)?;
+    let child = command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).spawn();
     let child = child.map_err(|error| format!("{program}: {error}"))?;
-    let server = Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: None };
+    let mut server = Server { child, address: format!("127.0.0.1:{port}").parse()?, reports: None };
     let port = port.to_string();
     let dig = ["@127.0.0.1", "-p", &port, "+short", "+tries=1", "+time=1", "n5.example.org"];
     let start = now();
     while Command::new("dig").args(dig).output()?.stdout != b"192.0.2.5\n" {
-        if now() - start > Span(20_000_000_000) {
-            return Err(format!("{program} does not answer; {hint}").into());
-        }
+        let why = match server.child.try_wait()? {
+            Some(status) => format!("has ended ({status})"),
+            None if now() - start > Span(20_000_000_000) => "does not answer within 20 s".into(),
+            None => continue,
+        };
+        return Err(format!("{program} {why}; the last that it said:\n{}", last_lines(log)?).into());
     }
     Ok(server)
+}
+
+fn last_lines(log: &Path) -> Result<String> {
+    let text = fs::read(log)?;
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(8)..].join("\n"))
 }

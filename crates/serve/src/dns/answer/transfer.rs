@@ -8,7 +8,7 @@
 
 use std::net::IpAddr;
 
-use super::super::chooser::{Chooser, Family};
+use super::super::chooser::{Choices, Family};
 use super::super::wire::edns::Told;
 use super::super::wire::name::Name;
 use super::super::wire::query::Query;
@@ -16,7 +16,7 @@ use super::super::wire::reply::{Data, Owner, Reply, Section};
 use super::super::wire::tsig::Signing;
 use super::super::wire::{Code, IN, kind};
 use super::super::zone::Zones;
-use super::{Responder, Transport, seconds};
+use super::{Replies, Transport, seconds};
 
 /// What a transfer is written with.
 pub(super) struct Page<'a> {
@@ -56,7 +56,7 @@ pub(super) fn asked(zones: &Zones, query: &Query<'_>, key: Option<&Name>, transp
     }
 }
 
-impl Responder {
+impl Replies<'_> {
     /// Writes a whole zone, or its SOA alone where that says enough: it is as the asker has it, or is to be asked for over TCP.
     pub(super) fn transfer(
         &mut self,
@@ -70,8 +70,8 @@ impl Responder {
         let is_current = page.query.kind == kind::IXFR && is_current(zones, zone, page.query.serial);
         let is_short = is_current || transport == Transport::Udp;
         let first = signing.clone();
-        let (chooser, further) = (&*self.chooser, &mut self.further);
-        if write((zones, zone), chooser, page, is_short, signing, reply, further).is_some() {
+        let (choices, further) = (&mut *self.choices, &mut self.own.further);
+        if write((zones, zone), choices, page, is_short, signing, reply, further).is_some() {
             return Code::NoError;
         }
         // No message has gone out; the next one is the first again.
@@ -87,14 +87,14 @@ impl Responder {
 /// into no message.
 fn write(
     (zones, zone): (&Zones, usize),
-    chooser: &dyn Chooser,
+    choices: &mut dyn Choices,
     page: &Page<'_>,
     is_short: bool,
     signing: &mut Signing<'_>,
     reply: &mut Vec<u8>,
     further: &mut Vec<u8>,
 ) -> Option<()> {
-    let rows = if is_short { vec![soa(zones, zone)] } else { rows(zones, zone, chooser) };
+    let rows = if is_short { vec![soa(zones, zone)] } else { rows(zones, zone, choices) };
     let (mut rest, mut message) = (&rows[..], Vec::new());
     loop {
         let is_first = rest.len() == rows.len();
@@ -140,7 +140,7 @@ fn soa(zones: &Zones, zone: usize) -> Row<'_> {
 }
 
 /// All records of a zone, its SOA first and last.
-fn rows<'z>(zones: &'z Zones, zone: usize, chooser: &dyn Chooser) -> Vec<Row<'z>> {
+fn rows<'z>(zones: &'z Zones, zone: usize, choices: &mut dyn Choices) -> Vec<Row<'z>> {
     let mut rows = vec![soa(zones, zone)];
     let mut addresses = Vec::new();
     for node in zones.nodes(zone) {
@@ -154,7 +154,7 @@ fn rows<'z>(zones: &'z Zones, zone: usize, chooser: &dyn Chooser) -> Vec<Row<'z>
         let Some(service) = node.service else { continue };
         for (family, kind) in [(Family::V4, kind::A), (Family::V6, kind::AAAA)] {
             addresses.clear();
-            let ttl = seconds(chooser.all(service, family, &mut addresses));
+            let ttl = seconds(choices.all(service, family, &mut addresses));
             rows.extend(addresses.iter().map(|ip| Row { owner, kind, ttl, data: Content::Address(*ip) }));
         }
     }

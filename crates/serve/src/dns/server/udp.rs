@@ -1,7 +1,8 @@
 //! Queries in datagrams: one thread per socket takes in and sends out as many at once as have come.
 //!
 //! `recvmmsg` waits for the first and takes what else is there; the loop needs no other system call, but for pauses where
-//! queries come fast and one by one ([`Moderation`]). Where the server listens on all addresses, a reply must leave from the
+//! queries come fast and one by one ([`Moderation`]). What has come at once is answered in a row, which
+//! takes the lock of a service less often. Where the server listens on all addresses, a reply must leave from the
 //! address that was asked, which has to be said for each: then datagrams go one by one, at 0.1 to 0.2 us more. Naming the
 //! addresses is faster.
 
@@ -22,7 +23,7 @@ use super::counts::{Tally, bump};
 use super::moderation::Moderation;
 use crate::clock::{now, wait, wait_precisely, wall};
 use crate::current::View;
-use crate::dns::answer::{Done, Responder, Transport};
+use crate::dns::answer::{Done, Replies, Responder, Transport};
 use crate::dns::zone::Zones;
 
 /// Datagrams taken in at once.
@@ -32,10 +33,15 @@ const LONGEST: usize = 4096;
 
 /// What one thread serves with.
 pub(super) struct Half {
-    pub(super) socket: Arc<Socket>,
-    pub(super) local: SocketAddr,
     pub(super) responder: Responder,
     pub(super) view: View<Zones>,
+    pub(super) gate: Gate,
+}
+
+/// Where datagrams come and go, and what is counted of them.
+pub(super) struct Gate {
+    pub(super) socket: Arc<Socket>,
+    pub(super) local: SocketAddr,
     pub(super) tally: Arc<Tally>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -43,7 +49,7 @@ pub(super) struct Half {
 impl Half {
     /// Answers until told to stop, and then what has come before.
     pub(super) fn serve(mut self) {
-        match self.local {
+        match self.gate.local {
             local if local.ip().is_unspecified() => self.one_by_one(),
             SocketAddr::V4(_) => self.in_batches::<SockaddrIn>(),
             SocketAddr::V6(_) => self.in_batches::<SockaddrIn6>(),
@@ -52,7 +58,8 @@ impl Half {
 
     /// Addresses are of the socket's own family: any would take 128 bytes, which are copied several times.
     fn in_batches<A: SockaddrLike + Copy + Into<SocketAddr>>(&mut self) {
-        let fd = self.socket.as_raw_fd();
+        let Half { responder, view, gate } = self;
+        let fd = gate.socket.as_raw_fd();
         let mut incoming = MultiHeaders::<A>::preallocate(BATCH, None);
         let mut outgoing = MultiHeaders::<A>::preallocate(BATCH, None);
         let mut buffer = vec![0; BATCH * LONGEST];
@@ -65,7 +72,7 @@ impl Half {
             let mut places = buffer.chunks_exact_mut(LONGEST);
             let mut slices: [_; BATCH] =
                 std::array::from_fn(|_| [IoSliceMut::new(places.next().expect("there are as many places"))]);
-            let flags = if self.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::MSG_WAITFORONE };
+            let flags = if gate.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::MSG_WAITFORONE };
             let mut count = 0;
             match recvmmsg(fd, &mut incoming, slices.iter_mut(), flags, None) {
                 Ok(messages) => {
@@ -76,23 +83,97 @@ impl Half {
                         count += 1;
                     }
                 }
-                Err(_) if self.is_stopping() => return,
+                Err(_) if gate.is_stopping() => return,
                 // A signal, or no memory for the moment.
                 Err(_) => continue,
             }
             let (mut used, now) = (0, (now(), seconds()));
-            for (index, packet) in buffer.chunks_exact(LONGEST).take(count).enumerate() {
-                let Some(asker) = askers[index] else { continue };
-                if self.answer(&packet[..lengths[index]], asker.into(), self.local, now, &mut replies[used]) {
-                    askers[used] = Some(asker);
-                    used += 1;
+            responder.in_a_row(view.now(), now, &mut |row| {
+                for (index, packet) in buffer.chunks_exact(LONGEST).take(count).enumerate() {
+                    let Some(asker) = askers[index] else { continue };
+                    if gate.answer(row, &packet[..lengths[index]], asker.into(), gate.local, &mut replies[used]) {
+                        askers[used] = Some(asker);
+                        used += 1;
+                    }
                 }
-            }
-            self.send(fd, &mut outgoing, &replies[..used], &askers[..used]);
+            });
+            gate.send(fd, &mut outgoing, &replies[..used], &askers[..used]);
             if let Some(pause) = moderation.pause(count, now.0) {
                 wait(pause);
             }
         }
+    }
+
+    fn one_by_one(&mut self) {
+        let Half { responder, view, gate } = self;
+        let fd = gate.socket.as_raw_fd();
+        let mut buffer = vec![0; LONGEST];
+        let mut reply = Vec::with_capacity(LONGEST);
+        let mut control = nix::cmsg_space!(nix::libc::in6_pktinfo);
+        loop {
+            let flags = if gate.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::empty() };
+            let mut slices = [IoSliceMut::new(&mut buffer)];
+            let (bytes, asker, to) = match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags) {
+                Ok(message) => {
+                    let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
+                    let to = message.cmsgs().ok().and_then(|mut all| all.next());
+                    (if is_cut { 0 } else { message.bytes }, message.address, to)
+                }
+                Err(_) if gate.is_stopping() => return,
+                Err(_) => continue,
+            };
+            let (Some((asker, from)), Some(to)) = (asker.and_then(|of| Some((of, socket_address(&of)?))), to) else {
+                continue;
+            };
+            let local = SocketAddr::new(address(&to), gate.local.port());
+            let mut is_answered = false;
+            responder.in_a_row(view.now(), (now(), seconds()), &mut |row| {
+                is_answered = gate.answer(row, &buffer[..bytes], from, local, &mut reply);
+            });
+            if !is_answered {
+                continue;
+            }
+            let slices = [IoSlice::new(&reply)];
+            let sent = match &to {
+                // The route out is the system's business, but for addresses that mean something on one link only.
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    let info = nix::libc::in_pktinfo { ipi_ifindex: 0, ..*info };
+                    sendmsg(fd, &slices, &[ControlMessage::Ipv4PacketInfo(&info)], MsgFlags::empty(), Some(&asker))
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    sendmsg(fd, &slices, &[ControlMessage::Ipv6PacketInfo(info)], MsgFlags::empty(), Some(&asker))
+                }
+                _ => continue,
+            };
+            if sent.is_err() {
+                bump(&gate.tally.unsent);
+            }
+        }
+    }
+}
+
+impl Gate {
+    /// Whether there is a reply to send.
+    fn answer(
+        &self,
+        row: &mut Replies<'_>,
+        packet: &[u8],
+        from: SocketAddr,
+        local: SocketAddr,
+        reply: &mut Vec<u8>,
+    ) -> bool {
+        if packet.is_empty() && self.is_stopping() {
+            // What wakes this thread up; its sender is that of the packet before.
+            return false;
+        }
+        if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
+            bump(&self.tally.looped);
+            return false;
+        }
+        let from = from.ip().to_canonical();
+        let done = row.reply(packet, from, Transport::Udp, reply);
+        self.tally.add(Transport::Udp, done);
+        matches!(done, Done::Replied { .. })
     }
 
     fn send<A: SockaddrLike + Copy>(
@@ -117,71 +198,6 @@ impl Half {
                 }
             }
         }
-    }
-
-    fn one_by_one(&mut self) {
-        let fd = self.socket.as_raw_fd();
-        let mut buffer = vec![0; LONGEST];
-        let mut reply = Vec::with_capacity(LONGEST);
-        let mut control = nix::cmsg_space!(nix::libc::in6_pktinfo);
-        loop {
-            let flags = if self.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::empty() };
-            let mut slices = [IoSliceMut::new(&mut buffer)];
-            let (bytes, asker, to) = match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags) {
-                Ok(message) => {
-                    let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
-                    let to = message.cmsgs().ok().and_then(|mut all| all.next());
-                    (if is_cut { 0 } else { message.bytes }, message.address, to)
-                }
-                Err(_) if self.is_stopping() => return,
-                Err(_) => continue,
-            };
-            let (Some((asker, from)), Some(to)) = (asker.and_then(|of| Some((of, socket_address(&of)?))), to) else {
-                continue;
-            };
-            let local = SocketAddr::new(address(&to), self.local.port());
-            if !self.answer(&buffer[..bytes], from, local, (now(), seconds()), &mut reply) {
-                continue;
-            }
-            let slices = [IoSlice::new(&reply)];
-            let sent = match &to {
-                // The route out is the system's business, but for addresses that mean something on one link only.
-                ControlMessageOwned::Ipv4PacketInfo(info) => {
-                    let info = nix::libc::in_pktinfo { ipi_ifindex: 0, ..*info };
-                    sendmsg(fd, &slices, &[ControlMessage::Ipv4PacketInfo(&info)], MsgFlags::empty(), Some(&asker))
-                }
-                ControlMessageOwned::Ipv6PacketInfo(info) => {
-                    sendmsg(fd, &slices, &[ControlMessage::Ipv6PacketInfo(info)], MsgFlags::empty(), Some(&asker))
-                }
-                _ => continue,
-            };
-            if sent.is_err() {
-                bump(&self.tally.unsent);
-            }
-        }
-    }
-
-    /// Whether there is a reply to send.
-    fn answer(
-        &mut self,
-        packet: &[u8],
-        from: SocketAddr,
-        local: SocketAddr,
-        now: (sojourn_stats::Time, u32),
-        reply: &mut Vec<u8>,
-    ) -> bool {
-        if packet.is_empty() && self.is_stopping() {
-            // What wakes this thread up; its sender is that of the packet before.
-            return false;
-        }
-        if from.port() == 0 || from.port() == local.port() && from.ip().to_canonical() == local.ip().to_canonical() {
-            bump(&self.tally.looped);
-            return false;
-        }
-        let from = from.ip().to_canonical();
-        let done = self.responder.reply(self.view.now(), packet, from, Transport::Udp, now, reply);
-        self.tally.add(Transport::Udp, done);
-        matches!(done, Done::Replied { .. })
     }
 
     fn is_stopping(&self) -> bool {
