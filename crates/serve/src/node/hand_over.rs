@@ -2,7 +2,8 @@
 //!
 //! What can safely be served twice, and what no byte was sent of, is then served here, or by another owner of its file; a node
 //! that takes no connections gets no requests until it reports again. What took too long is not tried again: it may still be
-//! worked on. Of files that are fetched of their owner often a copy may be kept ([`super::copies`]). The price: the head of each request that is sent on is kept until its reply comes.
+//! worked on. Of files that are fetched of their owner often a copy may be kept ([`super::copies`]). The price: the
+//! head of each request that is sent on is kept until its reply comes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub(super) enum Passed {
     Back(Request<Incoming>),
 }
 
-/// Sends a request of `client` on to the peer of this number, of which a file is fetched or not, and where that fails to another that has its file.
+/// Sends a request of `client` on to the peer of this number, of which a file is fetched or not, and where that
+/// fails to another that has its file.
 pub(super) async fn pass_on(
     broker: &Arc<Broker>,
     forwarder: &Forwarder,

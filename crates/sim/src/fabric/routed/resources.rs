@@ -9,7 +9,8 @@
 //!
 //! Files are dealt to the servers in turn, and each is kept in the memory that it went through, the least recently used goes
 //! first. A server that has fetched a file often enough has it on its own disk from then on, where that is said ([`Copies`]);
-//! its own decider alone knows. To write the copy takes no time. It crosses the network over the link that the paths of its region share, or else in the time that the cluster's
+//! its own decider alone knows. To write the copy takes no time. A file crosses the network over the link that the paths
+//! of its region share, or else in the time that the cluster's
 //! link takes for it, without waiting. A server that goes down loses its memory, its copies and the reads from its disk.
 //!
 //! Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996, sections
