@@ -72,6 +72,7 @@
 //! Networks of queues as text are in [`network`]; what a server measured from outside is, in [`DelayCurve`].
 
 mod cluster_network;
+mod copies;
 mod curve;
 mod demand;
 mod discipline;
@@ -88,6 +89,7 @@ pub mod system;
 mod tcp;
 
 pub use cluster_network::{Balancing, ClusterNetwork, Mode, Tcp};
+pub use copies::{COUNTED, Copies, CopyRules};
 pub use curve::{DelayCurve, Denied, Piece};
 pub use demand::Demand;
 pub use discipline::Discipline;

@@ -1,8 +1,9 @@
 //! A host of several resources: what a request visits there, and what its memory and its disks hold.
 
-use sojourn_stats::{Dimension, quantity};
+use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::Discipline;
+use crate::copies::CopyRules;
 use crate::discipline::Keys;
 
 /// What a host consists of besides its processor.
@@ -43,6 +44,8 @@ pub struct Files {
     pub number: u32,
     /// The rate at which a host reads a file that another one owns (bytes/s).
     pub remote_rate: Option<f64>,
+    /// When a host copies a file that another one owns; none: never.
+    pub copies: Option<CopyRules>,
 }
 
 /// The shape of `resources = { cpu = { discipline = "ps" }, disk = { ... } }`.
@@ -69,6 +72,9 @@ pub(crate) struct RawFiles {
     placed: String,
     number: u32,
     remote_rate: Option<String>,
+    copies_after: Option<u32>,
+    copies_within: Option<String>,
+    copies_max: Option<String>,
 }
 
 const NAMES: [&str; 3] = ["cpu", "disk", "net"];
@@ -104,9 +110,12 @@ impl Machine {
         if let Some(Memory { size }) = self.memory {
             text += &format!("memory = {{ size = \"{size} B\", cache = \"lru\" }}\n");
         }
-        if let Some(Files { number, remote_rate }) = self.files {
+        if let Some(Files { number, remote_rate, copies }) = self.files {
             let rate = remote_rate.map_or(String::new(), |rate| format!(", remote_rate = \"{rate} B/s\""));
-            text += &format!("files = {{ placed = \"one-owner\", number = {number}{rate} }}\n");
+            let copies = copies.map_or(String::new(), |CopyRules { after, within, max }| {
+                format!(", copies_after = {after}, copies_within = \"{} ns\", copies_max = \"{max} B\"", within.0)
+            });
+            text += &format!("files = {{ placed = \"one-owner\", number = {number}{rate}{copies} }}\n");
         }
         text
     }
@@ -157,7 +166,26 @@ impl RawFiles {
             return Err("files.number: at least 1 file is needed".into());
         }
         let remote_rate = self.remote_rate.as_deref().map(|text| byte_rate(text, "files.remote_rate")).transpose()?;
-        Ok(Files { number: self.number, remote_rate })
+        Ok(Files { number: self.number, remote_rate, copies: self.copies()? })
+    }
+
+    /// The rules of copies; none where they are made after 0 fetches, or nothing is said.
+    fn copies(&self) -> Result<Option<CopyRules>, String> {
+        let right = "copies are made after some fetches within a time, as in copies_after = 3, copies_within = \"10 s\", \
+                     copies_max = \"24 MB\"";
+        match (self.copies_after, &self.copies_within, &self.copies_max) {
+            (None, None, None) | (Some(0), _, _) => Ok(None),
+            (Some(after), Some(within), Some(max)) => {
+                let positive = |text: &str, dimension, key: &str| match quantity::parse(text, dimension) {
+                    Ok(value) if value > 0.0 => Ok(value),
+                    Ok(_) => Err(format!("files.{key}: it is above 0")),
+                    Err(error) => Err(format!("files.{key}: {error}")),
+                };
+                let within = Span::from_secs_f64(positive(within, Dimension::Time, "copies_within")?);
+                Ok(Some(CopyRules { after, within, max: positive(max, Dimension::Size, "copies_max")? as u64 }))
+            }
+            _ => Err(format!("files: {right}")),
+        }
     }
 }
 

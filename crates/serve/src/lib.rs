@@ -32,8 +32,8 @@ pub use clock::now;
 pub use error::ServeError;
 pub use gateway::{Backend, Face, Gateway, GatewayConfig, GatewayCounts, Health, OrcaConfig, Probe, Timeouts};
 pub use node::{
-    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, HandOver, Limits, Membership, Node, NodeConfig,
-    NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
+    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node,
+    NodeConfig, NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
 };
 pub use redirection::RedirectStatus;
 pub use report::ReportsConfig;

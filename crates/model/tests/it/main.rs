@@ -1,6 +1,7 @@
 //! What a server and a link are made of, tested against their definitions.
 
 mod cluster_network;
+mod copies;
 mod curve;
 mod flows;
 mod least_attained;

@@ -1,6 +1,6 @@
 //! Server models as text.
 
-use sojourn_model::{Discipline, Server};
+use sojourn_model::{CopyRules, Discipline, Server};
 use sojourn_stats::Span;
 
 const APACHE: &str = r#"
@@ -143,6 +143,23 @@ fn a_server_of_several_resources_is_read_and_written() {
     "#;
     let server = Server::from_toml(text).unwrap();
     assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server, "{}", server.to_toml());
+    let copies = ", copies_after = 3, copies_within = \"1234567 us\", copies_max = \"24 MB\" }";
+    let server = Server::from_toml(&text.replace("\"4.5 MB/s\" }", &format!("\"4.5 MB/s\"{copies}"))).unwrap();
+    let rules = server.machine.as_ref().unwrap().files.unwrap().copies.unwrap();
+    assert_eq!(rules, CopyRules { after: 3, within: Span(1_234_567_000), max: 24_000_000 });
+    assert_eq!(Server::from_toml(&server.to_toml()).unwrap(), server, "{}", server.to_toml());
+    for (wrong, wanted) in [
+        (", copies_after = 3 }", "files: copies are made after some fetches within a time, as in copies_after = 3"),
+        (", copies_max = \"1 MB\" }", "files: copies are made after"),
+        (&copies.replace("1234567 us", "0 s"), "files.copies_within: it is above 0"),
+        (&copies.replace("24 MB", "24 s"), "files.copies_max: "),
+    ] {
+        let refused = Server::from_toml(&text.replace("\"4.5 MB/s\" }", &format!("\"4.5 MB/s\"{wrong}")));
+        let refused = refused.expect_err(wrong).to_string();
+        assert!(refused.contains(wanted) && !refused.contains('\n'), "{refused} / {wanted}");
+    }
+    let none = text.replace("\"4.5 MB/s\" }", "\"4.5 MB/s\", copies_after = 0 }");
+    assert_eq!(Server::from_toml(&none).unwrap(), Server::from_toml(text).unwrap());
     let bare = r#"
         resources = { cpu = { discipline = "ps" }, net = { discipline = "ps", rate = "1 MB/s" } }
         demand = "1 ms"

@@ -30,7 +30,7 @@ use crate::verdict::LEGEND;
 pub(crate) use measured::condense;
 
 /// The experiments, by the name of the run folder.
-const RUNS: [&str; 10] = [
+const RUNS: [&str; 11] = [
     "burst",
     "sustained",
     "nodes",
@@ -41,6 +41,7 @@ const RUNS: [&str; 10] = [
     "contents",
     "master-slave",
     "customers",
+    "copies",
 ];
 /// Those whose rates are searched for: the Meiko's, and the workstations'.
 const MAXIMA: [&str; 2] = ["maxima", "maxima-ethernet"];

@@ -18,7 +18,7 @@ use super::broker::{Broker, Place};
 use super::dynamic::Dynamic;
 use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
-use super::hand_over::{Passed, pass_on};
+use super::hand_over::{Passed, from_copy, pass_on};
 use super::limits::{Limits, Overrun};
 use super::log::{AccessLog, Line};
 use super::oracle::{Learner, Metered};
@@ -252,8 +252,10 @@ impl Handler {
                 reply.headers_mut().insert(LOCATION, location);
                 reply
             }
-            Place::Through(peer) => {
-                match pass_on(broker, forwarder, client, peer, request, self.files.as_ref()).await {
+            Place::Copied(copy) => from_copy(broker, &copy.0, &request),
+            place @ (Place::Through(peer) | Place::Owned(peer)) => {
+                let is_fetched = matches!(place, Place::Owned(_));
+                match pass_on(broker, forwarder, client, (peer, is_fetched), request, self.files.as_ref()).await {
                     Passed::Answered(reply) => reply,
                     Passed::Back(request) => self.serve(client, request, None).await,
                 }

@@ -1,6 +1,7 @@
 //! Nodes that schedule: what is asked for under the service's name is served here or at a peer, as the policy says.
 
 mod choices;
+mod copies;
 mod gossip;
 mod hand_over;
 mod knowledge;

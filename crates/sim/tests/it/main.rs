@@ -6,6 +6,7 @@ mod choosers;
 mod classes;
 mod closed;
 mod connections;
+mod copies;
 mod coverage;
 mod determinism;
 mod emitted;

@@ -39,6 +39,9 @@ pub fn answer(asked: &SharedFiles<'_>) -> Result<Answer, Unanswered> {
     let Some(((machine, files), disk)) = machine.and_then(|machine| Some((machine, machine.files?))).zip(disk) else {
         return refuse("servers of several resources that have no files or no disk");
     };
+    if files.copies.is_some() {
+        return refuse("servers that copy each other's files (`copies_after`)");
+    }
     let nodes = FileNodes {
         servers: servers.len() as u32,
         size_mean,

@@ -94,6 +94,9 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
         }
         _ => {}
     }
+    if system.servers().filter_map(|server| server.machine.as_deref()?.files).any(|files| files.copies.is_some()) {
+        return not_yet("copies of emulated files (`copies_after`): nodes copy real files only");
+    }
     let is_whole = tier.seats.iter().all(|seat| seat.targets.len() == system.hosts.len());
     if have_owners && !is_whole {
         return not_yet("files of nodes at several sites");

@@ -31,19 +31,25 @@ impl Broker {
         let plain = plain(written);
         let path = &*plain;
         let known = if reads(Signals::SIZE | Signals::WORK) { self.known(request, files) } else { Known::default() };
+        let copy = self.copy_of(request);
         let oracle = self.oracle.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let media_type = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
         let foreseen = oracle.foresee(path, media_type);
         let named = request.headers().get(headers::CLASS).and_then(|name| name.to_str().ok());
         let class = named.or(foreseen.and_then(|of| of.class.as_deref()));
         let class = class.and_then(|class| self.classes.iter().position(|known| known == class));
+        let object = match object_of(&self.config.owners, path) {
+            // What is copied here is of this node too.
+            owned @ 1.. if copy.is_some() => owned + self.config.owners.len() as u32,
+            object => object,
+        };
         sojourn_dispatch::Request {
             client: if reads(Signals::ADDRESS) { key(&caller.address.ip().to_canonical().to_string()) } else { 0 },
             class: class.and_then(|class| u8::try_from(class).ok()).unwrap_or(0),
             // As at the other faces: of the path as it is written.
             key: if reads(Signals::PATH) { key(written) } else { 0 },
-            object: object_of(&self.config.owners, path),
-            size: known.size.or(foreseen.and_then(|of| of.bytes)),
+            object,
+            size: known.size.or(copy.map(|(copy, _)| copy.file.size())).or(foreseen.and_then(|of| of.bytes)),
             work: known.operations.or(foreseen.and_then(|of| of.operations)),
             round_trip: caller.round_trip,
             here: Some(OWN),

@@ -9,6 +9,7 @@ use sojourn_model::Server;
 use sojourn_stats::Span;
 
 use super::hosts::{Host, Hosts};
+use crate::node::copies::CopySettings;
 use crate::node::oracle::Pattern;
 use crate::node::oracle::pattern::contradiction;
 use crate::redirection::{RedirectStatus, is_origin};
@@ -44,6 +45,8 @@ pub struct ClusterConfig {
     pub local: Vec<Pattern>,
     /// Which nodes own the files of these paths; files of other paths are everywhere.
     pub owners: Vec<(Pattern, Vec<String>)>,
+    /// Which of them are copied here. None: none.
+    pub copies: Option<CopySettings>,
     /// What this node is made of. None: its server model, or a processor of speed 1 of which nothing else is known.
     pub hardware: Option<Hardware>,
     /// Time between two reports to the peers; one that was silent for three of them is out.
@@ -116,6 +119,7 @@ impl ClusterConfig {
             moves_post: false,
             local: Vec::new(),
             owners: Vec::new(),
+            copies: None,
             hardware: None,
             every: EVERY,
             oracle: None,
@@ -186,6 +190,14 @@ impl ClusterConfig {
             }
             if nodes.is_empty() {
                 return wrong(format!("owners of {path}: none; leave it out where all nodes have it"));
+            }
+        }
+        if let Some(CopySettings { rules, .. }) = &self.copies {
+            if self.owners.is_empty() {
+                return wrong("copies are of files that other nodes own: say which, by `owners`".into());
+            }
+            if rules.after == 0 {
+                return wrong("copies_after: at least 1 fetch; leave `copies` out for no copies".into());
             }
         }
         let patterns: Vec<&Pattern> = self.owners.iter().map(|(pattern, _)| pattern).collect();

@@ -22,6 +22,10 @@ pub struct ClusterCounts {
     pub forwarded: u64,
     /// Files that were fetched of the nodes that own them.
     pub fetched: u64,
+    /// Files of others that were copied here.
+    pub copied: u64,
+    /// Requests that were served from copies.
+    pub from_copies: u64,
     /// Attempts to send a request on, or to fetch a file, that came to nothing: the node could not be reached or gave no reply.
     pub failed: u64,
     /// Requests that had failed so and were served here, or fetched of another owner.
@@ -62,6 +66,8 @@ pub(super) struct Counters {
     pub(super) stayed: AtomicU64,
     pub(super) forwarded: AtomicU64,
     pub(super) fetched: AtomicU64,
+    pub(super) copied: AtomicU64,
+    pub(super) from_copies: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) saved: AtomicU64,
     pub(super) refused: AtomicU64,
@@ -90,6 +96,8 @@ impl Broker {
             redirected: peers.iter().map(|peer| peer.redirected).sum(),
             forwarded: of(&self.counters.forwarded),
             fetched: of(&self.counters.fetched),
+            copied: of(&self.counters.copied),
+            from_copies: of(&self.counters.from_copies),
             failed: of(&self.counters.failed),
             saved: of(&self.counters.saved),
             refused: of(&self.counters.refused),

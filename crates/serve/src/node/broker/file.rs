@@ -4,14 +4,22 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use sojourn_dispatch::Hardware;
-use sojourn_model::{Server, byte_rate};
+use sojourn_model::{CopyRules, Server, byte_rate};
+use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
 use super::config::{ClusterConfig, EVERY, HandOver, Membership, PeerConfig, hardware_of};
+use crate::node::copies::CopySettings;
 use crate::node::oracle::Pattern;
 use crate::place::Place;
 use crate::redirection::RedirectStatus;
 use crate::report::Key;
+
+/// Copies where nothing else is said.
+const COPIES_AFTER: u32 = 3;
+const COPIES_WITHIN: Span = Span(10_000_000_000);
+const COPIES_MAX: u64 = 1_000_000_000;
+const COPIES_FRESH: Span = Span(1_000_000_000);
 
 /// A file with a part for the cluster; other parts are of others.
 #[derive(Deserialize)]
@@ -52,6 +60,11 @@ pub(crate) struct RawCluster {
     peer: Vec<RawPeer>,
     #[serde(default)]
     owners: Vec<RawOwners>,
+    copies: Option<PathBuf>,
+    copies_after: Option<u32>,
+    copies_within: Option<Spanned<String>>,
+    copies_max: Option<Spanned<String>>,
+    copies_fresh: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -153,12 +166,39 @@ impl RawCluster {
         for owners in &self.owners {
             config.owners.push((pattern(&owners.path, "cluster.owners.path")?, owners.nodes.clone()));
         }
+        config.copies = self.copies(place)?;
         config.hardware = hardware(self.hardware.as_ref(), "cluster.hardware", place)?;
         config.every = self.every.as_ref().map_or(Ok(EVERY), |text| place.time(text, "cluster.every"))?;
         let path = |path: &Option<PathBuf>| path.as_deref().map(|path| place.path(path));
         (config.oracle, config.record) = (path(&self.oracle), path(&self.record));
         (config.moves_post, config.explain) = (self.post, self.explain);
         Ok(config)
+    }
+}
+
+impl RawCluster {
+    /// Which files are copied; none where no folder is named.
+    fn copies(&self, place: &Place<'_>) -> Result<Option<CopySettings>, String> {
+        let time = |text: &Option<Spanned<String>>, key: &str, usual: Span| {
+            text.as_ref().map_or(Ok(usual), |text| place.time(text, key))
+        };
+        let within = time(&self.copies_within, "cluster.copies_within", COPIES_WITHIN)?;
+        let fresh = time(&self.copies_fresh, "cluster.copies_fresh", COPIES_FRESH)?;
+        let max = match &self.copies_max {
+            Some(text) => match quantity::parse(text.get_ref(), Dimension::Size) {
+                Ok(size) if size > 0.0 => size as u64,
+                _ => return Err(place.wrong(text.span(), "cluster.copies_max", "a size above 0, e.g. `1 GB`")),
+            },
+            None => COPIES_MAX,
+        };
+        let rules = CopyRules { after: self.copies_after.unwrap_or(COPIES_AFTER), within, max };
+        let is_set = self.copies_after.is_some() || self.copies_within.is_some();
+        let is_set = is_set || self.copies_max.is_some() || self.copies_fresh.is_some();
+        match &self.copies {
+            Some(folder) => Ok(Some(CopySettings { folder: place.path(folder), rules, fresh })),
+            None if is_set => Err(format!("{}: cluster.copies: write the folder of the copies", place.file.display())),
+            None => Ok(None),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue};
@@ -38,6 +38,7 @@ use sojourn_bed::Events;
 use sojourn_dispatch::record::Detail;
 use sojourn_dispatch::{Action, BackendId, Dispatcher, Event, Hardware, Information, Signals, State};
 
+use super::copies::{Copies, Copy};
 use super::files::{Files, percent_decoded};
 use super::oracle::{Oracle, Pattern};
 use super::{HEALTH, LOAD, NodeConfig};
@@ -83,6 +84,7 @@ pub(crate) struct Broker {
     oracle: RwLock<Oracle>,
     events: Events,
     counters: Counters,
+    copies: Option<Arc<Copies>>,
 }
 
 struct Decider {
@@ -97,6 +99,9 @@ pub(crate) struct Placed {
     why: Option<(String, String)>,
 }
 
+/// A copy that is served; equal where it is the same.
+pub(crate) struct KeptCopy(pub(crate) Arc<Copy>);
+
 /// Where a request is served.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -108,8 +113,26 @@ pub(crate) enum Place {
     Elsewhere(RedirectStatus, HeaderValue),
     /// At the peer of this number; the request is sent on, and its reply comes back through this node.
     Through(u32),
+    /// At the peer of this number, which owns its file; the reply comes back through this node.
+    Owned(u32),
+    /// Here, though other nodes own the file: of this copy.
+    Copied(KeptCopy),
     /// Nowhere: no node may be chosen.
     Nowhere,
+}
+
+impl PartialEq for KeptCopy {
+    fn eq(&self, other: &KeptCopy) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KeptCopy {}
+
+impl std::fmt::Debug for KeptCopy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a copy")
+    }
 }
 
 impl Broker {
@@ -165,7 +188,13 @@ impl Broker {
             let number = |node: &String| all.iter().position(|member| member.name == *node).expect("it was added");
             let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
             dispatcher.set_owners(object, &owners);
+            if cluster.copies.is_some() {
+                // The same files once there is a copy here.
+                let here: Vec<BackendId> = owners.into_iter().chain([OWN]).collect();
+                dispatcher.set_owners(object + cluster.owners.len() as u32, &here);
+            }
         }
+        let copies = cluster.copies.clone().map(Copies::new).transpose()?.map(Arc::new);
         Ok(Broker {
             members: Members::new(all),
             hosts,
@@ -180,6 +209,7 @@ impl Broker {
             oracle: RwLock::new(oracle),
             events,
             counters: Counters::default(),
+            copies,
             config: cluster,
         })
     }
@@ -286,6 +316,10 @@ impl Broker {
         if files.is_some_and(|files| files.size(path).is_some()) {
             return Place::Here;
         }
+        if let Some((copy, true)) = self.copy_of(request) {
+            self.counters.from_copies.fetch_add(1, Ordering::Relaxed);
+            return Place::Copied(KeptCopy(copy));
+        }
         let Some(other) = other else {
             // Whether there is such a file only those know who are out.
             return self.refuses();
@@ -294,7 +328,28 @@ impl Broker {
             return Place::Fetches(other);
         }
         self.count_fetched();
-        Place::Through(other)
+        Place::Owned(other)
+    }
+
+    /// The copy of a request's file that is here, and whether its owner need not be asked first.
+    pub(crate) fn copy_of<B>(&self, request: &Request<B>) -> Option<(Arc<Copy>, bool)> {
+        let copies = self.copies.as_ref()?;
+        copies.find(&Copies::key(request)?, clock::now())
+    }
+
+    /// The copies of this node, where it makes some.
+    pub(crate) fn copies(&self) -> Option<&Arc<Copies>> {
+        self.copies.as_ref()
+    }
+
+    /// A file was copied.
+    pub(crate) fn count_copied(&self) {
+        self.counters.copied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request was served from a copy that its owner was asked about.
+    pub(crate) fn count_from_copy(&self) {
+        self.counters.from_copies.fetch_add(1, Ordering::Relaxed);
     }
 
     fn refuses(&self) -> Place {

@@ -96,7 +96,7 @@ fn date(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
     if lines.next().is_none() { seconds(line) } else { None }
 }
 
-fn seconds(value: &HeaderValue) -> Option<u64> {
+pub(super) fn seconds(value: &HeaderValue) -> Option<u64> {
     let date = httpdate::parse_http_date(value.to_str().ok()?).ok()?;
     Some(date.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs())
 }

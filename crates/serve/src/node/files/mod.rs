@@ -9,6 +9,7 @@
 //! request says of versions ([`conditions`]), sections ([`ranges`]) and codings ([`variants`]) is answered as RFC 9110 has it.
 
 mod conditions;
+mod copied;
 mod kept;
 mod listing;
 mod media;
@@ -32,6 +33,7 @@ use super::body::NodeBody;
 use super::pattern::Pattern;
 use super::reply::{self, OwnWords, Reply, text};
 use crate::{ServeError, clock, descriptors};
+pub(crate) use copied::{Copied, copyable};
 pub(super) use path::percent_decoded;
 pub(crate) use path::{encoded, normalized};
 use resource::Resource;

@@ -170,8 +170,9 @@ impl Routed {
     }
 
     fn be_down(&mut self, change: &Change, is_down: bool) {
-        if let (true, Some(storage)) = (is_down, &mut self.storage) {
-            change.hosts.iter().for_each(|host| storage.forget(*host as usize));
+        for host in change.hosts.iter().filter(|_| is_down).map(|host| *host as usize) {
+            let gone = self.storage.as_mut().map_or(Vec::new(), |storage| storage.forget(host));
+            self.tell_copies(host, &gone, false);
         }
         change.hosts.iter().for_each(|host| self.is_down[*host as usize] = is_down);
         change.deciders.iter().for_each(|decider| self.deciders[*decider as usize].is_down = is_down);

@@ -8,16 +8,20 @@
 //! | on that server's disk | that disk, at the rate of remote reads; then the file crosses the network |
 //!
 //! Files are dealt to the servers in turn, and each is kept in the memory that it went through, the least recently used goes
-//! first. It crosses the network over the link that the paths of its region share, or else in the time that the cluster's
-//! link takes for it, without waiting. A server that goes down loses its memory and the reads from its disk.
+//! first. A server that has fetched a file often enough has it on its own disk from then on, where that is said ([`Copies`]);
+//! its own decider alone knows. To write the copy takes no time. A file crosses the network over the link that the paths
+//! of its region share, or else in the time that the cluster's
+//! link takes for it, without waiting. A server that goes down loses its memory, its copies and the reads from its disk.
 //!
 //! Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996, sections
 //! 3.3 and 4.1, whose bound counts the same two rates. The price: a file is read whole before its first byte leaves, and
 //! memory holds nothing but files.
 
-use sojourn_model::{Admission, FileCache, Server, Station, System};
+use sojourn_dispatch::BackendId;
+use sojourn_model::{Admission, Copies, FileCache, Server, Station, System};
 use sojourn_stats::Span;
 
+use super::super::deciders::{Decider, Next};
 use super::freezable::Freezable;
 use super::{Route, Routed};
 use crate::control::SimError;
@@ -36,6 +40,8 @@ pub(super) struct Storage {
     link_rate: Option<f64>,
     /// By server; none where nothing is cached.
     memory: Vec<Option<FileCache>>,
+    /// By server; empty where nothing is copied.
+    copies: Vec<Copies<u32>>,
 }
 
 /// Where the bytes of a file come from.
@@ -66,6 +72,9 @@ impl Storage {
             remote_rate: files.and_then(|files| files.remote_rate),
             link_rate: system.network.cluster_link().rate.map(|bits| bits / 8.0),
             memory: system.servers().map(memory).collect(),
+            copies: files
+                .and_then(|files| files.copies)
+                .map_or(Vec::new(), |rules| vec![Copies::new(rules); system.hosts.len()]),
         })
     }
 
@@ -79,6 +88,11 @@ impl Storage {
         (0..self.files.unwrap_or(0)).filter_map(|file| Some((file, self.owner(file)?)))
     }
 
+    /// Whether a server has a copy of a file that another one owns.
+    fn has_copy(&mut self, host: usize, file: u32) -> bool {
+        self.copies.get_mut(host).is_some_and(|copies| copies.has(&file))
+    }
+
     fn has(&mut self, host: usize, file: u32) -> bool {
         self.memory[host].as_mut().is_some_and(|memory| memory.has(file))
     }
@@ -87,9 +101,10 @@ impl Storage {
         self.memory[host].iter_mut().for_each(|memory| memory.keep(file, bytes));
     }
 
-    /// A server went down.
-    pub(super) fn forget(&mut self, host: usize) {
+    /// A server went down. Gives the files that it has no copy of any more.
+    pub(super) fn forget(&mut self, host: usize) -> Vec<u32> {
         self.memory[host].iter_mut().for_each(FileCache::clear);
+        self.copies.get_mut(host).map_or(Vec::new(), Copies::clear)
     }
 
     /// Where `bytes` of a file come from, for a request at `host`.
@@ -97,7 +112,8 @@ impl Storage {
         if self.has(host, file) {
             return Source::Memory;
         }
-        match self.owner(file).filter(|owner| *owner != host) {
+        let has_copy = self.has_copy(host, file);
+        match self.owner(file).filter(|owner| *owner != host && !has_copy) {
             None => Source::Disk { host, work: work_at(&servers[host], self.disks[host], bytes), owner: None },
             Some(owner) if self.has(owner, file) => Source::Elsewhere { owner: owner as u32 },
             Some(at) => {
@@ -236,8 +252,33 @@ impl Routed {
         let route = &mut self.routes[slot as usize];
         route.fetches = None;
         let file = route.asked.object;
-        self.storage.iter_mut().for_each(|storage| storage.keep(choice.server as usize, file, size));
+        let host = choice.server as usize;
+        if let Some(storage) = &mut self.storage {
+            storage.keep(host, file, size);
+            if let Some(copies) = storage.copies.get_mut(host)
+                && copies.is_due(&file, size, cx.now)
+            {
+                let gone = copies.keep(file, size);
+                self.tell_copies(host, &[file], true);
+                self.tell_copies(host, &gone, false);
+            }
+        }
         self.moves_on(slot, cx);
+    }
+
+    /// The deciders on a server hear which files it has a copy of, or has none of any more.
+    pub(super) fn tell_copies(&mut self, host: usize, files: &[u32], is_there: bool) {
+        let Routed { deciders, storage, .. } = self;
+        let Some(storage) = storage else { return };
+        for Decider { balancer, targets, here, .. } in deciders.iter_mut().filter(|of| of.host == Some(host as u32)) {
+            for file in files {
+                let owner = storage.owner(*file).map(|owner| Next::Server(owner as u32));
+                let owner = targets.iter().position(|next| Some(*next) == owner).map(|at| at as u32);
+                let holders: Vec<BackendId> =
+                    owner.into_iter().chain(here.filter(|_| is_there)).map(BackendId).collect();
+                balancer.set_owners(*file, &holders);
+            }
+        }
     }
 
     /// A request goes on to the next stage, or out.
