@@ -203,8 +203,8 @@ const HEAD: &str = "\
 
 [One cluster](../../experiments/agarwal-2001/overload.toml) of two servers that can do 200 requests per second is offered 0.9 and
 1.5 of that. At 1.5 it runs without a limit, where every request waits longer than the one before, and with at most twelve
-connections at a server: a client that finds both full is refused at once. The criterion was written into the file before the first
-live run. What grows for as long as a live run lasts has no interval, and nothing is concluded from it.
+connections at a server: a client that finds both full is refused at once. The criterion was written into the file before the
+first live run. What grows for as long as a live run lasts has no interval, and nothing is concluded from it.
 
 ";
 

@@ -3,9 +3,9 @@
 //! His bed is simulated under the readings that were written down before (`experiments/agarwal-2001/READINGS.md`). His
 //! figures are pictures without data, so the ranges of his text and his findings are compared, each turned into
 //! comparisons of simulated figures with their intervals ([`findings`]); what else could be read is run beside it, and
-//! then what his machines could not do ([`capacity`], [`beyond`]). What real packets say is kept in files ([`measured`]) and stands
-//! beside it ([`live`]). [`arrangements`] is a page of its own: every way to distribute requests that he surveys, over the same
-//! cases, and what decides within one ([`studies`]).
+//! then what his machines could not do ([`capacity`], [`beyond`]). What real packets say is kept in files ([`measured`]) and
+//! stands beside it ([`live`]). [`arrangements`] is a page of its own: every way to distribute requests that he surveys, over
+//! the same cases, and what decides within one ([`studies`]).
 
 pub(crate) mod arrangements;
 mod beyond;

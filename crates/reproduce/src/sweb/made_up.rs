@@ -37,6 +37,7 @@ fn as_they_found(run: &str, of: &Settings<'_>) -> Vec<(String, f64)> {
     let errors = if run == "nodes" && nodes < 2.0 { 0.6 } else { 0.0 };
     let times = ["", "_static", "_dynamic", "_gold", "_iron"].map(|class| (format!("{MEAN}{class}"), mean));
     let values = [
+        ("response_time_p50", mean),
         ("response_time_p90", mean),
         ("response_time_p99", mean),
         ("error_ratio", errors),

@@ -1,10 +1,10 @@
 //! Copies that a node keeps of files which other nodes own, and which it has often fetched from them: dynamic replication.
 //!
-//! When a file is copied and which copy goes first, the simulator's own object decides ([`sojourn_model::Copies`]). The fetch that
-//! is to be kept is written beside its way to the client, to a file that gets its name when it is whole. A copy is served for
-//! `fresh` after the owner has given it or has said that it is still so; then the next request asks the owner first, by its tag,
-//! so that a change is seen `fresh` later at most. What the owner has changed, or what it cannot be asked about, is not served.
-//! Only this node knows of its copies: its broker takes such a file as its own.
+//! When a file is copied and which copy goes first, the simulator's own object decides ([`sojourn_model::Copies`]). The fetch
+//! that is to be kept is written beside its way to the client, to a file that gets its name when it is whole. A copy is served
+//! for `fresh` after the owner has given it or has said that it is still so; then the next request asks the owner first, by
+//! its tag, so that a change is seen `fresh` later at most. What the owner has changed, or what it cannot be asked about, is
+//! not served. Only this node knows of its copies: its broker takes such a file as its own.
 //!
 //! The price: each copy holds a descriptor, of which there are [`COPIES`] at most; a client that leaves before the end ends the
 //! copy too; and copies do not outlive the node, whose folder is emptied when it starts.

@@ -183,8 +183,8 @@ fn where_no_site_is_up_the_setting_says_what_is_answered() {
     assert_eq!(none.dns.state()["services"][0]["counts"]["none_up"], 1);
 }
 
-/// Where sites are up and none has room for the client: what the policy chooses, all that are up, or SERVFAIL; where one has, and
-/// where none is up, as ever. A reload may change it, and the record replays.
+/// Where sites are up and none has room for the client: what the policy chooses, all that are up, or SERVFAIL; where one has,
+/// and where none is up, as ever. A reload may change it, and the record replays.
 #[test]
 fn where_no_site_has_room_the_setting_says_what_is_answered() {
     let sites = [("c1", ""), ("c2", ""), ("c3", "drain = true")];
@@ -579,8 +579,8 @@ fn threads_share_one_decider() {
     assert_eq!((running.site("c1")["chosen"].as_u64(), running.site("c2")["chosen"].as_u64()), (Some(500), Some(500)));
 }
 
-/// Threads that each ask many questions in a row, of two services by turns, get what is asked for and wait for each other, not for
-/// ever; what they got is in both records, which replay.
+/// Threads that each ask many questions in a row, of two services by turns, get what is asked for and wait for each other, not
+/// for ever; what they got is in both records, which replay.
 #[test]
 fn threads_that_ask_in_a_row_are_answered_rightly_and_recorded() {
     const ROWS: u64 = 50;
