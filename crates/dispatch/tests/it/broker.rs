@@ -100,6 +100,21 @@ fn the_shortest_is_chosen_and_held_until_its_next_report() {
     assert!((0..20).all(|_| flat.choose(&request(), &[], Time(2)).chosen() == Some(C)));
 }
 
+/// A node that says it is idle, which is busier than the others: what it is sent raises its load, so that it gets so many requests
+/// more than each other until its next report as 1.3 must be multiplied with itself to make up for the lie.
+#[test]
+fn a_node_that_lies_about_its_load_gets_little_more_than_its_share() {
+    let mut sweb = nodes("sweb", 3);
+    for (id, queue) in [(A, 5), (B, 5), (C, 0)] {
+        sweb.report(id, &Report { queues: [queue, 0, 0], ..Report::default() }, Time(1));
+    }
+    let anywhere = Request { object: 77, size: None, here: None, round_trip: None, ..request() };
+    let mut chosen = [0_u32; 3];
+    (0..100).for_each(|_| chosen[sweb.choose(&anywhere, &[], Time(2)).chosen().expect("all are up").0 as usize] += 1);
+    // ln 6 / ln 1.3 = 6.8 more than each other one.
+    assert!((37..=39).contains(&chosen[2]) && chosen[0].abs_diff(chosen[1]) <= 1, "{chosen:?}");
+}
+
 #[test]
 fn far_clients_stay_and_a_busy_owner_is_left_out() {
     let far = Request { round_trip: Some(Span(90_000_000)), ..request() };

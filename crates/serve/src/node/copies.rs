@@ -10,9 +10,10 @@
 //! copy too; and copies do not outlive the node, whose folder is emptied when it starts.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -82,7 +83,7 @@ impl Copies {
         let emptied = fs::create_dir_all(folder).and_then(|()| {
             for entry in fs::read_dir(folder)? {
                 let path = entry?.path();
-                if path.extension().is_some_and(|ending| ending == "copy" || ending == "part") {
+                if is_ours(&path) {
                     fs::remove_file(path)?;
                 }
             }
@@ -134,6 +135,13 @@ impl Copies {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a file has a name that copies have, and no other file is likely to have.
+fn is_ours(path: &Path) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str);
+    let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    matches!(ending, Some("copy" | "part")) && name.chars().all(|sign| sign.is_ascii_digit())
 }
 
 impl Copy {

@@ -6,6 +6,7 @@ mod gossip;
 mod hand_over;
 mod knowledge;
 mod moves;
+mod partition;
 mod reports;
 mod stored;
 

@@ -222,7 +222,7 @@ fn reports_to(net: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, net, 1], 7400))
 }
 
-fn run(bed: &Namespaces, host: Host, command: &str) {
+pub(crate) fn run(bed: &Namespaces, host: Host, command: &str) {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let output = bed.on(host, || shell.output()).expect("a host").expect("a shell");

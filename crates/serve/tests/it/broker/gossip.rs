@@ -7,13 +7,13 @@ use super::{SERVICE, ask, cluster, free, node_of, peers};
 use crate::support::{Lines, until};
 
 /// The configuration of one of the nodes at these addresses, which is told of the first one only.
-fn gossiping(config: &mut NodeConfig, seed: std::net::SocketAddr) {
+pub(super) fn gossiping(config: &mut NodeConfig, seed: std::net::SocketAddr) {
     cluster(config).peers.clear();
     cluster(config).membership = Membership::Gossip { seeds: vec![seed.to_string()] };
 }
 
 /// Those that a node may send clients to.
-fn up(node: &Node) -> Vec<String> {
+pub(super) fn up(node: &Node) -> Vec<String> {
     let mut names: Vec<String> = peers(node).into_iter().filter(|(_, is_up)| *is_up).map(|(name, _)| name).collect();
     names.sort_unstable();
     names

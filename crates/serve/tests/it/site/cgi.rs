@@ -43,9 +43,13 @@ fn node(root: &Path, change: impl FnOnce(&mut CgiSettings)) -> Node {
 /// Whether a process lives that wrote its number into this file.
 fn lives(path: &Path) -> bool {
     let pid = fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
-    let stat = pid.map(|pid: i32| (kill(Pid::from_raw(pid), None), fs::read_to_string(format!("/proc/{pid}/stat"))));
+    pid.is_some_and(is_alive)
+}
+
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // One that is dead and not yet waited for is no more.
-    stat.is_some_and(|(alive, stat)| alive.is_ok() && !stat.unwrap_or_default().contains(") Z "))
+    kill(Pid::from_raw(pid), None).is_ok() && !stat.contains(") Z ")
 }
 
 fn is_there(path: &Path) -> bool {
@@ -245,6 +249,25 @@ fn a_program_that_hangs_is_ended_with_its_whole_group() {
     client.send(&format!("POST /cgi-bin/hang-deaf HTTP/1.1\r\nhost: t\r\ncontent-length: 1000000\r\n\r\n{body}"));
     assert_eq!(client.reply(true).expect("a reply").status, 504);
     until("it is gone", || !lives(&pid));
+}
+
+#[test]
+fn a_program_that_forks_without_end_is_ended_with_all_that_it_made() {
+    // For the sake of the machine it stops at some hundreds by itself.
+    let forks = "n=0; while [ $n -lt 500 ]; do sleep 1000 & echo $! >> pids; n=$((n + 1)); done; wait";
+    let root = site(&[("forks", forks)]);
+    fs::write(root.path().join("page"), "a page").expect("a file");
+    let node = node(root.path(), |cgi| cgi.time = ms(500));
+    let made = || -> Vec<i32> {
+        let text = fs::read_to_string(root.path().join("cgi-bin/pids")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    let mut client = Client::new(node.address());
+    client.send("GET /cgi-bin/forks HTTP/1.1\r\nhost: t\r\n\r\n");
+    until("it forks", || made().len() >= 20);
+    assert_eq!(Client::new(node.address()).get("/page").status, 200, "others are served meanwhile");
+    assert_eq!(client.reply(true).expect("a reply").status, 504);
+    until("all that it made is gone", || !made().into_iter().any(is_alive));
 }
 
 #[test]
