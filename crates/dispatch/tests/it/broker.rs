@@ -100,8 +100,8 @@ fn the_shortest_is_chosen_and_held_until_its_next_report() {
     assert!((0..20).all(|_| flat.choose(&request(), &[], Time(2)).chosen() == Some(C)));
 }
 
-/// A node that says it is idle, which is busier than the others: what it is sent raises its load, so that it gets so many requests
-/// more than each other until its next report as 1.3 must be multiplied with itself to make up for the lie.
+/// A node that says it is idle, which is busier than the others: what it is sent raises its load, so that until its next report
+/// it gets so many requests more than each other as 1.3 must be multiplied with itself to make up for the lie.
 #[test]
 fn a_node_that_lies_about_its_load_gets_little_more_than_its_share() {
     let mut sweb = nodes("sweb", 3);
