@@ -61,14 +61,14 @@ fn as_nodes() {
         // A report that is lost, or two, takes none out.
         let after = sojourn_serve::now() - cut;
         assert!(after >= EVERY * 2, "after {after:?}");
-        for node in 0..4 {
-            assert_eq!(Vec::from_iter(served_by(node)), NODES[node / 2 * 2..][..2], "asked {}", NODES[node]);
+        for (node, name) in NODES.iter().enumerate() {
+            assert_eq!(Vec::from_iter(served_by(node)), NODES[node / 2 * 2..][..2], "asked {name}");
         }
 
         hosts.into_iter().for_each(|host| run(&bed, host, "nft flush ruleset"));
         until("all are one again", || all_know(|node| others(node, 0, 4)));
-        for node in 0..4 {
-            assert_eq!(Vec::from_iter(served_by(node)), NODES, "asked {}", NODES[node]);
+        for (node, name) in NODES.iter().enumerate() {
+            assert_eq!(Vec::from_iter(served_by(node)), NODES, "asked {name}");
         }
         for (node, host) in nodes.into_iter().zip(hosts) {
             bed.on(host, || drop(node)).expect("a host");
