@@ -177,9 +177,10 @@ impl Coming {
         if self.left > 0 {
             return Ok(false);
         }
+        let file = Copied::new(self.file.try_clone()?, &self.headers)?;
+        // Last of what can fail: what has its name is a copy, or is removed with it.
         let path = self.path.with_extension("copy");
         fs::rename(&self.path, &path)?;
-        let file = Copied::new(self.file.try_clone()?, &self.headers)?;
         let copy = Arc::new(Copy { file, path, said: AtomicU64::new(asked.0) });
         let mut state = self.copies.state();
         for gone in state.rules.keep(self.key.clone(), self.size) {
