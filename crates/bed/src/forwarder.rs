@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -13,10 +14,11 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use crate::clock;
 use crate::network::Network;
+use crate::run_queue::RunQueue;
 use crate::topology::Topology;
 use crate::tun::{MTU, Tun};
 
@@ -35,6 +37,8 @@ pub(crate) struct Forwarder {
     network: Arc<Mutex<Network<Vec<u8>>>>,
     stop: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
+    /// How long that thread has waited for a core; none where the kernel does not count it.
+    run_queue: Option<RunQueue>,
 }
 
 /// What the thread has.
@@ -91,8 +95,20 @@ impl Forwarder {
             _stop: Arc::clone(&stop),
             spare: Vec::new(),
         };
-        let thread = std::thread::Builder::new().name("links".into()).spawn(move || mover.run())?;
-        Ok(Forwarder { network, stop, thread: Some(thread) })
+        let (tells, told) = channel();
+        let moves = move || {
+            // It is waited for.
+            let _ = tells.send(RunQueue::of_this_thread());
+            mover.run();
+        };
+        let thread = std::thread::Builder::new().name("links".into()).spawn(moves)?;
+        let run_queue = told.recv().map_err(io::Error::other)?;
+        Ok(Forwarder { network, stop, thread: Some(thread), run_queue })
+    }
+
+    /// How long the thread has waited for a core.
+    pub(crate) fn waited(&self) -> Option<Span> {
+        self.run_queue.as_ref()?.waited()
     }
 
     /// The network, to look at it or to cut a way.

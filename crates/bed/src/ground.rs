@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sojourn_model::LossLaw;
+use sojourn_stats::Span;
 use thiserror::Error;
 
 use crate::namespace::NamespaceError;
@@ -70,6 +71,9 @@ pub trait Links {
     /// # Panics
     /// When one is not of this ground, and when the law is not possible.
     fn lose(&self, one: Host, other: Host, law: LossLaw);
+
+    /// How long what moves packets has waited for a core, where the kernel counts it.
+    fn waited(&self) -> Option<Span>;
 }
 
 /// A host of a ground, by number in the order in which they were made.

@@ -7,6 +7,7 @@ pub mod link;
 pub mod namespace;
 mod namespaces;
 mod network;
+mod run_queue;
 mod segment;
 pub mod supervised;
 mod supervisor;

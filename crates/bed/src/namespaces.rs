@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sojourn_model::LossLaw;
+use sojourn_stats::Span;
 
 use crate::forwarder::Forwarder;
 use crate::ground::{Ground, GroundError, Host, Links};
@@ -87,6 +88,10 @@ impl Links for Namespaces {
         let mut network = self.links.network();
         network.lose(one, other, law);
         network.lose(other, one, law);
+    }
+
+    fn waited(&self) -> Option<Span> {
+        self.links.waited()
     }
 }
 

@@ -19,10 +19,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use serde_json::Value;
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
-use crate::clock;
+use crate::{clock, run_queue};
 
 /// How long a child has to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -206,6 +206,11 @@ impl Child {
     /// When it did not run because it had been stopped.
     pub fn pauses(&self) -> Vec<Pause> {
         self.shared.lock().pauses.clone()
+    }
+
+    /// How long its threads have waited for a core, together, where the kernel counts it; none once it has ended.
+    pub fn waited(&self) -> Option<Span> {
+        run_queue::of_process(self.pid())
     }
 
     /// The last lines of its standard error.

@@ -88,6 +88,11 @@ fn as_bed() {
         round_trips.push((since_boot() - start).0);
     }
 
+    assert!(
+        bed.links().is_some_and(|links| links.waited() > Some(Span::ZERO)),
+        "what moves packets waits for a core at times"
+    );
+
     bed.cut(NEAR, FAR, true);
     to.send_to(&[3], from.local_addr().expect("an address")).expect("it is sent");
     let before_ns = busy_ns();

@@ -16,6 +16,7 @@ mod path;
 mod refusals;
 mod report_traffic;
 mod reports;
+mod run_queue;
 mod switch;
 
 use std::net::SocketAddr;
@@ -149,10 +150,12 @@ pub(super) fn answer(
         loads.push((None, load(experiment, asked, &system.entrances, None)?));
     }
     nodes::meet(&asked.system, &system.servers)?;
+    let waited_before = run_queue::waited(&system, ground);
     let (report, happened) = faults::run(experiment, asked, &mut system, ground, |start_at| {
         let start_at = start_at.or_else(|| nodes::start_at_ns(&asked.system, loads.len()));
         bed::run_all(ground, loads, start_at, conditions)
     })?;
+    let waited = run_queue::waited(&system, ground);
     let told = system.stop(&asked.system.hosts, ground);
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
@@ -162,6 +165,12 @@ pub(super) fn answer(
     }
     let errors = faults::limits(asked, experiment.run.live.limits).errors;
     if let Some(doubt) = refusals::doubt(&asked.system, &report, &told, errors) {
+        live.verdict = live.verdict.max(Verdict::Suspect);
+        live.reasons.push(doubt);
+    }
+    let held_up = run_queue::per_request(waited_before, waited, &report);
+    live.facts.push(("wait of the parts for a core, per request".into(), held_up.to_string()));
+    if let Some(doubt) = run_queue::doubt(held_up, report.response.mean(), &report.limits) {
         live.verdict = live.verdict.max(Verdict::Suspect);
         live.reasons.push(doubt);
     }

@@ -17,7 +17,8 @@ pub struct Limits {
     pub late_of_gap: f64,
     /// Lateness below this share of the mean response time leaves the answer what it is.
     pub late_of_response: f64,
-    /// Share of the mean response time that may be the generator's own lateness, what never matters aside.
+    /// Share of the mean response time that may be the generator's own lateness, what never matters aside; in a live run of
+    /// an experiment also that of its parts.
     pub unnoticed: f64,
     /// Share of the offered load that may not have been begun in time.
     pub shortfall: f64,

@@ -70,12 +70,15 @@ fn nodes_redirect_and_fetch_as_in_the_twin() {
     for share in ["share_1", "share_2", "share_3"] {
         assert_eq!(estimates(&out, "live", share), estimates(&out, "twin", share), "{share}");
     }
+    let run: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
     let [live, twin] = ["live", "twin"].map(|engine| estimates(&out, engine, "response_time_mean"));
-    for (live, twin) in live.iter().zip(&twin) {
-        assert!((live / twin - 1.0).abs() < 0.5, "{live} s, and in the twin {twin} s");
+    for (variant, (live, twin)) in live.iter().zip(&twin).enumerate() {
+        // What a busy machine adds is for the verdict to say; it takes nothing away.
+        let is_valid = run["variants"][variant]["live"]["verdict"] == "VALID";
+        let most = if is_valid { 1.5 } else { f64::INFINITY };
+        assert!((0.5..most).contains(&(live / twin)), "{live} s, and in the twin {twin} s");
     }
 
-    let run: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
     let fact = |variant: usize, wanted: &str| {
         let facts: Vec<[String; 2]> =
             serde_json::from_value(run["variants"][variant]["live"]["facts"].clone()).unwrap();

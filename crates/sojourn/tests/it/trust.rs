@@ -33,6 +33,29 @@ fn a_suspect_live_run_is_suspect_wherever_it_is_told() {
     assert!(report.contains("<strong>SUSPECT</strong>"));
 }
 
+/// Servers and gateway wait for a core at times, as every process does: by the limits that is no doubt, or one.
+#[test]
+fn waits_of_servers_and_deciders_for_a_core_are_weighed() {
+    let doubts = |limits: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "name = \"waits\"\n[workload]\nkind = \"open\"\narrivals = \"constant(rate = 100 /s)\"\n\
+             [[system.tier]]\nface = \"gateway\"\npolicy = \"round-robin\"\ntargets = {{ servers = 2 }}\n\
+             [system.server]\ndiscipline = \"fcfs\"\ndemand = \"constant(1 ms)\"\n\
+             [run]\nlive = {{ duration = \"500 ms\", warm_up = \"50 ms\", limits = {{ {limits} }} }}\n"
+        );
+        let (_, told, run) = live(folder.path(), &text);
+        let live = &run["variants"][0]["live"];
+        let held_up = live["facts"].as_array().unwrap().iter().find(|fact| fact[0] == HELD_UP);
+        assert_ne!(held_up.unwrap_or_else(|| panic!("{told}"))[1], "0", "each thread waits at times");
+        live["reasons"].to_string().contains("servers, deciders and links waited")
+    };
+    assert!(doubts("late = \"0 s\", unnoticed = \"0\""));
+    assert!(!doubts("unnoticed = \"1000\""));
+}
+
+const HELD_UP: &str = "wait of the parts for a core, per request";
+
 /// One request at a time, always of the same work: the twin takes that work and the way there and back, as it was measured.
 #[test]
 fn the_twin_takes_the_way_that_live_took() {

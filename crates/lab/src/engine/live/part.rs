@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sojourn_bed::{Child, Ground, Host, clock};
 use sojourn_serve::Switch;
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use super::bed;
 use super::incidents::{self, Incident};
@@ -39,6 +39,8 @@ pub(super) struct Part {
     events: Vec<(Time, Value)>,
     /// When it was frozen by a fault, and until when.
     frozen: Vec<(Time, Time)>,
+    /// How long it waited for a core in earlier lives.
+    waited: Span,
 }
 
 /// What is known of a part that was stopped.
@@ -100,6 +102,7 @@ impl Part {
             incidents: Vec::new(),
             events: Vec::new(),
             frozen: Vec::new(),
+            waited: Span::ZERO,
         };
         part.revive(ground)?;
         Ok(part)
@@ -178,6 +181,11 @@ impl Part {
         }
     }
 
+    /// How long it has waited for a core so far, in all its lives.
+    pub(super) fn waited(&self) -> Span {
+        self.waited + self.child.as_ref().and_then(Child::waited).unwrap_or_default()
+    }
+
     /// Stops it.
     pub(super) fn stop(mut self) -> Last {
         let known = self.incidents.len();
@@ -197,6 +205,7 @@ impl Part {
     }
 
     fn note_what_happened(&mut self) {
+        self.waited = self.waited();
         let Some(child) = &self.child else { return };
         self.events.extend(child.dated_events());
         let is_planned = |at: Time| self.frozen.iter().any(|(from, until)| (*from..=*until).contains(&at));

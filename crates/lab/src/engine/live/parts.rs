@@ -93,6 +93,15 @@ impl Parts {
         Ok(Parts { servers, deciders: walk.started, beside: walk.beside, entrances })
     }
 
+    /// All of them but real servers.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Part> {
+        let nodes = self.servers.iter().filter_map(|server| match server {
+            Serving::Node(part) => Some(&**part),
+            Serving::Program(_) => None,
+        });
+        self.deciders.iter().map(|(_, part)| part).chain(self.beside.parts()).chain(nodes)
+    }
+
     /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
     pub(super) fn stop(self, hosts: &[Host], ground: &dyn Ground) -> Told {
         let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new(), events: Vec::new() };

@@ -198,6 +198,10 @@ impl Switch<'_> {
 pub(super) struct Beside(Vec<Part>);
 
 impl Beside {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.0.iter()
+    }
+
     /// Starts the server's half of a switch beside each of its servers.
     pub(super) fn start_halves(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
         let front = bed::address(ground, switch.name).to_string();
