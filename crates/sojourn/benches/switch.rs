@@ -4,6 +4,8 @@
 //!
 //! All hosts are on one Ethernet of a bed (veth, no emulated link): the client on its router, an nginx with one process on
 //! `web-1`, switch and HAProxy on `front`. The load is open and below what any of them can do, so that none changes it.
+//! Client and server are bound to one processor: else the system puts them on two where it meets a dispatcher between them, and
+//! waking the other one is measured. The client has all ports there are, so that it looks for no free one.
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench switch`. Eight minutes; leave the machine alone. Needs `nginx`, `haproxy`,
 //! `nft` and `iptables`.
@@ -39,6 +41,8 @@ const LOG: &str = "access.log";
 const PROXIED: &str = "http://10.0.1.1:8080/1k";
 /// Cost of the switch over that of HAProxy.
 const COST_MOST: f64 = 0.5;
+/// Where client and server run.
+const BOUND: [&str; 3] = ["taskset", "-c", "0"];
 
 /// A kind of connections: its name, the flags of the load, and its requests per second.
 const KINDS: [(&str, &[&str], &str); 2] = [
@@ -162,7 +166,12 @@ impl Bed {
         if !up.status.success() {
             return Err(String::from_utf8_lossy(&up.stderr).into());
         }
-        Ok(Bed)
+        let bed = Bed;
+        let ports = "echo 1024 65000 > /proc/sys/net/ipv4/ip_local_port_range";
+        if !bed.on("router", true, &["sh", "-c", ports]).status()?.success() {
+            return Err("the client cannot be given more ports".into());
+        }
+        Ok(bed)
     }
 
     /// A command on a host; with the rights of root where `root` says so.
@@ -190,7 +199,7 @@ impl Bed {
     }
 
     fn load(&self, url: &str, rate: &str, flags: &[&str]) -> Result<Seen> {
-        let all = [&[SOJOURN, "load", url, "--rate", rate, "--duration", "4 s", "--json"], flags].concat();
+        let all = [&BOUND[..], &[SOJOURN, "load", url, "--rate", rate, "--duration", "4 s", "--json"], flags].concat();
         let before = busy_s();
         let output = self.on("router", false, &all).output()?;
         let busy_s = busy_s() - before;
@@ -266,7 +275,8 @@ fn nginx(bed: &Bed, folder: &Path) -> Result<Running> {
     );
     let file = folder.join("nginx.conf");
     fs::write(&file, text)?;
-    let server = bed.start("web-1", false, &["/usr/sbin/nginx", "-c", &file.display().to_string()])?;
+    let run = ["/usr/sbin/nginx", "-c", &file.display().to_string()];
+    let server = bed.start("web-1", false, &[&BOUND[..], &run].concat())?;
     bed.wait_for(DIRECT)?;
     Ok(server)
 }
