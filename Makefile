@@ -34,7 +34,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
-	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb
+	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb SWEB_MAXIMA="11 12 13 14 15"
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 
 MUTANTS := target/peers/bin/cargo-mutants
@@ -122,6 +122,8 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 
 # Of the live part: which seeds, five minutes each, the tests of one side by side.
 SWEB_SEEDS ?= 11 12 13 14 15
+# And for which of them the most requests per second are measured, each alone on the machine, six minutes.
+SWEB_MAXIMA ?= 11
 SWEB_PAGE := docs/reproductions/sweb-1996
 
 sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page, with what was measured live last.
@@ -134,8 +136,9 @@ sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its pag
 sweb-live: ## Its live part alone (half an hour; leave the machine alone), kept beside the page.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/sweb-1996-live
-	@experiments/sweb-1996/live/measure runs/sweb-1996-live $(SWEB_SEEDS)
+	@experiments/sweb-1996/live/measure $(SWEB_MAXIMA:%=--maxima=%) runs/sweb-1996-live $(SWEB_SEEDS)
 	@target/debug/sojourn-reproduce sweb-1996-live runs/sweb-1996-live $(SWEB_PAGE)
+	@$(CARGO) bench --profile dev -p sojourn-cli --bench nodes -- --keep $(CURDIR)/$(SWEB_PAGE)/overhead.csv
 
 setup:
 	@benches/install $(PACKAGES)

@@ -7,8 +7,10 @@
 //! each the processor time of all servers. One client asks for all in turns, over connections that are kept; medians. All run
 //! on one core: to be woken on another one takes longer than all else.
 //!
-//! `cargo bench --profile dev -p sojourn-cli --bench nodes`.
+//! `cargo bench --profile dev -p sojourn-cli --bench nodes`. With `-- --keep FILE` what scheduling costs is written there too, as
+//! SWEB's page shows it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -18,12 +20,16 @@ use std::time::Duration;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use sojourn_bed::Child;
+use sojourn_stats::{Moments, measure};
 
 const NODES: [&str; 3] = ["a", "b", "c"];
 const ROUNDS: usize = 10;
 /// Of each way in each round.
 const REQUESTS: usize = 400;
 const LIMIT_US: f64 = 50.0;
+const REPORTS: &str = "200 ms";
+/// How long nodes are looked at that only report.
+const IDLE: Duration = Duration::from_secs(4);
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
 fn main() {
@@ -70,8 +76,14 @@ fn main() {
     }
     let servers: Vec<u32> = nodes.iter().chain([&front_node, &forwarder, &redirector]).map(Child::pid).collect();
     let spent_s = || servers.iter().map(|pid| cpu_s(*pid)).sum::<f64>();
+    // Nodes that nothing is asked of report all the same.
+    let before: Vec<f64> = nodes.iter().map(|node| cpu_s(node.pid())).collect();
+    std::thread::sleep(IDLE);
+    let reporting = nodes.iter().zip(before).map(|(node, before)| cpu_s(node.pid()) - before).sum::<f64>()
+        / (nodes.len() as f64 * IDLE.as_secs_f64());
     let mut times_us: [Vec<f64>; 6] = Default::default();
     let mut costs_s = [0.0; 6];
+    let mut added: [Moments; 2] = Default::default();
     for _ in 0..ROUNDS {
         for (way, client) in clients.iter_mut().enumerate() {
             let before = spent_s();
@@ -82,19 +94,50 @@ fn main() {
             }
             costs_s[way] += spent_s() - before;
         }
+        let [own, decided, redirected] = [0, 1, 2].map(|way| median(&times_us[way][times_us[way].len() - REQUESTS..]));
+        added[0].push(decided - own);
+        added[1].push(redirected - decided);
     }
     println!("{} requests each, sweb, an oracle's table, a page of 1 kB until its client has it", ROUNDS * REQUESTS);
     println!("{:56} {:>9} {:>9}", "", "time (us)", "CPU (us)");
-    let medians = times_us.map(|mut times| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    });
+    let medians = times_us.map(|times| median(&times));
     for ((way, median), cost_s) in ways.iter().zip(medians).zip(costs_s) {
         println!("{:56} {median:9.1} {:9.1}", way.0, cost_s * 1e6 / (ROUNDS * REQUESTS) as f64);
+    }
+    println!("reports each {REPORTS}: {:.3} % of a core, each node", 100.0 * reporting);
+    if let Some(file) = kept() {
+        fs::write(&file, table(&added, costs_s, reporting)).expect("the file can be written");
     }
     let added = medians[1] - medians[0];
     println!("a decision adds {added:+.1} us (limit {LIMIT_US} us)");
     assert!(added < LIMIT_US, "MISSED: a decision adds {added:.1} us");
+}
+
+/// The file after `--keep`.
+fn kept() -> Option<String> {
+    std::env::args().skip_while(|argument| argument != "--keep").nth(1)
+}
+
+/// What deciding and redirecting add, and what reports cost, as a table.
+fn table(added: &[Moments; 2], costs_s: [f64; 6], reporting: f64) -> String {
+    let mut text = "what,unit,value,low,high\n".to_owned();
+    for (name, moments) in ["decide", "redirect"].iter().zip(added) {
+        let estimate = measure::mean_of_samples(moments);
+        let (low, high) = estimate.interval().expect("there are several rounds");
+        let _ = writeln!(text, "{name},us,{:.2},{low:.2},{high:.2}", estimate.value().expect("there are rounds"));
+    }
+    let us = |way: usize| costs_s[way] * 1e6 / (ROUNDS * REQUESTS) as f64;
+    for (name, cost_us) in [("decide_cpu", us(1) - us(0)), ("redirect_cpu", us(2) - us(1))] {
+        let _ = writeln!(text, "{name},us,{cost_us:.2},,");
+    }
+    let _ = writeln!(text, "reports_cpu,%,{:.4},,", 100.0 * reporting);
+    text
+}
+
+fn median(times: &[f64]) -> f64 {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 /// Time on a core of all threads of a process (s): in nanoseconds, where `stat` has ticks (proc(5), `schedstat`).
@@ -194,7 +237,7 @@ fn node(folder: &Path, own: SocketAddr, addresses: [SocketAddr; 3], name: &str, 
         ("--oracle", path("oracle.toml")),
         // Each choice would raise what is believed of a peer's load, and soon one would stay.
         ("--policy", "sweb(rise = 0)".into()),
-        ("--report-every", "200 ms".into()),
+        ("--report-every", REPORTS.into()),
         ("--model", "demand = \"1 ms\"\ndiscipline = \"ps\"".into()),
     ];
     order.extend(given.into_iter().flat_map(|(flag, value)| [flag.into(), value]));

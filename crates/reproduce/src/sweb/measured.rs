@@ -8,7 +8,7 @@ use sojourn_lab::Folder;
 use sojourn_lab::folder::{VariantFile, Verdict};
 use sojourn_stats::{Moments, measure};
 
-use super::{ARRIVALS, MEAN, POLICY};
+use super::{ARRIVALS, MEAN, POLICY, live_maxima};
 use crate::ReproduceError;
 use crate::kept::{self, word};
 use crate::number::Number;
@@ -133,7 +133,7 @@ pub(crate) fn condense(runs: &Path, kept: &Path) -> Result<(), ReproduceError> {
     }
     seeds.sort_unstable();
     let mut rows = Vec::new();
-    for seed in seeds {
+    for &seed in &seeds {
         for experiment in RUNS {
             let path = runs.join(format!("seed-{seed}")).join(experiment);
             if path.exists() {
@@ -145,6 +145,7 @@ pub(crate) fn condense(runs: &Path, kept: &Path) -> Result<(), ReproduceError> {
     if rows.is_empty() {
         return Err(cannot("it has no run folder such as seed-1/non-uniform".into()));
     }
+    live_maxima::condense(runs, &seeds, kept)?;
     kept::write(&kept.join(FILE), &rows)
 }
 
@@ -152,9 +153,6 @@ fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, variant) in folder.run.variants.iter().enumerate() {
         for engine in ENGINES {
-            // The twin of a doubtful run is as good as the requests that it had.
-            let live = variant.live.as_ref().filter(|_| engine != "sim").map_or(Verdict::Valid, |live| live.verdict);
-            let verdict = if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
             let mean = folder.rows(number, engine).find(|row| row.measure.metric == MEAN);
             let Some((mean, estimate)) =
                 mean.and_then(|row| Some((row.measure.estimate.value()?, &row.measure.estimate)))
@@ -171,14 +169,21 @@ fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
                 mean,
                 ci_low,
                 ci_high,
-                verdict: word(verdict),
+                verdict: word(trust(folder, variant, engine)),
             });
         }
     }
     rows
 }
 
-fn setting(variant: &VariantFile, wanted: &str) -> String {
+/// What an engine's answers of a variant are worth.
+pub(super) fn trust(folder: &Folder, variant: &VariantFile, engine: &str) -> Verdict {
+    // The twin of a doubtful run is as good as the requests that it had.
+    let live = variant.live.as_ref().filter(|_| engine != "sim").map_or(Verdict::Valid, |live| live.verdict);
+    if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live }
+}
+
+pub(super) fn setting(variant: &VariantFile, wanted: &str) -> String {
     variant.settings.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone()).unwrap_or_default()
 }
 

@@ -9,9 +9,11 @@ mod configurations;
 mod effects;
 mod findings;
 mod live;
+mod live_maxima;
 #[cfg(test)]
 mod made_up;
 mod measured;
+mod overhead;
 mod readings;
 pub(crate) mod search;
 mod settings;
@@ -149,6 +151,8 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     text += &tables::text(&study);
     let measured = Measured::read(&folder)?;
     text += &live::text(&measured, &study.published);
+    text += &live_maxima::text(&folder)?;
+    text += &overhead::text(&folder, &study.published)?;
     text += &effects::text(&study);
     text += &configurations::text(&study);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
